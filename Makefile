@@ -1,0 +1,34 @@
+# The one door is nox: this file only makes the environment that nox lives in. `make help` lists what there is.
+
+PYTHON ?= python3
+NOX := .venv/bin/nox
+
+export UV_SYSTEM_CERTS ?= 1
+
+.PHONY: help demo test bench clean
+
+help:
+	@echo "make demo    the demo playbook, twice, against the simulator"
+	@echo "make test    every check; .venv/bin/nox -l lists them, .venv/bin/nox -s NAME runs one"
+	@echo "make bench   what a task and a wait cost, in proportion to Ansible's own"
+	@echo "make clean   drop the environments and caches"
+
+demo: $(NOX)
+	@$(NOX) -s demo
+
+test: $(NOX)
+	@$(NOX) --parallel 2
+
+bench: $(NOX)
+	@$(NOX) -s bench
+
+clean:
+	rm -rf .venv .nox .cache .ansible .mypy_cache .pytest_cache .ruff_cache
+
+$(NOX): noxfile-requirements.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 ...")'
+	@$(PYTHON) -c 'import ensurepip, venv' || { echo "On Debian: apt install python3-venv" >&2; exit 1; }
+	@echo "Preparing .venv"
+	@$(PYTHON) -m venv --clear .venv
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@

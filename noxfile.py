@@ -1,0 +1,224 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Every check of the collection, the demo and the benchmarks, as nox sessions.
+
+Nothing here needs more than PyPI. What antsibull-nox.toml asks for is added to the sessions of this file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import antsibull_nox
+import nox
+
+ROOT = Path(__file__).resolve().parent
+CACHE = ROOT / ".cache"
+FOLDER = Path("ansible_collections", "virtinfra", "manager")
+RUNTIME = ("-r", "tests/integration/requirements.txt")
+CODE = ("plugins", "extensions", "tests", "noxfile.py")
+
+# The Python versions that can run ansible-test of a core, as that core declares them.
+PYTHONS = {"2.16": ">=3.10,<3.13", "2.19": ">=3.11,<3.14", "2.21": ">=3.12,<3.15"}
+
+
+def real_interpreters(path: str) -> str:
+    """Return a search path on which every python3.x runs.
+
+    A folder of shims (pyenv, asdf, mise) holds commands for interpreters that are installed but not selected; they
+    exist, and fail. Such folders are replaced by those of the interpreters behind them.
+    """
+    folders = [Path(entry) for entry in path.split(os.pathsep) if entry]
+    shims = [folder for folder in folders if folder.name == "shims"]
+    answers = [interpreter_folder(candidate) for folder in shims for candidate in folder.glob("python3.1[0-9]")]
+    managers = {folder.parent for folder in shims} | {Path.home() / ".pyenv"}
+    installed = [found.parent for manager in managers for found in manager.glob("versions/*/bin/python3.1[0-9]")]
+    real = sorted({folder for folder in answers if folder} | set(installed))
+    return os.pathsep.join(str(folder) for folder in [*(f for f in folders if f not in shims), *real])
+
+
+def interpreter_folder(command: Path) -> Path | None:
+    """Return where the interpreter lives that answers to a command, None if none does."""
+    answer = subprocess.run([command, "-c", "import sys; print(sys.executable)"], capture_output=True, text=True)
+    return Path(answer.stdout.strip()).parent if answer.returncode == 0 else None
+
+
+os.environ["PATH"] = real_interpreters(os.environ.get("PATH", os.defpath))
+os.environ.setdefault("UV_SYSTEM_CERTS", "1")
+
+nox.needs_version = ">=2026.8"
+nox.options.default_venv_backend = "uv|virtualenv"
+nox.options.download_python = "never"
+nox.options.reuse_existing_virtualenvs = True
+nox.options.allow_parallel = True
+
+
+def newest_python() -> str | None:
+    """Return the newest Python at hand that the newest ansible-core supports, None for the one that runs nox."""
+    return next((version for version in ("3.13", "3.12") if shutil.which(f"python{version}")), None)
+
+
+def linked_collection() -> dict[str, str]:
+    """Make the checkout a collection that Ansible and Python find, and return the environment that says where.
+
+    Ansible's own files go beside it, so that nothing outside of the checkout is written.
+    """
+    link = CACHE / FOLDER
+    link.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        link.symlink_to(os.path.relpath(ROOT, link.parent), target_is_directory=True)
+    return {
+        "ANSIBLE_COLLECTIONS_PATH": str(CACHE),
+        "ANSIBLE_HOME": str(CACHE / "ansible"),
+        "PYTHONPATH": os.pathsep.join([str(CACHE), str(ROOT / "tests")]),
+    }
+
+
+@contextlib.contextmanager
+def copied_collection() -> Iterator[Path]:
+    """Copy the tracked and the new files to a folder of their own and yield it.
+
+    ansible-test refuses to follow a link, and skips everything in a folder that an outer repository ignores.
+    """
+    listed = subprocess.check_output(["git", "ls-files", "-coz", "--exclude-standard"], cwd=ROOT, text=True)
+    with tempfile.TemporaryDirectory() as place:
+        copy = Path(place, FOLDER)
+        copy.mkdir(parents=True)
+        for name in filter(None, listed.split("\0")):
+            if (ROOT / name).is_file():
+                (copy / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, copy / name, follow_symlinks=False)
+        yield copy
+
+
+def run_and_read(session: nox.Session, *command: str, refuse: str, env: dict[str, str]) -> None:
+    """Run a command that can end well although it did not, and fail when a line of its output says so."""
+    output = str(session.run(*command, env=env, silent=True))
+    print(output)
+    if refused := re.findall(rf"^.*(?:{refuse}).*$", output, re.MULTILINE):
+        session.error(f"{len(refused)} lines of the output tell of a problem, the first: {refused[0]}")
+
+
+def ansible_test(session: nox.Session, *arguments: str) -> None:
+    """Run ansible-test on a copy, without containers, with a home of its own."""
+    home = session.cache_dir.resolve() / session.name
+    downloads = home / ".ansible" / "test" / "cache"
+    downloads.mkdir(parents=True, exist_ok=True)
+    for version in ("23_1_2", "24_2", "25_2"):
+        shutil.copy(ROOT / "tests" / "tools" / "get_pip.py", downloads / f"get_pip_{version}.py")
+    with copied_collection() as copy, session.chdir(copy):
+        run_and_read(
+            session,
+            *("ansible-test", *arguments, "-v", "--color", "no"),
+            *session.posargs,
+            refuse="All targets skipped",
+            env={"HOME": str(home)},
+        )
+
+
+def core_session(kind: str, core: str, run: Callable[[nox.Session], None]) -> None:
+    """Add a session that runs with one version of ansible-core."""
+
+    def session_of_core(session: nox.Session) -> None:
+        session.install(f"ansible-core~={core}.0", *RUNTIME)
+        run(session)
+
+    session_of_core.__doc__ = f"{run.__doc__} Core {core}."
+    nox.session(name=f"{kind}-{core}", python=PYTHONS[core])(session_of_core)
+
+
+def unit(session: nox.Session) -> None:
+    """Run the unit tests."""
+    session.install("-r", "tests/unit/requirements.txt")
+    session.run("python", "-m", "pytest", *session.posargs, env=linked_collection())
+
+
+def sanity(session: nox.Session) -> None:
+    """Run ansible-test sanity."""
+    ansible_test(session, "sanity")
+
+
+def integration(session: nox.Session) -> None:
+    """Run the integration targets."""
+    ansible_test(session, "integration")
+
+
+@nox.session(default=False)
+def demo(session: nox.Session) -> None:
+    """Run the demo playbook twice against the simulator; the second run must change nothing."""
+    session.install("ansible-core>=2.19,<2.22", *RUNTIME)
+    session.run("python", "tests/tools/demo.py", *session.posargs, env=linked_collection())
+
+
+@nox.session(default=False, python=newest_python())
+def bench(session: nox.Session) -> None:
+    """Measure what tasks and waits cost, as ratios within one run."""
+    session.install("ansible-core>=2.19,<2.22", *RUNTIME)
+    session.run("python", "tests/benchmarks/run.py", *session.posargs, env=linked_collection())
+
+
+@nox.session(name="format", default=False)
+def format_code(session: nox.Session) -> None:
+    """Rewrite the Python files as the style session wants them."""
+    session.install("ruff>=0.9,<1")
+    session.run("ruff", "check", "--fix")
+    session.run("ruff", "format")
+
+
+@nox.session
+def style(session: nox.Session) -> None:
+    """Check format and lint of the Python files."""
+    session.install("ruff>=0.9,<1")
+    session.run("ruff", "format", "--check", "--diff")
+    session.run("ruff", "check")
+
+
+@nox.session
+def typing(session: nox.Session) -> None:
+    """Check the types, strictly."""
+    session.install("mypy>=1.15,<2", "types-PyYAML", "types-requests", "antsibull-nox", "nox", *RUNTIME)
+    session.install("-r", "tests/unit/requirements.txt")
+    linked = linked_collection()
+    link = (CACHE / FOLDER).relative_to(ROOT)
+    session.run(
+        "mypy",
+        *(str(link / code) if code in ("plugins", "extensions") else code for code in CODE if Path(code).exists()),
+        env={"MYPYPATH": linked["PYTHONPATH"]},
+    )
+
+
+@nox.session
+def changelog(session: nox.Session) -> None:
+    """Check the changelog and its fragments, or run antsibull-changelog with the arguments given."""
+    session.install("antsibull-changelog>=0.30,<1", "ansible-core>=2.19,<2.22")
+    session.run("antsibull-changelog", *(session.posargs or ["lint"]), env=linked_collection())
+
+
+@nox.session(name="galaxy-import")
+def galaxy_import(session: nox.Session) -> None:
+    """Build the collection and let Galaxy's importer judge it; a warning is a failure."""
+    session.install("galaxy-importer>=0.4.44,<0.5", "ansible-core>=2.19,<2.22")
+    with copied_collection() as copy, session.chdir(copy):
+        session.run("ansible-galaxy", "collection", "build", "--output-path", "..", silent=True)
+        artifact = next(copy.parent.glob("*.tar.gz"))
+        command = ("python", "-m", "galaxy_importer.main", str(artifact))
+        run_and_read(session, *command, refuse="^(?:WARNING|ERROR)", env=linked_collection())
+
+
+for version in ("2.19", "2.21"):
+    core_session("unit", version, unit)
+for version in ("2.19", "2.21"):
+    core_session("sanity", version, sanity)
+for version in ("2.16", "2.19", "2.21"):
+    core_session("integration", version, integration)
+
+antsibull_nox.load_antsibull_nox_toml()

@@ -1,0 +1,24 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What ansible-test downloads as get-pip.py, without the download.
+
+Takes the arguments of get-pip.py and lets the pip that comes with Python install the wanted one.
+"""
+
+from __future__ import annotations
+
+import ensurepip
+import runpy
+import sys
+from pathlib import Path
+
+# Debian takes the wheels out of ensurepip.
+FOLDERS = (Path(ensurepip.__file__).parent / "_bundled", Path("/usr/share/python-wheels"))
+GET_PIP_ONLY = ("--no-setuptools", "--no-wheel")
+
+wheel = next(path for folder in FOLDERS for path in sorted(folder.glob("pip-*.whl")))
+sys.path.insert(0, str(wheel))
+sys.argv[1:] = ["install", "--upgrade", *(argument for argument in sys.argv[1:] if argument not in GET_PIP_ONLY)]
+runpy.run_module("pip", run_name="__main__", alter_sys=True)
