@@ -48,7 +48,8 @@ def real_interpreters(path: str) -> str:
 
 def interpreter_folder(command: Path) -> Path | None:
     """Return where the interpreter lives that answers to a command, None if none does."""
-    answer = subprocess.run([command, "-c", "import sys; print(sys.executable)"], capture_output=True, text=True)
+    question = [command, "-c", "import sys; print(sys.executable)"]
+    answer = subprocess.run(question, capture_output=True, text=True, check=False)
     return Path(answer.stdout.strip()).parent if answer.returncode == 0 else None
 
 
@@ -118,7 +119,7 @@ def ansible_test(session: nox.Session, *arguments: str) -> None:
     with copied_collection() as copy, session.chdir(copy):
         run_and_read(
             session,
-            *("ansible-test", *arguments, "-v", "--color", "no"),
+            *("ansible-test", *arguments, "--color", "no"),
             *session.posargs,
             refuse="All targets skipped",
             env={"HOME": str(home)},
