@@ -25,7 +25,6 @@ ROOT = Path(__file__).resolve().parent
 CACHE = ROOT / ".cache"
 FOLDER = Path("ansible_collections", "virtinfra", "manager")
 RUNTIME = ("-r", "tests/integration/requirements.txt")
-CODE = ("plugins", "extensions", "tests", "noxfile.py")
 
 # The Python versions that can run ansible-test of a core, as that core declares them.
 PYTHONS = {"2.16": ">=3.10,<3.13", "2.19": ">=3.11,<3.14", "2.21": ">=3.12,<3.15"}
@@ -48,13 +47,15 @@ def real_interpreters(path: str) -> str:
 
 def interpreter_folder(command: Path) -> Path | None:
     """Return where the interpreter lives that answers to a command, None if none does."""
-    question = [command, "-c", "import sys; print(sys.executable)"]
+    question = [str(command), "-c", "import sys; print(sys.executable)"]
     answer = subprocess.run(question, capture_output=True, text=True, check=False)
     return Path(answer.stdout.strip()).parent if answer.returncode == 0 else None
 
 
 os.environ["PATH"] = real_interpreters(os.environ.get("PATH", os.defpath))
 os.environ.setdefault("UV_SYSTEM_CERTS", "1")
+# Ansible's own files stay in the checkout too.
+os.environ["ANSIBLE_HOME"] = str(CACHE / "ansible")
 
 nox.needs_version = ">=2026.8"
 nox.options.default_venv_backend = "uv|virtualenv"
@@ -69,17 +70,13 @@ def newest_python() -> str | None:
 
 
 def linked_collection() -> dict[str, str]:
-    """Make the checkout a collection that Ansible and Python find, and return the environment that says where.
-
-    Ansible's own files go beside it, so that nothing outside of the checkout is written.
-    """
+    """Make the checkout a collection that Ansible and Python find, and return the environment that says where."""
     link = CACHE / FOLDER
     link.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.suppress(FileExistsError):
         link.symlink_to(os.path.relpath(ROOT, link.parent), target_is_directory=True)
     return {
         "ANSIBLE_COLLECTIONS_PATH": str(CACHE),
-        "ANSIBLE_HOME": str(CACHE / "ansible"),
         "PYTHONPATH": os.pathsep.join([str(CACHE), str(ROOT / "tests")]),
     }
 
@@ -188,13 +185,10 @@ def typing(session: nox.Session) -> None:
     """Check the types, strictly."""
     session.install("mypy>=1.15,<2", "types-PyYAML", "types-requests", "antsibull-nox", "nox", *RUNTIME)
     session.install("-r", "tests/unit/requirements.txt")
-    linked = linked_collection()
-    link = (CACHE / FOLDER).relative_to(ROOT)
-    session.run(
-        "mypy",
-        *(str(link / code) if code in ("plugins", "extensions") else code for code in CODE if Path(code).exists()),
-        env={"MYPYPATH": linked["PYTHONPATH"]},
-    )
+    environment = linked_collection()
+    linked = [str(CACHE / FOLDER / code) for code in ("plugins", "extensions") if Path(code).exists()]
+    path = f"{environment['PYTHONPATH']}{os.pathsep}tests/unit"
+    session.run("mypy", *linked, "tests", "noxfile.py", env={"MYPYPATH": path})
 
 
 @nox.session
