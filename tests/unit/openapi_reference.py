@@ -272,7 +272,7 @@ def _replaced(parameter: ReferenceParameter, **changes: Any) -> ReferenceParamet
 def _value(name: str, node: Node) -> dict[str, Any]:
     """Return what ReferenceField says of one value."""
     full = resolve(node)
-    inner_node = full.get("items", node)
+    inner_node = full["items"] if "items" in full else full["oneOf"][0] if "oneOf" in full else node
     inner = resolve(inner_node)
     return {
         "name": name,

@@ -1,0 +1,183 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The description of the service is valid, and says what the document of the service says where that is at hand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from openapi_reference import ReferenceField, description, operations, records, reply_schema, resolve
+from openapi_spec_validator import OpenAPIV31SpecValidator
+from service_document import RECORDS, TYPES, ServiceDocument, Stated
+
+DOCUMENTED = [name for name, operation in operations().items() if not operation.companion]
+DOCUMENTED_RECORDS = [
+    name for name in records() if not description()["components"]["schemas"][name].get("x-compatibility")
+]
+COMPANIONS = {
+    "QueryHost",
+    "QueryVmInstance",
+    "QueryVmNic",
+    "QuerySNSApplicationEndpoint",
+    "QuerySNSApplicationPlatform",
+    "QuerySNSSnmpPlatform",
+    "QuerySNSTeamchatAtPerson",
+    "QueryHostNetworkInterface",
+    "GetHostNicServiceTypeStatistic",
+    "GetApiJob",
+}
+
+
+def walk(node: Any) -> Iterator[Any]:
+    """Yield every mapping within a YAML document."""
+    if isinstance(node, dict):
+        yield node
+    for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from walk(child)
+
+
+# ---------------------------------------------------------------------------------------------- the description itself
+
+
+def test_description_is_valid_openapi() -> None:
+    OpenAPIV31SpecValidator(dict(description())).validate()
+
+
+def test_every_reference_resolves_and_every_component_is_used() -> None:
+    references = {node["$ref"] for node in walk(description()) if "$ref" in node}
+    for reference in references:
+        resolve({"$ref": reference})
+    components = {
+        f"#/components/{kind}/{name}"
+        for kind, members in description()["components"].items()
+        for name in members
+        if kind != "securitySchemes"
+    }
+    assert components == references
+
+
+def test_extensions_are_known() -> None:
+    extensions = {key for node in walk(description()) for key in node if str(key).startswith("x-")}
+    explained = set(re.findall(r"^- `(x-[a-z]+)`", description()["info"]["description"], re.MULTILINE))
+    assert extensions == explained
+
+
+def test_versions_are_strings() -> None:
+    versions = [node["x-since"] for node in walk(description()) if "x-since" in node]
+    assert versions
+    assert [version for version in versions if not re.fullmatch(r"\d+(\.\d+)+", str(version))] == []
+    assert {type(version) for version in versions} == {str}
+
+
+def test_documented_operations_and_companions_are_all_there() -> None:
+    companions = {name for name, operation in operations().items() if operation.companion}
+    assert companions == COMPANIONS
+    assert len(operations()) - len(companions) == 27
+
+
+@pytest.mark.parametrize("name", operations())
+def test_operation_follows_the_conventions(name: str) -> None:
+    operation = operations()[name]
+    is_write = operation.method != "GET"
+    placeholders = set(re.findall(r"{(\w+)}", operation.path))
+    assert operation.is_async == is_write
+    assert {parameter.name for parameter in operation.parameters.values() if parameter.where == "path"} == placeholders
+    assert operation.body_key == {"POST": "params", "PUT": name[0].lower() + name[1:]}.get(operation.method)
+    assert operation.security == ("token" if name.startswith("Cursor") else None if name == "GetApiJob" else "session")
+    assert operation.uuid_path == (f"{operation.path}/{{uuid}}" if name.startswith("Query") else None)
+    assert (operation.since is None) == (operation.companion or name == "QuerySNSWorkchatEndpoint")
+
+
+@pytest.mark.parametrize("name", [name for name, operation in operations().items() if operation.is_async])
+def test_asynchronous_operation_takes_the_job_headers(name: str) -> None:
+    operation = operations()[name]
+    (node,) = [node for node in walk(description()["paths"]) if node.get("operationId") == name]
+    headers = {parameter["name"] for parameter in map(resolve, node["parameters"]) if parameter["in"] == "header"}
+    assert headers == {"X-Job-UUID", "X-Web-Hook", "X-API-Timeout"}
+    assert reply_schema(name, 202) == {"$ref": "#/components/schemas/JobAccepted"}
+    assert operation.body_key is None or {"systemTags", "userTags"} <= operation.parameters.keys()
+
+
+# ------------------------------------------------------------------------------------- the description and the document
+
+
+@pytest.fixture(scope="module")
+def document() -> ServiceDocument:
+    if not ServiceDocument.is_at_hand():
+        pytest.skip("the document of the service is not at hand")
+    return ServiceDocument()
+
+
+def test_same_operations(document: ServiceDocument) -> None:
+    assert document.operations.keys() == set(DOCUMENTED)
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+class TestOperation:
+    def test_same_method_path_and_body(self, document: ServiceDocument, name: str) -> None:
+        ours, stated = operations()[name], document.operations[name]
+        assert (ours.method, ours.path) == (stated.method, stated.path.removeprefix("service/v1/"))
+        assert ours.body_key == (stated.body_key or {"POST": "params"}.get(ours.method))
+
+    def test_same_parameters(self, document: ServiceDocument, name: str) -> None:
+        ours, stated = operations()[name].parameters, document.operations[name].parameters
+        aliases = {key: parameter.alias_of for key, parameter in ours.items() if parameter.alias_of}
+        unstated = {key for key, parameter in ours.items() if parameter.compatibility or parameter.beside}
+        conditions = {"q"} if name.startswith("Query") else set()
+        assert ours.keys() - unstated - aliases.keys() == stated.keys() | conditions
+        assert aliases == {alias: key for key, parameter in stated.items() for alias in parameter.aliases}
+
+    def test_same_details_of_parameters(self, document: ServiceDocument, name: str) -> None:
+        usual_place = "query" if operations()[name].method == "GET" else "body"
+        for key, stated in document.operations[name].parameters.items():
+            ours = operations()[name].parameters[key]
+            assert_same_type(ours, stated)
+            assert (ours.required, ours.where) == (stated.required, stated.where or usual_place)
+            assert stated.default in (None, ours.default)
+
+    def test_same_results(self, document: ServiceDocument, name: str) -> None:
+        ours, stated = operations()[name], document.operations[name]
+        conventional = ["inventories"] if name.startswith("Query") else []
+        assert list(ours.results) == (stated.results or conventional)
+        assert stated.record in (None, ours.record)
+
+
+def test_same_records(document: ServiceDocument) -> None:
+    assert document.records.keys() == set(DOCUMENTED_RECORDS)
+
+
+@pytest.mark.parametrize("record", DOCUMENTED_RECORDS)
+def test_same_fields(document: ServiceDocument, record: str) -> None:
+    ours = {name: field for name, field in records()[record].items() if not field.compatibility}
+    assert ours.keys() == document.records[record].keys()
+    for name, field in ours.items():
+        assert_same_type(field, document.records[record][name])
+
+
+def test_same_versions(document: ServiceDocument) -> None:
+    ours: dict[tuple[str, ...], str] = {}
+    for name, operation in operations().items():
+        members = [*operation.parameters.values(), *operation.results.values()]
+        ours.update({(name,): operation.since} if operation.since else {})
+        ours.update({(name, member.name): member.since for member in members if member.since})
+    for name, fields in records().items():
+        ours.update({(name, field.name): field.since for field in fields.values() if field.since})
+    envelope = resolve(reply_schema("CreateCbtTask"))["properties"]
+    ours.update({("CreateCbtTask", name): envelope[name]["x-since"] for name in ("success", "error")})
+    assert ours == document.versions
+
+
+def assert_same_type(ours: ReferenceField, stated: Stated) -> None:
+    """Compare type, width, record or kind of elements, and values."""
+    word, *elements = stated.type.split(" of ")
+    if word in TYPES:
+        assert (ours.type, ours.format if ours.type == "int" else None) == TYPES[word]
+    else:
+        assert (ours.type, ours.schema) == ("str" if stated.choices else "dict", word)
+    assert (ours.schema == "Timestamp") == (word == "Timestamp")
+    assert [ours.schema] == [RECORDS.get(name, name) for name in elements] or not elements
+    assert ours.choices == stated.choices
