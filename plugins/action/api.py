@@ -1,0 +1,92 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs any module of the collection inside the controller: a module process would cost ten times as much.
+
+The files beside this one are links to it. Each bears the name of a module, so that core finds this action under that
+name, applies the module's own defaults, and loads it once, before it forks a worker for each task.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.module_utils.common.parameters import remove_values
+from ansible.module_utils.errors import UnsupportedError
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+from ansible_collections.virtinfra.manager.plugins.module_utils._task import Task, variants
+from ansible_collections.virtinfra.manager.plugins.module_utils._transport import REQUESTS_ERROR, tls_context
+
+if not REQUESTS_ERROR:
+    tls_context(True, None, None, None)
+
+display = Display()
+
+
+class ActionModule(ActionBase):
+    """Runs the TASK of the module of this name, or hands over to a module process where that is asked for."""
+
+    TRANSFERS_FILES = False
+    _supports_check_mode = True
+    _supports_async = True
+
+    def run(self, tmp: None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return the result of the task, the same as a module process would give."""
+        super().run(tmp, task_vars)
+        name = self._task.action.rpartition(".")[2]
+        if not self._is_for_here():
+            return dict(
+                self._execute_module(
+                    module_name=f"virtinfra.manager.{name}", task_vars=task_vars, wrap_async=self._task.async_val
+                )
+            )
+        module = import_module(f"ansible_collections.virtinfra.manager.plugins.modules.{name}")
+        variables: dict[str, Any] = {}
+        self._compute_environment_string(variables)
+        with environment(variables):
+            return self._run_here(f"virtinfra.manager.{name}", module.TASK)
+
+    def _is_for_here(self) -> bool:
+        """Whether the task may run in the controller's process."""
+        local = str(getattr(self._connection, "transport", "")).rpartition(".")[2] == "local"
+        return local and not (REQUESTS_ERROR or self._task.async_val or self._connection.become)
+
+    def _run_here(self, name: str, task: Task) -> dict[str, Any]:
+        spec = task.argument_spec
+        validation = ArgumentSpecValidator(spec, **task.rules).validate(self._task.args)
+        params = validation.validated_parameters
+        secrets = {str(params[key]) for key, option in spec.items() if option.get("no_log") and params.get(key)}
+        if validation.errors:
+            message = validation.errors.msg
+            if isinstance(validation.errors[0], UnsupportedError):
+                message = f"Unsupported parameters for ({name}) module: {message}"
+            result = {"failed": True, "msg": message}
+        else:
+            outcome = task.execute(params, self._task.check_mode, None if self._task.no_log else self._tell)
+            result = outcome.result
+            if outcome.warnings:
+                result["warnings"] = outcome.warnings
+        result["invocation"] = {"module_args": params}
+        return dict(remove_values(result, secrets | variants(secrets)))
+
+    def _tell(self, line: str) -> None:
+        display.display(f"{self._task.get_name()}: {line}")
+
+
+@contextmanager
+def environment(variables: Mapping[str, Any]) -> Iterator[None]:
+    """Set the task's environment variables in this process, a worker of its own, and put back what was there."""
+    before = dict(os.environ)
+    os.environ.update({key: str(value) for key, value in variables.items()})
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)

@@ -1,0 +1,89 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this doc fragment is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Documentation of the options in ``_options.CONNECTION``."""
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    """How the service is reached."""
+
+    DOCUMENTATION = r"""
+options:
+  base_url:
+    description:
+      - Scheme, host and port of the service, for example V(https://manager.example.com:8443).
+      - Polling addresses that the service answers with are asked for here too, whatever host they name.
+      - Required, by this option or by the environment variable E(VIRTINFRA_BASE_URL).
+    type: str
+  path_prefix:
+    description:
+      - What stands in the path before V(/v1/). The two cursor operations do not have it.
+      - The environment variable E(VIRTINFRA_PATH_PREFIX) is used when the option is not given.
+    type: str
+    default: service
+  session_id:
+    description:
+      - The session identifier, sent as C(Authorization: OAuth). Every operation but the cursor ones needs it.
+      - The environment variable E(VIRTINFRA_SESSION_ID) is used when the option is not given.
+    type: str
+  api_token:
+    description:
+      - The token for the cursor operations, sent as C(Authorization: Bearer).
+      - The environment variable E(VIRTINFRA_API_TOKEN) is used when the option is not given.
+    type: str
+  validate_certs:
+    description:
+      - Whether the service must show a certificate that is valid for its name.
+      - The environment variable E(VIRTINFRA_VALIDATE_CERTS) is used when the option is not given.
+    type: bool
+    default: true
+  ca_path:
+    description:
+      - A file or a folder of certificates of authorities to trust instead of those of the system.
+      - The environment variable E(VIRTINFRA_CA_PATH) is used when the option is not given.
+    type: path
+  client_cert:
+    description:
+      - A file with the certificate that this client shows, and its key unless O(client_key) names another.
+      - The environment variable E(VIRTINFRA_CLIENT_CERT) is used when the option is not given.
+    type: path
+  client_key:
+    description:
+      - A file with the key of O(client_cert), without a password.
+      - The environment variable E(VIRTINFRA_CLIENT_KEY) is used when the option is not given.
+    type: path
+  use_proxy:
+    description:
+      - Whether the proxies that the environment names (E(HTTPS_PROXY) and so on) are used.
+      - The environment variable E(VIRTINFRA_USE_PROXY) is used when the option is not given.
+    type: bool
+    default: true
+  request_timeout:
+    description:
+      - How long a single request may take, in seconds.
+      - The environment variable E(VIRTINFRA_REQUEST_TIMEOUT) is used when the option is not given.
+    type: float
+    default: 30
+  request_retries:
+    description:
+      - How often a request is sent again when the service is overloaded (HTTP status 429), not reachable, or, for
+        reading requests, answers nothing that makes sense. The pauses grow, up to 30 seconds.
+      - A call that changes something is only sent again when it surely was not taken.
+      - The environment variable E(VIRTINFRA_REQUEST_RETRIES) is used when the option is not given.
+    type: int
+    default: 8
+  service_version:
+    description:
+      - The version of the service, for example V(4.10.10). Operations and parameters that are newer are then refused
+        before anything is sent.
+      - The environment variable E(VIRTINFRA_SERVICE_VERSION) is used when the option is not given.
+    type: str
+requirements:
+  - requests (Python library)
+  - Python 3.10 or newer where the module runs
+"""

@@ -1,0 +1,393 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Calling operations: what an answer means, complete lists, and jobs to their end."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    AnswerLost,
+    ApiError,
+    BadInput,
+    Failure,
+    JobExpired,
+    TransportError,
+    Unreadable,
+    WaitTimeout,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import (
+    FAILED,
+    RUNNING,
+    SUCCEEDED,
+    UNKNOWN,
+    Job,
+    Wait,
+    checked_uuid,
+    new_uuid,
+    polling_path,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import (
+    OPERATIONS,
+    Operation,
+    Request,
+    by_name,
+    one,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS, Record, same
+from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Answer, Clock, Connection, Transport
+
+PAGE_SIZE = 1000
+GRACE = 2.0
+CONNECTIONS = 16
+
+# A query's operators are looked for in this order, so a value that holds one of them cannot be asked for with "=".
+_TRAPS = re.compile(r"!=|>=|<=|!\?=|!~=|~=|\?=")
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Client:
+    """The service, as one task or inventory sees it.
+
+    ``read_only`` refuses everything but GET (check mode). ``wait`` says how long jobs are waited for.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        read_only: bool = False,
+        wait: Wait | None = None,
+        clock: Any = Clock,
+        job_uuid: str | None = None,
+        webhook_url: str | None = None,
+        api_timeout: int | None = None,
+    ) -> None:
+        self.connection, self.read_only, self.clock = connection, read_only, clock
+        self.wait = wait or Wait(clock)
+        self._job_uuid = checked_uuid(job_uuid) if job_uuid else None
+        self._headers = {}
+        if webhook_url:
+            self._headers["X-Web-Hook"] = webhook_url
+        if api_timeout:
+            self._headers["X-API-Timeout"] = str(api_timeout)
+        self._local = threading.local()
+        self._transports: list[Transport] = []
+        self._poll_auth: str | None = None
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *dummy: object) -> None:
+        for transport in self._transports:
+            transport.close()
+
+    # Calls
+
+    def prepare(self, name: str, params: Mapping[str, Any]) -> tuple[Operation, Request, str]:
+        """Return operation, request and Authorization header of a call; fails as the call would before sending."""
+        operation = by_name(name)
+        return operation, self._request(operation, params), self._auth(operation)
+
+    def call(self, name: str, params: Mapping[str, Any], label: str = "") -> dict[str, Any]:
+        """Call an operation, wait for its job and return its reply, a JSON object."""
+        if not by_name(name).asynchronous:
+            return self.get(name, params)
+        return self.finish(self.start(name, params, label))
+
+    def get(self, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Call a reading operation and return its reply. Raises Unreadable when the service does not have it."""
+        return self._get(by_name(name), params)
+
+    def start(self, name: str, params: Mapping[str, Any], label: str = "", job_uuid: str | None = None) -> Job:
+        """Send a writing call and return its job, finished if the service answered at once.
+
+        ``job_uuid`` makes it the same call as an earlier one. Raises AnswerLost, with ``job`` in its facts, when the
+        service may have taken it.
+        """
+        operation, request, auth = self.prepare(name, params)
+        if self.read_only and operation.asynchronous:
+            raise BadInput(f"{name} changes something and is not sent in check mode")
+        own = job_uuid or self._job_uuid or new_uuid()
+        self._job_uuid = None
+        job = Job(own, self.polling_path(own), name, label)
+        try:
+            answer = self._transport().send(request, name, auth, {**self._headers, "X-Job-UUID": own})
+            return self._taken(job, answer)
+        except AnswerLost as lost:
+            job.state = UNKNOWN
+            lost.job = job
+            raise
+
+    def poll(self, job: Job) -> bool:
+        """Ask for a job once and return whether it has ended; its state, result and failure are updated.
+
+        Raises TransportError when the answer tells nothing.
+        """
+        what = f"the job {job.uuid} of {job.operation or 'an operation'}"
+        request = Request("GET", job.location)
+        answer = self._transport().send(request, what, self._poll_auth, deadline=self.wait.deadline)
+        if answer.status in (401, 403) and self._poll_auth is None and self.connection.session_id:
+            # The family's servers want no credentials here; one that does gets them from now on.
+            self._poll_auth = f"OAuth {self.connection.session_id}"
+            answer = self._transport().send(request, what, self._poll_auth, deadline=self.wait.deadline)
+        if answer.status == 202:
+            return False
+        if answer.status == 404 and answer.error is None:
+            job.state = UNKNOWN
+            job.failure = JobExpired(job)
+        elif answer.error is not None:
+            job.state = FAILED
+            job.failure = ApiError(job.operation or "the operation", answer.status, answer.error)
+        elif answer.status == 200 and answer.object is not None:
+            job.state, job.result = SUCCEEDED, answer.object
+        elif 400 <= answer.status < 500 and answer.status not in (408, 429):
+            job.state = UNKNOWN
+            job.failure = ApiError(f"asking for {what}", answer.status, None, answer.text())
+        else:
+            raise TransportError(f"asking for {what} brought HTTP status {answer.status}: {answer.text()}")
+        return True
+
+    def finish(self, job: Job) -> dict[str, Any]:
+        """Wait until a job has ended and return its result; raises its failure or WaitTimeout."""
+        self.finish_all([job])
+        if job.failure:
+            raise job.failure
+        return job.result
+
+    def finish_all(self, jobs: Iterable[Job]) -> None:
+        """Wait until all jobs have ended. Only the oldest is polled; when it has ended the others are looked at."""
+        running = [job for job in jobs if job.state == RUNNING]
+        if not running:
+            return
+        trouble = ""
+        first = running[0]
+        what = " ".join(filter(None, (first.operation or "job", first.label, f"(job {first.uuid})")))
+        for dummy in self.wait.pauses(what if len(running) == 1 else f"{len(running)} jobs, the first {what}"):
+            try:
+                if self.poll(running[0]):
+                    self.each(self.poll, running[1:])
+            except TransportError as error:
+                if not error.transient:
+                    raise
+                trouble = f" The last poll failed: {error}."
+            running = [job for job in running if job.state == RUNNING]
+            if not running:
+                return
+        raise WaitTimeout(
+            f"{running[0].operation or 'The operation'} is still running after {self.wait.timeout:g} s of waiting;"
+            f" job_wait can go on waiting for job {running[0].uuid}.{trouble}",
+            job=running[0].handle(),
+        )
+
+    def knows(self, job: Job) -> bool:
+        """Whether the service took a call whose answer was lost; asked for 2 s, for the call may still be under way."""
+        for elapsed in self.wait.pauses(f"news of {job.operation}"):
+            try:
+                self.poll(job)
+            except TransportError:
+                job.state = UNKNOWN
+            else:
+                if not isinstance(job.failure, JobExpired):
+                    job.state = RUNNING if job.state == UNKNOWN and job.failure is None else job.state
+                    return True
+                job.failure = None
+            if elapsed > GRACE:
+                break
+        return False
+
+    def each(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+        """Apply a function that calls the service to many items at once, over up to 16 connections, in order."""
+        items = list(items)
+        if len(items) < 2:
+            return [function(item) for item in items]
+        with ThreadPoolExecutor(min(CONNECTIONS, len(items))) as pool:
+            return list(pool.map(function, items))
+
+    # Lists
+
+    def by_uuid(self, name: str, uuid: str) -> list[Record]:
+        """Return the record with this uuid as a list of none or one, by ``GET <collection>/{uuid}``."""
+        reply = self._get(one(by_name(name), uuid), {"uuid": uuid})
+        return [record for record in _records(reply, name) if record.get("uuid") == uuid]
+
+    def matching(self, name: str, attribute: str, value: str, conditions: Iterable[str] = ()) -> list[Record]:
+        """Return the records that meet the conditions and whose attribute is exactly the value."""
+        exact = [] if _TRAPS.search(value) else [f"{attribute}={value}"]
+        return [record for record in self.query(name, [*conditions, *exact]) if same(value, record.get(attribute))]
+
+    def query(self, name: str, conditions: Iterable[str] = (), limit: int | None = None) -> list[Record]:
+        """Return all records (or the first ``limit``) that meet the conditions, each ``<field><op><value>``."""
+        return [record for page, dummy in self.pages(name, conditions, limit=limit) for record in page]
+
+    def pages(
+        self, name: str, conditions: Iterable[str] = (), page_size: int = PAGE_SIZE, limit: int | None = None
+    ) -> Iterator[tuple[list[Record], int | None]]:
+        """Yield the records of a query page by page, each with the total number, None if the service tells none.
+
+        The list is complete or a Failure is raised: servers cut at 1000 without saying so, and may know no paging.
+        """
+        operation = by_name(name)
+        fields = FIELDS.get(operation.record, ())
+        sort = next((each for each in ("uuid", "topicUuid") if each in fields), None)
+        base = {"q": list(conditions), "sort": f"+{sort}" if sort else None, "replyWithCount": True}
+        seen: set[str] = set()
+        while limit is None or len(seen) < limit:
+            size = page_size if limit is None else min(page_size, limit - len(seen))
+            reply = self.get(name, {**base, "limit": size, "start": len(seen)})
+            records, total = _records(reply, name), _total(reply)
+            fresh = _unseen(records, seen)
+            if fresh:
+                yield fresh[: limit - len(seen) + len(fresh) if limit is not None else None], total
+            if total is not None and len(seen) >= total:
+                return
+            if not fresh:
+                if total is not None or (records and len(records) == size):
+                    raise Failure(
+                        f"{name} brought {len(seen)} of {total or 'more'} records: the service repeats or cuts pages"
+                    )
+                return
+            if total is None and len(records) < min(size, PAGE_SIZE):
+                return
+
+    def cursor(
+        self,
+        resource_type: str,
+        filters: Iterable[str] = (),
+        sort: str | None = None,
+        order: str | None = None,
+        page_size: int = PAGE_SIZE,
+        limit: int | None = None,
+    ) -> Iterator[tuple[list[Record], int | None]]:
+        """Yield the records of a cursor query page by page, each with the total number.
+
+        The list is complete or a Failure is raised; a cursor that repeats, expires or does not end is one.
+        """
+        name, params = (
+            "CursorQuery",
+            {
+                "resourceType": resource_type,
+                "sort": sort,
+                "order": order,
+                "pageSize": page_size,
+                "filter": list(filters),
+            },
+        )
+        seen: set[str] = set()
+        cursors: set[str] = set()
+        while True:
+            reply = self.get(name, params)
+            records, total, following = _records(reply, name, "items"), _total(reply), reply.get("nextCursor")
+            fresh = _unseen(records, seen)
+            more = bool(reply.get("hasMore", following))
+            if fresh:
+                yield fresh[: limit - len(seen) + len(fresh) if limit is not None else None], total
+            if limit is not None and len(seen) >= limit:
+                return
+            if not more:
+                break
+            if not fresh or following in cursors or not isinstance(following, str) or not following:
+                raise Failure(f"the cursor for {resource_type} repeats itself after {len(seen)} records; list it again")
+            if total is not None and len(seen) > 2 * total + page_size:
+                raise Failure(f"the cursor for {resource_type} does not end: {len(seen)} records of {total}")
+            cursors.add(following)
+            name, params = "CursorNext", {"cursor": following, "pageSize": page_size}
+        if total is not None and len(seen) < total:
+            raise Failure(f"the cursor for {resource_type} ended after {len(seen)} of {total} records; list it again")
+
+    # Details
+
+    def _get(self, operation: Operation, params: Mapping[str, Any]) -> dict[str, Any]:
+        request, auth = self._request(operation, params), self._auth(operation)
+        answer = self._transport().send(request, operation.name, auth)
+        if answer.status in (404, 405) and answer.error is None:
+            raise Unreadable(f"the service does not offer {operation.name} (HTTP status {answer.status})")
+        if answer.error is not None or not 200 <= answer.status < 300:
+            raise ApiError(operation.name, answer.status, answer.error, answer.text())
+        if answer.object is None:
+            raise TransportError(
+                f"the answer to {operation.name} is no JSON object: {answer.text() or 'it is empty'}."
+                " Is base_url the address of the service?",
+                transient=False,
+            )
+        return answer.object
+
+    def _taken(self, job: Job, answer: Answer) -> Job:
+        """Return the job that the answer to a writing call tells of."""
+        if answer.error is not None:
+            raise ApiError(job.operation, answer.status, answer.error)
+        if answer.status == 202:
+            told = (answer.object or {}).get("location") or answer.headers.get("Location")
+            job.location = polling_path(told) or job.location
+            job.uuid = job.location.rpartition("/")[2].partition("?")[0]
+            return job
+        if answer.status == 400 and answer.text().startswith("Duplicate job uuid"):
+            return job
+        if answer.status in (502, 503, 504) or (answer.status < 300 and answer.body.strip() and answer.object is None):
+            raise AnswerLost(
+                f"{job.operation} was answered with HTTP status {answer.status} and no result: {answer.text()};"
+                " whether it was taken is not known"
+            )
+        if answer.status >= 300:
+            raise ApiError(job.operation, answer.status, None, answer.text())
+        job.state, job.result = SUCCEEDED, answer.object or {}
+        return job
+
+    def _request(self, operation: Operation, params: Mapping[str, Any]) -> Request:
+        version = self.connection.service_version
+        if version and (reason := operation.too_new(params, version)):
+            raise BadInput(f"{reason}; this service has {version} (service_version)")
+        return operation.request(params, self.connection.path_prefix)
+
+    def _auth(self, operation: Operation) -> str:
+        scheme, option = ("Bearer", "api_token") if operation.absolute else ("OAuth", "session_id")
+        value = getattr(self.connection, option)
+        if not value:
+            raise Unreadable(f"{operation.name} needs {option} (or VIRTINFRA_{option.upper()} in the environment)")
+        return f"{scheme} {value}"
+
+    def polling_path(self, uuid: str) -> str:
+        """Return the path by which the job with this uuid is asked for."""
+        return OPERATIONS["GetApiJob"].request({"uuid": uuid}, self.connection.path_prefix).path
+
+    def _transport(self) -> Transport:
+        """Return this thread's connection."""
+        if not hasattr(self._local, "transport"):
+            self._local.transport = Transport(self.connection, self.clock)
+            self._transports.append(self._local.transport)
+        transport: Transport = self._local.transport
+        return transport
+
+
+def _records(reply: Mapping[str, Any], name: str, member: str = "inventories") -> list[Record]:
+    """Return the records of a query's reply: a list, a single ``inventory``, or none (a literal ``{}``)."""
+    found = reply.get(member, reply.get("inventory", []))
+    found = [found] if isinstance(found, dict) else found or []
+    if not isinstance(found, list) or not all(isinstance(record, dict) for record in found):
+        raise TransportError(f"the answer to {name} holds no list of records in {member}", transient=False)
+    return found
+
+
+def _total(reply: Mapping[str, Any]) -> int | None:
+    total = reply.get("total")
+    return total if isinstance(total, int) and not isinstance(total, bool) else None
+
+
+def _unseen(records: list[Record], seen: set[str]) -> list[Record]:
+    """Return the records that were not seen before and remember them, by their uuid or else by all they hold."""
+    fresh = []
+    for record in records:
+        key = record.get("uuid") or repr(sorted(record.items(), key=str))
+        if key not in seen:
+            seen.add(key)
+            fresh.append(record)
+    return fresh

@@ -1,0 +1,117 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Jobs of asynchronous operations and how they are waited for. Sections "What the service does" and "Events"."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput, Failure
+
+FIRST_PAUSE = 0.03
+SHORTEST_PAUSE = 0.05
+GROWTH = 0.05
+QUIET = 10.0
+
+RUNNING, SUCCEEDED, FAILED, UNKNOWN = "running", "succeeded", "failed", "unknown"
+
+
+@dataclass
+class Job:
+    """One asynchronous call: ``location`` is the path to poll at the configured origin.
+
+    ``state`` is running, succeeded, failed, or unknown when the service knows the job no more. ``result`` is the
+    reply of the operation, ``failure`` what went wrong.
+    """
+
+    uuid: str
+    location: str
+    operation: str = ""
+    label: str = ""
+    state: str = RUNNING
+    result: dict[str, Any] = field(default_factory=dict)
+    failure: Failure | None = None
+
+    def handle(self) -> dict[str, Any]:
+        """Return what a later task needs to take the job up again."""
+        return {"uuid": self.uuid, "location": self.location, "operation": self.operation, "state": self.state}
+
+
+def new_uuid() -> str:
+    """Return a fresh job id: 32 hex digits."""
+    return uuid.uuid4().hex
+
+
+def checked_uuid(text: str) -> str:
+    """Return a job id given by the user without its dashes; BadInput when it is none."""
+    plain = text.replace("-", "").lower()
+    if not re.fullmatch(r"[0-9a-f]{32}", plain):
+        raise BadInput(f"job_uuid must be a uuid (32 hexadecimal digits), not {text!r}")
+    return plain
+
+
+def polling_path(location: Any) -> str | None:
+    """Return path and query of a polling address; None when it is missing or makes no sense.
+
+    Its scheme, host and port are the service's own idea and often wrong from here.
+    """
+    if not isinstance(location, str):
+        return None
+    try:
+        parts = urlsplit(location.strip())
+    except ValueError:
+        return None
+    if not re.fullmatch(r"/[\w./~%-]*[\w~%-]", parts.path) or "//" in parts.path or ".." in parts.path:
+        return None
+    return parts.path + (f"?{parts.query}" if parts.query else "")
+
+
+class Wait:
+    """The waiting of one task: one deadline for all that it waits for, and the pauses between polls.
+
+    The first poll comes after 30 ms, the next ones when the elapsed time has grown by 5 %, never less than 50 ms and
+    never more than ``interval`` seconds after the last. ``tell`` is called with a line after 10 s and then each time
+    the elapsed time has doubled.
+    """
+
+    def __init__(
+        self, clock: Any, timeout: float = 1800, interval: float = 5, tell: Callable[[str], None] | None = None
+    ) -> None:
+        if timeout < 0:
+            raise BadInput("wait_timeout must not be negative")
+        if not interval >= SHORTEST_PAUSE:
+            raise BadInput(f"wait_interval must be at least {SHORTEST_PAUSE} seconds")
+        self.clock, self.timeout, self.interval, self.tell = clock, timeout, interval, tell
+        self.deadline: float | None = None
+
+    def pauses(self, what: str) -> Iterator[float]:
+        """Sleep and yield the elapsed seconds before each poll for ``what``; ends when the time is up."""
+        begin = self.clock.monotonic()
+        if self.deadline is None:
+            self.deadline = begin + self.timeout
+        pause, quiet_until = FIRST_PAUSE, QUIET
+        while True:
+            left = self.deadline - self.clock.monotonic()
+            if left <= 0:
+                return
+            self.clock.sleep(min(pause, left))
+            elapsed = self.clock.monotonic() - begin
+            if self.tell and elapsed >= quiet_until:
+                self.tell(f"still waiting for {what}, {elapsed:.0f} s")
+                quiet_until = elapsed * 2
+            yield elapsed
+            pause = next_pause(self.clock.monotonic() - begin, self.interval, self.clock.random())
+
+
+def next_pause(elapsed: float, interval: float, chance: float) -> float:
+    """Return the seconds until the next poll; at the longest interval up to 10 % less, so that tasks spread."""
+    return max(SHORTEST_PAUSE, min(GROWTH * elapsed, interval * (1 - 0.1 * chance)))

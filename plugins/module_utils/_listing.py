@@ -1,0 +1,77 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The task that lists records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput, Unreadable
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import by_name
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import LISTING, Options
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, same, shaped, to_ansible
+from ansible_collections.virtinfra.manager.plugins.module_utils._task import Context, Task
+
+
+def listing(operation: str, returns: str, cursor: str | None = None, options: Options | None = None) -> Task:
+    """Return the task that lists records by a query, or by a cursor where only that is at hand."""
+
+    def run(context: Context) -> dict[str, Any]:
+        wanted, client = context.wanted, context.client
+        if (limit := wanted.get("limit")) is not None and limit < 1:
+            raise BadInput("limit must be at least 1")
+        exact: Record = {name: wanted[name] for name in ("uuid", "name") if name in wanted}
+        try:
+            records, total = _queried(client, operation, exact, wanted.get("query", []), limit)
+        except Unreadable:
+            if cursor is None or client.connection.api_token is None or wanted.get("query"):
+                raise
+            records, total = _walked(client, cursor, exact, wanted.get("filters", []), limit)
+        return {returns: [to_ansible(shaped(by_name(operation).record, each)) for each in records], "total": total}
+
+    filters: Options = {"filters": {"type": "list", "elements": "str"}} if cursor else {}
+    return Task(run, {**LISTING, **filters, **(options or {})})
+
+
+def _queried(
+    client: Client, operation: str, exact: Record, conditions: Iterable[str], limit: int | None
+) -> tuple[list[Record], int]:
+    """Return the records of a query that meet the conditions and are exactly as wanted, and how many there are."""
+    if "uuid" in exact and not conditions:
+        found = client.by_uuid(operation, exact["uuid"])
+    elif exact:
+        key = next(iter(exact))
+        found = client.matching(operation, key, exact[key], conditions)
+    else:
+        found: list[Record] = []
+        total = None
+        for page, known in client.pages(operation, conditions, limit=limit):
+            found += page
+            total = known
+        return found, len(found) if total is None else total
+    return _chosen(found, exact, limit)
+
+
+def _walked(
+    client: Client, resource_type: str, exact: Record, filters: Iterable[str], limit: int | None
+) -> tuple[list[Record], int]:
+    """Return the same by a cursor."""
+    found: list[Record] = []
+    total = None
+    for page, known in client.cursor(resource_type, filters, limit=None if exact else limit):
+        found += page
+        total = known
+    if exact:
+        return _chosen(found, exact, limit)
+    return found, len(found) if total is None else total
+
+
+def _chosen(records: list[Record], exact: Record, limit: int | None) -> tuple[list[Record], int]:
+    chosen = [record for record in records if all(same(value, record.get(name)) for name, value in exact.items())]
+    return chosen[:limit], len(chosen)

@@ -1,0 +1,154 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The task that brings one object to a state: the only loop of reading, planning and doing."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._calls import carry_out, unfinished
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine import (
+    Resource,
+    Step,
+    broken,
+    passing,
+    plan,
+    unread,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Failure, Unreadable, WaitTimeout
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING, Job
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import by_name
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import TAGS, WAIT, Options
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, same, shaped, snake, to_ansible
+from ansible_collections.virtinfra.manager.plugins.module_utils._task import Context, Task
+
+
+def managed(resource: Resource, options: Options, **rules: Any) -> Task:
+    """Return the task that brings one object to the state that its options describe."""
+
+    def run(context: Context) -> dict[str, Any]:
+        return Managing(resource, context).run()
+
+    return Task(run, options, shared=(WAIT, TAGS), rules=rules)
+
+
+class Managing:
+    """One run of a managed task: read, plan, do the first step, read again, plan again, until nothing is left to do."""
+
+    def __init__(self, resource: Resource, context: Context) -> None:
+        self.resource, self.context, self.client = resource, context, context.client
+        self.desired = dict(context.wanted)
+        self.state = self.desired.pop("state", "present")
+        self.about = f"{resource.returns.replace('_', ' ')} {_called(self.desired)}".strip()
+        self.blind = False
+        self.extras: Record = {}
+
+    def run(self) -> dict[str, Any]:
+        """Return the result. A failure tells what was done before it."""
+        try:
+            before = self._read()
+            after, unfinished = self._predict(before) if self.context.check_mode else self._bring(before)
+        except Failure as failure:
+            raise failure.about(self.about) from None
+        return {
+            self.resource.returns: self._told(after),
+            **to_ansible(self.extras),
+            "diff": {"before": self._told(before) or {}, "after": self._told(after) or {}},
+            **unfinished,
+        }
+
+    def _predict(self, here: Record | None) -> tuple[Record | None, Record]:
+        for step in self._steps(here):
+            params = {"uuid": "unknown", **step.params} if "uuid" in by_name(step.operation).in_path else step.params
+            self.client.prepare(step.operation, params)
+            here = step.after
+            self.context.changed = True
+        return here, {}
+
+    def _bring(self, here: Record | None) -> tuple[Record | None, Record]:
+        here = self._settled(here)
+        done: set[str] = set()
+        while True:
+            steps = self._steps(here)
+            step = next((step for step in steps if step.operation not in done), None)
+            if step is None:
+                self._verify(here, steps)
+                return here, {}
+            done.add(step.operation)
+            job = carry_out(self.context, step, self.about, partial(self._still_needed, step.operation))
+            if job.state == RUNNING:
+                return step.after, unfinished(job)
+            self.extras.update({name: job.result.get(name, []) for name in self._extra(step.operation)})
+            here = self._settled(self._read_after(step, job))
+            if trouble := broken(self.resource, here):
+                raise Failure(f"after {step.operation} the service shows {trouble}")
+
+    def _steps(self, here: Record | None) -> list[Step]:
+        return plan(self.resource, self.state, self.desired, here)
+
+    def _still_needed(self, operation: str) -> bool:
+        here = None if self.blind else self._settled(self._read())
+        return self.blind or any(step.operation == operation for step in self._steps(here))
+
+    def _read(self) -> Record | None:
+        try:
+            return self.resource.read(self.client, self.desired)
+        except Unreadable as reason:
+            if not self.blind:
+                self.context.warnings.append(
+                    f"The state of the {self.about} is not known: {reason}. The task acts anyway."
+                )
+            self.blind = True
+            assumed = unread(self.resource, self.desired)
+            if assumed is None and self.state == "absent":
+                raise Failure(f"{reason}; give its uuid") from None
+            if assumed is None and not by_name(self.resource.create or "").repeatable:
+                raise Failure(f"{reason}, so it might be made a second time; give its uuid") from None
+            return assumed
+
+    def _read_after(self, step: Step, job: Job) -> Record | None:
+        """Return the record after a step: replies are often of another kind, so it is read again."""
+        told = job.result.get("inventory")
+        known = by_name(step.operation).record == self.resource.kind and isinstance(told, dict) and told.get("uuid")
+        if known:
+            self.desired = {**self.desired, "uuid": known}
+        if not self.blind:
+            return self._read()
+        return {**step.after, **told} if known and step.after is not None else step.after
+
+    def _settled(self, here: Record | None) -> Record | None:
+        """Wait until nothing of the record is about to change by itself."""
+        if self.context.params["wait"] and not self.blind and passing(self.resource, here):
+            for dummy in self.client.wait.pauses(f"the {self.about}"):
+                here = self.resource.read(self.client, self.desired)
+                if not passing(self.resource, here):
+                    return here
+            raise WaitTimeout(f"still {passing(self.resource, here)} after {self.client.wait.timeout:g} s")
+        return here
+
+    def _verify(self, here: Record | None, left: list[Step]) -> None:
+        """Say where the record is not what the operations that were done should have made of it."""
+        words = {word: name for name, move in self.resource.moves.items() for word in move.reached}
+        for step in left:
+            names = [name for name, value in (step.after or {}).items() if not same(value, (here or {}).get(name))]
+            told = ", ".join(f"{snake(name)} is {(here or {}).get(name)!r}" for name in names)
+            message = f"{step.operation} succeeded, yet {told}"
+            if any(words.get(str((here or {}).get(name)), self.state) != self.state for name in names):
+                raise Failure(message)
+            self.context.warnings.append(f"{self.about}: {message}.")
+
+    def _extra(self, operation: str) -> list[str]:
+        return [name for name in by_name(operation).result if name != "inventory"]
+
+    def _told(self, record: Record | None) -> Any:
+        return None if record is None else to_ansible(shaped(self.resource.kind, record))
+
+
+def _called(record: Record) -> str:
+    names = (record.get(key) for key in ("name", "managementIp", "uuid"))
+    return str(next(filter(None, names), ""))

@@ -1,0 +1,410 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The table of the service's operations, and how a call of one becomes an HTTP request.
+
+This is the only place that knows paths, bodies and parameter names. Section "Endpoints" of the API document.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from ansible.module_utils.common.validation import (
+    check_type_bool,
+    check_type_dict,
+    check_type_int,
+    check_type_list,
+    check_type_str,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput
+
+TAGS = ("systemTags", "userTags")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of an operation.
+
+    ``type`` is one of str, int, long, bool, list, dict. ``required`` is what the document says; a ``lenient`` one is
+    left out when it is not given, since servers refuse it empty. ``companion`` marks what only some servers know.
+    """
+
+    name: str
+    type: str = "str"
+    required: bool = False
+    lenient: bool = False
+    companion: bool = False
+    since: str = ""
+    choices: tuple[str, ...] = ()
+
+
+TAG = Parameter("tag", "list")
+_TYPES = {
+    "str": check_type_str,
+    "int": check_type_int,
+    "long": check_type_int,
+    "bool": check_type_bool,
+    "list": check_type_list,
+    "dict": check_type_dict,
+}
+
+
+@dataclass(frozen=True)
+class Request:
+    """An HTTP request without its origin: ``query`` is a list of pairs, ``body`` a JSON object or None."""
+
+    method: str
+    path: str
+    query: tuple[tuple[str, str], ...] = ()
+    body: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One row of the table.
+
+    ``result`` names the members of the reply that carry the result, ``record`` the kind of what is in them.
+    ``instead`` maps a parameter to the required ones that it stands for. ``repeatable`` is False where doing it a
+    second time makes a second object.
+    """
+
+    name: str
+    method: str
+    path: str
+    since: str
+    result: tuple[str, ...]
+    record: str
+    parameters: Mapping[str, Parameter]
+    companion: bool = False
+    instead: Mapping[str, tuple[str, ...]] | None = None
+    repeatable: bool = True
+
+    @property
+    def asynchronous(self) -> bool:
+        """Whether the service answers with a job: everything but GET does."""
+        return self.method != "GET"
+
+    @property
+    def absolute(self) -> bool:
+        """Whether the path starts at the origin and wants the token: the cursor operations."""
+        return self.path.startswith("/")
+
+    @property
+    def in_path(self) -> tuple[str, ...]:
+        """Names of the parameters that are part of the path."""
+        return tuple(re.findall(r"{(\w+)}", self.path))
+
+    @property
+    def body_key(self) -> str:
+        """The member of the body that holds the parameters: ``params``, or for PUT the operation's own name."""
+        return self.name[0].lower() + self.name[1:] if self.method == "PUT" else "params"
+
+    def missing(self, params: Mapping[str, Any]) -> list[str]:
+        """Return the names of the required parameters that ``params`` does not give."""
+        spared = {name for key, names in (self.instead or {}).items() if params.get(key) for name in names}
+        return [
+            name
+            for name, parameter in self.parameters.items()
+            if parameter.required and not parameter.lenient and params.get(name) is None and name not in spared
+        ]
+
+    def too_new(self, params: Mapping[str, Any], version: str) -> str | None:
+        """Return what of this call a service of ``version`` does not know yet, with the version that has it."""
+        if _version(self.since) > _version(version):
+            return f"{self.name} needs version {self.since}"
+        for name, parameter in self.parameters.items():
+            if params.get(name) is not None and _version(parameter.since) > _version(version):
+                return f"the parameter {name} of {self.name} needs version {parameter.since}"
+        return None
+
+    def request(self, params: Mapping[str, Any], prefix: str = "service") -> Request:
+        """Build the request for ``params`` (API names to values; None is left out; tags stand beside the rest).
+
+        Raises BadInput when a required parameter is missing, when one is unknown or when a value is not allowed.
+        """
+        given = {name: self._checked(name, value) for name, value in params.items() if value is not None}
+        if missing := self.missing(given):
+            raise BadInput(f"{self.name} needs {', '.join(missing)}")
+        path = self.path if self.absolute else f"/{prefix.strip('/')}/v1/{self.path}"
+        for name in self.in_path:
+            path = path.replace(f"{{{name}}}", quote(str(given[name]), safe=""))
+        inner = {name: value for name, value in given.items() if name not in self.in_path}
+        if self.method == "GET":
+            return Request(self.method, path, _pairs(inner))
+        tags = {name: inner.pop(name) for name in TAGS if name in inner}
+        if self.method == "DELETE":
+            return Request(self.method, path, _pairs({**inner, **tags}), {**inner, **tags})
+        return Request(self.method, path, (), {self.body_key: inner, **tags})
+
+    def _checked(self, name: str, value: Any) -> Any:
+        """Return a value in the parameter's type."""
+        parameter = TAG if name in TAGS else self.parameters.get(name)
+        if parameter is None:
+            raise BadInput(f"{self.name} has no parameter {name}; it has {', '.join(self.parameters) or 'none'}")
+        try:
+            value = _TYPES[parameter.type](value)
+        except (TypeError, ValueError) as error:
+            raise BadInput(f"{name} of {self.name} must be of type {parameter.type}, not {value!r}") from error
+        if name in self.in_path and value.strip() in ("", ".", ".."):
+            raise BadInput(f"{name} of {self.name} must not be {value!r}")
+        for each in value if isinstance(value, list) else [value]:
+            if parameter.choices and each not in parameter.choices:
+                raise BadInput(f"{name} of {self.name} must be one of {', '.join(parameter.choices)}, not {each!r}")
+        return value
+
+
+def _pairs(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Flatten values for a query string: lists are repeated, booleans are true and false."""
+    pairs = []
+    for name, value in values.items():
+        for each in value if isinstance(value, (list, tuple)) else [value]:
+            pairs.append((name, str(each).lower() if isinstance(each, bool) else str(each)))
+    return tuple(pairs)
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", text))
+
+
+def _parameter(token: str) -> Parameter:
+    """Read ``name[:type][!|!?|~][>since][=choice|choice]``; ``!`` required, ``!?`` lenient, ``~`` companion."""
+    match = re.fullmatch(r"(\w+)(?::(\w+))?(!\??|~)?(?:>([\d.]+))?(?:=(\S+))?", token)
+    if match is None:
+        raise ValueError(f"not a parameter: {token}")
+    name, kind, mark, since, choices = match.groups(default="")
+    return Parameter(
+        name=name,
+        type=kind or "str",
+        required=mark.startswith("!"),
+        lenient=mark == "!?",
+        companion=mark == "~",
+        since=since,
+        choices=tuple(choices.split("|")) if choices else (),
+    )
+
+
+def _row(call: str, since: str, result: str, parameters: str = "", **more: Any) -> Operation:
+    """Read one row: ``Name METHOD path``, version, ``member,member: Record``, parameters in the above notation."""
+    name, method, path = call.split()
+    members, dummy, record = result.partition(":")
+    in_path = [Parameter(each, required=True) for each in re.findall(r"{(\w+)}", path)]
+    listed = [*in_path, *map(_parameter, parameters.split())]
+    return Operation(
+        name=name,
+        method=method,
+        path=path,
+        since=since,
+        result=tuple(members.replace(" ", "").split(",")) if members else (),
+        record=record.strip(),
+        parameters={parameter.name: parameter for parameter in listed},
+        **more,
+    )
+
+
+_QUERY = "q:list limit:int~ start:int~ sort~ replyWithCount:bool~ count:bool~ fields~"
+_SERVICES = "ManagementNetwork|TenantNetwork|StorageNetwork|BackupNetwork|MigrationNetwork"
+_CURSOR = "items,total,nextCursor,hasMore"
+
+_ROWS: Sequence[Operation] = (
+    # CBT tasks
+    _row(
+        "CreateCbtTask POST cbt-task/create",
+        "4.10.10",
+        "inventory: CbtTaskInventory",
+        "name! description taskType! resourceUuids:list! resourceUuid tagUuids:list vmInstanceUuid~",
+        instead={"vmInstanceUuid": ("taskType", "resourceUuids")},
+    ),
+    _row("DeleteCbtTask DELETE cbt-task/{uuid}", "4.10.10", "", "force:bool deleteMode=Permissive|Enforcing"),
+    _row("DisableCbtTask POST cbt-task/disable/{uuid}", "4.10.10", "inventory: CbtTaskInventory", "force:bool"),
+    _row(
+        "EnableCbtTask POST cbt-task/enable/{uuid}",
+        "4.10.10",
+        "inventory,volumeCbtBackupInfos: CbtTaskInventory",
+        "bitmapName",
+    ),
+    _row("QueryCbtTask GET cbt-task", "4.10.10", "inventories: CbtTaskInventory", _QUERY),
+    _row(
+        "ExportNbdVolumes POST cbt-task/exportvolume",
+        "4.10.10",
+        "volumeInfos",
+        "volumeUuids:list! vmInstanceUuid! force:bool",
+    ),
+    # Notification
+    _row(
+        "CreateSNSWorkchatEndpoint POST sns/application-endpoints/workchat",
+        "4.2.0",
+        "inventory: SNSWorkchatEndpointInventory",
+        "url! atAll:bool atPersonUserIds:list!? atPersonList:dict!? name! description",
+        repeatable=False,
+    ),
+    _row(
+        "QuerySNSWorkchatEndpoint GET sns/application-endpoints/workchat",
+        "",
+        "inventories: SNSWorkchatEndpointInventory",
+        _QUERY,
+    ),
+    _row(
+        "CreateSNSSnmpEndpoint POST sns/application-endpoints/snmp",
+        "4.10.0",
+        "inventory: SNSApplicationEndpointInventory",
+        "name! description platformUuid",
+        repeatable=False,
+    ),
+    _row(
+        "UpdateSNSApplicationEndpoint PUT sns/application-endpoints/{uuid}/actions",
+        "2.3",
+        "inventory: SNSApplicationEndpointInventory",
+        "name description",
+    ),
+    _row(
+        "UpdateAtPersonOfAtTeamchatEndpoint PUT sns/application-endpoints/teamchat/at-persons/{uuid}/actions",
+        "4.2.0",
+        "inventory: SNSTeamchatAtPersonInventory",
+        "endpointUuid! userId remark!",
+    ),
+    _row(
+        "UpdateSNSSnmpPlatform PUT sns/application-platforms/snmp/{uuid}",
+        "4.10.0",
+        "inventory: SNSApplicationPlatformInventory",
+        "snmpAddress! snmpPort:int! name description",
+    ),
+    _row(
+        "SNSSnmpTestConnection POST sns/application-endpoints/snmp/test-connection",
+        "4.10.0",
+        "connected,webhookResp",
+        "platformUuid endpointUuid",
+    ),
+    _row(
+        "QuerySNSTopicSubscriber GET sns/topics/subscribers",
+        "2.3.1",
+        "inventories: SNSTopicSubscriberInventory",
+        _QUERY,
+    ),
+    # Virtual machines and NICs
+    _row(
+        "CreateVmInstanceFromVolumeSnapshotGroup POST"
+        " vm-instances/from/volume-snapshots/group/{volumeSnapshotGroupUuid}",
+        "3.11.0",
+        "inventory: VmInstanceInventory",
+        "name! description instanceOfferingUuid cpuNum:int memorySize:long l3NetworkUuids:list type=UserVm|ApplianceVm"
+        " zoneUuid clusterUuid hostUuid primaryStorageUuidForRootVolume defaultL3NetworkUuid"
+        " strategy=InstantStart|CreateStopped rootVolumeSystemTags:list dataVolumeSystemTags:dict"
+        " reservedMemorySize:long>3.17.21 vmNicParams>4.10.10 resetTpm:bool>5.0.0 volumeSnapshotEncryptions:list>5.1.0"
+        " vmEncryption:bool>5.1.0",
+        repeatable=False,
+    ),
+    _row(
+        "AttachL3NetworkToVm POST vm-instances/{vmInstanceUuid}/l3-networks/{l3NetworkUuid}",
+        "0.6",
+        "inventory: VmInstanceInventory",
+        "staticIp driverType>3.10.0 customMac>3.10.0 vmNicParams>3.17.0",
+        repeatable=False,
+    ),
+    _row(
+        "ChangeVmNicState PUT vm-instances/nics/{vmNicUuid}/actions",
+        "0.6",
+        "inventory: VmInstanceInventory",
+        "state!>3.15=enable|disable",
+    ),
+    _row(
+        "ChangeVmNicNetwork POST vm-instances/nics/{vmNicUuid}/l3-networks/{destL3NetworkUuid}",
+        "4.1.0",
+        "inventory: VmNicInventory",
+        "staticIp vmNicParams>4.2.0",
+    ),
+    _row("DeleteNicQos DELETE vm-instances/{uuid}/nic-qos", "0.6", "", "direction!=in|out"),
+    # Hosts
+    _row(
+        "AddKVMHost POST hosts/kvm",
+        "0.6",
+        "inventory: HostInventory",
+        "username! password! sshPort:int name! description managementIp! clusterUuid!",
+    ),
+    _row(
+        "ChangeHostState PUT hosts/{uuid}/actions",
+        "0.6",
+        "inventory: HostInventory",
+        "stateEvent!=enable|disable|maintain",
+    ),
+    _row("GetHostNetworkFacts GET hosts/network-facts/{hostUuid}", "3.5.0", "bondings,nics: HostNetworkInterface"),
+    _row(
+        "GetCandidateNetworkInterfaces GET cluster/hosts-network-interfaces",
+        "4.7.0",
+        "slaveNames,candidateNics: CandidateNetworkInterface",
+        "hostUuids:list! interfaceType>4.1.0 intersecting:bool>4.1.0 limit:int start:int",
+    ),
+    _row(
+        "SetServiceTypeOnHostNetworkInterface POST hosts/nics/service-types",
+        "4.7.11",
+        "inventory: HostNicServiceType",
+        f"interfaceUuids:list! vlanIds:list serviceTypes:list={_SERVICES}",
+    ),
+    # Storage
+    _row("QueryPrimaryStorage GET primary-storage", "0.6", "inventories: PrimaryStorageInventory", _QUERY),
+    # Cursor queries
+    _row(
+        "CursorQuery GET /api/v1/resources/cursor-query",
+        "1.0",
+        _CURSOR,
+        "resourceType sort order=asc|desc pageSize:int filter:list",
+    ),
+    _row("CursorNext GET /api/v1/resources/cursor-next", "1.0", _CURSOR, "cursor pageSize:int"),
+    # Companion reads: convention 8 of the document on collections for which it lists no query. A server may lack them.
+    *(
+        _row(f"{name} GET {path}", "", f"inventories: {record}", _QUERY, companion=True)
+        for name, path, record in (
+            ("QueryHost", "hosts", "HostInventory"),
+            ("QueryVmInstance", "vm-instances", "VmInstanceInventory"),
+            ("QueryVmNic", "vm-instances/nics", "VmNicInventory"),
+            ("QuerySNSApplicationEndpoint", "sns/application-endpoints", "SNSApplicationEndpointInventory"),
+            ("QuerySNSApplicationPlatform", "sns/application-platforms", "SNSApplicationPlatformInventory"),
+            ("QuerySNSSnmpPlatform", "sns/application-platforms/snmp", "SNSApplicationPlatformInventory"),
+            (
+                "QuerySNSTeamchatAtPerson",
+                "sns/application-endpoints/teamchat/at-persons",
+                "SNSTeamchatAtPersonInventory",
+            ),
+            ("QueryHostNetworkInterface", "hosts/nics", "HostNetworkInterface"),
+        )
+    ),
+    _row(
+        "GetHostNicServiceTypeStatistic GET hosts/hosts-network-interfaces/service-type-statistic",
+        "",
+        "serviceTypeStatistics: HostNicServiceTypeStatistic",
+        "interfaceUuid vlanId:int hostUuid limit:int start:int replyWithCount:bool",
+        companion=True,
+    ),
+    _row("GetApiJob GET api-jobs/{uuid}", "", "", companion=True),
+)
+
+OPERATIONS: Mapping[str, Operation] = {row.name: row for row in _ROWS}
+
+
+def by_name(name: str) -> Operation:
+    """Return the operation called ``name``; BadInput lists the nearest names when there is none."""
+    if name in OPERATIONS:
+        return OPERATIONS[name]
+    similar = [known for known in OPERATIONS if name.lower() in known.lower() or known.lower() in name.lower()]
+    raise BadInput(f"There is no operation {name}. Known are {', '.join(similar or OPERATIONS)}.")
+
+
+def one(operation: Operation, uuid: str) -> Operation:
+    """Return the form of a query that asks for one record: ``GET <collection>/{uuid}`` (convention 8)."""
+    return Operation(
+        name=operation.name,
+        method="GET",
+        path=f"{operation.path}/{{uuid}}",
+        since=operation.since,
+        result=operation.result,
+        record=operation.record,
+        parameters={"uuid": Parameter("uuid", required=True)},
+        companion=operation.companion,
+    )

@@ -1,0 +1,75 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The options that modules share. Their documentation stands in the doc fragments of the same names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible.module_utils.basic import env_fallback
+
+Options = Mapping[str, dict[str, Any]]
+
+
+def _with_fallbacks(options: Options) -> Options:
+    """Let each option be taken from the environment: ``base_url`` from VIRTINFRA_BASE_URL."""
+    return {
+        name: {**option, "fallback": (env_fallback, [f"VIRTINFRA_{name.upper()}"])} for name, option in options.items()
+    }
+
+
+CONNECTION = _with_fallbacks(
+    {
+        "base_url": {"type": "str"},
+        "path_prefix": {"type": "str", "default": "service"},
+        "session_id": {"type": "str", "no_log": True},
+        "api_token": {"type": "str", "no_log": True},
+        "validate_certs": {"type": "bool", "default": True},
+        "ca_path": {"type": "path"},
+        "client_cert": {"type": "path"},
+        "client_key": {"type": "path", "no_log": False},
+        "use_proxy": {"type": "bool", "default": True},
+        "request_timeout": {"type": "float", "default": 30},
+        "request_retries": {"type": "int", "default": 8},
+        "service_version": {"type": "str"},
+    }
+)
+
+TIMES: Options = {
+    "wait_timeout": {"type": "float", "default": 1800},
+    "wait_interval": {"type": "float", "default": 5},
+}
+
+WAIT: Options = {
+    **TIMES,
+    "wait": {"type": "bool", "default": True},
+    "job_uuid": {"type": "str"},
+    "webhook_url": {"type": "str", "no_log": True},
+    "api_timeout": {"type": "int"},
+}
+
+TAGS: Options = {
+    "system_tags": {"type": "list", "elements": "str"},
+    "user_tags": {"type": "list", "elements": "str"},
+}
+
+LISTING: Options = {
+    "uuid": {"type": "str"},
+    "name": {"type": "str"},
+    "query": {"type": "list", "elements": "str"},
+    "limit": {"type": "int"},
+}
+
+JOB_HANDLES: Options = {
+    "jobs": {
+        "type": "list",
+        "elements": "dict",
+        "required": True,
+        "options": {name: {"type": "str"} for name in ("uuid", "location", "operation", "state")},
+    }
+}

@@ -1,0 +1,69 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""How the current state of an object is read: one record, none, or a clear failure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import NotUnique, Unreadable
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, same, snake
+
+Reader = Callable[[Client, Record], "Record | None"]
+Finder = Callable[[Client, str, str], "list[Record]"]
+
+
+def by_query(operation: str, *keys: str) -> Reader:
+    """Read by a query, by the first of ``keys`` (API names) that is given; a uuid is asked for directly."""
+
+    def find(client: Client, key: str, value: str) -> list[Record]:
+        return client.by_uuid(operation, value) if key == "uuid" else client.matching(operation, key, value)
+
+    return _by(find, keys)
+
+
+def by_cursor(resource_type: str, *keys: str) -> Reader:
+    """Read by walking a cursor query: its filters have no documented syntax, so the choice is made here."""
+
+    def find(client: Client, key: str, value: str) -> list[Record]:
+        pages = client.cursor(resource_type)
+        return [record for page, dummy in pages for record in page if same(value, record.get(key))]
+
+    return _by(find, keys)
+
+
+def first_of(*readers: Reader) -> Reader:
+    """Read by the first of several readers that the service and the credentials allow."""
+
+    def read(client: Client, wanted: Record) -> Record | None:
+        reasons = []
+        for reader in readers:
+            try:
+                return reader(client, wanted)
+            except Unreadable as reason:
+                reasons.append(str(reason))
+        raise Unreadable("; ".join(reasons))
+
+    return read
+
+
+def only(records: list[Record], what: str) -> Record | None:
+    """Return the only record, or None; NotUnique when there are several."""
+    if len(records) > 1:
+        raise NotUnique(what, [str(record.get("uuid")) for record in records])
+    return records[0] if records else None
+
+
+def _by(find: Finder, keys: tuple[str, ...]) -> Reader:
+    def read(client: Client, wanted: Record) -> Record | None:
+        key = next((key for key in keys if wanted.get(key)), None)
+        if key is None:
+            return None
+        return only(find(client, key, wanted[key]), f"the {snake(key)} {wanted[key]!r}")
+
+    return read

@@ -1,0 +1,127 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Records of the service and Ansible data: names, shapes and comparing. Section "Resources and their fields"."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from ansible.module_utils.common.dict_transformations import camel_dict_to_snake_dict, snake_dict_to_camel_dict
+
+Record = dict[str, Any]
+
+_PLATFORM = "uuid name description type createDate lastOpDate"
+_HARDWARE = (
+    "cpuStatus memoryStatus diskStatus nicStatus gpuStatus powerSupplyStatus fanStatus raidStatus temperatureStatus"
+)
+_NIC = (
+    "uuid hostUuid bondingUuid interfaceName mac pciDeviceAddress interfaceType speed slaveActive carrierActive"
+    " ipAddresses createDate lastOpDate"
+)
+
+FIELDS: Mapping[str, tuple[str, ...]] = {
+    kind: tuple(fields.split())
+    for kind, fields in {
+        "CbtTaskInventory": "uuid name description createDate lastOpDate status",
+        "SNSWorkchatEndpointInventory": "url atAll atPersonUserIds name uuid description type state platformUuid"
+        " createDate lastOpDate platform",
+        "SNSApplicationPlatformInventory": f"{_PLATFORM} state",
+        "SNSApplicationEndpointInventory": f"{_PLATFORM} platformUuid state",
+        "SNSTeamchatAtPersonInventory": "uuid userId endpointUuid createDate lastOpDate remark",
+        "SNSTopicSubscriberInventory": "topicUuid endpointUuid createDate lastOpDate",
+        "VmInstanceInventory": "uuid name description zoneUuid clusterUuid imageUuid hostUuid lastHostUuid"
+        " instanceOfferingUuid rootVolumeUuid defaultL3NetworkUuid platform architecture type hypervisorType"
+        " memorySize cpuNum cpuSpeed allocatorStrategy createDate lastOpDate state guestOsType vmNics allVolumes"
+        " vmCdRoms",
+        "VmNicInventory": "uuid vmInstanceUuid l3NetworkUuid ip mac hypervisorType netmask gateway metaData driverType"
+        " internalName type state ipVersion deviceId createDate lastOpDate usedIps",
+        "HostInventory": "uuid name description zoneUuid clusterUuid managementIp hypervisorType state status"
+        " architecture hostname nqn totalCpuCapacity availableCpuCapacity totalMemoryCapacity"
+        " availableMemoryCapacity cpuSockets cpuNum ipmiAddress ipmiUsername ipmiPowerStatus ipmiPort createDate"
+        f" lastOpDate {_HARDWARE}",
+        "Bonding": "uuid hostUuid bondingName mode xmitHashPolicy miiStatus mac ipAddresses miimon allSlavesActive"
+        " createDate lastOpDate slaves",
+        "HostNetworkInterface": _NIC,
+        "CandidateNetworkInterface": f"{_NIC} gateway callBackIp offloadStatus description",
+        "HostNicServiceType": "id interfaceUuid vlanId serviceType createDate lastOpDate",
+        "PrimaryStorageInventory": "uuid zoneUuid name url description type state status mountPath totalCapacity"
+        " availableCapacity totalPhysicalCapacity availablePhysicalCapacity systemUsedCapacity createDate"
+        " lastOpDate attachedClusterUuids",
+    }.items()
+}
+
+# Members whose keys are data (user ids, uuids, header names): they are kept as they are.
+MAPS = frozenset(("webhookResp", "opaque", "atPersonList", "dataVolumeSystemTags"))
+
+
+@lru_cache(maxsize=1024)
+def snake(name: str) -> str:
+    """Return the option name of an API name: ``managementIp`` becomes ``management_ip``."""
+    return str(next(iter(camel_dict_to_snake_dict({name: None}))))
+
+
+@lru_cache(maxsize=1024)
+def camel(name: str) -> str:
+    """Return the API name of an option: ``l3_network_uuid`` becomes ``l3NetworkUuid``."""
+    return str(next(iter(snake_dict_to_camel_dict({name: None}))))
+
+
+def to_ansible(value: Any) -> Any:
+    """Return a record (or a list of them) with its names in snake_case; members in MAPS keep their keys."""
+    if isinstance(value, dict):
+        return {snake(key): each if key in MAPS else to_ansible(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [to_ansible(each) for each in value]
+    return value
+
+
+def shaped(kind: str, record: Mapping[str, Any]) -> Record:
+    """Return a record with every documented field of its kind, None where the service left it out, and any others."""
+    return {**dict.fromkeys(FIELDS.get(kind, ())), **record}
+
+
+def same(wanted: Any, there: Any) -> bool:
+    """Whether a wanted value is what the record has.
+
+    Strings compare trimmed, what is empty or false equals what is missing, lists compare as sets.
+    """
+    if isinstance(wanted, str) or isinstance(there, str):
+        return _text(wanted) == _text(there)
+    if isinstance(wanted, bool):
+        return wanted == bool(there)
+    if isinstance(wanted, list):
+        return _bag(wanted) == _bag(there or [])
+    if isinstance(wanted, dict):
+        return wanted == (there or {})
+    return bool(wanted == there)
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value).strip()
+
+
+def _bag(values: Iterable[Any]) -> frozenset[str]:
+    return frozenset(map(_text, values))
+
+
+def to_datetime(text: str) -> datetime.datetime:
+    """Read a Timestamp, ``Jan 6, 2017 3:51:16 AM`` with or without a second comma; it has no zone.
+
+    Raises ValueError when the text is not one.
+    """
+    match = re.fullmatch(r"(\w{3}) (\d{1,2}), (\d{4}),? (\d{1,2}):(\d\d):(\d\d) ([AP])M", " ".join(text.split()))
+    months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+    if match is None or match[1] not in months or not 1 <= int(match[4]) <= 12:
+        raise ValueError(f"not a timestamp of the service: {text!r}")
+    hour = int(match[4]) % 12 + (12 if match[7] == "P" else 0)
+    return datetime.datetime(
+        int(match[3]), months.index(match[1]) + 1, int(match[2]), hour, int(match[5]), int(match[6])
+    )

@@ -1,0 +1,136 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""What a module is: a Task. It runs in a module process (here) or in the controller (the action ``api``)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    BadInput,
+    Failure,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Wait
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, TAGS, Options
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, camel
+from ansible_collections.virtinfra.manager.plugins.module_utils._transport import REQUESTS_ERROR, Clock, Connection
+
+IDENTIFIERS = ("uuid", "name", "url", "_uuid", "_ip", "username")
+
+
+@dataclass
+class Context:
+    """One run of a task: the validated options, the service, and what is to be told besides the result.
+
+    ``wanted`` holds the module's own options that were given, by their API names. ``changed`` turns true when a call
+    has succeeded.
+    """
+
+    params: Mapping[str, Any]
+    wanted: Record
+    client: Client
+    check_mode: bool = False
+    changed: bool = False
+    done: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended: the result as Ansible takes it (with ``failed`` and ``msg`` after a failure) and warnings."""
+
+    result: dict[str, Any]
+    warnings: list[str]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A module: its own options, the rules between them, and the function that does it.
+
+    ``shared`` are the option groups that it takes besides those of the connection.
+    """
+
+    run: Callable[[Context], dict[str, Any]]
+    options: Options
+    shared: tuple[Options, ...] = ()
+    rules: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def argument_spec(self) -> dict[str, Any]:
+        """All options in Ansible's form."""
+        spec: dict[str, Any] = dict(CONNECTION)
+        for options in (*self.shared, self.options):
+            spec.update(options)
+        return spec
+
+    def execute(
+        self, params: Mapping[str, Any], check_mode: bool = False, tell: Callable[[str], None] | None = None
+    ) -> Outcome:
+        """Run with validated options. This is the one place where a Failure becomes a failed result."""
+        context = None
+        try:
+            if REQUESTS_ERROR:
+                raise Failure(missing_required_lib("requests"), exception=REQUESTS_ERROR)
+            with connect(params, check_mode, tell) as client:
+                context = Context(params, self._wanted(params), client, check_mode)
+                result = self.run(context)
+            return Outcome({"changed": context.changed, **result}, context.warnings)
+        except Failure as failure:
+            changed = bool(context and context.changed)
+            done = {"done": context.done} if context and context.done else {}
+            return Outcome(
+                {"failed": True, "msg": str(failure), "changed": changed, **done, **failure.facts},
+                context.warnings if context else [],
+            )
+
+    def run_as_module(self) -> None:
+        """Run in a module process."""
+        module = AnsibleModule(argument_spec=self.argument_spec, supports_check_mode=True, **self.rules)
+        module.no_log_values.update(variants(module.no_log_values))
+        outcome = self.execute(module.params, module.check_mode)
+        for warning in outcome.warnings:
+            module.warn(warning)
+        if outcome.result.get("failed"):
+            module.fail_json(**outcome.result)
+        module.exit_json(**outcome.result)
+
+    def _wanted(self, params: Mapping[str, Any]) -> Record:
+        wanted = {}
+        for name in (*self.options, *(TAGS if TAGS in self.shared else ())):
+            value = params.get(name)
+            if isinstance(value, str):
+                value = value.strip()
+                if not value and name.endswith(IDENTIFIERS):
+                    raise BadInput(f"{name} must not be empty")
+            if value is not None:
+                wanted[camel(name)] = value
+        return wanted
+
+
+def connect(params: Mapping[str, Any], read_only: bool = False, tell: Callable[[str], None] | None = None) -> Client:
+    """Return a client for validated options."""
+    options = {name: params[name] for name in CONNECTION}
+    options["base_url"] = options["base_url"] or ""
+    waiting = {name: params[f"wait_{name}"] for name in ("timeout", "interval") if f"wait_{name}" in params}
+    sending = {name: params.get(name) for name in ("job_uuid", "webhook_url", "api_timeout")}
+    return Client(Connection(**options), read_only, Wait(Clock, tell=tell, **waiting), **sending)
+
+
+def variants(secrets: set[str]) -> set[str]:
+    """Return the forms in which secrets may come back in texts: quoted for urls and JSON, and the keys in urls."""
+    found = set()
+    for secret in secrets:
+        found |= {quote(secret, safe=""), json.dumps(secret)[1:-1]}
+        for pair in urlsplit(secret).query.split("&") if "://" in secret else ():
+            found.add(pair.partition("=")[2])
+    return {each for each in found if each}

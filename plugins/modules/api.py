@@ -1,0 +1,97 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: api
+short_description: Call any operation of the service
+version_added: 1.0.0
+author: Contributors to the virtinfra.manager project (@virtinfra)
+description:
+  - Calls one operation by its name, waits for its end and returns its reply as it came.
+  - It takes care of paths, bodies, authentication, waiting and errors, and knows nothing of what the operation is for.
+    Use the module for the object where there is one.
+extends_documentation_fragment:
+  - virtinfra.manager._connection
+  - virtinfra.manager._wait
+  - virtinfra.manager._wait.times
+  - virtinfra.manager._tags
+  - virtinfra.manager._attributes
+  - virtinfra.manager._attributes.actiongroup_api
+attributes:
+  check_mode:
+    support: full
+    details:
+      - Operations that only read are called in check mode too. Others are checked for what can be wrong with them and
+        not sent.
+  diff_mode:
+    support: none
+  idempotent:
+    support: none
+    details:
+      - An operation that changes something is called each time.
+options:
+  operation:
+    description: The name of the operation, for example V(GetHostNetworkFacts).
+    type: str
+    required: true
+  params:
+    description: Its parameters, by the service's own names, those of the path among them.
+    type: dict
+    default: {}
+"""
+
+EXAMPLES = r"""
+- name: Ask a host for its network interfaces
+  virtinfra.manager.api:
+    operation: GetHostNetworkFacts
+    params:
+      hostUuid: a0000003000040008000000000000001
+
+- name: Disable a host
+  virtinfra.manager.api:
+    operation: ChangeHostState
+    params:
+      uuid: a0000003000040008000000000000002
+      stateEvent: disable
+"""
+
+RETURN = r"""
+reply:
+  description: The reply of the operation, with the service's own names; empty if check mode did not send it.
+  returned: success
+  type: dict
+  sample:
+    inventory:
+      uuid: a0000003000040008000000000000002
+      state: Disabled
+job:
+  description: The handle of a call that is still running, for M(virtinfra.manager.job_wait).
+  returned: when O(wait=false) started a call, and when the time was up
+  type: dict
+  sample:
+    uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+    location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+    operation: ChangeHostState
+    state: running
+"""
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._actions import any_operation
+
+TASK = any_operation(
+    options={
+        "operation": {"type": "str", "required": True},
+        "params": {"type": "dict", "default": {}},
+    }
+)
+
+
+def main() -> None:
+    """Run as a module."""
+    TASK.run_as_module()
+
+
+if __name__ == "__main__":
+    main()

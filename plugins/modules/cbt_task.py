@@ -1,0 +1,172 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: cbt_task
+short_description: Manage CBT backup tasks
+version_added: 1.0.0
+author: Contributors to the virtinfra.manager project (@virtinfra)
+description:
+  - Creates, enables, disables and deletes tasks of change-block tracking (CBT), by which machines are backed up.
+  - The API does not change the name or the description of a task. The module fails when one is to be otherwise.
+extends_documentation_fragment:
+  - virtinfra.manager._connection
+  - virtinfra.manager._wait
+  - virtinfra.manager._wait.times
+  - virtinfra.manager._tags
+  - virtinfra.manager._attributes
+  - virtinfra.manager._attributes.actiongroup_api
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+  idempotent:
+    support: full
+options:
+  state:
+    description:
+      - V(present) creates the task when it is not there, and leaves its status alone when it is.
+      - V(enabled) and V(disabled) create it too, and start or stop the tracking.
+      - V(absent) deletes it.
+    type: str
+    choices: [present, enabled, disabled, absent]
+    default: present
+  uuid:
+    description: The task with this uuid.
+    type: str
+  name:
+    description:
+      - The name of the task. It finds the task when O(uuid) is not given; the module fails when several have it.
+      - Required to create one.
+    type: str
+  description:
+    description: A description for a task that is created.
+    type: str
+  vm_instance_uuid:
+    description:
+      - The machine to protect, for servers that take one machine a task. It stands for O(task_type) and
+        O(resource_uuids).
+      - It finds the task when neither O(uuid) nor O(name) is given, on servers whose records tell the machine.
+    type: str
+  task_type:
+    description: The type of a task that is created; O(resource_uuids) goes with it.
+    type: str
+  resource_uuids:
+    description: The uuids of what a task that is created protects; O(task_type) goes with it.
+    type: list
+    elements: str
+  resource_uuid:
+    description: The uuid that a task that is created shall have.
+    type: str
+  tag_uuids:
+    description: The uuids of tags for a task that is created.
+    type: list
+    elements: str
+  bitmap_name:
+    description: The name of the bitmap when the task is enabled.
+    type: str
+  force:
+    description: Whether to disable or delete the task by force.
+    type: bool
+  delete_mode:
+    description: How the task is deleted. Servers take it as V(Permissive) when it is not given.
+    type: str
+    choices: [Permissive, Enforcing]
+seealso:
+  - module: virtinfra.manager.cbt_task_info
+"""
+
+EXAMPLES = r"""
+- name: Protect a machine
+  virtinfra.manager.cbt_task:
+    name: backup-vm-1
+    vm_instance_uuid: a0000004000040008000000000000001
+    state: enabled
+
+- name: Stop protecting it for a while
+  virtinfra.manager.cbt_task:
+    name: backup-vm-1
+    state: disabled
+
+- name: Delete the task, by force
+  virtinfra.manager.cbt_task:
+    name: backup-vm-1
+    state: absent
+    force: true
+    delete_mode: Enforcing
+"""
+
+RETURN = r"""
+cbt_task:
+  description: The task, in check mode as it would be; null when it is absent.
+  returned: success
+  type: dict
+  sample:
+    uuid: a0000010000040008000000000000001
+    name: backup-vm-1
+    status: Running
+volume_cbt_backup_infos:
+  description: What the service told of the volumes when the task was enabled.
+  returned: when the task was enabled
+  type: list
+  elements: dict
+  sample: []
+job:
+  description: The handle of a call that is still running, for M(virtinfra.manager.job_wait).
+  returned: when O(wait=false) started a call, and when the time was up
+  type: dict
+  sample:
+    uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+    location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+    operation: CreateCbtTask
+    state: running
+"""
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine import Move, Resource
+from ansible_collections.virtinfra.manager.plugins.module_utils._manage import managed
+from ansible_collections.virtinfra.manager.plugins.module_utils._readers import by_query
+
+CBT_TASK = Resource(
+    kind="CbtTaskInventory",
+    returns="cbt_task",
+    read=by_query("QueryCbtTask", "uuid", "name", "vmInstanceUuid"),
+    create="CreateCbtTask",
+    delete="DeleteCbtTask",
+    moves={
+        "enabled": Move("EnableCbtTask", "status", reached=("Running", "Starting")),
+        "disabled": Move("DisableCbtTask", "status", reached=("Stopped",)),
+    },
+    passing={"status": ("Starting",)},
+    broken={"status": ("Failed",)},
+)
+TASK = managed(
+    CBT_TASK,
+    options={
+        "state": {"type": "str", "default": "present", "choices": ["present", *CBT_TASK.moves, "absent"]},
+        "uuid": {"type": "str"},
+        "name": {"type": "str"},
+        "description": {"type": "str"},
+        "vm_instance_uuid": {"type": "str"},
+        "task_type": {"type": "str"},
+        "resource_uuids": {"type": "list", "elements": "str"},
+        "resource_uuid": {"type": "str"},
+        "tag_uuids": {"type": "list", "elements": "str"},
+        "bitmap_name": {"type": "str"},
+        "force": {"type": "bool"},
+        "delete_mode": {"type": "str", "choices": ["Permissive", "Enforcing"]},
+    },
+    required_one_of=[("uuid", "name", "vm_instance_uuid")],
+)
+
+
+def main() -> None:
+    """Run as a module."""
+    TASK.run_as_module()
+
+
+if __name__ == "__main__":
+    main()

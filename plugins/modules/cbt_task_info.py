@@ -1,0 +1,65 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: cbt_task_info
+short_description: List CBT backup tasks
+version_added: 1.0.0
+author: Contributors to the virtinfra.manager project (@virtinfra)
+description:
+  - Lists CBT backup tasks, completely, however many there are.
+extends_documentation_fragment:
+  - virtinfra.manager._connection
+  - virtinfra.manager._listing
+  - virtinfra.manager._attributes
+  - virtinfra.manager._attributes.facts
+  - virtinfra.manager._attributes.actiongroup_api
+seealso:
+  - module: virtinfra.manager.cbt_task
+"""
+
+EXAMPLES = r"""
+- name: List all CBT backup tasks
+  virtinfra.manager.cbt_task_info:
+
+- name: Find one by its name
+  virtinfra.manager.cbt_task_info:
+    name: backup-vm-1
+
+- name: List those that have failed
+  virtinfra.manager.cbt_task_info:
+    query: [status=Failed]
+"""
+
+RETURN = r"""
+cbt_tasks:
+  description: The tasks; an empty list when there are none.
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - uuid: a0000010000040008000000000000001
+      name: backup-vm-1
+      status: Running
+total:
+  description: How many tasks there are, also those beyond O(limit).
+  returned: success
+  type: int
+  sample: 1
+"""
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._listing import listing
+
+TASK = listing("QueryCbtTask", returns="cbt_tasks")
+
+
+def main() -> None:
+    """Run as a module."""
+    TASK.run_as_module()
+
+
+if __name__ == "__main__":
+    main()

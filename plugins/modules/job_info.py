@@ -1,0 +1,82 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: job_info
+short_description: Look at jobs
+version_added: 1.0.0
+author: Contributors to the virtinfra.manager project (@virtinfra)
+description:
+  - Tells for each of the given jobs whether it is running, has succeeded or has failed, without waiting.
+extends_documentation_fragment:
+  - virtinfra.manager._connection
+  - virtinfra.manager._job_handles
+  - virtinfra.manager._attributes
+  - virtinfra.manager._attributes.facts
+  - virtinfra.manager._attributes.actiongroup_api
+seealso:
+  - module: virtinfra.manager.job_wait
+"""
+
+EXAMPLES = r"""
+- name: Start to disable a host
+  virtinfra.manager.kvm_host:
+    name: host-1
+    state: disabled
+    wait: false
+  register: started
+
+- name: Look how far it is
+  virtinfra.manager.job_info:
+    jobs: "{{ [started.job] if started.job is defined else [] }}"
+"""
+
+RETURN = r"""
+jobs:
+  description: The jobs in the order given.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    uuid:
+      description: The job's uuid.
+      type: str
+    location:
+      description: The path by which the job is asked for.
+      type: str
+    operation:
+      description: The operation, if the handle told it.
+      type: str
+    state:
+      description: One of V(running), V(succeeded), V(failed), and V(unknown) when the service does not know the job.
+      type: str
+    result:
+      description: The reply of the operation, with the service's own names, once it has succeeded.
+      type: dict
+    error:
+      description: What went wrong, in a sentence.
+      type: str
+  sample:
+    - uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+      location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+      operation: ChangeHostState
+      state: succeeded
+      result: {}
+      error: ""
+"""
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import job_task
+
+TASK = job_task(wait=False)
+
+
+def main() -> None:
+    """Run as a module."""
+    TASK.run_as_module()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: job_wait
+short_description: Wait for jobs to end
+version_added: 1.0.0
+author: Contributors to the virtinfra.manager project (@virtinfra)
+description:
+  - Waits until all of the given jobs have ended, those that a module started with O(ignore:wait=false) or did not wait
+    for to the end.
+  - It fails when one of them has failed, when the service knows one no more, and when the time is up.
+extends_documentation_fragment:
+  - virtinfra.manager._connection
+  - virtinfra.manager._wait.times
+  - virtinfra.manager._job_handles
+  - virtinfra.manager._attributes
+  - virtinfra.manager._attributes.facts
+  - virtinfra.manager._attributes.actiongroup_api
+seealso:
+  - module: virtinfra.manager.job_info
+"""
+
+EXAMPLES = r"""
+- name: Start to disable two hosts
+  virtinfra.manager.kvm_host:
+    name: "{{ item }}"
+    state: disabled
+    wait: false
+  loop: [host-1, host-2]
+  register: started
+
+- name: Wait for both
+  virtinfra.manager.job_wait:
+    jobs: "{{ started.results | selectattr('job', 'defined') | map(attribute='job') }}"
+    wait_timeout: 600
+"""
+
+RETURN = r"""
+jobs:
+  description: The jobs in the order given.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    uuid:
+      description: The job's uuid.
+      type: str
+    location:
+      description: The path by which the job is asked for.
+      type: str
+    operation:
+      description: The operation, if the handle told it.
+      type: str
+    state:
+      description: One of V(running), V(succeeded), V(failed), and V(unknown) when the service does not know the job.
+      type: str
+    result:
+      description: The reply of the operation, with the service's own names, once it has succeeded.
+      type: dict
+    error:
+      description: What went wrong, in a sentence.
+      type: str
+  sample:
+    - uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+      location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+      operation: ChangeHostState
+      state: succeeded
+      result: {}
+      error: ""
+"""
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import job_task
+
+TASK = job_task(wait=True)
+
+
+def main() -> None:
+    """Run as a module."""
+    TASK.run_as_module()
+
+
+if __name__ == "__main__":
+    main()

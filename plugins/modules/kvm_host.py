@@ -1,0 +1,164 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: kvm_host
+short_description: Manage KVM hosts
+version_added: 1.0.0
+author: Contributors to the virtinfra.manager project (@virtinfra)
+description:
+  - Adds KVM hosts, enables and disables them, and puts them into maintenance and back.
+  - Adding a host takes minutes. Leaving maintenance ends when the host is connected again.
+  - The API removes no hosts and changes neither their name, description, address nor cluster. The module fails when one
+    of these is to be otherwise, and sends nothing.
+extends_documentation_fragment:
+  - virtinfra.manager._connection
+  - virtinfra.manager._wait
+  - virtinfra.manager._wait.times
+  - virtinfra.manager._tags
+  - virtinfra.manager._attributes
+  - virtinfra.manager._attributes.actiongroup_api
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+  idempotent:
+    support: partial
+    details:
+      - When the service does not list hosts and there is no O(api_token) to read them by a cursor, the module acts
+        without knowing the host, reports a change and warns.
+options:
+  state:
+    description:
+      - V(present) adds the host when it is not there, and leaves its state alone when it is.
+      - V(enabled), V(disabled) and V(maintenance) add it too, and bring it to that state.
+    type: str
+    choices: [present, enabled, disabled, maintenance]
+    default: present
+  uuid:
+    description: The host with this uuid.
+    type: str
+  management_ip:
+    description:
+      - The address by which the service manages the host. It finds the host when O(uuid) is not given.
+      - Required to add a host.
+    type: str
+  name:
+    description:
+      - The name of the host. It finds the host when neither O(uuid) nor O(management_ip) is given; names need not be
+        unique, and the module fails when several hosts have it.
+      - Required to add a host.
+    type: str
+  description:
+    description: A description for a host that is added.
+    type: str
+  cluster_uuid:
+    description: The cluster of the host. Required to add one.
+    type: str
+  username:
+    description: The SSH user by which the service sets up a host that is added. Required to add one.
+    type: str
+  password:
+    description: The password of O(username). Required to add a host; it is sent then and never compared.
+    type: str
+  ssh_port:
+    description: The SSH port of a host that is added.
+    type: int
+  system_tags:
+    description:
+      - System tags to send with the call, for example V(pageTableExtensionDisabled), which disables EPT on a new host.
+seealso:
+  - module: virtinfra.manager.host_info
+"""
+
+EXAMPLES = r"""
+- name: Add a host, or do nothing when it is there
+  virtinfra.manager.kvm_host:
+    management_ip: 10.0.0.21
+    name: host-21
+    cluster_uuid: a0000002000040008000000000000001
+    username: root
+    password: "{{ ssh_password }}"
+    state: enabled
+
+- name: Put a host into maintenance, giving it an hour to move its machines away
+  virtinfra.manager.kvm_host:
+    name: host-1
+    state: maintenance
+    wait_timeout: 3600
+
+- name: Take it back and wait until it is connected
+  virtinfra.manager.kvm_host:
+    name: host-1
+    state: enabled
+"""
+
+RETURN = r"""
+host:
+  description: The host, in check mode as it would be.
+  returned: success
+  type: dict
+  sample:
+    uuid: a0000003000040008000000000000001
+    name: host-1
+    management_ip: 10.0.0.11
+    cluster_uuid: a0000002000040008000000000000001
+    state: Enabled
+    status: Connected
+job:
+  description: The handle of a call that is still running, for M(virtinfra.manager.job_wait).
+  returned: when O(wait=false) started a call, and when the time was up
+  type: dict
+  sample:
+    uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+    location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+    operation: AddKVMHost
+    state: running
+"""
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine import Move, Resource
+from ansible_collections.virtinfra.manager.plugins.module_utils._manage import managed
+from ansible_collections.virtinfra.manager.plugins.module_utils._readers import by_cursor, by_query, first_of
+
+KEYS = ("uuid", "managementIp", "name")
+KVM_HOST = Resource(
+    kind="HostInventory",
+    returns="host",
+    read=first_of(by_query("QueryHost", *KEYS), by_cursor("host", *KEYS)),
+    create="AddKVMHost",
+    moves={
+        "enabled": Move("ChangeHostState", "state", ("Enabled",), {"stateEvent": "enable"}),
+        "disabled": Move("ChangeHostState", "state", ("Disabled",), {"stateEvent": "disable"}),
+        "maintenance": Move("ChangeHostState", "state", ("Maintenance", "PreMaintenance"), {"stateEvent": "maintain"}),
+    },
+    passing={"state": ("PreMaintenance",), "status": ("Connecting",)},
+    broken={"status": ("Disconnected",)},
+)
+TASK = managed(
+    KVM_HOST,
+    options={
+        "state": {"type": "str", "default": "present", "choices": ["present", *KVM_HOST.moves]},
+        "uuid": {"type": "str"},
+        "management_ip": {"type": "str"},
+        "name": {"type": "str"},
+        "description": {"type": "str"},
+        "cluster_uuid": {"type": "str"},
+        "username": {"type": "str"},
+        "password": {"type": "str", "no_log": True},
+        "ssh_port": {"type": "int"},
+    },
+    required_one_of=[("uuid", "management_ip", "name")],
+)
+
+
+def main() -> None:
+    """Run as a module."""
+    TASK.run_as_module()
+
+
+if __name__ == "__main__":
+    main()
