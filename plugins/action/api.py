@@ -63,7 +63,7 @@ class ActionModule(ActionBase):
         validation = ArgumentSpecValidator(spec, **task.rules).validate(self._task.args)
         params = validation.validated_parameters
         secrets = {str(params[key]) for key, option in spec.items() if option.get("no_log") and params.get(key)}
-        if validation.errors:
+        if validation.error_messages:
             message = validation.errors.msg
             if isinstance(validation.errors[0], UnsupportedError):
                 message = f"Unsupported parameters for ({name}) module: {message}"

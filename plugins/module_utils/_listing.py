@@ -49,8 +49,7 @@ def _queried(
         key = next(iter(exact))
         found = client.matching(operation, key, exact[key], conditions)
     else:
-        found: list[Record] = []
-        total = None
+        found, total = [], None
         for page, known in client.pages(operation, conditions, limit=limit):
             found += page
             total = known

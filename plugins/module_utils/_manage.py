@@ -114,12 +114,13 @@ class Managing:
     def _read_after(self, step: Step, job: Job) -> Record | None:
         """Return the record after a step: replies are often of another kind, so it is read again."""
         told = job.result.get("inventory")
-        known = by_name(step.operation).record == self.resource.kind and isinstance(told, dict) and told.get("uuid")
-        if known:
-            self.desired = {**self.desired, "uuid": known}
+        if by_name(step.operation).record != self.resource.kind or not isinstance(told, dict):
+            told = {}
+        if told.get("uuid"):
+            self.desired = {**self.desired, "uuid": told["uuid"]}
         if not self.blind:
             return self._read()
-        return {**step.after, **told} if known and step.after is not None else step.after
+        return step.after and {**step.after, **told}
 
     def _settled(self, here: Record | None) -> Record | None:
         """Wait until nothing of the record is about to change by itself."""
