@@ -75,6 +75,8 @@ class StatedOperation:
     body_key: str | None
     parameters: dict[str, Stated]
     results: list[str]
+    result_types: dict[str, Stated]
+    """Of the results that a sentence gives a type."""
     record: str | None
 
 
@@ -102,7 +104,8 @@ def _operations(text: str) -> dict[str, StatedOperation]:
     operations = {name: _operation(about) for name, about in abouts.items()}
     for name, about in abouts.items():
         for other in re.findall(r"same members as (\w+)", about):
-            operations[name] = replace(operations[name], results=operations[other].results)
+            same = operations[other]
+            operations[name] = replace(operations[name], results=same.results, result_types=same.result_types)
     return operations
 
 
@@ -110,12 +113,14 @@ def _operation(about: str) -> StatedOperation:
     request, reply = about.split("Response", 1)
     method, path = re.findall(r"`([A-Z]+) ([^`?]+)", request)[0]
     in_path = {name: Stated(required=True, where="path") for name in re.findall(r"{(\w+)}", path)}
+    results = [name for name in re.findall(r"`(\w+)`", reply) if name not in ("success", "error")]
     return StatedOperation(
         method=method,
         path=path,
         body_key=next(iter(re.findall(r"Body key `(\w+)`", request)), None),
         parameters={**dict(_from_sentences(request)), **dict(_from_table(request)), **in_path},
-        results=[name for name in re.findall(r"`(\w+)`", reply) if name not in ("success", "error")],
+        results=results,
+        result_types={name: stated for name, stated in _from_sentences(reply) if name in results},
         record=next(iter(re.findall(r"\((?:list of )?(\w+Inventory)\)", reply)), None),
     )
 

@@ -102,6 +102,23 @@ def test_asynchronous_operation_takes_the_job_headers(name: str) -> None:
     assert operation.body_key is None or {"systemTags", "userTags"} <= operation.parameters.keys()
 
 
+@pytest.mark.parametrize("name", [name for name, operation in operations().items() if operation.uuid_path])
+def test_read_by_uuid_says_the_same_as_its_query(name: str) -> None:
+    nodes = {node["operationId"]: node for node in walk(description()["paths"]) if "operationId" in node}
+    own = {"operationId", "summary", "parameters"}
+    query, by_uuid = (
+        {key: value for key, value in nodes[found].items() if key not in own} for found in (name, f"{name}ByUuid")
+    )
+    assert query == by_uuid
+    assert nodes[name]["parameters"] == nodes["QueryCbtTask"]["parameters"]
+
+
+@pytest.mark.parametrize("record", records())
+def test_record_has_its_identity(record: str) -> None:
+    identity = [name for name in ("uuid", "code") if name in records()[record]]
+    assert resolve({"$ref": f"#/components/schemas/{record}"}).get("required", []) == identity
+
+
 # ------------------------------------------------------------------------------------- the description and the document
 
 
@@ -143,6 +160,8 @@ class TestOperation:
         ours, stated = operations()[name], document.operations[name]
         conventional = ["inventories"] if name.startswith("Query") else []
         assert list(ours.results) == (stated.results or conventional)
+        for key, result in stated.result_types.items():
+            assert_same_type(ours.results[key], result)
         assert stated.record in (None, ours.record)
 
 
@@ -179,5 +198,6 @@ def assert_same_type(ours: ReferenceField, stated: Stated) -> None:
     else:
         assert (ours.type, ours.schema) == ("str" if stated.choices else "dict", word)
     assert (ours.schema == "Timestamp") == (word == "Timestamp")
-    assert [ours.schema] == [RECORDS.get(name, name) for name in elements] or not elements
+    for element in elements:
+        assert ours.schema == RECORDS.get(element, element)
     assert ours.choices == stated.choices
