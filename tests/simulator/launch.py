@@ -1,0 +1,152 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Start the simulator as a process of its own, and steer it. Needs the standard library only.
+
+with Simulator("--hosts", "100") as sim:
+    requests.get(sim.url + "/service/v1/hosts", headers={"Authorization": f"OAuth {sim.session}"})
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import typing as t
+import urllib.error
+import urllib.request
+
+FOLDER = pathlib.Path(__file__).resolve().parent.parent
+START_TIMEOUT = 30.0
+STOP_TIMEOUT = 5.0
+
+
+class SimulatorError(RuntimeError):
+    """The simulator did not start, or refused what it was asked for."""
+
+
+class Simulator:
+    """A running simulator; the arguments are those of its command line. It runs within the `with` block."""
+
+    session = "simulator-session"
+    token = "simulator-token"
+
+    def __init__(self, *arguments: str, python: str = sys.executable, scheme: str = "http") -> None:
+        self._arguments = arguments
+        self._python = python
+        self._scheme = "https" if "--tls-cert" in arguments else scheme
+        self._process: subprocess.Popen[bytes] | None = None
+        self.port = 0
+
+    @property
+    def url(self) -> str:
+        """The origin of the service."""
+        return f"{self._scheme}://127.0.0.1:{self.port}"
+
+    def __enter__(self) -> Simulator:
+        """Start the simulator and wait until it listens."""
+        with tempfile.TemporaryDirectory(prefix="simulator-") as folder:
+            port_file = pathlib.Path(folder, "port")
+            command = [self._python, "-m", "simulator", "--port", "0", "--port-file", str(port_file)]
+            command += ["--parent", str(os.getpid()), *self._arguments]
+            self._process = subprocess.Popen(
+                command, env={**os.environ, "PYTHONPATH": str(FOLDER)}, stdin=subprocess.DEVNULL
+            )
+            self.port = self._port(port_file, self._process)
+        return self
+
+    def __exit__(self, *dummy: object) -> None:
+        """Stop the simulator."""
+        self.stop()
+
+    @staticmethod
+    def _port(port_file: pathlib.Path, process: subprocess.Popen[bytes]) -> int:
+        deadline = time.monotonic() + START_TIMEOUT
+        while time.monotonic() < deadline:
+            if port_file.exists():
+                return int(port_file.read_text())
+            if process.poll() is not None:
+                raise SimulatorError(f"the simulator ended with {process.returncode} before it listened")
+            time.sleep(0.01)
+        process.kill()
+        process.wait()
+        raise SimulatorError(f"the simulator does not listen after {START_TIMEOUT} seconds")
+
+    def stop(self) -> None:
+        """End the process; once is enough."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.terminate()
+        try:
+            process.wait(STOP_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def control(self, method: str, name: str, body: t.Any = None) -> t.Any:
+        """Ask the control plane; raise SimulatorError with its words when it refuses."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(f"{self.url}/_simulator/{name}", data=data, method=method)
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), *self._tls())
+        try:
+            with opener.open(request, timeout=30) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as error:
+            raise SimulatorError(json.load(error)["error"]) from None
+
+    def _tls(self) -> list[urllib.request.HTTPSHandler]:
+        return []
+
+    def health(self) -> dict[str, t.Any]:
+        """Return the seed and the switches in force."""
+        return t.cast("dict[str, t.Any]", self.control("GET", "health"))
+
+    def operations(self) -> list[dict[str, t.Any]]:
+        """Return the operations that the simulator knows, with their paths and parameters."""
+        return t.cast("list[dict[str, t.Any]]", self.control("GET", "operations"))
+
+    def log(self) -> list[dict[str, t.Any]]:
+        """Return the requests since the last reset or clear_log, oldest first."""
+        return t.cast("list[dict[str, t.Any]]", self.control("GET", "log"))
+
+    def clear_log(self) -> None:
+        """Forget the requests so far."""
+        self.control("DELETE", "log")
+
+    def state(self) -> dict[str, t.Any]:
+        """Return the whole state: a list of records by kind, and services, qos, exported, tags, traps."""
+        return t.cast("dict[str, t.Any]", self.control("GET", "state"))
+
+    def records(self, kind: str) -> list[dict[str, t.Any]]:
+        """Return the records of one kind, as the service holds them."""
+        return t.cast("list[dict[str, t.Any]]", self.control("GET", f"state?kind={kind}")[kind])
+
+    def change(self, kind: str, uuid: str, **members: t.Any) -> None:
+        """Replace members of a record, whatever the rules of the service."""
+        self.control("POST", "change", {"kind": kind, "uuid": uuid, "members": members})
+
+    def reset(self, **options: t.Any) -> None:
+        """Start afresh, with these seed options and switches instead of those of the command line."""
+        self.control("POST", "reset", options)
+
+    def configure(self, **switches: t.Any) -> None:
+        """Change switches, the state staying as it is."""
+        self.control("POST", "config", switches)
+
+    def fault(self, fault: str, operation: str = "*", **details: t.Any) -> None:
+        """Let something go wrong."""
+        self.control("POST", "faults", {"fault": fault, "operation": operation, **details})
+
+    def faults(self) -> list[dict[str, t.Any]]:
+        """Return the faults that were set, and how often each happened."""
+        return t.cast("list[dict[str, t.Any]]", self.control("GET", "faults"))
+
+    def clear_faults(self) -> None:
+        """Let nothing go wrong any more."""
+        self.control("DELETE", "faults")

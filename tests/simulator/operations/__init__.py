@@ -1,0 +1,12 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The operations of the service, by area. Importing this package registers them all."""
+
+from __future__ import annotations
+
+from ..registry import OPERATIONS
+from . import cbt, cursor, host_network, hosts, nics, queries, sns, vms
+
+__all__ = ["OPERATIONS", "cbt", "cursor", "host_network", "hosts", "nics", "queries", "sns", "vms"]

@@ -1,0 +1,184 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""CBT backup tasks, and volumes exported over NBD."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..errors import Failure, bad_argument, refused
+from ..params import known, optional, required
+from ..registry import Call, Reply, Steps, operation
+from ..store import Record
+
+SINCE = "4.10.10"
+INVENTORY_SINCE = "5.3.20"
+"""Version of the members of the reply of CreateCbtTask."""
+NBD_SERVER = "192.0.2.10"
+FIRST_NBD_PORT = 10809
+
+
+@operation(
+    "CreateCbtTask",
+    "POST",
+    "cbt-task/create",
+    params=(
+        required("name"),
+        optional("description"),
+        optional("taskType"),
+        optional("resourceUuids", "strings"),
+        optional("vmInstanceUuid"),
+        optional("resourceUuid", uuid=True),
+        optional("tagUuids", "strings", uuid=True),
+    ),
+    since=SINCE,
+)
+def create_cbt_task(call: Call) -> Reply:
+    """Make a task for virtual machines that have none."""
+    store = call.store
+    uuid = call.get("resourceUuid") or store.new_uuid()
+    if store["cbttask"].find(uuid):
+        raise bad_argument(f"resourceUuid[{uuid}] is already used")
+    vms = [store["vm"].get(vm_uuid)["uuid"] for vm_uuid in _protected(call)]
+    for task in store["cbttask"].all():
+        for vm_uuid in set(vms) & {ref["resourceUuid"] for ref in task["resourceRefs"]}:
+            raise refused(f"vm[uuid: {vm_uuid}] has the cbt task[uuid: {task['uuid']}] already")
+    task = Record(
+        "cbttask",
+        {
+            "uuid": uuid,
+            "name": call["name"],
+            "description": call.get("description"),
+            "status": "Created",
+            "resourceRefs": [
+                {"taskUuid": uuid, "resourceUuid": vm_uuid, "resourceType": "VmInstanceVO"} for vm_uuid in vms
+            ],
+            **store.dates(),
+        },
+    )
+    store.tags[uuid] = {**call.tags, "tagUuids": call.get("tagUuids", [])}
+    store["cbttask"].put(task)
+    return {"inventory": task} if known(INVENTORY_SINCE, call.switches.version) else {}
+
+
+def _protected(call: Call) -> list[str]:
+    """Return the uuids of the virtual machines, in the form of parameters that this service reads."""
+    form = call.switches.cbt_create
+    if form != "literal" and "vmInstanceUuid" in call.params:
+        return [call["vmInstanceUuid"]]
+    if form == "vm_only":
+        raise bad_argument("field[vmInstanceUuid] is mandatory, can not be null")
+    for name in ("taskType", "resourceUuids"):
+        if name not in call.params:
+            raise bad_argument(f"field[{name}] is mandatory, can not be null")
+    if not call["resourceUuids"]:
+        raise bad_argument("field[resourceUuids] cannot be empty")
+    return list(dict.fromkeys(call["resourceUuids"]))
+
+
+@operation(
+    "EnableCbtTask", "POST", "cbt-task/enable/{uuid}", params=(optional("bitmapName"),), since=SINCE, minutes=180
+)
+def enable_cbt_task(call: Call) -> Steps:
+    """Start a task whose virtual machines run; it is Starting meanwhile and ends Running or Failed."""
+    store, uuid = call.store, call["uuid"]
+    task = store["cbttask"].get(uuid)
+    if task["status"] in ("Running", "Starting"):
+        raise refused(f"cbt task[uuid: {uuid}] is {task['status']} already")
+    vms = [store["vm"].get(ref["resourceUuid"]) for ref in task["resourceRefs"]]
+    for vm in vms:
+        if vm["state"] != "Running":
+            raise refused(f"vm[uuid: {vm['uuid']}] is {vm['state']}, not Running")
+    store.change("cbttask", uuid, status="Starting")
+    try:
+        yield
+        if store["cbttask"].get(uuid)["status"] != "Starting":
+            raise refused(f"cbt task[uuid: {uuid}] was disabled meanwhile")
+    except Failure:
+        task_now = store["cbttask"].find(uuid)
+        if task_now and task_now["status"] == "Starting":
+            store.change("cbttask", uuid, status="Failed")
+        raise
+    task = store.change("cbttask", uuid, status="Running")
+    infos = [info for vm in vms for info in _backup_infos(vm, call.get("bitmapName"))]
+    full = {"inventory": task, "volumeCbtBackupInfos": infos}
+    wanted = call.switches.enable_reply
+    return {name: value for name, value in full.items() if wanted in ("both", name)}
+
+
+def _backup_infos(vm: Record, bitmap: str | None) -> list[dict[str, t.Any]]:
+    return [
+        {
+            "volume": volume,
+            "bitmapName": bitmap or f"bitmap-{volume['uuid'][-8:]}",
+            "nbdServer": NBD_SERVER,
+            "nbdPort": FIRST_NBD_PORT + volume["deviceId"],
+            "mode": "full",
+        }
+        for volume in vm["allVolumes"]
+    ]
+
+
+@operation("DisableCbtTask", "POST", "cbt-task/disable/{uuid}", params=(optional("force", "boolean"),), since=SINCE)
+def disable_cbt_task(call: Call) -> Reply:
+    """Stop a task, whatever its status."""
+    task = call.store.change("cbttask", call["uuid"], status="Stopped")
+    return {} if call.switches.disable_reply == "empty" else {"inventory": task}
+
+
+@operation(
+    "DeleteCbtTask",
+    "DELETE",
+    "cbt-task/{uuid}",
+    params=(optional("force", "boolean"), optional("deleteMode", choices=("Permissive", "Enforcing"))),
+    since=SINCE,
+    enveloped=False,
+)
+def delete_cbt_task(call: Call) -> Reply:
+    """Delete a task."""
+    if not call.store["cbttask"].find(call["uuid"]):
+        raise refused(f"cbt task[uuid: {call['uuid']}] does not exist")
+    call.store["cbttask"].remove(call["uuid"])
+    return {}
+
+
+@operation(
+    "ExportNbdVolumes",
+    "POST",
+    "cbt-task/exportvolume",
+    params=(
+        required("volumeUuids", "strings", filled=True),
+        required("vmInstanceUuid"),
+        optional("force", "boolean"),
+    ),
+    since=SINCE,
+    minutes=180,
+    enveloped=False,
+)
+def export_nbd_volumes(call: Call) -> Reply:
+    """Export volumes of a virtual machine that does not run."""
+    store = call.store
+    vm = store["vm"].get(call["vmInstanceUuid"])
+    volumes = {volume["uuid"]: volume for volume in vm["allVolumes"]}
+    everywhere = {volume["uuid"] for volume in store.records("volume")[1]}
+    for uuid in call["volumeUuids"]:
+        if uuid not in volumes and uuid in everywhere:
+            raise bad_argument(f"volume[uuid: {uuid}] is not one of vm[uuid: {vm['uuid']}]")
+        if uuid not in volumes:
+            raise Failure("SYS.1003", f"resource[type: volume, uuid: {uuid}] not found")
+    if vm["state"] == "Running":
+        raise refused(f"vm[uuid: {vm['uuid']}] is running")
+    exported = store.exported.setdefault(vm["uuid"], set())
+    again = exported & set(call["volumeUuids"])
+    if again and not call.get("force"):
+        raise refused(f"volumes {sorted(again)} are exported already")
+    exported |= set(call["volumeUuids"])
+    if not call.switches.extra_members:
+        return {}
+    infos = [
+        {"volumeUuid": uuid, "nbdServer": NBD_SERVER, "nbdPort": FIRST_NBD_PORT + volumes[uuid]["deviceId"]}
+        for uuid in dict.fromkeys(call["volumeUuids"])
+    ]
+    return {"volumeInfos": infos}

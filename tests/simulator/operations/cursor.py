@@ -1,0 +1,63 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The two cursor operations."""
+
+from __future__ import annotations
+
+from ..errors import Refusal, bad_argument
+from ..params import optional, required
+from ..registry import Call, Reply, operation
+from ..schema import FIELDS
+
+DEFAULT_PAGE = 100
+LARGEST_PAGE = 1000
+
+
+@operation(
+    "CursorQuery",
+    "GET",
+    "/api/v1/resources/cursor-query",
+    params=(
+        required("resourceType"),
+        optional("sort"),
+        optional("order", choices=("asc", "desc")),
+        optional("pageSize", "integer"),
+        optional("filter", "strings"),
+    ),
+    since="1.0",
+    enveloped=False,
+)
+def cursor_query(call: Call) -> Reply:
+    """Open a cursor on the records of a type as they are now."""
+    kind = call["resourceType"].lower()
+    if kind not in FIELDS:
+        raise bad_argument(f"resourceType[{call['resourceType']}] is unknown")
+    selector = call.service.selector
+    records = selector.select(kind, call.get("filter", ()), call.get("sort", ""), call.get("order") == "desc")
+    if not call.get("sort"):
+        records = selector.unordered(records, 0, len(records))
+    return call.service.cursors.first(records, _page_size(call) or DEFAULT_PAGE)
+
+
+@operation(
+    "CursorNext",
+    "GET",
+    "/api/v1/resources/cursor-next",
+    params=(optional("cursor"), optional("pageSize", "integer")),
+    since="1.0",
+    enveloped=False,
+)
+def cursor_next(call: Call) -> Reply:
+    """Return the next page of a cursor."""
+    if "cursor" not in call.params:
+        raise Refusal(400, "missing query parameter 'cursor'")
+    return call.service.cursors.next(call["cursor"], _page_size(call))
+
+
+def _page_size(call: Call) -> int | None:
+    size: int | None = call.get("pageSize")
+    if size is not None and size < 1:
+        raise bad_argument("pageSize must be at least 1")
+    return size and min(size, LARGEST_PAGE)

@@ -1,0 +1,147 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""NICs of virtual machines: attaching, states, networks, bandwidth limits."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import typing as t
+
+from .. import records
+from ..errors import bad_argument, refused
+from ..params import optional, required
+from ..registry import Call, Reply, operation
+from ..store import Record, Store
+
+MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", re.IGNORECASE)
+ATTACHABLE = ("Running", "Stopped")
+
+
+def new_nic(store: Store, vm_uuid: str, network: Record, device: int, given: dict[str, t.Any] | None = None) -> Record:
+    """Return a NIC for a virtual machine; `given` may hold staticIp, customMac and driverType."""
+    given = given or {}
+    identity: dict[str, t.Any] = {"uuid": store.new_uuid(), "vmInstanceUuid": vm_uuid, "deviceId": device}
+    identity["mac"] = _mac(store, given.get("customMac"))
+    if given.get("driverType"):
+        identity["driverType"] = given["driverType"]
+    address = free_address(store, network, given.get("staticIp"))
+    return records.nic_record(identity, network, address, store.new_uuid(), store.dates())
+
+
+def free_address(store: Store, network: Record, wanted: str | None) -> str:
+    """Return the wanted address, or the first that nobody uses on the network."""
+    used = {nic["ip"] for nic in store.records("vmnic")[1] if nic["l3NetworkUuid"] == network["uuid"]}
+    ip_range = network["ipRanges"][0]
+    first, last = (ipaddress.IPv4Address(ip_range[name]) for name in ("startIp", "endIp"))
+    if wanted is None:
+        numbers = range(int(first), int(last) + 1)
+        return next(free for number in numbers if (free := str(ipaddress.IPv4Address(number))) not in used)
+    try:
+        address = ipaddress.IPv4Address(wanted)
+    except ValueError:
+        raise bad_argument(f"staticIp[{wanted}] is not an IPv4 address") from None
+    if not first <= address <= last:
+        raise bad_argument(f"staticIp[{wanted}] is not in {first}..{last} of l3Network[uuid: {network['uuid']}]")
+    if str(address) in used:
+        raise bad_argument(f"staticIp[{wanted}] is in use on l3Network[uuid: {network['uuid']}]")
+    return str(address)
+
+
+def _mac(store: Store, wanted: str | None) -> str:
+    if wanted is None:
+        return records.mac_address(1, store.serial())
+    if not MAC.fullmatch(wanted):
+        raise bad_argument(f"customMac[{wanted}] is not a MAC address")
+    if any(nic["mac"] == wanted.lower() for nic in store.records("vmnic")[1]):
+        raise bad_argument(f"duplicate mac address[{wanted}]")
+    return wanted.lower()
+
+
+@operation(
+    "AttachL3NetworkToVm",
+    "POST",
+    "vm-instances/{vmInstanceUuid}/l3-networks/{l3NetworkUuid}",
+    params=(
+        optional("staticIp"),
+        optional("driverType", since="3.10.0"),
+        optional("customMac", since="3.10.0"),
+        optional("vmNicParams", since="3.17.0"),
+    ),
+    since="0.6",
+)
+def attach_l3_network(call: Call) -> Reply:
+    """Give a virtual machine another NIC."""
+    store = call.store
+    vm, network = store["vm"].get(call["vmInstanceUuid"]), store["l3network"].get(call["l3NetworkUuid"])
+    if vm["state"] not in ATTACHABLE:
+        raise refused(f"vm[uuid: {vm['uuid']}] is {vm['state']}, not Running or Stopped")
+    attached = any(nic["l3NetworkUuid"] == network["uuid"] for nic in vm["vmNics"])
+    if attached and call.switches.attach_duplicates == "refuse":
+        raise refused(f"l3Network[uuid: {network['uuid']}] is already attached to vm[uuid: {vm['uuid']}]")
+    device = max((nic["deviceId"] for nic in vm["vmNics"]), default=-1) + 1
+    nic = new_nic(store, vm["uuid"], network, device, call.given("staticIp", "driverType", "customMac"))
+    default = vm["defaultL3NetworkUuid"] or network["uuid"]
+    return {"inventory": store.change("vm", vm["uuid"], vmNics=[*vm["vmNics"], nic], defaultL3NetworkUuid=default)}
+
+
+@operation(
+    "ChangeVmNicState",
+    "PUT",
+    "vm-instances/nics/{vmNicUuid}/actions",
+    params=(required("state", choices=("enable", "disable"), since="3.15"),),
+    since="0.6",
+)
+def change_vm_nic_state(call: Call) -> Reply:
+    """Enable or disable a NIC."""
+    nic, vm = call.store.find_nic(call["vmNicUuid"])
+    state = call.get("state", nic["state"])
+    if state == nic["state"] == "enable" and call.switches.enable_enabled_nic == "refuse":
+        raise bad_argument(f"duplicate mac address[{nic['mac']}]")
+    return {"inventory": _with_nic(call.store, vm, nic, {"state": state})}
+
+
+def _with_nic(store: Store, vm: Record, nic: Record, members: dict[str, t.Any], **of_vm: t.Any) -> Record:
+    """Change a NIC; return its virtual machine as it is now."""
+    changed = Record("vmnic", {**nic, **members, "lastOpDate": store.now()})
+    nics = [changed if other["uuid"] == nic["uuid"] else other for other in vm["vmNics"]]
+    return store.change("vm", vm["uuid"], vmNics=nics, **of_vm)
+
+
+@operation(
+    "ChangeVmNicNetwork",
+    "POST",
+    "vm-instances/nics/{vmNicUuid}/l3-networks/{destL3NetworkUuid}",
+    params=(optional("staticIp"), optional("vmNicParams", since="4.2.0")),
+    since="4.1.0",
+)
+def change_vm_nic_network(call: Call) -> Reply:
+    """Move a NIC to another L3 network, where it gets another address."""
+    store = call.store
+    nic, vm = store.find_nic(call["vmNicUuid"])
+    network = store["l3network"].get(call["destL3NetworkUuid"])
+    if nic["uuid"] in call.switches.nic_services:
+        raise refused(f"vmNic[uuid: {nic['uuid']}] has network services attached")
+    ip = free_address(store, network, call.get("staticIp"))
+    members = records.address_members(nic["uuid"], network, ip, store.new_uuid(), store.dates())
+    was_default = vm["defaultL3NetworkUuid"] == nic["l3NetworkUuid"]
+    default = network["uuid"] if was_default else vm["defaultL3NetworkUuid"]
+    _with_nic(store, vm, nic, members, defaultL3NetworkUuid=default)
+    return {"inventory": store.find_nic(nic["uuid"])[0]}
+
+
+@operation(
+    "DeleteNicQos",
+    "DELETE",
+    "vm-instances/{uuid}/nic-qos",
+    params=(required("direction", choices=("in", "out")),),
+    since="0.6",
+    enveloped=False,
+)
+def delete_nic_qos(call: Call) -> Reply:
+    """Take the bandwidth limit of one direction from a NIC, if there is one."""
+    nic, dummy = call.store.find_nic(call["uuid"])
+    call.store.qos.get(nic["uuid"], set()).discard(call["direction"])
+    return {}

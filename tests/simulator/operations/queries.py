@@ -1,0 +1,110 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Queries: GET on a collection or on one of its records."""
+
+from __future__ import annotations
+
+import collections.abc as c
+import typing as t
+
+from ..errors import bad_argument
+from ..params import optional
+from ..query import check_field
+from ..registry import Call, Reply, operation
+from ..store import Record
+from .sns import with_platform
+
+DEFAULT_LIMIT = 1000
+PARAMS = (
+    optional("q", "strings"),
+    optional("limit", "integer"),
+    optional("start", "integer"),
+    optional("sort"),
+    optional("count", "boolean"),
+    optional("replyWithCount", "boolean"),
+    optional("fields"),
+)
+
+
+def _query(
+    name: str,
+    collection: str,
+    kind: str,
+    only: c.Callable[[Record], bool] | None = None,
+    shown: c.Callable[[Call, Record], Record] | None = None,
+    **rules: t.Any,
+) -> None:
+    """Register a query of the records of a kind that `only` lets pass, each sent as `shown` makes it."""
+
+    def handler(call: Call) -> Reply:
+        if name == "QuerySNSWorkchatEndpoint" and call.switches.workchat_query_empty:
+            return {}
+        reply = _select(call, kind, only)
+        if shown and "inventories" in reply:
+            reply["inventories"] = [shown(call, record) for record in reply["inventories"]]
+        return _reduced(call, kind, reply)
+
+    operation(name, "GET", collection, f"{collection}/{{uuid}}", params=PARAMS, **rules)(handler)
+
+
+def _select(call: Call, kind: str, only: c.Callable[[Record], bool] | None) -> Reply:
+    selector = call.service.selector
+    paging = call.switches.query_paging
+    sort = call.get("sort", "") if paging else ""
+    found = selector.select(kind, call.get("q", ()), sort.strip("+- "), sort.startswith("-"), only)
+    if uuid := call.path.get("uuid"):
+        found = [record for record in found if record.get("uuid") == uuid]
+    start, limit = call.get("start", 0), call.get("limit", DEFAULT_LIMIT)
+    if not paging:
+        start, limit = 0, len(found)
+    elif call.get("count"):
+        return {"total": len(found)}
+    elif start < 0 or limit < 0:
+        raise bad_argument("limit and start cannot be negative")
+    page = found[start : start + limit] if sort else selector.unordered(found, start, limit)
+    return {"inventories": page, **({"total": len(found)} if paging and call.get("replyWithCount") else {})}
+
+
+def _reduced(call: Call, kind: str, reply: Reply) -> Reply:
+    """Return the reply with only the fields that were asked for, and with one inventory if servers do it that way."""
+    if call.get("fields") and call.switches.query_paging and "inventories" in reply:
+        names = [name.strip() for name in call["fields"].split(",")]
+        for name in names:
+            check_field(kind, name)
+        reply["inventories"] = [
+            Record(kind, {name: record[name] for name in names if name in record}) for record in reply["inventories"]
+        ]
+    if call.switches.single_inventory and "uuid" in call.path and "inventories" in reply:
+        return {"inventory": next(iter(reply["inventories"]), None)}
+    return reply
+
+
+def _is_workchat(record: Record) -> bool:
+    return bool(record["type"] == "WorkChat")
+
+
+def _is_snmp(record: Record) -> bool:
+    return bool(record["type"] == "Snmp")
+
+
+_query("QueryCbtTask", "cbt-task", "cbttask", since="4.10.10")
+_query(
+    "QuerySNSWorkchatEndpoint",
+    "sns/application-endpoints/workchat",
+    "endpoint",
+    _is_workchat,
+    with_platform,
+    enveloped=False,
+)
+_query("QuerySNSTopicSubscriber", "sns/topics/subscribers", "subscriber", since="2.3.1")
+_query("QueryPrimaryStorage", "primary-storage", "primarystorage", since="0.6")
+_query("QueryHost", "hosts", "host", companion=True)
+_query("QueryVmInstance", "vm-instances", "vm", companion=True)
+_query("QueryVmNic", "vm-instances/nics", "vmnic", companion=True)
+_query("QuerySNSApplicationEndpoint", "sns/application-endpoints", "endpoint", companion=True)
+_query("QuerySNSApplicationPlatform", "sns/application-platforms", "platform", companion=True)
+_query("QuerySNSSnmpPlatform", "sns/application-platforms/snmp", "platform", _is_snmp, companion=True)
+_query("QueryAtPersonOfAtTeamchatEndpoint", "sns/application-endpoints/teamchat/at-persons", "person", companion=True)
+_query("QueryHostNetworkInterface", "hosts/nics", "hostnic", companion=True)

@@ -1,0 +1,181 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Notifications: endpoints, platforms, persons to mention."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..errors import Failure, bad_argument, not_found
+from ..params import LENGTHS, PORTS, optional, required
+from ..registry import Call, Reply, operation
+from ..store import Record, Store
+
+
+def with_platform(call: Call, endpoint: Record) -> Record:
+    """Return the endpoint as its own query shows it, with its platform."""
+    return Record("endpoint", {**endpoint, "platform": call.store["platform"].find(endpoint["platformUuid"])})
+
+
+def _new_endpoint(call: Call, kind: str, platform_uuid: str, members: dict[str, t.Any]) -> Record:
+    store = call.store
+    endpoint = Record(
+        "endpoint",
+        {
+            "uuid": store.new_uuid(),
+            "name": call["name"],
+            "description": call.get("description"),
+            "type": kind,
+            "state": "Enabled",
+            "platformUuid": platform_uuid,
+            "connectionStatus": "UP",
+            "url": None,
+            "atAll": None,
+            "atPersonUserIds": None,
+            **members,
+            **store.dates(),
+        },
+    )
+    store.tags[endpoint["uuid"]] = call.tags
+    return store["endpoint"].put(endpoint)
+
+
+def _platform_of(store: Store, kind: str) -> Record:
+    return next(platform for platform in store["platform"].all() if platform["type"] == kind)
+
+
+@operation(
+    "CreateSNSWorkchatEndpoint",
+    "POST",
+    "sns/application-endpoints/workchat",
+    params=(
+        required("url"),
+        optional("atAll", "boolean"),
+        optional("atALL", "boolean"),
+        optional("atPersonUserIds", "strings", filled=True),
+        optional("atPersonList", "map", filled=True),
+        required("name"),
+        optional("description"),
+    ),
+    since="4.2.0",
+)
+def create_workchat_endpoint(call: Call) -> Reply:
+    """Make an endpoint that writes to a chat."""
+    user_ids = _user_ids(call)
+    spellings = ("atAll", "atALL") if call.switches.at_all_spelling == "both" else (call.switches.at_all_spelling,)
+    at_all = any(call.get(name, False) for name in spellings)
+    members = {"url": call["url"], "atAll": at_all, "atPersonUserIds": user_ids or None}
+    platform = _platform_of(call.store, "WorkChat")
+    return {"inventory": with_platform(call, _new_endpoint(call, "WorkChat", platform["uuid"], members))}
+
+
+def _user_ids(call: Call) -> list[str]:
+    """Return the ids of the persons to mention from both parameters, in an order that means nothing."""
+    if call.switches.persons_required:
+        for name in ("atPersonUserIds", "atPersonList"):
+            if name not in call.params:
+                raise bad_argument(f"field[{name}] is mandatory, can not be null")
+    user_ids = {*call.get("atPersonUserIds", []), *call.get("atPersonList", {})}
+    if any(len(user_id) > LENGTHS["userId"] for user_id in user_ids):
+        raise bad_argument(f"a user id exceeds max length {LENGTHS['userId']}")
+    return sorted(user_ids, key=lambda user_id: user_id[::-1], reverse=True)
+
+
+@operation(
+    "CreateSNSSnmpEndpoint",
+    "POST",
+    "sns/application-endpoints/snmp",
+    params=(required("name"), optional("description"), optional("platformUuid")),
+    since="4.10.0",
+)
+def create_snmp_endpoint(call: Call) -> Reply:
+    """Make an endpoint that sends SNMP traps."""
+    platform_uuid = call.get("platformUuid")
+    if platform_uuid is None and call.switches.snmp_platform_required:
+        raise Failure("SYS.1000", "platformUuid must not be null")
+    if platform_uuid is None:
+        platform_uuid = _platform_of(call.store, "Snmp")["uuid"]
+    platform = _snmp_platform(call.store, platform_uuid)
+    return {"inventory": _new_endpoint(call, "Snmp", platform["uuid"], {})}
+
+
+def _snmp_platform(store: Store, uuid: str) -> Record:
+    platform = store["platform"].get(uuid)
+    if platform["type"] != "Snmp":
+        raise not_found("snmp platform", uuid)
+    return platform
+
+
+@operation(
+    "UpdateSNSApplicationEndpoint",
+    "PUT",
+    "sns/application-endpoints/{uuid}/actions",
+    params=(optional("name"), optional("description")),
+    since="2.3",
+)
+def update_endpoint(call: Call) -> Reply:
+    """Change those members of an endpoint that are given."""
+    return {"inventory": call.store.change("endpoint", call["uuid"], **call.given("name", "description"))}
+
+
+@operation(
+    "UpdateAtPersonOfAtTeamchatEndpoint",
+    "PUT",
+    "sns/application-endpoints/teamchat/at-persons/{uuid}/actions",
+    params=(required("endpointUuid"), optional("userId"), required("remark")),
+    since="4.2.0",
+)
+def update_person(call: Call) -> Reply:
+    """Change a person to mention; the user id must be one that the endpoint does not have yet."""
+    store = call.store
+    person = store["person"].get(call["uuid"])
+    endpoint = store["endpoint"].get(call["endpointUuid"])
+    if person["endpointUuid"] != endpoint["uuid"]:
+        raise bad_argument(f"person[uuid: {person['uuid']}] is not one of endpoint[uuid: {endpoint['uuid']}]")
+    others = [other for other in store["person"].all() if other["endpointUuid"] == endpoint["uuid"]]
+    if any(other["userId"] == call.get("userId") for other in others):
+        raise bad_argument(f"userId[{call['userId']}] exists on endpoint[uuid: {endpoint['uuid']}]")
+    return {"inventory": store.change("person", person["uuid"], **call.given("userId", "remark"))}
+
+
+@operation(
+    "UpdateSNSSnmpPlatform",
+    "PUT",
+    "sns/application-platforms/snmp/{uuid}",
+    params=(
+        required("snmpAddress"),
+        required("snmpPort", "integer", bounds=PORTS),
+        optional("name"),
+        optional("description"),
+    ),
+    since="4.10.0",
+)
+def update_snmp_platform(call: Call) -> Reply:
+    """Change the address of an SNMP platform, and its name and description when they are given."""
+    platform = _snmp_platform(call.store, call["uuid"])
+    members = call.given("snmpAddress", "snmpPort", "name", "description")
+    return {"inventory": call.store.change("platform", platform["uuid"], **members)}
+
+
+@operation(
+    "SNSSnmpTestConnection",
+    "POST",
+    "sns/application-endpoints/snmp/test-connection",
+    params=(optional("platformUuid"), optional("endpointUuid")),
+    since="4.10.0",
+)
+def test_snmp_connection(call: Call) -> Reply:
+    """Send one trap and tell whether it could be sent."""
+    store = call.store
+    if not call.given("platformUuid", "endpointUuid"):
+        raise bad_argument("platformUuid or endpointUuid is needed")
+    if "endpointUuid" in call.params:
+        platform = _snmp_platform(store, store["endpoint"].get(call["endpointUuid"])["platformUuid"])
+    if "platformUuid" in call.params:
+        platform = _snmp_platform(store, call["platformUuid"])
+    connected = call.switches.snmp_connected
+    store.traps.append({"address": platform["snmpAddress"], "port": platform["snmpPort"], "connected": connected})
+    answer = {"statusCode": 200} if connected else {"statusCode": 504, "message": "no answer"}
+    return {"connected": connected, "webhookResp": answer}

@@ -1,0 +1,146 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Virtual machines made from snapshot groups."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .. import records
+from ..errors import bad_argument, refused
+from ..params import optional, required
+from ..registry import Call, Reply, operation
+from ..store import Record, Store
+from .nics import new_nic
+
+REFERENCES = {
+    "instanceOfferingUuid": "instanceoffering",
+    "zoneUuid": "zone",
+    "clusterUuid": "cluster",
+    "hostUuid": "host",
+    "primaryStorageUuidForRootVolume": "primarystorage",
+    "defaultL3NetworkUuid": "l3network",
+}
+
+
+@operation(
+    "CreateVmInstanceFromVolumeSnapshotGroup",
+    "POST",
+    "vm-instances/from/volume-snapshots/group/{volumeSnapshotGroupUuid}",
+    params=(
+        required("name"),
+        optional("description"),
+        optional("instanceOfferingUuid"),
+        optional("cpuNum", "integer", bounds=range(1, 1025)),
+        optional("memorySize", "integer", bounds=range(1, 2**50)),
+        optional("l3NetworkUuids", "strings"),
+        optional("type", choices=("UserVm", "ApplianceVm")),
+        optional("zoneUuid"),
+        optional("clusterUuid"),
+        optional("hostUuid"),
+        optional("primaryStorageUuidForRootVolume"),
+        optional("defaultL3NetworkUuid"),
+        optional("strategy", choices=("InstantStart", "CreateStopped")),
+        optional("rootVolumeSystemTags", "strings"),
+        optional("dataVolumeSystemTags", "map"),
+        optional("reservedMemorySize", "integer", since="3.17.21"),
+        optional("vmNicParams", since="4.10.10"),
+        optional("resetTpm", "boolean", since="5.0.0"),
+        optional("volumeSnapshotEncryptions", "list", since="5.1.0"),
+        optional("vmEncryption", "boolean", since="5.1.0"),
+    ),
+    since="3.11.0",
+)
+def create_vm_from_snapshot_group(call: Call) -> Reply:
+    """Make a virtual machine whose volumes are what the snapshots of the group hold."""
+    store = call.store
+    group = store["snapshotgroup"].get(call["volumeSnapshotGroupUuid"])
+    source = store["vm"].get(group["vmInstanceUuid"])
+    for name, kind in REFERENCES.items():
+        if name in call.params:
+            store[kind].get(call[name])
+    networks = [store["l3network"].get(uuid) for uuid in call.get("l3NetworkUuids", [])]
+    default = _default_network(call, networks)
+    uuid = store.new_uuid()
+    volumes = _volumes(call, source, uuid)
+    vm = store["vm"].put(
+        records.vm_record(
+            {
+                **{name: source[name] for name in ("imageUuid", "platform", "architecture", "guestOsType", "zoneUuid")},
+                **_size(call, source),
+                **_placement(call, source),
+                **call.given("name", "description", "type"),
+                "uuid": uuid,
+                "defaultL3NetworkUuid": default,
+                "rootVolumeUuid": volumes[0]["uuid"],
+                "allVolumes": volumes,
+                "vmNics": [],
+            },
+            store.dates(),
+        )
+    )
+    for device, network in enumerate(networks):
+        vm = store["vm"].change(uuid, vmNics=[*vm["vmNics"], new_nic(store, uuid, network, device)])
+    store.tags[uuid] = call.tags
+    return {"inventory": vm}
+
+
+def _default_network(call: Call, networks: list[Record]) -> str | None:
+    uuids = [network["uuid"] for network in networks]
+    default: str | None = call.get("defaultL3NetworkUuid")
+    if default is None and len(set(uuids)) > 1:
+        raise bad_argument("more than one L3 network needs defaultL3NetworkUuid")
+    if default is not None and default not in uuids:
+        raise bad_argument(f"defaultL3NetworkUuid[{default}] is not one of l3NetworkUuids")
+    return default or next(iter(uuids), None)
+
+
+def _size(call: Call, source: Record) -> dict[str, t.Any]:
+    """Return CPUs and memory: as given, else of the offering, else of the source."""
+    offering = call.get("instanceOfferingUuid")
+    origin = call.store["instanceoffering"].get(offering) if offering else source
+    size = {name: call.get(name, origin[name]) for name in ("cpuNum", "memorySize", "cpuSpeed")}
+    return {**size, "instanceOfferingUuid": offering}
+
+
+def _placement(call: Call, source: Record) -> dict[str, t.Any]:
+    """Return state, cluster and host; a started machine needs a host that is enabled and connected."""
+    cluster = call.get("clusterUuid", source["clusterUuid"])
+    if call.get("strategy") == "CreateStopped":
+        return {"state": "Stopped", "clusterUuid": cluster}
+    host = _host(call.store, call.get("hostUuid"), cluster)
+    return {
+        "state": "Running",
+        "clusterUuid": host["clusterUuid"],
+        "hostUuid": host["uuid"],
+        "lastHostUuid": host["uuid"],
+    }
+
+
+def _host(store: Store, wanted: str | None, cluster: str) -> Record:
+    for host in store["host"].all():
+        suits = host["uuid"] == wanted if wanted else host["clusterUuid"] == cluster
+        if suits and host["state"] == "Enabled" and host["status"] == "Connected":
+            return host
+    raise refused("no host is enabled and connected to start the vm on")
+
+
+def _volumes(call: Call, source: Record, vm_uuid: str) -> list[Record]:
+    """Return copies of the volumes that the group has snapshots of, the root volume first."""
+    store, root_storage = call.store, call.get("primaryStorageUuidForRootVolume")
+    volumes = []
+    for device, volume in enumerate(sorted(source["allVolumes"], key=lambda volume: int(volume["deviceId"]))):
+        kind = "Data" if device else "Root"
+        identity = {
+            "uuid": store.new_uuid(),
+            "name": f"{kind.lower()}-of-{call['name']}",
+            "type": kind,
+            "deviceId": device,
+            "vmInstanceUuid": vm_uuid,
+            "primaryStorageUuid": volume["primaryStorageUuid"] if device or not root_storage else root_storage,
+            "encrypted": bool(call.get("vmEncryption", False)),
+        }
+        volumes.append(records.volume_record(identity, store.dates()))
+    return volumes

@@ -1,0 +1,193 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How complete records of hosts, virtual machines and their parts are made, for the seed and for new objects."""
+
+from __future__ import annotations
+
+import ipaddress
+import typing as t
+
+from .store import Record
+
+GIB = 1024**3
+MONITORED = ("cpu", "memory", "disk", "nic", "gpu", "powerSupply", "fan", "raid", "temperature")
+NICS_PER_HOST = 4
+BONDED = (2, 3)
+"""The slots of the NICs that are slaves of bond0."""
+
+
+def mac_address(family: int, number: int) -> str:
+    """Return a unicast, locally administered MAC address; `family` and the low 32 bits of `number` tell it apart."""
+    digits = f"fa{family % 256:02x}{number & 0xFFFFFFFF:08x}"
+    return ":".join(digits[position : position + 2] for position in range(0, 12, 2))
+
+
+def host_record(identity: dict[str, t.Any], dates: dict[str, str]) -> Record:
+    """Return an enabled, connected host; `identity` holds uuid, name, addresses, references and what differs."""
+    return Record(
+        "host",
+        {
+            "description": None,
+            "hypervisorType": "KVM",
+            "state": "Enabled",
+            "status": "Connected",
+            "architecture": "x86_64",
+            "hostname": identity["name"],
+            "nqn": None,
+            "totalCpuCapacity": 320,
+            "availableCpuCapacity": 300,
+            "totalMemoryCapacity": 256 * GIB,
+            "availableMemoryCapacity": 192 * GIB,
+            "cpuSockets": 2,
+            "cpuNum": 32,
+            "ipmiAddress": None,
+            "ipmiUsername": None,
+            "ipmiPowerStatus": None,
+            "ipmiPort": None,
+            **{f"{part}Status": "Normal" for part in MONITORED},
+            **identity,
+            **dates,
+        },
+    )
+
+
+def host_nic_record(host_uuid: str, uuid: str, slot: int, bonding_uuid: str, dates: dict[str, str]) -> Record:
+    """Return the NIC eth<slot> of a host; slots 2 and 3 are slaves of the bonding."""
+    bonded = slot in BONDED
+    return Record(
+        "hostnic",
+        {
+            "uuid": uuid,
+            "hostUuid": host_uuid,
+            "bondingUuid": bonding_uuid if bonded else None,
+            "interfaceName": f"eth{slot}",
+            "interfaceType": "bondingSlave" if bonded else "bridgeSlave" if slot == 0 else "noMaster",
+            "mac": mac_address(0x10 + slot, int(uuid[20:], 16)),
+            "pciDeviceAddress": f"0000:0{slot + 1}:00.0",
+            "speed": 10000 if bonded else 1000,
+            "slaveActive": True if bonded else None,
+            "carrierActive": slot != 1,
+            "ipAddresses": [],
+            **dates,
+        },
+    )
+
+
+def bonding_record(host_uuid: str, uuid: str, slaves: list[Record], dates: dict[str, str]) -> Record:
+    """Return bond0 of a host."""
+    return Record(
+        "bonding",
+        {
+            "uuid": uuid,
+            "hostUuid": host_uuid,
+            "bondingName": "bond0",
+            "mode": "802.3ad",
+            "xmitHashPolicy": "layer2+3",
+            "miiStatus": "up",
+            "mac": slaves[0]["mac"],
+            "ipAddresses": [],
+            "miimon": 100,
+            "allSlavesActive": True,
+            "slaves": slaves,
+            **dates,
+        },
+    )
+
+
+def nic_record(
+    identity: dict[str, t.Any], network: Record, ip: str, used_ip_uuid: str, dates: dict[str, str]
+) -> Record:
+    """Return an enabled NIC; `identity` holds uuid, vmInstanceUuid, deviceId, mac and what differs."""
+    return Record(
+        "vmnic",
+        {
+            "hypervisorType": "KVM",
+            "metaData": None,
+            "driverType": "virtio",
+            "type": "VNIC",
+            "state": "enable",
+            "internalName": f"vnic{identity['uuid'][-6:]}.{identity['deviceId']}",
+            **identity,
+            **address_members(identity["uuid"], network, ip, used_ip_uuid, dates),
+            **dates,
+        },
+    )
+
+
+def address_members(
+    nic_uuid: str, network: Record, ip: str, used_ip_uuid: str, dates: dict[str, str]
+) -> dict[str, t.Any]:
+    """Return the members of a NIC that follow from its address on an L3 network."""
+    ip_range = network["ipRanges"][0]
+    shared = {
+        "l3NetworkUuid": network["uuid"],
+        "ip": ip,
+        "netmask": ip_range["netmask"],
+        "gateway": ip_range["gateway"],
+        "ipVersion": 4,
+    }
+    used_ip = {
+        "uuid": used_ip_uuid,
+        "ipRangeUuid": ip_range["uuid"],
+        "usedFor": None,
+        "vmNicUuid": nic_uuid,
+        "ipInLong": int(ipaddress.IPv4Address(ip)),
+        **shared,
+        **dates,
+    }
+    return {**shared, "usedIps": [Record("usedip", used_ip)]}
+
+
+def volume_record(identity: dict[str, t.Any], dates: dict[str, str]) -> Record:
+    """Return a ready volume; `identity` holds uuid, name, type, deviceId, its virtual machine and primary storage."""
+    root = identity["type"] == "Root"
+    return Record(
+        "volume",
+        {
+            "description": None,
+            "diskOfferingUuid": None,
+            "rootImageUuid": None,
+            "installPath": f"/storage/volumes/{identity['uuid']}.qcow2",
+            "format": "qcow2",
+            "state": "Enabled",
+            "status": "Ready",
+            "volumeQos": None,
+            "lastVmInstanceUuid": None if root else identity["vmInstanceUuid"],
+            "size": (40 if root else 100) * GIB,
+            "actualSize": 2 * GIB,
+            "isShareable": False,
+            "encrypted": False,
+            "lastDetachDate": None,
+            **identity,
+            **dates,
+        },
+    )
+
+
+def vm_record(identity: dict[str, t.Any], dates: dict[str, str]) -> Record:
+    """Return a virtual machine; `identity` holds uuid, name, references, state, vmNics, allVolumes and what differs."""
+    return Record(
+        "vm",
+        {
+            "description": None,
+            "imageUuid": None,
+            "hostUuid": None,
+            "lastHostUuid": None,
+            "instanceOfferingUuid": None,
+            "defaultL3NetworkUuid": None,
+            "platform": "Linux",
+            "architecture": "x86_64",
+            "type": "UserVm",
+            "hypervisorType": "KVM",
+            "memorySize": 4 * GIB,
+            "cpuNum": 2,
+            "cpuSpeed": 0,
+            "allocatorStrategy": "LeastVmPreferredHostAllocatorStrategy",
+            "guestOsType": "Linux",
+            "vmCdRoms": [],
+            **identity,
+            **dates,
+        },
+    )

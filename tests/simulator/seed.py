@@ -1,0 +1,324 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The seed: what exists after start and reset. Every record follows from the number of its object alone."""
+
+from __future__ import annotations
+
+import collections.abc as c
+import datetime as dt
+import ipaddress
+
+from . import records, seed_sns
+from .options import Seed
+from .records import NICS_PER_HOST
+from .store import Record, Store, Table, seeded_uuid, timestamp
+
+FIRST_MANAGEMENT_IP = int(ipaddress.IPv4Address("10.0.0.11"))
+EPOCH = dt.datetime(2024, 1, 6, 3, 51, 16)
+RAGGED_NIC = 10**9
+"""The extra NIC of host n has the number RAGGED_NIC + n."""
+CBT_STATUSES = {True: ("Created", "Running"), False: ("Stopped", "Failed")}
+"""Of tasks whose virtual machine runs, and of the others."""
+
+
+def dates(number: int) -> dict[str, str]:
+    """Return createDate and lastOpDate of the object of this number, their forms changing with it."""
+    created = EPOCH + dt.timedelta(minutes=61 * number)
+    return {
+        "createDate": timestamp(created, number),
+        "lastOpDate": timestamp(created + dt.timedelta(hours=5), number + 1),
+    }
+
+
+class Seeder:
+    """Makes the seeded records: for each kind a method that takes the number of the object, from 1."""
+
+    def __init__(self, seed: Seed) -> None:
+        self.seed = seed
+
+    def store(self) -> Store:
+        """Return the store as it is after a reset."""
+        seed = self.seed
+        makers: dict[str, tuple[int, c.Callable[[int], Record]]] = {
+            "zone": (1, self.zone),
+            "cluster": (seed.clusters, self.cluster),
+            "host": (seed.hosts, self.host),
+            "hostnic": (seed.hosts * NICS_PER_HOST, self.host_nic),
+            "bonding": (seed.hosts, self.bonding),
+            "l3network": (seed.l3_networks, self.l3_network),
+            "primarystorage": (seed.primary_storages, self.primary_storage),
+            "image": (1, self.image),
+            "instanceoffering": (1, self.instance_offering),
+            "vm": (seed.vms, self.vm),
+            "snapshotgroup": (min(seed.snapshot_groups, seed.vms), self.snapshot_group),
+            "cbttask": (min(seed.cbt_tasks, seed.vms), self.cbt_task),
+            **seed_sns.makers(seed.persons, dates),
+        }
+        store = Store({kind: Table(kind, *maker) for kind, maker in makers.items()}, seed.random_seed)
+        if seed.ragged_nics:
+            for number in range(2, seed.hosts + 1, 2):
+                store["hostnic"].put(self._host_nic(number, NICS_PER_HOST))
+        if seed.vms:
+            store.qos[seeded_uuid("vmnic", 1)] = {"in", "out"}
+        return store
+
+    def zone(self, number: int) -> Record:
+        """The zone that everything is in."""
+        members = {"uuid": seeded_uuid("zone", number), "name": f"zone-{number}", "description": None}
+        return Record("zone", {**members, "state": "Enabled", "type": "zone", **dates(number)})
+
+    def cluster(self, number: int) -> Record:
+        """A KVM cluster."""
+        return Record(
+            "cluster",
+            {
+                "uuid": seeded_uuid("cluster", number),
+                "name": f"cluster-{number}",
+                "description": None,
+                "zoneUuid": seeded_uuid("zone", 1),
+                "hypervisorType": "KVM",
+                "state": "Enabled",
+                "type": "cluster",
+                **dates(number),
+            },
+        )
+
+    def host(self, number: int) -> Record:
+        """A connected host; those of even number have many members null."""
+        filled = number % 2 == 1
+        return records.host_record(
+            {
+                "uuid": seeded_uuid("host", number),
+                "name": f"host-{number}",
+                "description": f"hypervisor {number}" if filled else None,
+                "zoneUuid": seeded_uuid("zone", 1),
+                "clusterUuid": self._cluster_of(number),
+                "managementIp": str(ipaddress.IPv4Address(FIRST_MANAGEMENT_IP + number - 1)),
+                "hostname": f"host-{number}.example.com",
+                "nqn": f"nqn.2014-08.org.nvmexpress:uuid:host-{number}" if filled else None,
+                "ipmiAddress": f"172.31.{number // 250 % 256}.{number % 250 + 1}" if filled else None,
+                "ipmiUsername": "admin" if filled else None,
+                "ipmiPowerStatus": "POWER_ON" if filled else None,
+                "ipmiPort": 623 if filled else None,
+                "gpuStatus": "Unknown",
+                "temperatureStatus": "Error" if number % 10 == 0 else "Normal",
+                "_nics": [
+                    seeded_uuid("hostnic", self._nic_number(number, slot)) for slot in range(self._nics_of(number))
+                ],
+                "_bondings": [seeded_uuid("bonding", number)],
+            },
+            dates(number),
+        )
+
+    def host_nic(self, number: int) -> Record:
+        """One of the NICs of a host, four to a host."""
+        host, slot = divmod(number - 1, NICS_PER_HOST)
+        return self._host_nic(host + 1, slot)
+
+    def bonding(self, number: int) -> Record:
+        """The bond0 of host n."""
+        slaves = [self._host_nic(number, slot) for slot in records.BONDED]
+        return records.bonding_record(
+            seeded_uuid("host", number), seeded_uuid("bonding", number), slaves, dates(number)
+        )
+
+    def l3_network(self, number: int) -> Record:
+        """An IPv4 network with one range."""
+        uuid, prefix = seeded_uuid("l3network", number), f"10.{100 + number % 150}"
+        ip_range = {
+            "uuid": seeded_uuid("iprange", number),
+            "l3NetworkUuid": uuid,
+            "name": f"range-{number}",
+            "startIp": f"{prefix}.0.10",
+            "endIp": f"{prefix}.255.254",
+            "netmask": "255.255.0.0",
+            "gateway": f"{prefix}.0.1",
+            "networkCidr": f"{prefix}.0.0/16",
+            "ipVersion": 4,
+            **dates(number),
+        }
+        return Record(
+            "l3network",
+            {
+                "uuid": uuid,
+                "name": f"l3-{number}",
+                "description": None,
+                "zoneUuid": seeded_uuid("zone", 1),
+                "l2NetworkUuid": seeded_uuid("l2network", number),
+                "type": "L3BasicNetwork",
+                "category": "Private",
+                "state": "Enabled",
+                "ipVersion": 4,
+                "ipRanges": [Record("iprange", ip_range)],
+                **dates(number),
+            },
+        )
+
+    def primary_storage(self, number: int) -> Record:
+        """A primary storage, attached to one cluster."""
+        filled = number % 2 == 1
+        return Record(
+            "primarystorage",
+            {
+                "uuid": seeded_uuid("primarystorage", number),
+                "zoneUuid": seeded_uuid("zone", 1),
+                "name": f"ps-{number}",
+                "url": f"/storage/ps-{number}",
+                "description": f"primary storage {number}" if filled else None,
+                "type": "LocalStorage" if filled else "NFS",
+                "state": "Enabled",
+                "status": "Connected",
+                "mountPath": f"/storage/ps-{number}",
+                "totalCapacity": 10240 * records.GIB,
+                "availableCapacity": 8192 * records.GIB,
+                "totalPhysicalCapacity": 10240 * records.GIB,
+                "availablePhysicalCapacity": 9000 * records.GIB,
+                "systemUsedCapacity": 20 * records.GIB if filled else None,
+                "attachedClusterUuids": [self._cluster_of(number)],
+                **dates(number),
+            },
+        )
+
+    def image(self, number: int) -> Record:
+        """The image of all root volumes."""
+        members = {"uuid": seeded_uuid("image", number), "name": f"image-{number}", "description": None}
+        return Record("image", {**members, "state": "Enabled", "status": "Ready", "format": "qcow2", **dates(number)})
+
+    def instance_offering(self, number: int) -> Record:
+        """An offering of 4 CPUs and 8 GiB."""
+        members = {"uuid": seeded_uuid("instanceoffering", number), "name": f"offering-{number}", "description": None}
+        size = {"cpuNum": 4, "memorySize": 8 * records.GIB, "cpuSpeed": 0}
+        return Record("instanceoffering", {**members, **size, "state": "Enabled", **dates(number)})
+
+    def vm(self, number: int) -> Record:
+        """A virtual machine with one NIC, a root and a data volume; it runs when its number is odd."""
+        uuid, host = seeded_uuid("vm", number), 1 + (number - 1) % max(self.seed.hosts, 1)
+        host_uuid = seeded_uuid("host", host) if self.seed.hosts else None
+        running = number % 2 == 1
+        return records.vm_record(
+            {
+                "uuid": uuid,
+                "name": f"vm-{number}",
+                "description": f"guest {number}" if running else None,
+                "zoneUuid": seeded_uuid("zone", 1),
+                "clusterUuid": self._cluster_of(host),
+                "imageUuid": seeded_uuid("image", 1),
+                "hostUuid": host_uuid if running else None,
+                "lastHostUuid": host_uuid,
+                "instanceOfferingUuid": seeded_uuid("instanceoffering", 1) if running else None,
+                "rootVolumeUuid": seeded_uuid("volume", 2 * number - 1),
+                "defaultL3NetworkUuid": seeded_uuid("l3network", 1),
+                "platform": "Windows" if number % 3 == 0 else "Linux",
+                "guestOsType": "Windows" if number % 3 == 0 else "Linux",
+                "state": "Running" if running else "Stopped",
+                "vmNics": [self._vm_nic(number)],
+                "allVolumes": [self._volume(number, device) for device in (0, 1)],
+                "vmCdRoms": [self._cd_rom(number)],
+            },
+            dates(number),
+        )
+
+    def snapshot_group(self, number: int) -> Record:
+        """A snapshot group of virtual machine n, with a snapshot of each of its two volumes."""
+        return Record(
+            "snapshotgroup",
+            {
+                "uuid": seeded_uuid("snapshotgroup", number),
+                "name": f"snapshot-group-{number}",
+                "description": None,
+                "vmInstanceUuid": seeded_uuid("vm", number),
+                "snapshotCount": 2,
+                "volumeSnapshotRefs": [
+                    {
+                        "volumeSnapshotUuid": seeded_uuid("snapshot", 2 * number - 1 + device),
+                        "volumeUuid": seeded_uuid("volume", 2 * number - 1 + device),
+                        "deviceId": device,
+                    }
+                    for device in (0, 1)
+                ],
+                **dates(number),
+            },
+        )
+
+    def cbt_task(self, number: int) -> Record:
+        """A CBT task of virtual machine n."""
+        uuid, vm_uuid = seeded_uuid("cbttask", number), seeded_uuid("vm", number)
+        statuses = CBT_STATUSES[number % 2 == 1]
+        return Record(
+            "cbttask",
+            {
+                "uuid": uuid,
+                "name": f"cbt-task-{number}",
+                "description": None if number % 2 == 0 else f"backup {number}",
+                "status": statuses[(number - 1) // 2 % 2],
+                "resourceRefs": [{"taskUuid": uuid, "resourceUuid": vm_uuid, "resourceType": "VmInstanceVO"}],
+                **dates(number),
+            },
+        )
+
+    def _cluster_of(self, number: int) -> str:
+        return seeded_uuid("cluster", 1 + (number - 1) % self.seed.clusters)
+
+    def _nics_of(self, host: int) -> int:
+        return NICS_PER_HOST + (self.seed.ragged_nics and host % 2 == 0)
+
+    def _nic_number(self, host: int, slot: int) -> int:
+        return RAGGED_NIC + host if slot >= NICS_PER_HOST else NICS_PER_HOST * (host - 1) + 1 + slot
+
+    def _host_nic(self, host: int, slot: int) -> Record:
+        return records.host_nic_record(
+            seeded_uuid("host", host),
+            seeded_uuid("hostnic", self._nic_number(host, slot)),
+            slot,
+            seeded_uuid("bonding", host),
+            dates(host),
+        )
+
+    def _vm_nic(self, number: int) -> Record:
+        network = self.l3_network(1)
+        first = int(ipaddress.IPv4Address(network["ipRanges"][0]["startIp"]))
+        return records.nic_record(
+            {
+                "uuid": seeded_uuid("vmnic", number),
+                "vmInstanceUuid": seeded_uuid("vm", number),
+                "deviceId": 0,
+                "mac": records.mac_address(0, number),
+            },
+            network,
+            str(ipaddress.IPv4Address(first + number)),
+            seeded_uuid("usedip", number),
+            dates(number),
+        )
+
+    def _volume(self, vm: int, device: int) -> Record:
+        kind = "Data" if device else "Root"
+        return records.volume_record(
+            {
+                "uuid": seeded_uuid("volume", 2 * vm - 1 + device),
+                "name": f"{kind.lower()}-of-vm-{vm}",
+                "type": kind,
+                "deviceId": device,
+                "vmInstanceUuid": seeded_uuid("vm", vm),
+                "primaryStorageUuid": seeded_uuid("primarystorage", 1 + (vm - 1) % self.seed.primary_storages),
+                "rootImageUuid": None if device else seeded_uuid("image", 1),
+                "diskOfferingUuid": seeded_uuid("diskoffering", 1) if device else None,
+            },
+            dates(vm),
+        )
+
+    def _cd_rom(self, vm: int) -> Record:
+        return Record(
+            "cdrom",
+            {
+                "uuid": seeded_uuid("cdrom", vm),
+                "vmInstanceUuid": seeded_uuid("vm", vm),
+                "isoUuid": None,
+                "isoInstallPath": None,
+                "name": f"cd-rom-of-vm-{vm}",
+                "description": None,
+                "deviceId": 0,
+                **dates(vm),
+            },
+        )

@@ -1,0 +1,136 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How faults spoil an answer: by delay, by breaking the connection, by other content."""
+
+from __future__ import annotations
+
+import asyncio
+import collections.abc as c
+import functools
+import json
+import socket
+import struct
+import zlib
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from .faults import Fault
+
+TRANSPORTS: dict[tuple[str, int], asyncio.Transport] = {}
+"""The transport of each open connection, by the address of its client."""
+MIB = 1024**2
+BOMB_SIZE = 256 * MIB
+DEPTH = 100_000
+PAGE = "<html><head><title>{title}</title></head><body><h1>{title}</h1><hr>proxy</body></html>"
+REASONS = {429: "Too Many Requests", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Time-out"}
+SPOILT = ("status", "html", "garbage", "redirect")
+WRONG_TYPES = {
+    "location": 5,
+    "apiTimeout": "soon",
+    "inventory": 7,
+    "inventories": "none",
+    "items": 3,
+    "total": "many",
+    "hasMore": "perhaps",
+    "nextCursor": [],
+    "bondings": 1,
+    "nics": {"a": 1},
+    "slaveNames": 2,
+    "candidateNics": False,
+}
+
+
+async def answered(faults: list[Fault], request: Request, answer: c.Callable[[], c.Awaitable[Response]]) -> Response:
+    """Return the answer to a request as the faults leave it."""
+    request.scope["simulator.entry"]["faults"] = [fault.fault for fault in faults]
+    await _slow(fault for fault in faults if fault.taken is False)
+    for fault in faults:
+        if fault.fault == "drop_before" or (fault.fault in SPOILT and not fault.effective):
+            return _spoilt(fault, Response(status_code=200))
+    response = await answer()
+    await _slow(fault for fault in faults if fault.taken is not False)
+    for fault in faults:
+        if fault.fault in ("drop_after", "truncate", *SPOILT):
+            return _spoilt(fault, response)
+    return response
+
+
+async def _slow(faults: c.Iterable[Fault]) -> None:
+    await asyncio.sleep(sum(fault.seconds for fault in faults if fault.fault == "slow"))
+
+
+def _spoilt(fault: Fault, response: Response) -> Response:
+    if fault.fault == "truncate":
+        return Truncated(bytes(response.body), response.status_code, dict(response.headers))
+    if fault.fault == "garbage":
+        return _garbage(fault.garbage, response.status_code)
+    if fault.fault == "html":
+        return Response(PAGE.format(title="Log in"), 200, {"Content-Type": "text/html"})
+    if fault.fault == "redirect":
+        return Response(status_code=fault.status if 300 <= fault.status < 400 else 302, headers={"Location": fault.url})
+    if fault.fault == "status":
+        return _status(fault)
+    return Reset()
+
+
+def _status(fault: Fault) -> Response:
+    headers = {} if fault.retry_after is None else {"Retry-After": str(fault.retry_after)}
+    title = f"{fault.status} {REASONS.get(fault.status, 'Error')}"
+    if fault.status < 500:
+        return Response(title, fault.status, headers)
+    return Response(PAGE.format(title=title), fault.status, {"Content-Type": "text/html", **headers})
+
+
+def _garbage(kind: str, status: int) -> Response:
+    headers = {"Content-Type": "application/json;charset=UTF-8"}
+    if kind == "bomb":
+        return Response(_bomb(), status, {**headers, "Content-Encoding": "gzip"})
+    bodies: dict[str, c.Callable[[], bytes]] = {
+        "json": lambda: b'{"inventory": {"uuid": ',
+        "utf8": lambda: b'{"inventory": {"name": "\xff\xfe\xfa"}}',
+        "types": lambda: json.dumps(WRONG_TYPES).encode(),
+        "missing": lambda: b"{}",
+        "deep": lambda: b'{"inventory": ' + b"[" * DEPTH + b"]" * DEPTH + b"}",
+        "huge": lambda: b'{"inventory": {"name": "' + b"x" * (10 * MIB) + b'"}}',
+    }
+    return Response(bodies[kind](), status, headers)
+
+
+@functools.cache
+def _bomb() -> bytes:
+    """Return JSON of 256 MiB, compressed."""
+    packer = zlib.compressobj(1, wbits=31)
+    parts = [packer.compress(b'{"inventory": {"name": "')]
+    parts += [packer.compress(b" " * MIB) for dummy in range(BOMB_SIZE // MIB)]
+    parts += [packer.compress(b'"}}'), packer.flush()]
+    return b"".join(parts)
+
+
+class Reset(Response):
+    """No answer: the connection is reset."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Reset the connection."""
+        transport = TRANSPORTS[tuple(scope["client"])]
+        connection = transport.get_extra_info("socket")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        transport.abort()
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+
+class Truncated(Response):
+    """Half of an answer whose Content-Length promised all of it, then the end of the connection."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the first half and close the connection."""
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        half = bytes(self.body)[: len(self.body) // 2]
+        await send({"type": "http.response.body", "body": half, "more_body": True})
+        TRANSPORTS[tuple(scope["client"])].close()
+        while (await receive())["type"] != "http.disconnect":
+            pass

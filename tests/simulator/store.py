@@ -1,0 +1,230 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The state of the simulated infrastructure: tables of records.
+
+A record is never changed in place: a change puts a new record into the table. So a record that was handed out (to a
+cursor, to a finished job) stays what it was, and its JSON text can be kept.
+"""
+
+from __future__ import annotations
+
+import collections.abc as c
+import datetime as dt
+import random
+import typing as t
+import uuid as uuids
+
+from .errors import not_found
+
+KINDS = {
+    "zone": 1,
+    "cluster": 2,
+    "host": 3,
+    "vm": 4,
+    "l3network": 5,
+    "vmnic": 6,
+    "volume": 7,
+    "primarystorage": 8,
+    "hostnic": 9,
+    "bonding": 10,
+    "snapshotgroup": 11,
+    "platform": 12,
+    "endpoint": 13,
+    "topic": 14,
+    "person": 15,
+    "cbttask": 16,
+    "iprange": 17,
+    "image": 18,
+    "instanceoffering": 19,
+    "snapshot": 20,
+    "cdrom": 21,
+    "usedip": 22,
+    "diskoffering": 23,
+    "l2network": 24,
+    "subscriber": 25,
+}
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+FORMS = (
+    "{month} {day}, {year} {time} {half}",
+    "{month} {day}, {year}, {time} {half}",
+    "{month} {day}, {year}, {time}\u202f{half}",
+)
+
+
+def seeded_uuid(kind: str, number: int) -> str:
+    """Return the uuid of the seeded object of this kind and number, from 1."""
+    return f"a{KINDS[kind]:07x}000040008000{number:012x}"
+
+
+def seeded_number(kind: str, uuid: str) -> int:
+    """Return the number that a seeded uuid of this kind tells, 0 for any other text."""
+    if uuid[:20] != f"a{KINDS[kind]:07x}000040008000":
+        return 0
+    try:
+        return int(uuid[20:], 16)
+    except ValueError:
+        return 0
+
+
+def timestamp(moment: dt.datetime, form: int) -> str:
+    """Return the moment as the service writes it, in one of its three forms."""
+    return FORMS[form % len(FORMS)].format(
+        month=MONTHS[moment.month - 1],
+        day=moment.day,
+        year=moment.year,
+        time=f"{moment.hour % 12 or 12}:{moment.minute:02}:{moment.second:02}",
+        half="AM" if moment.hour < 12 else "PM",
+    )
+
+
+class Record(dict[str, t.Any]):
+    """A record of a kind. Members whose names start with an underscore are never sent."""
+
+    __slots__ = ("kind", "text")
+
+    def __init__(self, kind: str, members: dict[str, t.Any]) -> None:
+        super().__init__(members)
+        self.kind = kind
+        self.text: tuple[int, str] | None = None
+
+
+class Table:
+    """The records of one kind by uuid. Seeded records are made when they are first asked for."""
+
+    def __init__(self, kind: str, count: int = 0, make: c.Callable[[int], Record] | None = None) -> None:
+        self.kind = kind
+        self.version = 0
+        self._rows: dict[str, Record] = {}
+        self._count = count if make else 0
+        self._make = make
+        self._list: tuple[int, list[Record]] | None = None
+
+    def find(self, uuid: str) -> Record | None:
+        """Return the record, or None."""
+        row = self._rows.get(uuid)
+        if row is None and self._make and 1 <= (number := seeded_number(self.kind, uuid)) <= self._count:
+            row = self._rows[uuid] = self._make(number)
+        return row
+
+    def get(self, uuid: str) -> Record:
+        """Return the record; raise the failure of a resource that does not exist."""
+        row = self.find(uuid)
+        if row is None:
+            raise not_found(self.kind, uuid)
+        return row
+
+    def all(self) -> list[Record]:
+        """Return all records, not to be changed."""
+        self._fill()
+        if self._list is None or self._list[0] != self.version:
+            self._list = (self.version, list(self._rows.values()))
+        return self._list[1]
+
+    def put(self, row: Record) -> Record:
+        """Add the record, or replace the one of its uuid."""
+        self._fill()
+        self.version += 1
+        self._rows[row["uuid"]] = row
+        return row
+
+    def change(self, uuid: str, **members: t.Any) -> Record:
+        """Replace members of the record; return it as it is now."""
+        return self.put(Record(self.kind, {**self.get(uuid), **members}))
+
+    def remove(self, uuid: str) -> None:
+        """Remove the record."""
+        self.get(uuid)
+        self._fill()
+        self.version += 1
+        del self._rows[uuid]
+
+    def _fill(self) -> None:
+        if self._make:
+            seeded = (seeded_uuid(self.kind, number) for number in range(1, self._count + 1))
+            rows = {uuid: self._rows.get(uuid) or self._make(seeded_number(self.kind, uuid)) for uuid in seeded}
+            self._rows, self._make = rows, None
+
+
+class Store:
+    """All tables, and what belongs to no table."""
+
+    def __init__(self, tables: dict[str, Table], random_seed: int) -> None:
+        self.tables = tables
+        self.services: dict[tuple[str, int], list[dict[str, t.Any]]] = {}
+        """Service records by interface uuid and VLAN, where they differ from the seed."""
+        self.qos: dict[str, set[str]] = {}
+        """Directions that have a bandwidth limit, by NIC uuid."""
+        self.exported: dict[str, set[str]] = {}
+        """Volume uuids that are exported, by virtual machine uuid."""
+        self.tags: dict[str, dict[str, t.Any]] = {}
+        """System and user tags given at creation, by resource uuid."""
+        self.traps: list[dict[str, t.Any]] = []
+        """SNMP traps sent by connection tests."""
+        self._random = random.Random(random_seed)
+        self._stamps = 0
+        self._serials = 10**6
+
+    def __getitem__(self, kind: str) -> Table:
+        return self.tables[kind]
+
+    def new_uuid(self) -> str:
+        """Return a fresh version 4 uuid without dashes."""
+        return uuids.UUID(int=self._random.getrandbits(128), version=4).hex
+
+    def serial(self) -> int:
+        """Return a fresh integer id, above those of the seed."""
+        self._serials += 1
+        return self._serials
+
+    def now(self) -> str:
+        """Return the current local time as the service writes it, its form changing from call to call."""
+        self._stamps += 1
+        return timestamp(dt.datetime.now(), self._stamps)
+
+    def records(self, kind: str) -> tuple[int, list[Record]]:
+        """Return a version that grows with every change, and all records of a kind.
+
+        NICs and volumes live in their virtual machines, IP ranges in their networks.
+        """
+        if kind in ("vmnic", "volume"):
+            member = "vmNics" if kind == "vmnic" else "allVolumes"
+            vms = self["vm"]
+            return vms.version, [part for vm in vms.all() for part in vm[member]]
+        if kind == "iprange":
+            networks = self["l3network"]
+            return networks.version, [part for network in networks.all() for part in network["ipRanges"]]
+        return self[kind].version, self[kind].all()
+
+    def change(self, kind: str, uuid: str, **members: t.Any) -> Record:
+        """Replace members of a record and its lastOpDate; return it as it is now."""
+        return self[kind].change(uuid, lastOpDate=self.now(), **members)
+
+    def dates(self) -> dict[str, str]:
+        """Return the dates of a record that is new now."""
+        now = self.now()
+        return {"createDate": now, "lastOpDate": now}
+
+    def find_nic(self, uuid: str) -> tuple[Record, Record]:
+        """Return a NIC and its virtual machine; raise the failure of a resource that does not exist."""
+        number = seeded_number("vmnic", uuid)
+        seeded = self["vm"].find(seeded_uuid("vm", number)) if number else None
+        for vm in [seeded] if seeded else self["vm"].all():
+            for nic in vm["vmNics"]:
+                if nic["uuid"] == uuid:
+                    return nic, vm
+        raise not_found("vmnic", uuid)
+
+    def dump(self, kind: str | None) -> dict[str, t.Any]:
+        """Return everything, or the records of one kind, as data for JSON."""
+        if kind:
+            return {kind: self.records(kind)[1]}
+        return {
+            **{name: self.records(name)[1] for name in (*self.tables, "vmnic", "volume")},
+            "services": [record for pair in self.services.values() for record in pair],
+            "qos": {nic: sorted(directions) for nic, directions in self.qos.items() if directions},
+            "exported": {vm: sorted(volumes) for vm, volumes in self.exported.items() if volumes},
+            "tags": self.tags,
+            "traps": self.traps,
+        }
