@@ -4,7 +4,7 @@
 
 # Note that this doc fragment is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Documentation of the options in ``_options.LISTING`` and, as FILTERS, of what goes with a cursor."""
+"""Documentation of the options in ``_options.LISTING``, as NAMES ``_options.NAMES``, as FILTERS a cursor's."""
 
 from __future__ import annotations
 
@@ -14,14 +14,6 @@ class ModuleDocFragment:
 
     DOCUMENTATION = r"""
 options:
-  uuid:
-    description:
-      - Only the record with this uuid.
-    type: str
-  name:
-    description:
-      - Only records with exactly this name; there may be several.
-    type: str
   query:
     description:
       - Conditions that the service checks, each C(FIELD OPERATOR VALUE) without blanks, with the service's own field
@@ -34,6 +26,18 @@ options:
     description:
       - At most this many records. All of them are listed without it.
     type: int
+"""
+
+    NAMES = r"""
+options:
+  uuid:
+    description:
+      - Only the record with this uuid.
+    type: str
+  name:
+    description:
+      - Only records with exactly this name; there may be several.
+    type: str
 """
 
     FILTERS = r"""

@@ -8,30 +8,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._calls import carry_out, unfinished
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine import Step
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Failure
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS, by_name
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import TAGS as TAG_NAMES
-from ansible_collections.virtinfra.manager.plugins.module_utils._operations import by_name
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import TAGS, WAIT, Options
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import to_ansible
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, to_ansible
 from ansible_collections.virtinfra.manager.plugins.module_utils._task import Context, Task
 
 
-def action(operation: str, options: Options, **rules: Any) -> Task:
-    """Return the task that calls one operation each time it runs; its reply's members are the result."""
+def action(
+    operation: str,
+    options: Options,
+    changes: bool = True,
+    judge: Callable[[Record], str | None] | None = None,
+    **rules: Any,
+) -> Task:
+    """Return the task that calls one operation each time it runs; the members of its reply are the result.
+
+    ``changes`` is False where the call leaves everything as it is. ``judge`` looks at the wanted options and the
+    reply together and says what is wrong.
+    """
     row = by_name(operation)
 
     def run(context: Context) -> dict[str, Any]:
+        params = {name: value for name, value in context.wanted.items() if name in (*row.parameters, *TAG_NAMES)}
         if context.check_mode:
-            context.client.prepare(operation, context.wanted)
-            context.changed = True
+            context.client.prepare(operation, params)
+            context.changed = changes
             return {**to_ansible(dict.fromkeys(row.result))}
-        job = carry_out(context, Step(operation, context.wanted, None), "")
-        return {**to_ansible({name: job.result.get(name) for name in row.result}), **unfinished(job)}
+        job = carry_out(context, Step(operation, params, None), "")
+        context.changed = changes
+        result = {**to_ansible({name: job.result.get(name) for name in row.result}), **unfinished(job)}
+        if job.state != RUNNING and judge and (wrong := judge({**context.wanted, **job.result})):
+            raise Failure(wrong, **result)
+        return result
 
-    return Task(run, options, shared=(WAIT, TAGS), rules=rules)
+    return Task(run, options, (operation,), (WAIT, TAGS), rules)
 
 
 def any_operation(options: Options, **rules: Any) -> Task:
@@ -50,4 +68,4 @@ def any_operation(options: Options, **rules: Any) -> Task:
         job = carry_out(context, Step(name, params, None), "")
         return {"reply": job.result, **unfinished(job)}
 
-    return Task(run, options, shared=(WAIT, TAGS), rules=rules)
+    return Task(run, options, tuple(OPERATIONS), (WAIT, TAGS), rules)

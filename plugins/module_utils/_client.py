@@ -220,10 +220,19 @@ class Client:
         reply = self._get(one(by_name(name), uuid), {"uuid": uuid})
         return [record for record in _records(reply, name) if record.get("uuid") == uuid]
 
-    def matching(self, name: str, attribute: str, value: str, conditions: Iterable[str] = ()) -> list[Record]:
-        """Return the records that meet the conditions and whose attribute is exactly the value."""
-        exact = [] if _TRAPS.search(value) else [f"{attribute}={value}"]
-        return [record for record in self.query(name, [*conditions, *exact]) if same(value, record.get(attribute))]
+    def matching(
+        self,
+        name: str,
+        attribute: str,
+        value: str,
+        conditions: Iterable[str] = (),
+        view: Callable[[Record], Record] = dict,
+    ) -> list[Record]:
+        """Return the records, as ``view`` shows them, that meet the conditions and whose attribute is the value."""
+        asked = attribute in FIELDS.get(by_name(name).record, ()) and not _TRAPS.search(value)
+        exact = [f"{attribute}={value}"] if asked else []
+        seen = map(view, self.query(name, [*conditions, *exact]))
+        return [record for record in seen if same(value, record.get(attribute))]
 
     def query(self, name: str, conditions: Iterable[str] = (), limit: int | None = None) -> list[Record]:
         """Return all records (or the first ``limit``) that meet the conditions, each ``<field><op><value>``."""
@@ -369,9 +378,14 @@ class Client:
 
 
 def _records(reply: Mapping[str, Any], name: str, member: str = "inventories") -> list[Record]:
-    """Return the records of a query's reply: a list, a single ``inventory``, or none (a literal ``{}``)."""
-    found = reply.get(member, reply.get("inventory", []))
-    found = [found] if isinstance(found, dict) else found or []
+    """Return the records of a query's reply: a list or a single ``inventory``.
+
+    Raises Unreadable when it has neither: section "Notification" describes the success of one query as ``{}``.
+    """
+    if member not in reply and "inventory" not in reply:
+        raise Unreadable(f"{name} was answered without {member}")
+    found = reply.get(member, reply.get("inventory")) or []
+    found = [found] if isinstance(found, dict) else found
     if not isinstance(found, list) or not all(isinstance(record, dict) for record in found):
         raise TransportError(f"the answer to {name} holds no list of records in {member}", transient=False)
     return found

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput, Failure
-from ansible_collections.virtinfra.manager.plugins.module_utils._operations import TAGS, by_name
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import TAGS, Parameter, by_name
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS, Record, same, shaped, snake
 
 
@@ -32,11 +32,16 @@ class Move:
 
 @dataclass(frozen=True)
 class Step:
-    """A call to make, and the record that is expected after it (None: it is gone)."""
+    """A call to make, and the record that is expected after it (None: it is gone). ``note`` warns of something."""
 
     operation: str
     params: Record
     after: Record | None
+    note: str = ""
+
+
+class Assumed(dict[str, Any]):
+    """A record of an object that cannot be read: it is there, and only what it holds is supposed of it."""
 
 
 Plan = Callable[["Resource", str, Record, "Record | None"], "list[Step]"]
@@ -49,7 +54,8 @@ class Resource:
     ``kind`` names its record, ``returns`` the member of the result. ``read`` finds the record that is meant by the
     options (API names), None when there is none. ``passing`` are values of a record that change by themselves: they
     are waited out. ``broken`` are values in which an operation has failed although it did not say so. ``rename`` maps
-    a parameter to the record's name for it. ``plan`` replaces the plan below.
+    a parameter to the record's name for it. ``plan`` replaces the plan below. ``beside`` are members of what ``read``
+    returns that belong into the result beside the record.
     """
 
     kind: str
@@ -63,6 +69,13 @@ class Resource:
     broken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rename: Mapping[str, str] = field(default_factory=dict)
     plan: Plan | None = None
+    beside: tuple[str, ...] = ()
+
+    @property
+    def operations(self) -> tuple[str, ...]:
+        """All operations by which the object is changed."""
+        named = (self.create, self.update, self.delete, *(move.operation for move in self.moves.values()))
+        return tuple(dict.fromkeys(operation for operation in named if operation))
 
 
 def plan(resource: Resource, state: str, desired: Record, current: Record | None) -> list[Step]:
@@ -71,20 +84,23 @@ def plan(resource: Resource, state: str, desired: Record, current: Record | None
     ``desired`` holds API names and only what was asked for. Raises BadInput when a required option is missing and
     Failure when something differs that the API cannot change.
     """
-    if resource.plan is not None:
-        return resource.plan(resource, state, desired, current)
+    return (resource.plan or usual_plan)(resource, state, desired, current)
+
+
+def usual_plan(resource: Resource, state: str, desired: Record, current: Record | None) -> list[Step]:
+    """Return the plan of a resource that has none of its own: create or update or delete, then the move."""
     if state == "absent":
         return [step(resource, resource.delete, desired, current, None)] if current else []
     steps = []
     here = current
     if here is None:
         if "uuid" in desired:
-            raise Failure(f"there is no such object with uuid {desired['uuid']}")
+            raise Failure(f"there is none with the uuid {desired['uuid']}")
         here = created(resource, desired)
         steps.append(step(resource, resource.create, desired, None, here))
     elif changes := drift(resource, desired, here):
-        here = {**here, **changes}
         steps.append(update(resource, changes, desired, here))
+        here = {**here, **changes}
     move = resource.moves.get(state)
     if move and here.get(move.attribute) not in move.reached:
         here = {**here, move.attribute: move.reached[0]}
@@ -99,51 +115,65 @@ def created(resource: Resource, desired: Record) -> Record:
 
 
 def drift(resource: Resource, desired: Record, current: Record) -> Record:
-    """Return the desired values that the record has otherwise; what it does not report is not compared."""
-    known = {*FIELDS[resource.kind], *current} - {"uuid"}
-    return {name: value for name, value in desired.items() if name in known and not same(value, current.get(name))}
+    """Return the desired values that the record has otherwise, and those that it does not show but that can be set."""
+    comparable = {*FIELDS[resource.kind], *current, *_able(resource)} - {"uuid"}
+    return {name: value for name, value in desired.items() if name in comparable and not same(value, current.get(name))}
 
 
-def update(resource: Resource, changes: Record, desired: Record, after: Record) -> Step:
+def update(resource: Resource, changes: Record, desired: Record, current: Record) -> Step:
     """Return the one call that makes all changes; Failure names those that the API cannot make."""
-    able = by_name(resource.update).parameters if resource.update else {}
+    able = _able(resource)
     if fixed := [name for name in changes if name not in able]:
         told = ", ".join(f"{snake(name)} (should be {changes[name]!r})" for name in fixed)
         raise Failure(f"the API cannot change {told}")
     needed = {name: desired[name] for name in able if name in desired and able[name].required}
-    return step(resource, resource.update, {**needed, **changes}, after, after)
+    hidden = [snake(name) for name in changes if name not in FIELDS[resource.kind] and name not in current]
+    note = f"the service does not show {', '.join(hidden)}, so it is set each time" if hidden else ""
+    return step(resource, resource.update, {**needed, **changes}, current, {**current, **changes}, note)
 
 
 def step(
-    resource: Resource, operation: str | None, desired: Record, current: Record | None, after: Record | None
+    resource: Resource,
+    operation: str | None,
+    desired: Record,
+    current: Record | None,
+    after: Record | None,
+    note: str = "",
 ) -> Step:
     """Return the call of an operation with all of its parameters that are asked for or that the record tells.
 
-    Raises BadInput when a required one is neither.
+    Raises BadInput when a required one is neither; the uuid of an object that is yet to be made will be known in time.
     """
     if operation is None:
-        raise Failure(f"there is no such {resource.returns} and the API cannot make one from these options")
+        raise Failure(f"there is no such {resource.returns} and the API cannot make one")
     row = by_name(operation)
     params = {name: desired[name] for name in (*row.parameters, *TAGS) if desired.get(name) is not None}
+    here = current or {}
     for name, parameter in row.parameters.items():
-        told = (current or {}).get(resource.rename.get(name, name))
+        told = here.get(resource.rename.get(name, name))
         if parameter.required and name not in params and told is not None:
             params[name] = told
-    if missing := row.missing(params):
-        names = ", ".join(snake(resource.rename.get(name, name)) for name in missing)
-        raise BadInput(f"{names} {'is' if len(missing) == 1 else 'are'} required for {operation}")
-    return Step(operation, params, after)
+    names = [resource.rename.get(name, name) for name in row.missing(params)]
+    if missing := [snake(name) for name in names if current is None or name != "uuid"]:
+        raise BadInput(f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} required for {operation}")
+    return Step(operation, params, after, note)
 
 
-def unread(resource: Resource, desired: Record) -> Record | None:
+def unread(resource: Resource, desired: Record) -> Assumed | None:
     """Return what is assumed of an object that cannot be read: it is there if its uuid is given.
 
     What the API could not change anyway is taken to be as desired; everything else is then set, needed or not.
     """
     if "uuid" not in desired:
         return None
-    able = by_name(resource.update).parameters if resource.update else {}
-    return {name: value for name, value in desired.items() if name in FIELDS[resource.kind] and name not in able}
+    able = _able(resource)
+    return Assumed(
+        {name: value for name, value in desired.items() if name in FIELDS[resource.kind] and name not in able}
+    )
+
+
+def _able(resource: Resource) -> Mapping[str, Parameter]:
+    return by_name(resource.update).parameters if resource.update else {}
 
 
 def passing(resource: Resource, record: Record | None) -> str | None:

@@ -8,35 +8,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput, Unreadable
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import by_name
-from ansible_collections.virtinfra.manager.plugins.module_utils._options import LISTING, Options
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, same, shaped, to_ansible
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import LISTING, NAMES, Options
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, camel, same, shaped, to_ansible
 from ansible_collections.virtinfra.manager.plugins.module_utils._task import Context, Task
 
 
-def listing(operation: str, returns: str, cursor: str | None = None, options: Options | None = None) -> Task:
-    """Return the task that lists records by a query, or by a cursor where only that is at hand."""
+def listing(
+    operation: str | Mapping[str, str],
+    returns: str,
+    cursor: str | None = None,
+    exact: Options = NAMES,
+    options: Options | None = None,
+    by: str | None = None,
+) -> Task:
+    """Return the task that lists records by a query, or by a cursor where only that is at hand.
+
+    ``exact`` are the options that choose records by equality. Where there are several queries, ``by`` names the option
+    that says which one is meant.
+    """
+    operations = {"": operation} if isinstance(operation, str) else operation
 
     def run(context: Context) -> dict[str, Any]:
         wanted, client = context.wanted, context.client
         if (limit := wanted.get("limit")) is not None and limit < 1:
             raise BadInput("limit must be at least 1")
-        exact: Record = {name: wanted[name] for name in ("uuid", "name") if name in wanted}
+        query = operations[wanted[by] if by else ""]
+        same_as = {name: wanted[name] for name in map(camel, exact) if name in wanted}
         try:
-            records, total = _queried(client, operation, exact, wanted.get("query", []), limit)
+            records, total = _queried(client, query, same_as, wanted.get("query", []), limit)
         except Unreadable:
             if cursor is None or client.connection.api_token is None or wanted.get("query"):
                 raise
-            records, total = _walked(client, cursor, exact, wanted.get("filters", []), limit)
-        return {returns: [to_ansible(shaped(by_name(operation).record, each)) for each in records], "total": total}
+            records, total = _walked(client, cursor, same_as, wanted.get("filters", []), limit)
+        return {returns: [to_ansible(shaped(by_name(query).record, each)) for each in records], "total": total}
 
     filters: Options = {"filters": {"type": "list", "elements": "str"}} if cursor else {}
-    return Task(run, {**LISTING, **filters, **(options or {})})
+    called = (*operations.values(), *(("CursorQuery", "CursorNext") if cursor else ()))
+    return Task(run, {**exact, **LISTING, **filters, **(options or {})}, called)
 
 
 def _queried(

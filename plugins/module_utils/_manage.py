@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -28,21 +29,28 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 from ansible_collections.virtinfra.manager.plugins.module_utils._task import Context, Task
 
 
-def managed(resource: Resource, options: Options, **rules: Any) -> Task:
-    """Return the task that brings one object to the state that its options describe."""
+def managed(resource: Resource | Mapping[str, Resource], options: Options, by: str | None = None, **rules: Any) -> Task:
+    """Return the task that brings one object to the state that its options describe.
+
+    Where there are several kinds of it, ``by`` names the option that says which one is meant.
+    """
+    kinds = [resource] if isinstance(resource, Resource) else list(resource.values())
 
     def run(context: Context) -> dict[str, Any]:
-        return Managing(resource, context).run()
+        desired = dict(context.wanted)
+        chosen = resource if isinstance(resource, Resource) else resource[desired.pop(str(by))]
+        return Managing(chosen, context, desired).run()
 
-    return Task(run, options, shared=(WAIT, TAGS), rules=rules)
+    operations = tuple(dict.fromkeys(operation for kind in kinds for operation in kind.operations))
+    return Task(run, options, operations, (WAIT, TAGS), rules)
 
 
 class Managing:
     """One run of a managed task: read, plan, do the first step, read again, plan again, until nothing is left to do."""
 
-    def __init__(self, resource: Resource, context: Context) -> None:
+    def __init__(self, resource: Resource, context: Context, desired: Record) -> None:
         self.resource, self.context, self.client = resource, context, context.client
-        self.desired = dict(context.wanted)
+        self.desired = desired
         self.state = self.desired.pop("state", "present")
         self.about = f"{resource.returns.replace('_', ' ')} {_called(self.desired)}".strip()
         self.blind = False
@@ -52,38 +60,41 @@ class Managing:
         """Return the result. A failure tells what was done before it."""
         try:
             before = self._read()
-            after, unfinished = self._predict(before) if self.context.check_mode else self._bring(before)
+            after, job = self._predict(before) if self.context.check_mode else self._bring(before)
         except Failure as failure:
             raise failure.about(self.about) from None
         return {
             self.resource.returns: self._told(after),
+            **to_ansible({name: (after or {}).get(name) for name in self.resource.beside}),
             **to_ansible(self.extras),
             "diff": {"before": self._told(before) or {}, "after": self._told(after) or {}},
-            **unfinished,
+            **job,
         }
 
     def _predict(self, here: Record | None) -> tuple[Record | None, Record]:
         for step in self._steps(here):
-            params = {"uuid": "unknown", **step.params} if "uuid" in by_name(step.operation).in_path else step.params
-            self.client.prepare(step.operation, params)
+            unknown = dict.fromkeys(by_name(step.operation).in_path, "unknown")
+            self.client.prepare(step.operation, {**unknown, **step.params})
+            self._note(step)
             here = step.after
             self.context.changed = True
         return here, {}
 
     def _bring(self, here: Record | None) -> tuple[Record | None, Record]:
         here = self._settled(here)
-        done: set[str] = set()
+        done: list[Step] = []
         while True:
             steps = self._steps(here)
-            step = next((step for step in steps if step.operation not in done), None)
+            step = next((step for step in steps if not any(_alike(step, other) for other in done)), None)
             if step is None:
                 self._verify(here, steps)
                 return here, {}
-            done.add(step.operation)
-            job = carry_out(self.context, step, self.about, partial(self._still_needed, step.operation))
+            done.append(step)
+            self._note(step)
+            job = carry_out(self.context, step, self.about, partial(self._still_needed, step))
             if job.state == RUNNING:
                 return step.after, unfinished(job)
-            self.extras.update({name: job.result.get(name, []) for name in self._extra(step.operation)})
+            self.extras.update({name: job.result.get(name, []) for name in _extra(step.operation)})
             here = self._settled(self._read_after(step, job))
             if trouble := broken(self.resource, here):
                 raise Failure(f"after {step.operation} the service shows {trouble}")
@@ -91,9 +102,12 @@ class Managing:
     def _steps(self, here: Record | None) -> list[Step]:
         return plan(self.resource, self.state, self.desired, here)
 
-    def _still_needed(self, operation: str) -> bool:
-        here = None if self.blind else self._settled(self._read())
-        return self.blind or any(step.operation == operation for step in self._steps(here))
+    def _still_needed(self, step: Step) -> bool:
+        return self.blind or any(_alike(step, other) for other in self._steps(self._settled(self._read())))
+
+    def _note(self, step: Step) -> None:
+        if step.note:
+            self.context.warnings.append(f"{self.about}: {step.note}.")
 
     def _read(self) -> Record | None:
         try:
@@ -107,7 +121,7 @@ class Managing:
             assumed = unread(self.resource, self.desired)
             if assumed is None and self.state == "absent":
                 raise Failure(f"{reason}; give its uuid") from None
-            if assumed is None and not by_name(self.resource.create or "").repeatable:
+            if assumed is None and self.resource.create and not by_name(self.resource.create).repeatable:
                 raise Failure(f"{reason}, so it might be made a second time; give its uuid") from None
             return assumed
 
@@ -143,11 +157,20 @@ class Managing:
                 raise Failure(message)
             self.context.warnings.append(f"{self.about}: {message}.")
 
-    def _extra(self, operation: str) -> list[str]:
-        return [name for name in by_name(operation).result if name != "inventory"]
-
     def _told(self, record: Record | None) -> Any:
-        return None if record is None else to_ansible(shaped(self.resource.kind, record))
+        if record is None:
+            return None
+        own = {name: value for name, value in record.items() if name not in self.resource.beside}
+        return to_ansible(shaped(self.resource.kind, own))
+
+
+def _alike(step: Step, other: Step) -> bool:
+    return step.operation == other.operation and step.params == other.params
+
+
+def _extra(operation: str) -> list[str]:
+    """Return the members of an operation's reply that belong into the result beside the record."""
+    return [name for name in by_name(operation).result if name != "inventory"]
 
 
 def _called(record: Record) -> str:

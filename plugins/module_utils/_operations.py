@@ -35,6 +35,7 @@ class Parameter:
 
     ``type`` is one of str, int, long, bool, list, dict. ``required`` is what the document says; a ``lenient`` one is
     left out when it is not given, since servers refuse it empty. ``companion`` marks what only some servers know.
+    ``alias`` is a second spelling of the document, sent along.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Parameter:
     companion: bool = False
     since: str = ""
     choices: tuple[str, ...] = ()
+    alias: str = ""
 
 
 TAG = Parameter("tag", "list")
@@ -137,12 +139,16 @@ class Operation:
         for name in self.in_path:
             path = path.replace(f"{{{name}}}", quote(str(given[name]), safe=""))
         inner = {name: value for name, value in given.items() if name not in self.in_path}
+        inner.update({self._alias(name): value for name, value in given.items() if self._alias(name)})
         if self.method == "GET":
             return Request(self.method, path, _pairs(inner))
         tags = {name: inner.pop(name) for name in TAGS if name in inner}
         if self.method == "DELETE":
             return Request(self.method, path, _pairs({**inner, **tags}), {**inner, **tags})
         return Request(self.method, path, (), {self.body_key: inner, **tags})
+
+    def _alias(self, name: str) -> str:
+        return self.parameters[name].alias if name in self.parameters else ""
 
     def _checked(self, name: str, value: Any) -> Any:
         """Return a value in the parameter's type."""
@@ -175,11 +181,11 @@ def _version(text: str) -> tuple[int, ...]:
 
 
 def _parameter(token: str) -> Parameter:
-    """Read ``name[:type][!|!?|~][>since][=choice|choice]``; ``!`` required, ``!?`` lenient, ``~`` companion."""
-    match = re.fullmatch(r"(\w+)(?::(\w+))?(!\??|~)?(?:>([\d.]+))?(?:=(\S+))?", token)
+    """Read ``name[/alias][:type][!|!?|~][>since][=choice|...]``; ``!`` required, ``!?`` lenient, ``~`` companion."""
+    match = re.fullmatch(r"(\w+)(?:/(\w+))?(?::(\w+))?(!\??|~)?(?:>([\d.]+))?(?:=(\S+))?", token)
     if match is None:
         raise ValueError(f"not a parameter: {token}")
-    name, kind, mark, since, choices = match.groups(default="")
+    name, alias, kind, mark, since, choices = match.groups(default="")
     return Parameter(
         name=name,
         type=kind or "str",
@@ -188,6 +194,7 @@ def _parameter(token: str) -> Parameter:
         companion=mark == "~",
         since=since,
         choices=tuple(choices.split("|")) if choices else (),
+        alias=alias,
     )
 
 
@@ -242,7 +249,7 @@ _ROWS: Sequence[Operation] = (
         "CreateSNSWorkchatEndpoint POST sns/application-endpoints/workchat",
         "4.2.0",
         "inventory: SNSWorkchatEndpointInventory",
-        "url! atAll:bool atPersonUserIds:list!? atPersonList:dict!? name! description",
+        "url! atAll/atALL:bool atPersonUserIds:list!? atPersonList:dict!? name! description",
         repeatable=False,
     ),
     _row(

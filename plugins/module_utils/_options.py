@@ -58,9 +58,12 @@ TAGS: Options = {
     "user_tags": {"type": "list", "elements": "str"},
 }
 
-LISTING: Options = {
+NAMES: Options = {
     "uuid": {"type": "str"},
     "name": {"type": "str"},
+}
+
+LISTING: Options = {
     "query": {"type": "list", "elements": "str"},
     "limit": {"type": "int"},
 }

@@ -18,11 +18,16 @@ Reader = Callable[[Client, Record], "Record | None"]
 Finder = Callable[[Client, str, str], "list[Record]"]
 
 
-def by_query(operation: str, *keys: str) -> Reader:
-    """Read by a query, by the first of ``keys`` (API names) that is given; a uuid is asked for directly."""
+def by_query(operation: str, *keys: str, view: Callable[[Record], Record] = dict) -> Reader:
+    """Read by a query, by the first of ``keys`` (API names) that is given; a uuid is asked for directly.
+
+    ``view`` adds to a record what can be told from it.
+    """
 
     def find(client: Client, key: str, value: str) -> list[Record]:
-        return client.by_uuid(operation, value) if key == "uuid" else client.matching(operation, key, value)
+        if key in ("uuid", "resourceUuid"):
+            return [view(record) for record in client.by_uuid(operation, value)]
+        return client.matching(operation, key, value, view=view)
 
     return _by(find, keys)
 
@@ -48,6 +53,16 @@ def first_of(*readers: Reader) -> Reader:
             except Unreadable as reason:
                 reasons.append(str(reason))
         raise Unreadable("; ".join(reasons))
+
+    return read
+
+
+def partly(reader: Reader, *names: str) -> Reader:
+    """Read by a reader that does not tell the named members: they are taken to be as wanted."""
+
+    def read(client: Client, wanted: Record) -> Record | None:
+        record = reader(client, wanted)
+        return record and {**{name: wanted[name] for name in names if name in wanted}, **record}
 
     return read
 

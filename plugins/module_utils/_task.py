@@ -55,13 +55,14 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Task:
-    """A module: its own options, the rules between them, and the function that does it.
+    """A module: the function that does it, its own options, the operations that it calls, and the options' rules.
 
     ``shared`` are the option groups that it takes besides those of the connection.
     """
 
     run: Callable[[Context], dict[str, Any]]
     options: Options
+    operations: tuple[str, ...] = ()
     shared: tuple[Options, ...] = ()
     rules: Mapping[str, Any] = field(default_factory=dict)
 

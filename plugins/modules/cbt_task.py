@@ -129,11 +129,19 @@ job:
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine import Move, Resource
 from ansible_collections.virtinfra.manager.plugins.module_utils._manage import managed
 from ansible_collections.virtinfra.manager.plugins.module_utils._readers import by_query
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
+
+
+def with_resources(task: Record) -> Record:
+    """Add what a task protects, where the service tells it in ``resourceRefs``."""
+    refs = [ref["resourceUuid"] for ref in task.get("resourceRefs", [])]
+    return {**task, "resourceUuids": refs, "vmInstanceUuid": refs[0]} if refs else task
+
 
 CBT_TASK = Resource(
     kind="CbtTaskInventory",
     returns="cbt_task",
-    read=by_query("QueryCbtTask", "uuid", "name", "vmInstanceUuid"),
+    read=by_query("QueryCbtTask", "uuid", "resourceUuid", "name", "vmInstanceUuid", view=with_resources),
     create="CreateCbtTask",
     delete="DeleteCbtTask",
     moves={

@@ -14,6 +14,7 @@ description:
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._listing
+  - virtinfra.manager._listing.names
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.facts
   - virtinfra.manager._attributes.actiongroup_api

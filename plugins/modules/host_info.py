@@ -15,6 +15,7 @@ description:
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._listing
+  - virtinfra.manager._listing.names
   - virtinfra.manager._listing.filters
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.facts
