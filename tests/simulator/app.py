@@ -29,6 +29,7 @@ from .service import Service
 def application(service: Service, stop: c.Callable[[], None]) -> ASGIApp:
     """Return the application that serves the service and its control plane."""
     app = Starlette(exception_handlers={HTTPException: _refused})
+    app.router.redirect_slashes = False
     gateway = Gateway(service)
 
     def lay() -> None:

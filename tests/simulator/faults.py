@@ -25,6 +25,7 @@ KINDS = (
     "session_expiry",
     "duplicate_webhook",
     "drop_webhook",
+    "late_webhook",
 )
 GARBAGE = ("json", "utf8", "types", "missing", "deep", "huge", "bomb")
 TYPES: dict[str, type | tuple[type, ...]] = {
@@ -129,7 +130,7 @@ def parse(given: t.Any, operations: t.Container[str]) -> Fault:
 class Faults:
     """The faults that are set."""
 
-    WEBHOOK = ("duplicate_webhook", "drop_webhook")
+    WEBHOOK = ("duplicate_webhook", "drop_webhook", "late_webhook")
 
     def __init__(self) -> None:
         self.all: list[Fault] = []
@@ -138,6 +139,8 @@ class Faults:
         """Return the faults that happen to this request."""
         return [fault for fault in self.all if fault.fault not in self.WEBHOOK and fault.matches(operation, method)]
 
-    def webhook(self, operation: str) -> set[str]:
-        """Return the names of the faults that happen to this delivery."""
-        return {fault.fault for fault in self.all if fault.fault in self.WEBHOOK and fault.matches(operation, "POST")}
+    def webhook(self, operation: str) -> dict[str, Fault]:
+        """Return the faults that happen to this delivery, by name."""
+        return {
+            fault.fault: fault for fault in self.all if fault.fault in self.WEBHOOK and fault.matches(operation, "POST")
+        }

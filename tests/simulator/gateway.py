@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+import traceback
 import typing as t
 import uuid as uuids
 
@@ -83,6 +84,9 @@ class Gateway:
             return plain(refusal.status, refusal.text)
         except Failure as failure:
             return self._json(503, service.text(operation, failure))
+        except Exception:
+            traceback.print_exc()
+            return plain(500, "Internal Server Error")
 
     async def _at_once(
         self, operation: Operation, request: Request, prepare: t.Callable[[], Call], faults: list[Fault]

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -36,10 +37,16 @@ class Simulator:
     session = "simulator-session"
     token = "simulator-token"
 
-    def __init__(self, *arguments: str, python: str = sys.executable, scheme: str = "http") -> None:
+    def __init__(
+        self, *arguments: str, python: str = sys.executable, client_cert: tuple[str, str] | None = None
+    ) -> None:
+        """Prepare a simulator; `client_cert` is the certificate and key that steer one started with --tls-client-ca."""
         self._arguments = arguments
         self._python = python
-        self._scheme = "https" if "--tls-cert" in arguments else scheme
+        self._scheme = "https" if "--tls-cert" in arguments else "http"
+        self._opener = urllib.request.build_opener(
+            urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=_unverified(client_cert))
+        )
         self._process: subprocess.Popen[bytes] | None = None
         self.port = 0
 
@@ -93,15 +100,11 @@ class Simulator:
         """Ask the control plane; raise SimulatorError with its words when it refuses."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(f"{self.url}/_simulator/{name}", data=data, method=method)
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), *self._tls())
         try:
-            with opener.open(request, timeout=30) as answer:
+            with self._opener.open(request, timeout=30) as answer:
                 return json.load(answer)
         except urllib.error.HTTPError as error:
             raise SimulatorError(json.load(error)["error"]) from None
-
-    def _tls(self) -> list[urllib.request.HTTPSHandler]:
-        return []
 
     def health(self) -> dict[str, t.Any]:
         """Return the seed and the switches in force."""
@@ -150,3 +153,13 @@ class Simulator:
     def clear_faults(self) -> None:
         """Let nothing go wrong any more."""
         self.control("DELETE", "faults")
+
+
+def _unverified(client_cert: tuple[str, str] | None) -> ssl.SSLContext:
+    """Return a context for a server that is known, being a child of this process."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    if client_cert:
+        context.load_cert_chain(*client_cert)
+    return context

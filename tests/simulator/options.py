@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import re
 import typing as t
 
 
@@ -43,8 +44,12 @@ class Switches:
         metadata={"help": "seconds by operation name; for an operation answered in place, its delay"},
     )
     reconnect: float = _option(0.2, "seconds until a host that left maintenance is Connected again")
-    prefix: str = _option("service", "path prefix of the service operations")
-    version: str = _option("", "version of the service: newer operations and parameters are unknown; empty: all known")
+    prefix: str = _option("service", "path prefix of the service operations", pattern=r"([^/].*[^/]|[^/]?)")
+    version: str = _option(
+        "",
+        "version of the service: newer operations and parameters are unknown; empty: all known",
+        pattern=r"(\d+(\.\d+)*)?",
+    )
     session: str = _option("simulator-session", "the session that is accepted by the service operations")
     token: str = _option("simulator-token", "the token that is accepted by the cursor operations")
     session_expired: bool = _option(False, "the session is invalid from now on")
@@ -147,6 +152,8 @@ def _checked(field: dataclasses.Field[t.Any], value: t.Any) -> t.Any:
     choices = field.metadata.get("choices")
     if choices and value not in choices:
         raise BadOption(f"{field.name} must be one of {', '.join(choices)}, not {value!r}")
+    if not re.fullmatch(field.metadata.get("pattern", ".*"), str(value), re.DOTALL):
+        raise BadOption(f"{field.name} is malformed: {value!r}")
     if not isinstance(value, bool) and isinstance(value, (int, float)) and value < field.metadata.get("least", 0):
         raise BadOption(f"{field.name} is too small: {value!r}")
     return value

@@ -96,8 +96,15 @@ class Selector:
         check_field(kind, path[0])
         matches = _matcher(path[-1], condition)
         if len(path) == 1:
-            name = path[0]
-            return lambda record: _any(matches, _listed(record.get(name)), condition.operator)
+            name, text, plainly = path[0], condition.value, condition.operator == "=" and path[0] not in DATES
+
+            def test(record: Record) -> bool:
+                value = record.get(name)
+                if plainly and type(value) is str:
+                    return value == text
+                return _any(matches, _listed(value), condition.operator)
+
+            return test
         return lambda record: _any(matches, list(self._values(record, path)), condition.operator)
 
     def _values(self, value: t.Any, path: list[str]) -> c.Iterator[t.Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections.abc as c
 import datetime as dt
+import functools
 import ipaddress
 
 from . import records, seed_sns
@@ -23,6 +24,7 @@ CBT_STATUSES = {True: ("Created", "Running"), False: ("Stopped", "Failed")}
 """Of tasks whose virtual machine runs, and of the others."""
 
 
+@functools.lru_cache(maxsize=1024)
 def dates(number: int) -> dict[str, str]:
     """Return createDate and lastOpDate of the object of this number, their forms changing with it."""
     created = EPOCH + dt.timedelta(minutes=61 * number)
@@ -37,6 +39,7 @@ class Seeder:
 
     def __init__(self, seed: Seed) -> None:
         self.seed = seed
+        self._first_network = self.l3_network(1)
 
     def store(self) -> Store:
         """Return the store as it is after a reset."""
@@ -277,7 +280,7 @@ class Seeder:
         )
 
     def _vm_nic(self, number: int) -> Record:
-        network = self.l3_network(1)
+        network = self._first_network
         first = int(ipaddress.IPv4Address(network["ipRanges"][0]["startIp"]))
         return records.nic_record(
             {

@@ -206,15 +206,27 @@ class Store:
         now = self.now()
         return {"createDate": now, "lastOpDate": now}
 
+    def find(self, kind: str, uuid: str) -> Record | None:
+        """Return the record of a kind, or None; subscribers have no uuid, so none is ever found."""
+        if kind == "vmnic":
+            return self._nic_and_vm(uuid)[0]
+        return None if kind == "subscriber" else self[kind].find(uuid)
+
     def find_nic(self, uuid: str) -> tuple[Record, Record]:
         """Return a NIC and its virtual machine; raise the failure of a resource that does not exist."""
+        nic, vm = self._nic_and_vm(uuid)
+        if nic is None or vm is None:
+            raise not_found("vmnic", uuid)
+        return nic, vm
+
+    def _nic_and_vm(self, uuid: str) -> tuple[Record | None, Record | None]:
         number = seeded_number("vmnic", uuid)
         seeded = self["vm"].find(seeded_uuid("vm", number)) if number else None
         for vm in [seeded] if seeded else self["vm"].all():
             for nic in vm["vmNics"]:
                 if nic["uuid"] == uuid:
                     return nic, vm
-        raise not_found("vmnic", uuid)
+        return None, None
 
     def dump(self, kind: str | None) -> dict[str, t.Any]:
         """Return everything, or the records of one kind, as data for JSON."""

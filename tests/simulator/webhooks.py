@@ -31,8 +31,9 @@ class Webhooks:
         wrong = self._service.faults.webhook(job.operation.name)
         if "drop_webhook" in wrong:
             return
+        delay = wrong["late_webhook"].seconds if "late_webhook" in wrong else 0.0
         for dummy in range(2 if "duplicate_webhook" in wrong else 1):
-            task = asyncio.get_running_loop().create_task(self._try(job))
+            task = asyncio.get_running_loop().create_task(self._try(job, delay))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
@@ -41,7 +42,8 @@ class Webhooks:
         for task in self._tasks:
             task.cancel()
 
-    async def _try(self, job: Job) -> None:
+    async def _try(self, job: Job, delay: float) -> None:
+        await asyncio.sleep(delay)
         # httpx takes a while to import and few callers want webhooks.
         httpx = await asyncio.to_thread(importlib.import_module, "httpx")
         headers = {
@@ -56,7 +58,7 @@ class Webhooks:
                     await asyncio.sleep(switches.webhook_interval)
                 try:
                     answer = await client.post(job.webhook, content=job.answer[1].encode(), headers=headers)
-                except (httpx.HTTPError, httpx.InvalidURL):
+                except (httpx.HTTPError, httpx.InvalidURL, ValueError):
                     continue
                 if answer.is_success:
                     return

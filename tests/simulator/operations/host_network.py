@@ -153,20 +153,23 @@ def _services(store: Store, nic: Record, vlan: int) -> list[dict[str, t.Any]]:
 )
 def get_service_type_statistic(call: Call) -> Reply:
     """List what services are set on interfaces, by interface and VLAN."""
-    rows = [row for row in _statistics(call.store) if all(row[name] == value for name, value in _wanted(call).items())]
+    wanted = call.given("interfaceUuid", "vlanId", "hostUuid")
+    rows = [row for row in _statistics(call) if all(row[name] == value for name, value in wanted.items())]
     start, limit = call.get("start", 0), call.get("limit", STATISTIC_LIMIT)
     counted = {"total": len(rows)} if call.get("replyWithCount") else {}
     return {"serviceTypeStatistics": rows[start : start + limit], **counted}
 
 
-def _wanted(call: Call) -> dict[str, t.Any]:
-    return call.given("interfaceUuid", "vlanId", "hostUuid")
-
-
-def _statistics(store: Store) -> list[dict[str, t.Any]]:
-    first = ((store["hostnic"].get(host["_nics"][0]), 0) for host in store["host"].all() if host["_nics"])
-    pairs = {(nic["uuid"], vlan): nic for nic, vlan in first}
-    pairs |= {(uuid, vlan): store["hostnic"].get(uuid) for uuid, vlan in store.services}
+def _statistics(call: Call) -> list[dict[str, t.Any]]:
+    """Return the services by interface and VLAN, only of one interface or host where that is asked for."""
+    store, nics = call.store, call.store["hostnic"]
+    if "interfaceUuid" in call.params:
+        candidates = [nics.find(call["interfaceUuid"])]
+    else:
+        hosts = [store["host"].find(call["hostUuid"])] if "hostUuid" in call.params else store["host"].all()
+        candidates = [nics.find(host["_nics"][0]) for host in hosts if host and host["_nics"]]
+    pairs = {(nic["uuid"], 0): nic for nic in candidates if nic}
+    pairs |= {(uuid, vlan): nics.get(uuid) for uuid, vlan in store.services}
     return [
         {
             "interfaceUuid": uuid,

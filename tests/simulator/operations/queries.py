@@ -53,9 +53,11 @@ def _select(call: Call, kind: str, only: c.Callable[[Record], bool] | None) -> R
     selector = call.service.selector
     paging = call.switches.query_paging
     sort = call.get("sort", "") if paging else ""
-    found = selector.select(kind, call.get("q", ()), sort.strip("+- "), sort.startswith("-"), only)
-    if uuid := call.path.get("uuid"):
-        found = [record for record in found if record.get("uuid") == uuid]
+    if "uuid" in call.path:
+        row = call.store.find(kind, call.path["uuid"])
+        found = [row] if row and (only is None or only(row)) else []
+    else:
+        found = selector.select(kind, call.get("q", ()), sort.strip("+- "), sort.startswith("-"), only)
     start, limit = call.get("start", 0), call.get("limit", DEFAULT_LIMIT)
     if not paging:
         start, limit = 0, len(found)
