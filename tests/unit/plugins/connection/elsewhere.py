@@ -1,0 +1,34 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A connection to this machine that is not the local one: a task over it runs as a module process."""
+
+from __future__ import annotations
+
+from ansible.plugins.connection.local import Connection as LocalConnection
+
+DOCUMENTATION = r"""
+name: elsewhere
+short_description: Run modules on this machine as on another
+description: Does what the local connection does under another name.
+author: Contributors to the virtinfra.manager project (@virtinfra)
+version_added: 1.0.0
+extends_documentation_fragment:
+  - connection_pipelining
+options:
+  become_success_timeout:
+    description: As for the local connection.
+    type: int
+    default: 10
+  become_strip_preamble:
+    description: As for the local connection.
+    type: bool
+    default: true
+"""
+
+
+class Connection(LocalConnection):
+    """The local connection by another name."""
+
+    transport = "elsewhere"
