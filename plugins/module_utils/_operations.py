@@ -135,7 +135,7 @@ class Operation:
         given = {name: self._checked(name, value) for name, value in params.items() if value is not None}
         if missing := self.missing(given):
             raise BadInput(f"{self.name} needs {', '.join(missing)}")
-        path = self.path if self.absolute else f"/{prefix.strip('/')}/v1/{self.path}"
+        path = self.path if self.absolute else f"/{prefix.strip('/')}".rstrip("/") + f"/v1/{self.path}"
         for name in self.in_path:
             path = path.replace(f"{{{name}}}", quote(str(given[name]), safe=""))
         inner = {name: value for name, value in given.items() if name not in self.in_path}
