@@ -30,5 +30,5 @@ $(NOX): noxfile-requirements.txt
 	@$(PYTHON) -c 'import ensurepip, venv' || { echo "On Debian: apt install python3-venv" >&2; exit 1; }
 	@echo "Preparing .venv"
 	@$(PYTHON) -m venv --clear .venv
-	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	@.venv/bin/python -m pip install -qq --disable-pip-version-check --requirement $<
 	@touch $@
