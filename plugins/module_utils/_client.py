@@ -239,21 +239,32 @@ class Client:
         return [record for page, dummy in self.pages(name, conditions, limit=limit) for record in page]
 
     def pages(
-        self, name: str, conditions: Iterable[str] = (), page_size: int = PAGE_SIZE, limit: int | None = None
+        self,
+        name: str,
+        conditions: Iterable[str] = (),
+        page_size: int = PAGE_SIZE,
+        limit: int | None = None,
+        also: Mapping[str, Any] | None = None,
     ) -> Iterator[tuple[list[Record], int | None]]:
         """Yield the records of a query page by page, each with the total number, None if the service tells none.
 
         The list is complete or a Failure is raised: servers cut at 1000 without saying so, and may know no paging.
+        ``also`` are parameters besides the conditions.
         """
         operation = by_name(name)
         fields = FIELDS.get(operation.record, ())
         sort = next((each for each in ("uuid", "topicUuid") if each in fields), None)
-        base = {"q": list(conditions), "sort": f"+{sort}" if sort else None, "replyWithCount": True}
+        base = {
+            **(also or {}),
+            "q": list(conditions) or None,
+            "sort": f"+{sort}" if sort else None,
+            "replyWithCount": True,
+        }
         seen: set[str] = set()
         while limit is None or len(seen) < limit:
             size = page_size if limit is None else min(page_size, limit - len(seen))
             reply = self.get(name, {**base, "limit": size, "start": len(seen)})
-            records, total = _records(reply, name), _total(reply)
+            records, total = _records(reply, name, operation.result[0]), _total(reply)
             fresh = _unseen(records, seen)
             if fresh:
                 yield fresh[: limit - len(seen) + len(fresh) if limit is not None else None], total

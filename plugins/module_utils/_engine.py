@@ -54,8 +54,8 @@ class Resource:
     ``kind`` names its record, ``returns`` the member of the result. ``read`` finds the record that is meant by the
     options (API names), None when there is none. ``passing`` are values of a record that change by themselves: they
     are waited out. ``broken`` are values in which an operation has failed although it did not say so. ``rename`` maps
-    a parameter to the record's name for it. ``plan`` replaces the plan below. ``beside`` are members of what ``read``
-    returns that belong into the result beside the record.
+    a parameter to the record's name for it. ``plan`` replaces the plan below. ``tell`` makes the members of the result
+    of what ``read`` returned, where these are more, or other, than that record.
     """
 
     kind: str
@@ -69,7 +69,7 @@ class Resource:
     broken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rename: Mapping[str, str] = field(default_factory=dict)
     plan: Plan | None = None
-    beside: tuple[str, ...] = ()
+    tell: Callable[[Record | None], Record] | None = None
 
     @property
     def operations(self) -> tuple[str, ...]:

@@ -53,35 +53,54 @@ def listing(
     return Task(run, {**exact, **LISTING, **filters, **(options or {})}, called)
 
 
+def cursor_listing(options: Options) -> Task:
+    """Return the task that lists resources of any type by a cursor."""
+
+    def run(context: Context) -> dict[str, Any]:
+        wanted = context.wanted
+        if wanted["pageSize"] < 1 or wanted.get("limit", 1) < 1:
+            raise BadInput("page_size and limit must be at least 1")
+        pages = context.client.cursor(
+            wanted["resourceType"],
+            wanted.get("filters", []),
+            wanted.get("sort"),
+            wanted.get("order"),
+            wanted["pageSize"],
+            wanted.get("limit"),
+        )
+        records, total = _all(pages)
+        return {"resources": to_ansible(records), "total": total}
+
+    return Task(run, options, ("CursorQuery", "CursorNext"))
+
+
 def _queried(
     client: Client, operation: str, exact: Record, conditions: Iterable[str], limit: int | None
 ) -> tuple[list[Record], int]:
     """Return the records of a query that meet the conditions and are exactly as wanted, and how many there are."""
+    if not exact:
+        return _all(client.pages(operation, conditions, limit=limit))
     if "uuid" in exact and not conditions:
-        found = client.by_uuid(operation, exact["uuid"])
-    elif exact:
-        key = next(iter(exact))
-        found = client.matching(operation, key, exact[key], conditions)
-    else:
-        found, total = [], None
-        for page, known in client.pages(operation, conditions, limit=limit):
-            found += page
-            total = known
-        return found, len(found) if total is None else total
-    return _chosen(found, exact, limit)
+        return _chosen(client.by_uuid(operation, exact["uuid"]), exact, limit)
+    key = next(iter(exact))
+    return _chosen(client.matching(operation, key, exact[key], conditions), exact, limit)
 
 
 def _walked(
     client: Client, resource_type: str, exact: Record, filters: Iterable[str], limit: int | None
 ) -> tuple[list[Record], int]:
     """Return the same by a cursor."""
+    found, total = _all(client.cursor(resource_type, filters, limit=None if exact else limit))
+    return _chosen(found, exact, limit) if exact else (found, total)
+
+
+def _all(pages: Iterable[tuple[list[Record], int | None]]) -> tuple[list[Record], int]:
+    """Return the records of all pages, and how many the service says there are."""
     found: list[Record] = []
     total = None
-    for page, known in client.cursor(resource_type, filters, limit=None if exact else limit):
+    for page, known in pages:
         found += page
         total = known
-    if exact:
-        return _chosen(found, exact, limit)
     return found, len(found) if total is None else total
 
 

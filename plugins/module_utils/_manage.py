@@ -63,13 +63,13 @@ class Managing:
             after, job = self._predict(before) if self.context.check_mode else self._bring(before)
         except Failure as failure:
             raise failure.about(self.about) from None
-        return {
-            self.resource.returns: self._told(after),
-            **to_ansible({name: (after or {}).get(name) for name in self.resource.beside}),
-            **to_ansible(self.extras),
-            "diff": {"before": self._told(before) or {}, "after": self._told(after) or {}},
-            **job,
+        told = self._told(after)
+        shown = [members[self.resource.returns] for members in (self._told(before), told)]
+        diff = {
+            name: value if isinstance(value, dict) else {self.resource.returns: value} if value else {}
+            for name, value in zip(("before", "after"), shown, strict=True)
         }
+        return {**told, **to_ansible(self.extras), "diff": diff, **job}
 
     def _predict(self, here: Record | None) -> tuple[Record | None, Record]:
         for step in self._steps(here):
@@ -157,11 +157,12 @@ class Managing:
                 raise Failure(message)
             self.context.warnings.append(f"{self.about}: {message}.")
 
-    def _told(self, record: Record | None) -> Any:
-        if record is None:
-            return None
-        own = {name: value for name, value in record.items() if name not in self.resource.beside}
-        return to_ansible(shaped(self.resource.kind, own))
+    def _told(self, record: Record | None) -> Record:
+        """Return the members of the result that tell of a record."""
+        members = self.resource.tell(record) if self.resource.tell else {self.resource.returns: record}
+        own = members[self.resource.returns]
+        shape = shaped(self.resource.kind, own) if isinstance(own, dict) else own
+        return {**to_ansible({**members, self.resource.returns: shape})}
 
 
 def _alike(step: Step, other: Step) -> bool:

@@ -67,6 +67,53 @@ def partly(reader: Reader, *names: str) -> Reader:
     return read
 
 
+def nic_of_vm(client: Client, wanted: Record) -> Record | None:
+    """Read a NIC and, as its member ``vm``, its machine: by the NIC's uuid, or by the machine and the network.
+
+    Where a machine has several NICs on the network, the address or the MAC address chooses.
+    """
+    try:
+        found = [{**nic, "vm": vm} for vm in _vms(client, wanted) for nic in vm.get("vmNics") or []]
+    except Unreadable:
+        found = [{**nic, "vm": None} for nic in _nics(client, wanted)]
+    key = "uuid" if "uuid" in wanted else "l3NetworkUuid"
+    nics = [nic for nic in found if nic.get(key) == wanted[key]]
+    for option, attribute in (("staticIp", "ip"), ("customMac", "mac")):
+        value = wanted.get(option, "").lower()
+        nics = [nic for nic in nics if value and same(value, str(nic.get(attribute)).lower())] or nics
+    return only(nics, f"the {snake(key)} {wanted[key]!r} on this machine")
+
+
+def _vms(client: Client, wanted: Record) -> list[Record]:
+    if "uuid" in wanted:
+        return client.query("QueryVmInstance", [f"vmNics.uuid={wanted['uuid']}"])
+    return client.by_uuid("QueryVmInstance", wanted["vmInstanceUuid"])
+
+
+def _nics(client: Client, wanted: Record) -> list[Record]:
+    if "uuid" in wanted:
+        return client.by_uuid("QueryVmNic", wanted["uuid"])
+    return client.matching("QueryVmNic", "vmInstanceUuid", wanted["vmInstanceUuid"])
+
+
+def services_of_nics(client: Client, wanted: Record) -> Record:
+    """Read which services host interfaces are used for: ``services``, a row for each interface and VLAN wanted."""
+
+    def ask(interface: str) -> list[Record]:
+        pages = client.pages("GetHostNicServiceTypeStatistic", also={"interfaceUuid": interface})
+        return [row for page, dummy in pages for row in page]
+
+    interfaces = list(dict.fromkeys(wanted["interfaceUuids"]))
+    rows = [row for rows in client.each(ask, interfaces) for row in rows]
+    there = {(row.get("interfaceUuid"), row.get("vlanId") or 0): row.get("serviceTypes") or [] for row in rows}
+    pairs = [(interface, vlan) for interface in interfaces for vlan in dict.fromkeys(wanted.get("vlanIds") or [0])]
+    services = [
+        {"interfaceUuid": interface, "vlanId": vlan, "serviceTypes": sorted(there.get((interface, vlan), []))}
+        for interface, vlan in sorted(pairs)
+    ]
+    return {"services": services}
+
+
 def only(records: list[Record], what: str) -> Record | None:
     """Return the only record, or None; NotUnique when there are several."""
     if len(records) > 1:

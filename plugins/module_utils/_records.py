@@ -52,6 +52,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
         "HostNetworkInterface": _NIC,
         "CandidateNetworkInterface": f"{_NIC} gateway callBackIp offloadStatus description",
         "HostNicServiceType": "id interfaceUuid vlanId serviceType createDate lastOpDate",
+        "HostNicServices": "services",
         "PrimaryStorageInventory": "uuid zoneUuid name url description type state status mountPath totalCapacity"
         " availableCapacity totalPhysicalCapacity availablePhysicalCapacity systemUsedCapacity createDate"
         " lastOpDate attachedClusterUuids",
@@ -75,12 +76,23 @@ def camel(name: str) -> str:
 
 
 def to_ansible(value: Any) -> Any:
-    """Return a record (or a list of them) with its names in snake_case; members in MAPS keep their keys."""
+    """Return a record (or a list of them) with its names in snake_case; members in MAPS keep their keys.
+
+    The values in the query of a ``url`` are keys, so they are left out.
+    """
     if isinstance(value, dict):
-        return {snake(key): each if key in MAPS else to_ansible(each) for key, each in value.items()}
+        return {
+            snake(key): each if key in MAPS else without_keys(each) if key == "url" else to_ansible(each)
+            for key, each in value.items()
+        }
     if isinstance(value, list):
         return [to_ansible(each) for each in value]
     return value
+
+
+def without_keys(url: Any) -> Any:
+    """Return a url with the values in its query replaced."""
+    return re.sub(r"(?<==)[^&#]+", "********", url) if isinstance(url, str) and "?" in url else url
 
 
 def shaped(kind: str, record: Mapping[str, Any]) -> Record:

@@ -1,0 +1,100 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: host_network_info
+short_description: Ask hosts for their network interfaces
+version_added: 1.0.0
+author: Contributors to the virtinfra.manager project (@virtinfra)
+description:
+- Asks hosts for their bonds and network interfaces, many hosts at the same time.
+- The service asks the hosts themselves, which takes seconds. A host that cannot be asked is reported with the others.
+extends_documentation_fragment:
+  - virtinfra.manager._connection
+  - virtinfra.manager._tags
+  - virtinfra.manager._attributes
+  - virtinfra.manager._attributes.facts
+  - virtinfra.manager._attributes.actiongroup_api
+options:
+  host_uuids:
+    description: The hosts to ask.
+    type: list
+    elements: str
+    required: true
+  fail_on_error:
+    description:
+      - Whether the module fails when one of the hosts cannot be asked. It always fails when none can.
+    type: bool
+    default: false
+  system_tags:
+    description: System tags to send with the call.
+  user_tags:
+    description: User tags to send with the call.
+seealso:
+  - module: virtinfra.manager.host_info
+  - module: virtinfra.manager.host_nic_candidate_info
+"""
+
+EXAMPLES = r"""
+- name: Ask two hosts for their interfaces
+  virtinfra.manager.host_network_info:
+    host_uuids:
+      - a0000003000040008000000000000001
+      - a0000003000040008000000000000002
+"""
+
+RETURN = r"""
+hosts:
+  description: What each of the hosts told, in the order given.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    host_uuid:
+      description: The host.
+      type: str
+    bondings:
+      description: Its bonds, with their slaves; empty when it could not be asked.
+      type: list
+      elements: dict
+    nics:
+      description: Its interfaces; empty when it could not be asked.
+      type: list
+      elements: dict
+    error:
+      description: Why it could not be asked; null when it could.
+      type: str
+  sample:
+    - host_uuid: a0000003000040008000000000000001
+      bondings:
+        - bonding_name: bond0
+          mode: active-backup
+      nics:
+        - interface_name: eth0
+          mac: fa:00:00:00:00:01
+      error: null
+"""
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._reading import reading_each
+
+TASK = reading_each(
+    "GetHostNetworkFacts",
+    returns="hosts",
+    over="host_uuids",
+    options={
+        "host_uuids": {"type": "list", "elements": "str", "required": True},
+        "fail_on_error": {"type": "bool", "default": False},
+    },
+)
+
+
+def main() -> None:
+    """Run as a module."""
+    TASK.run_as_module()
+
+
+if __name__ == "__main__":
+    main()

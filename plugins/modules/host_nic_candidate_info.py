@@ -1,0 +1,93 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: host_nic_candidate_info
+short_description: List interfaces that hosts could use for a bond
+version_added: 1.0.0
+author: Contributors to the virtinfra.manager project (@virtinfra)
+description:
+- Lists the network interfaces of hosts that could become part of a bond.
+extends_documentation_fragment:
+  - virtinfra.manager._connection
+  - virtinfra.manager._tags
+  - virtinfra.manager._attributes
+  - virtinfra.manager._attributes.facts
+  - virtinfra.manager._attributes.actiongroup_api
+options:
+  host_uuids:
+    description: The hosts.
+    type: list
+    elements: str
+    required: true
+  interface_type:
+    description: Only interfaces that are used in this way, for example V(all), V(noMaster), V(bridgeSlave).
+    type: str
+  intersecting:
+    description: Whether to list only interfaces whose names all of the hosts have. Servers take it as V(true).
+    type: bool
+  limit:
+    description: At most this many interfaces. Some servers ignore it.
+    type: int
+  start:
+    description: How many interfaces to leave out at the beginning. Some servers ignore it.
+    type: int
+  system_tags:
+    description: System tags to send with the call.
+  user_tags:
+    description: User tags to send with the call.
+seealso:
+  - module: virtinfra.manager.host_network_info
+"""
+
+EXAMPLES = r"""
+- name: List what both hosts could use for a bond
+  virtinfra.manager.host_nic_candidate_info:
+    host_uuids:
+      - a0000003000040008000000000000001
+      - a0000003000040008000000000000002
+    interface_type: all
+"""
+
+RETURN = r"""
+slave_names:
+  description: The names of the interfaces.
+  returned: success
+  type: list
+  elements: str
+  sample: [eth1]
+candidate_nics:
+  description: The interfaces.
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - uuid: a0000009000040008000000000000002
+      interface_name: eth1
+      host_uuid: a0000003000040008000000000000001
+"""
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._reading import reading
+
+TASK = reading(
+    "GetCandidateNetworkInterfaces",
+    options={
+        "host_uuids": {"type": "list", "elements": "str", "required": True},
+        "interface_type": {"type": "str"},
+        "intersecting": {"type": "bool"},
+        "limit": {"type": "int"},
+        "start": {"type": "int"},
+    },
+)
+
+
+def main() -> None:
+    """Run as a module."""
+    TASK.run_as_module()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: host_nic_service
+short_description: Manage what host network interfaces are used for
+version_added: 1.0.0
+author: Contributors to the virtinfra.manager project (@virtinfra)
+description:
+- Sets the service types (what kinds of traffic) of physical interfaces of hosts, for each of the given VLANs.
+- The given types are the exact set of each interface and VLAN. Only those that differ are set.
+- C(ManagementNetwork) is never taken away by leaving it out. Where an interface has it, it stays, and the module warns
+  when it sets the other types there.
+extends_documentation_fragment:
+  - virtinfra.manager._connection
+  - virtinfra.manager._wait
+  - virtinfra.manager._wait.times
+  - virtinfra.manager._tags
+  - virtinfra.manager._attributes
+  - virtinfra.manager._attributes.actiongroup_api
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+  idempotent:
+    support: partial
+    details:
+      - When the service does not tell the service types of interfaces, the module sets them each time, reports a change
+        and warns.
+options:
+  state:
+    description: The interfaces have exactly the given service types.
+    type: str
+    choices: [present]
+    default: present
+  interface_uuids:
+    description: The uuids of physical interfaces.
+    type: list
+    elements: str
+    required: true
+  vlan_ids:
+    description: The VLANs on these interfaces. Without it the interfaces themselves are meant, as VLAN 0.
+    type: list
+    elements: int
+  service_types:
+    description: The service types, in any order. An empty list takes all away.
+    type: list
+    elements: str
+    choices: [ManagementNetwork, TenantNetwork, StorageNetwork, BackupNetwork, MigrationNetwork]
+    required: true
+seealso:
+  - module: virtinfra.manager.host_network_info
+"""
+
+EXAMPLES = r"""
+- name: Use an interface for machines and for migration
+  virtinfra.manager.host_nic_service:
+    interface_uuids:
+      - a0000009000040008000000000000002
+    service_types: [TenantNetwork, MigrationNetwork]
+
+- name: Use a VLAN on two interfaces for storage
+  virtinfra.manager.host_nic_service:
+    interface_uuids:
+      - a0000009000040008000000000000002
+      - a0000009000040008000000000000006
+    vlan_ids: [100]
+    service_types: [StorageNetwork]
+
+- name: Use an interface for nothing
+  virtinfra.manager.host_nic_service:
+    interface_uuids:
+      - a0000009000040008000000000000002
+    service_types: []
+"""
+
+RETURN = r"""
+services:
+  description: What each of the interfaces and VLANs is used for, in check mode as it would be.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    interface_uuid:
+      description: The interface.
+      type: str
+    vlan_id:
+      description: The VLAN, 0 for the interface itself.
+      type: int
+    service_types:
+      description: The service types, sorted.
+      type: list
+      elements: str
+  sample:
+    - interface_uuid: a0000009000040008000000000000002
+      vlan_id: 0
+      service_types: [MigrationNetwork, TenantNetwork]
+job:
+  description: The handle of a call that is still running, for M(virtinfra.manager.job_wait).
+  returned: when O(wait=false) started a call, and when the time was up
+  type: dict
+  sample:
+    uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+    location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+    operation: SetServiceTypeOnHostNetworkInterface
+    state: running
+"""
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine import Resource, Step
+from ansible_collections.virtinfra.manager.plugins.module_utils._manage import managed
+from ansible_collections.virtinfra.manager.plugins.module_utils._readers import services_of_nics
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
+
+MANAGEMENT = "ManagementNetwork"
+
+
+def exact_sets(resource: Resource, state: str, desired: Record, current: Record | None) -> list[Step]:
+    """Plan one call for all interfaces that are to be set to the same types on the same VLAN."""
+    here = {(row["interfaceUuid"], row["vlanId"]): row["serviceTypes"] for row in (current or {}).get("services", ())}
+    calls: dict[tuple[int, tuple[str, ...]], list[str]] = {}
+    for vlan in dict.fromkeys(desired.get("vlanIds") or [0]):
+        for interface in dict.fromkeys(desired["interfaceUuids"]):
+            before = here.get((interface, vlan))
+            types = {*desired["serviceTypes"], *({MANAGEMENT} & set(before or ()))}
+            if before is None or types != set(before):
+                calls.setdefault((vlan, tuple(sorted(types))), []).append(interface)
+    steps = []
+    for (vlan, kept), interfaces in calls.items():
+        here = {**here, **{(interface, vlan): list(kept) for interface in interfaces}}
+        rows = [{"interfaceUuid": pair[0], "vlanId": pair[1], "serviceTypes": here[pair]} for pair in sorted(here)]
+        vlans = {"vlanIds": [vlan]} if "vlanIds" in desired else {}
+        params = {**desired, **vlans, "interfaceUuids": interfaces, "serviceTypes": list(kept)}
+        stays = MANAGEMENT in kept and MANAGEMENT not in desired["serviceTypes"]
+        note = f"{MANAGEMENT} stays on {', '.join(interfaces)}" if stays else ""
+        steps.append(Step(str(resource.update), params, {"services": rows}, note))
+    return steps
+
+
+SERVICES = Resource(
+    kind="HostNicServices",
+    returns="services",
+    read=services_of_nics,
+    update="SetServiceTypeOnHostNetworkInterface",
+    plan=exact_sets,
+    tell=lambda record: {"services": (record or {}).get("services", [])},
+)
+TASK = managed(
+    SERVICES,
+    options={
+        "state": {"type": "str", "default": "present", "choices": ["present"]},
+        "interface_uuids": {"type": "list", "elements": "str", "required": True},
+        "vlan_ids": {"type": "list", "elements": "int"},
+        "service_types": {
+            "type": "list",
+            "elements": "str",
+            "required": True,
+            "choices": [MANAGEMENT, "TenantNetwork", "StorageNetwork", "BackupNetwork", "MigrationNetwork"],
+        },
+    },
+)
+
+
+def main() -> None:
+    """Run as a module."""
+    TASK.run_as_module()
+
+
+if __name__ == "__main__":
+    main()

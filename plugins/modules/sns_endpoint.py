@@ -1,0 +1,185 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: sns_endpoint
+short_description: Manage notification endpoints
+version_added: 1.0.0
+author: Contributors to the virtinfra.manager project (@virtinfra)
+description:
+- Creates endpoints for notifications, of the kinds workchat (a chat room with a chatbot) and SNMP, and changes their
+  name and description.
+- The API does not change the address or the mentioned people of a workchat endpoint, nor the platform of an SNMP
+  endpoint, and removes no endpoints. The module fails when one of these is to be otherwise, and sends nothing.
+extends_documentation_fragment:
+  - virtinfra.manager._connection
+  - virtinfra.manager._wait
+  - virtinfra.manager._wait.times
+  - virtinfra.manager._tags
+  - virtinfra.manager._attributes
+  - virtinfra.manager._attributes.actiongroup_api
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+  idempotent:
+    support: partial
+    details:
+      - When the service cannot list endpoints, the module fails unless O(uuid) is given, since it might make an
+        endpoint a second time. With O(uuid) it acts without knowing the endpoint, reports a change and warns.
+      - When the service lists endpoints only in general, without address and people, these are not compared.
+options:
+  state:
+    description: The endpoint is created when it is not there, and changed when it is otherwise.
+    type: str
+    choices: [present]
+    default: present
+  type:
+    description: The kind of the endpoint.
+    type: str
+    choices: [workchat, snmp]
+    required: true
+  uuid:
+    description: The endpoint with this uuid. With O(name), that becomes its name.
+    type: str
+  name:
+    description:
+      - The name of the endpoint. It finds the endpoint when O(uuid) is not given; the module fails when several have
+        it.
+      - Required to create one.
+    type: str
+  description:
+    description: A description.
+    type: str
+  url:
+    description:
+      - The chatbot's webhook URL of a workchat endpoint. Required to create one.
+      - It holds a key, so it is kept out of all output; results show it without the values in its query.
+    type: str
+  at_all:
+    description: Whether messages of a workchat endpoint mention all members.
+    type: bool
+  at_person_user_ids:
+    description: The user IDs that messages of a workchat endpoint mention, in any order.
+    type: list
+    elements: str
+  at_person_list:
+    description:
+      - The people that messages of a workchat endpoint mention, with something about each, by their user IDs.
+      - It gives O(at_person_user_ids) too, when that is not given.
+    type: dict
+  platform_uuid:
+    description: The SNMP platform of an SNMP endpoint. Some servers need it.
+    type: str
+seealso:
+  - module: virtinfra.manager.sns_endpoint_info
+  - module: virtinfra.manager.sns_snmp_platform
+  - module: virtinfra.manager.sns_snmp_test
+"""
+
+EXAMPLES = r"""
+- name: Notify a chat room
+  virtinfra.manager.sns_endpoint:
+    type: workchat
+    name: operators
+    url: https://chat.example.com/webhook/send?key={{ chat_key }}
+    at_person_list:
+      user-1: on call
+      user-2: deputy
+
+- name: Notify by SNMP
+  virtinfra.manager.sns_endpoint:
+    type: snmp
+    name: monitoring
+    description: Traps for the monitoring
+    platform_uuid: a000000c000040008000000000000001
+"""
+
+RETURN = r"""
+endpoint:
+  description: The endpoint, in check mode as it would be.
+  returned: success
+  type: dict
+  sample:
+    uuid: a000000d000040008000000000000001
+    name: operators
+    type: WorkChat
+    state: Enabled
+job:
+  description: The handle of a call that is still running, for M(virtinfra.manager.job_wait).
+  returned: when O(wait=false) started a call, and when the time was up
+  type: dict
+  sample:
+    uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+    location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+    operation: CreateSNSSnmpEndpoint
+    state: running
+"""
+
+from typing import Any
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine import Resource, Step, usual_plan
+from ansible_collections.virtinfra.manager.plugins.module_utils._manage import managed
+from ansible_collections.virtinfra.manager.plugins.module_utils._readers import by_query, first_of, partly
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
+
+
+def with_people(resource: Resource, state: str, desired: Record, current: Record | None) -> list[Step]:
+    """Plan with the mentioned people in both forms of the document; a create leaves out empty ones."""
+    people: Record = {name: desired[name] for name in ("atPersonUserIds", "atPersonList") if name in desired}
+    if people:
+        ids = people.get("atPersonUserIds", list(people.get("atPersonList", ())))
+        people = {"atPersonUserIds": ids, "atPersonList": people.get("atPersonList", dict.fromkeys(ids, ""))}
+    if current is None:
+        people = {name: value for name, value in people.items() if value}
+    others = {name: value for name, value in desired.items() if not name.startswith("atPerson")}
+    return usual_plan(resource, state, {**others, **people}, current)
+
+
+OF_ANY_KIND = by_query("QuerySNSApplicationEndpoint", "uuid", "name")
+SHARED: dict[str, Any] = {"returns": "endpoint", "update": "UpdateSNSApplicationEndpoint"}
+ENDPOINTS = {
+    "workchat": Resource(
+        kind="SNSWorkchatEndpointInventory",
+        read=first_of(
+            by_query("QuerySNSWorkchatEndpoint", "uuid", "name"),
+            partly(OF_ANY_KIND, "url", "atAll", "atPersonUserIds"),
+        ),
+        create="CreateSNSWorkchatEndpoint",
+        plan=with_people,
+        **SHARED,
+    ),
+    "snmp": Resource(
+        kind="SNSApplicationEndpointInventory", read=OF_ANY_KIND, create="CreateSNSSnmpEndpoint", **SHARED
+    ),
+}
+TASK = managed(
+    ENDPOINTS,
+    options={
+        "state": {"type": "str", "default": "present", "choices": ["present"]},
+        "type": {"type": "str", "required": True, "choices": list(ENDPOINTS)},
+        "uuid": {"type": "str"},
+        "name": {"type": "str"},
+        "description": {"type": "str"},
+        "url": {"type": "str", "no_log": True},
+        "at_all": {"type": "bool"},
+        "at_person_user_ids": {"type": "list", "elements": "str"},
+        "at_person_list": {"type": "dict"},
+        "platform_uuid": {"type": "str"},
+    },
+    by="type",
+    required_one_of=[("uuid", "name")],
+)
+
+
+def main() -> None:
+    """Run as a module."""
+    TASK.run_as_module()
+
+
+if __name__ == "__main__":
+    main()

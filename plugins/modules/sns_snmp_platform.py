@@ -1,0 +1,121 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: sns_snmp_platform
+short_description: Manage SNMP platforms
+version_added: 1.0.0
+author: Contributors to the virtinfra.manager project (@virtinfra)
+description:
+- Changes the address, port, name and description of an SNMP platform, to which SNMP endpoints send their traps.
+- The API neither creates nor removes such platforms.
+extends_documentation_fragment:
+  - virtinfra.manager._connection
+  - virtinfra.manager._wait
+  - virtinfra.manager._wait.times
+  - virtinfra.manager._tags
+  - virtinfra.manager._attributes
+  - virtinfra.manager._attributes.actiongroup_api
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+  idempotent:
+    support: partial
+    details:
+      - When the service cannot list platforms, or lists them without address and port, these are set each time, the
+        module reports a change and warns.
+options:
+  state:
+    description: The platform is changed when it is otherwise.
+    type: str
+    choices: [present]
+    default: present
+  uuid:
+    description: The uuid of the platform.
+    type: str
+    required: true
+  snmp_address:
+    description:
+      - The address that traps are sent to.
+      - The operation needs it. It may be left out where the service tells the present one.
+    type: str
+  snmp_port:
+    description:
+      - The port that traps are sent to.
+      - The operation needs it. It may be left out where the service tells the present one.
+    type: int
+  name:
+    description: The name of the platform.
+    type: str
+  description:
+    description: A description.
+    type: str
+seealso:
+  - module: virtinfra.manager.sns_endpoint
+  - module: virtinfra.manager.sns_snmp_test
+"""
+
+EXAMPLES = r"""
+- name: Send traps to another receiver
+  virtinfra.manager.sns_snmp_platform:
+    uuid: a000000c000040008000000000000001
+    snmp_address: 192.0.2.50
+    snmp_port: 1162
+"""
+
+RETURN = r"""
+platform:
+  description: The platform, in check mode as it would be.
+  returned: success
+  type: dict
+  sample:
+    uuid: a000000c000040008000000000000001
+    name: snmp-1
+    snmp_address: 192.0.2.50
+    snmp_port: 1162
+job:
+  description: The handle of a call that is still running, for M(virtinfra.manager.job_wait).
+  returned: when O(wait=false) started a call, and when the time was up
+  type: dict
+  sample:
+    uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+    location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+    operation: UpdateSNSSnmpPlatform
+    state: running
+"""
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine import Resource
+from ansible_collections.virtinfra.manager.plugins.module_utils._manage import managed
+from ansible_collections.virtinfra.manager.plugins.module_utils._readers import by_query, first_of
+
+PLATFORM = Resource(
+    kind="SNSApplicationPlatformInventory",
+    returns="platform",
+    read=first_of(by_query("QuerySNSSnmpPlatform", "uuid"), by_query("QuerySNSApplicationPlatform", "uuid")),
+    update="UpdateSNSSnmpPlatform",
+)
+TASK = managed(
+    PLATFORM,
+    options={
+        "state": {"type": "str", "default": "present", "choices": ["present"]},
+        "uuid": {"type": "str", "required": True},
+        "snmp_address": {"type": "str"},
+        "snmp_port": {"type": "int"},
+        "name": {"type": "str"},
+        "description": {"type": "str"},
+    },
+)
+
+
+def main() -> None:
+    """Run as a module."""
+    TASK.run_as_module()
+
+
+if __name__ == "__main__":
+    main()

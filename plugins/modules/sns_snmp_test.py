@@ -1,0 +1,108 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: sns_snmp_test
+short_description: Test the connection to an SNMP receiver
+version_added: 1.0.0
+author: Contributors to the virtinfra.manager project (@virtinfra)
+description:
+- Lets the service send a trap to the receiver of an SNMP platform or endpoint, and tells whether it could be reached.
+extends_documentation_fragment:
+  - virtinfra.manager._connection
+  - virtinfra.manager._wait
+  - virtinfra.manager._wait.times
+  - virtinfra.manager._tags
+  - virtinfra.manager._attributes
+  - virtinfra.manager._attributes.actiongroup_api
+attributes:
+  check_mode:
+    support: full
+    details:
+      - Nothing is sent, and RV(connected) is null.
+  diff_mode:
+    support: N/A
+    details:
+      - This module does not change anything.
+  idempotent:
+    support: full
+    details:
+      - Each run sends a trap, and nothing is changed.
+options:
+  platform_uuid:
+    description: The SNMP platform to test.
+    type: str
+  endpoint_uuid:
+    description: The SNMP endpoint to test.
+    type: str
+  must_connect:
+    description: Whether the module fails when the receiver could not be reached.
+    type: bool
+    default: true
+seealso:
+  - module: virtinfra.manager.sns_snmp_platform
+  - module: virtinfra.manager.sns_endpoint
+"""
+
+EXAMPLES = r"""
+- name: Make sure that traps arrive
+  virtinfra.manager.sns_snmp_test:
+    platform_uuid: a000000c000040008000000000000001
+"""
+
+RETURN = r"""
+connected:
+  description: Whether the receiver could be reached; null in check mode.
+  returned: always
+  type: bool
+  sample: true
+webhook_resp:
+  description: What the receiver answered, with the service's own names; null when that is not told.
+  returned: always
+  type: dict
+  sample: {}
+job:
+  description: The handle of a call that is still running, for M(virtinfra.manager.job_wait).
+  returned: when O(wait=false) started a call, and when the time was up
+  type: dict
+  sample:
+    uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+    location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+    operation: SNSSnmpTestConnection
+    state: running
+"""
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._actions import action
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
+
+
+def not_connected(told: Record) -> str | None:
+    """Say that the receiver could not be reached, where that matters."""
+    if told.get("connected") or not told["mustConnect"]:
+        return None
+    return f"the service could not reach the SNMP receiver: {told.get('webhookResp') or 'it tells no reason'}"
+
+
+TASK = action(
+    "SNSSnmpTestConnection",
+    options={
+        "platform_uuid": {"type": "str"},
+        "endpoint_uuid": {"type": "str"},
+        "must_connect": {"type": "bool", "default": True},
+    },
+    changes=False,
+    judge=not_connected,
+    required_one_of=[("platform_uuid", "endpoint_uuid")],
+)
+
+
+def main() -> None:
+    """Run as a module."""
+    TASK.run_as_module()
+
+
+if __name__ == "__main__":
+    main()

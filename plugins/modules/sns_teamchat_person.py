@@ -1,0 +1,121 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: sns_teamchat_person
+short_description: Manage people that teamchat endpoints mention
+version_added: 1.0.0
+author: Contributors to the virtinfra.manager project (@virtinfra)
+description:
+- Changes the user ID and the remark of somebody whom the messages of a teamchat endpoint mention.
+- The API neither adds nor removes such people.
+extends_documentation_fragment:
+  - virtinfra.manager._connection
+  - virtinfra.manager._wait
+  - virtinfra.manager._wait.times
+  - virtinfra.manager._tags
+  - virtinfra.manager._attributes
+  - virtinfra.manager._attributes.actiongroup_api
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+  idempotent:
+    support: partial
+    details:
+      - When the service cannot list these people, the remark is set each time, the module reports a change and warns.
+        It fails when O(user_id) is given, since the service refuses the user ID that somebody has already.
+options:
+  state:
+    description: The person is changed when it is otherwise.
+    type: str
+    choices: [present]
+    default: present
+  uuid:
+    description: The uuid of the person's record.
+    type: str
+    required: true
+  endpoint_uuid:
+    description: The teamchat endpoint. It may be left out where the service lists these people.
+    type: str
+  user_id:
+    description: The user ID.
+    type: str
+  remark:
+    description: A remark. It may be left out where the service tells the present one.
+    type: str
+"""
+
+EXAMPLES = r"""
+- name: Hand over being on call
+  virtinfra.manager.sns_teamchat_person:
+    uuid: a000000f000040008000000000000001
+    user_id: user-7
+    remark: on call since Monday
+"""
+
+RETURN = r"""
+person:
+  description: The person, in check mode as it would be.
+  returned: success
+  type: dict
+  sample:
+    uuid: a000000f000040008000000000000001
+    user_id: user-7
+    endpoint_uuid: a000000d000040008000000000000002
+    remark: on call since Monday
+job:
+  description: The handle of a call that is still running, for M(virtinfra.manager.job_wait).
+  returned: when O(wait=false) started a call, and when the time was up
+  type: dict
+  sample:
+    uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+    location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+    operation: UpdateAtPersonOfAtTeamchatEndpoint
+    state: running
+"""
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine import Assumed, Resource, Step, usual_plan
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Failure
+from ansible_collections.virtinfra.manager.plugins.module_utils._manage import managed
+from ansible_collections.virtinfra.manager.plugins.module_utils._readers import by_query
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
+
+
+def careful(resource: Resource, state: str, desired: Record, current: Record | None) -> list[Step]:
+    """Plan, but never send the user ID that the person may have already: the service refuses it."""
+    if isinstance(current, Assumed) and "userId" in desired:
+        raise Failure("the service cannot list these people, so user_id might be the present one; leave it out")
+    return usual_plan(resource, state, desired, current)
+
+
+PERSON = Resource(
+    kind="SNSTeamchatAtPersonInventory",
+    returns="person",
+    read=by_query("QuerySNSTeamchatAtPerson", "uuid"),
+    update="UpdateAtPersonOfAtTeamchatEndpoint",
+    plan=careful,
+)
+TASK = managed(
+    PERSON,
+    options={
+        "state": {"type": "str", "default": "present", "choices": ["present"]},
+        "uuid": {"type": "str", "required": True},
+        "endpoint_uuid": {"type": "str"},
+        "user_id": {"type": "str"},
+        "remark": {"type": "str"},
+    },
+)
+
+
+def main() -> None:
+    """Run as a module."""
+    TASK.run_as_module()
+
+
+if __name__ == "__main__":
+    main()

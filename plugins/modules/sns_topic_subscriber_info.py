@@ -1,0 +1,68 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: sns_topic_subscriber_info
+short_description: List subscribers of notification topics
+version_added: 1.0.0
+author: Contributors to the virtinfra.manager project (@virtinfra)
+description:
+- Lists which endpoints are subscribed to which topics, completely, however many there are.
+extends_documentation_fragment:
+  - virtinfra.manager._connection
+  - virtinfra.manager._listing
+  - virtinfra.manager._attributes
+  - virtinfra.manager._attributes.facts
+  - virtinfra.manager._attributes.actiongroup_api
+options:
+  topic_uuid:
+    description: Only subscribers of this topic.
+    type: str
+  endpoint_uuid:
+    description: Only subscriptions of this endpoint.
+    type: str
+seealso:
+  - module: virtinfra.manager.sns_endpoint_info
+"""
+
+EXAMPLES = r"""
+- name: List the subscribers of a topic
+  virtinfra.manager.sns_topic_subscriber_info:
+    topic_uuid: a000000e000040008000000000000001
+"""
+
+RETURN = r"""
+subscribers:
+  description: The subscribers; an empty list when there are none. They have no uuid of their own.
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - topic_uuid: a000000e000040008000000000000001
+      endpoint_uuid: a000000d000040008000000000000001
+total:
+  description: How many subscribers there are, also those beyond O(limit).
+  returned: success
+  type: int
+  sample: 2
+"""
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._listing import listing
+
+TASK = listing(
+    "QuerySNSTopicSubscriber",
+    returns="subscribers",
+    exact={"topic_uuid": {"type": "str"}, "endpoint_uuid": {"type": "str"}},
+)
+
+
+def main() -> None:
+    """Run as a module."""
+    TASK.run_as_module()
+
+
+if __name__ == "__main__":
+    main()

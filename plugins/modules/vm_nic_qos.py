@@ -1,0 +1,88 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: vm_nic_qos
+short_description: Remove the bandwidth limits of NICs
+version_added: 1.0.0
+author: Contributors to the virtinfra.manager project (@virtinfra)
+description:
+- Removes the limit of the bandwidth of a NIC of a virtual machine, in one direction.
+- The API does not tell whether there is one. Removing none is a success.
+extends_documentation_fragment:
+  - virtinfra.manager._connection
+  - virtinfra.manager._wait
+  - virtinfra.manager._wait.times
+  - virtinfra.manager._tags
+  - virtinfra.manager._attributes
+  - virtinfra.manager._attributes.actiongroup_api
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: none
+  idempotent:
+    support: none
+    details:
+      - The limits cannot be read, so they are removed each time and the module reports a change.
+options:
+  state:
+    description: The limit is removed.
+    type: str
+    choices: [absent]
+    default: absent
+  uuid:
+    description: The uuid of the NIC.
+    type: str
+    required: true
+  direction:
+    description: The direction of the traffic, as the machine sees it.
+    type: str
+    choices: [in, out]
+    required: true
+seealso:
+  - module: virtinfra.manager.vm_nic
+"""
+
+EXAMPLES = r"""
+- name: Let a machine send as much as it can
+  virtinfra.manager.vm_nic_qos:
+    uuid: a0000006000040008000000000000001
+    direction: out
+    state: absent
+"""
+
+RETURN = r"""
+job:
+  description: The handle of a call that is still running, for M(virtinfra.manager.job_wait).
+  returned: when O(wait=false) started a call, and when the time was up
+  type: dict
+  sample:
+    uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+    location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+    operation: DeleteNicQos
+    state: running
+"""
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._actions import action
+
+TASK = action(
+    "DeleteNicQos",
+    options={
+        "state": {"type": "str", "default": "absent", "choices": ["absent"]},
+        "uuid": {"type": "str", "required": True},
+        "direction": {"type": "str", "required": True, "choices": ["in", "out"]},
+    },
+)
+
+
+def main() -> None:
+    """Run as a module."""
+    TASK.run_as_module()
+
+
+if __name__ == "__main__":
+    main()
