@@ -86,7 +86,7 @@ class Wait:
     def __init__(
         self, clock: Any, timeout: float = 1800, interval: float = 5, tell: Callable[[str], None] | None = None
     ) -> None:
-        if timeout < 0:
+        if not timeout >= 0:
             raise BadInput("wait_timeout must not be negative")
         if not interval >= SHORTEST_PAUSE:
             raise BadInput(f"wait_interval must be at least {SHORTEST_PAUSE} seconds")
