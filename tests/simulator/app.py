@@ -63,7 +63,7 @@ def _routes(service: Service, gateway: Gateway) -> list[BaseRoute]:
 
 
 def _absent(operation: Operation, service: Service) -> bool:
-    if operation.name == "GetInterfaceServiceTypeStatistic" and not service.switches.service_type_statistic:
+    if operation.name == "GetHostNicServiceTypeStatistic" and not service.switches.service_type_statistic:
         return True
     return operation.companion and service.switches.companions != "present"
 

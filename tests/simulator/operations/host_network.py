@@ -138,7 +138,7 @@ def _services(store: Store, nic: Record, vlan: int) -> list[dict[str, t.Any]]:
 
 
 @operation(
-    "GetInterfaceServiceTypeStatistic",
+    "GetHostNicServiceTypeStatistic",
     "GET",
     "hosts/hosts-network-interfaces/service-type-statistic",
     params=(
