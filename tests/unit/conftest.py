@@ -21,8 +21,12 @@ for unwanted in [name for name in os.environ if name.startswith("VIRTINFRA_") or
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Wait
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Connection
+from hypothesis import settings
 
 from simulator.launch import Simulator
+
+settings.register_profile("here", deadline=None, database=None)
+settings.load_profile("here")
 
 ClientFactory = Callable[..., Client]
 

@@ -1,0 +1,244 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Waiting for jobs keeps its promises; time is virtual here, so that all of them can be seen in a moment."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils import _jobs
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput, WaitTimeout
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import (
+    Job,
+    Wait,
+    checked_uuid,
+    new_uuid,
+    next_pause,
+    polling_path,
+)
+from conftest import ClientFactory, FakeClock
+from hypothesis import given
+from hypothesis import strategies as st
+from playing import Player
+
+from simulator.launch import Simulator
+
+HOST = "a0000003000040008000000000000001"
+
+
+def polls_of(duration: float, interval: float = 5, chance: float = 0.5) -> list[float]:
+    """Return the elapsed seconds at the polls for a job of a duration, the last one seeing its end."""
+    clock = FakeClock(chance)
+    polls = []
+    for elapsed in Wait(clock, timeout=1e9, interval=interval).pauses("a job"):
+        polls.append(elapsed)
+        if elapsed >= duration:
+            return polls
+    raise AssertionError("the waiting ended before the job")
+
+
+@given(st.floats(0.001, 2000), st.floats(0, 1), st.sampled_from([0.05, 0.3, 1.0, 5.0, 60.0]))
+def test_end_is_seen_soon(duration: float, chance: float, interval: float) -> None:
+    lag = polls_of(duration, interval, chance)[-1] - duration
+    assert lag <= max(0.05, min(0.05 * duration, interval)) * 1.0001 + 0.0001
+
+
+@given(st.floats(0.001, 20000), st.floats(0, 1))
+def test_polls_are_few(duration: float, chance: float) -> None:
+    polls = polls_of(duration, chance=chance)
+    allowed = 2 + duration / 0.05 if duration < 1 else 22 + math.log(duration) / math.log(1.05)
+    if duration <= 90:
+        assert len(polls) <= allowed
+    else:
+        assert len(polls) <= 22 + math.log(90) / math.log(1.05) + (duration - 90) / 4.5 + 1
+
+
+@given(st.floats(0, 1), st.sampled_from([0.05, 1.0, 5.0]))
+def test_pauses_keep_their_bounds(chance: float, interval: float) -> None:
+    polls = polls_of(600, interval, chance)
+    pauses = [later - earlier for earlier, later in pairwise(polls)]
+    assert polls[0] == pytest.approx(0.03)
+    assert min(pauses) >= 0.05 - 1e-9
+    assert max(pauses) <= interval + 1e-9
+    assert all(later >= earlier - 0.1 * interval - 1e-9 for earlier, later in pairwise(pauses))
+
+
+def test_chance_only_shortens_pauses() -> None:
+    assert next_pause(1000, 5, 0.0) == 5
+    assert next_pause(1000, 5, 1.0) == pytest.approx(4.5)
+    assert next_pause(10, 5, 1.0) == next_pause(10, 5, 0.0) == pytest.approx(0.5)
+    assert next_pause(0, 5, 1.0) == 0.05
+
+
+@pytest.mark.parametrize("timeout", [0.01, 0.5, 7, 100, 1800])
+def test_time_out_is_kept(timeout: float) -> None:
+    clock = FakeClock()
+    polls = list(Wait(clock, timeout=timeout).pauses("a job"))
+    assert clock.now - 1000 == pytest.approx(timeout)
+    assert polls[-1] == pytest.approx(timeout)
+
+
+def test_no_time_at_all() -> None:
+    assert list(Wait(FakeClock(), timeout=0).pauses("a job")) == []
+
+
+def test_one_deadline_for_all_that_a_task_waits_for() -> None:
+    clock = FakeClock()
+    wait = Wait(clock, timeout=100)
+    for elapsed in wait.pauses("the first job"):
+        if elapsed >= 70:
+            break
+    list(wait.pauses("the second job"))
+    assert clock.now - 1000 == pytest.approx(100)
+
+
+def test_lines_are_told_at_growing_intervals() -> None:
+    lines: list[str] = []
+    clock = FakeClock()
+    list(Wait(clock, timeout=600, tell=lines.append).pauses("AddKVMHost host-9 (job 1)"))
+    seconds = [float(line.rpartition(", ")[2].removesuffix(" s")) for line in lines]
+    assert {line.partition(",")[0] for line in lines} == {"still waiting for AddKVMHost host-9 (job 1)"}
+    assert 10 <= seconds[0] < 11
+    assert all(later >= 2 * earlier - 1 for earlier, later in pairwise(seconds))
+    assert len(seconds) == 6
+
+
+def test_nothing_is_told_of_short_jobs() -> None:
+    lines: list[str] = []
+    list(Wait(FakeClock(), timeout=9.9, tell=lines.append).pauses("a job"))
+    assert lines == []
+
+
+@pytest.mark.parametrize(
+    ("timeout", "interval", "message"),
+    [
+        (-1, 5, "wait_timeout must not be negative"),
+        (math.nan, 5, "wait_timeout must not be negative"),
+        (10, 0, "wait_interval must be at least"),
+        (10, math.nan, "wait_interval must be at least"),
+    ],
+)
+def test_impossible_times(timeout: float, interval: float, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        Wait(FakeClock(), timeout, interval)
+
+
+# ------------------------------------------------------------------------------------------------------------ job ids
+
+
+def test_fresh_job_ids() -> None:
+    first, second = new_uuid(), new_uuid()
+    assert first != second
+    assert checked_uuid(first) == first
+
+
+def test_job_ids_of_users() -> None:
+    assert checked_uuid("5D1F3F9A-0E7B-4F0D-9B9A-0C6F3A7F1B2C") == "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
+
+
+@pytest.mark.parametrize("text", ["", "my-job", "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2", "g" * 32, "5d1f" * 9])
+def test_other_job_ids_are_refused(text: str) -> None:
+    with pytest.raises(BadInput, match="job_uuid must be a uuid"):
+        checked_uuid(text)
+
+
+@pytest.mark.parametrize(
+    ("location", "path"),
+    [
+        ("http://192.0.2.1:8080/service/v1/api-jobs/abc", "/service/v1/api-jobs/abc"),
+        ("https://[2001:db8::1]:8443/service/v1/api-jobs/abc", "/service/v1/api-jobs/abc"),
+        ("/service/v1/api-jobs/abc", "/service/v1/api-jobs/abc"),
+        ("//elsewhere.example.com/service/v1/api-jobs/abc", "/service/v1/api-jobs/abc"),
+        (" http://192.0.2.1/a/b?c=d&e=f \n", "/a/b?c=d&e=f"),
+        ("http://192.0.2.1/a/b#frag", "/a/b"),
+    ],
+)
+def test_path_and_query_of_a_polling_address_are_kept(location: str, path: str) -> None:
+    assert polling_path(location) == path
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        None,
+        5,
+        [],
+        "",
+        "abc",
+        "http://192.0.2.1",
+        "http://192.0.2.1/",
+        "http://[192.0.2.1:port/x",
+        "http://192.0.2.1//x//y",
+        "http://192.0.2.1/a/../../b",
+        "http://192.0.2.1/a b",
+        "http://192.0.2.1/a\r\nX-Header: v",
+        "http://192.0.2.1/a\\b",
+        "mailto:a@example.com",
+    ],
+)
+def test_addresses_that_make_no_sense(location: object) -> None:
+    assert polling_path(location) is None
+
+
+# ---------------------------------------------------------------------------------------------- against the simulator
+
+
+def disable(client: Client) -> Job:
+    """Start to disable a host."""
+    return client.start("ChangeHostState", {"uuid": HOST, "stateEvent": "disable"}, "host-1")
+
+
+def test_hanging_job_times_out_and_can_be_taken_up(sim: Simulator, new_client: ClientFactory, clock: FakeClock) -> None:
+    sim.fault("hang", "ChangeHostState")
+    client = new_client(clock=clock, wait=Wait(clock, timeout=60))
+    job = disable(client)
+    with pytest.raises(WaitTimeout, match=r"ChangeHostState is still running after 60 s of waiting") as caught:
+        client.finish(job)
+    assert caught.value.facts["job"] == {
+        "uuid": job.uuid,
+        "location": f"/service/v1/api-jobs/{job.uuid}",
+        "operation": "ChangeHostState",
+        "state": "running",
+    }
+    assert clock.now - 1000 <= 60 + 5
+
+
+def test_trouble_of_the_last_poll_is_told(sim: Simulator, new_client: ClientFactory, clock: FakeClock) -> None:
+    sim.fault("hang", "ChangeHostState")
+    client = new_client(clock=clock, wait=Wait(clock, timeout=20), request_retries=0)
+    job = disable(client)
+    sim.fault("status", "poll", status=502, count=None)
+    with pytest.raises(WaitTimeout, match=r"The last poll failed: .*502"):
+        client.finish(job)
+
+
+def test_only_the_oldest_of_many_jobs_is_polled(sim: Simulator, new_client: ClientFactory, clock: FakeClock) -> None:
+    sim.fault("hang", "ChangeHostState", count=5)
+    client = new_client(clock=clock, wait=Wait(clock, timeout=30))
+    jobs = [disable(client) for dummy in range(5)]
+    with pytest.raises(WaitTimeout):
+        client.finish_all(jobs)
+    assert {entry["job"] for entry in sim.log() if entry["operation"] == "poll"} == {jobs[0].uuid}
+
+
+def test_when_the_oldest_has_ended_the_others_are_looked_at(sim: Simulator, patient: Client) -> None:
+    jobs = [disable(patient) for dummy in range(40)]
+    patient.finish_all(jobs)
+    assert {job.state for job in jobs} == {"succeeded"}
+    polls = [entry["job"] for entry in sim.log() if entry["operation"] == "poll"]
+    assert sorted(polls) == sorted(job.uuid for job in jobs)
+
+
+def test_waiting_is_shown(sim: Simulator, player: Player, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A task tells what it waits for, on the terminal, from the worker that runs it."""
+    monkeypatch.setattr(_jobs, "QUIET", 0.3)
+    sim.configure(latencies={"ChangeHostState": 0.5})
+    run = player.play({"name": "Rest", "virtinfra.manager.kvm_host": {"name": "host-1", "state": "disabled"}})
+    assert run.tasks[0].status == "ok", run.output
+    job = next(entry["job"] for entry in sim.log() if entry["operation"] == "ChangeHostState")
+    assert f"Rest: still waiting for ChangeHostState host host-1 (job {job}), 0 s\n" in run.output

@@ -1,0 +1,203 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Records become Ansible data and are compared as the service means them."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
+    FIELDS,
+    MAPS,
+    camel,
+    same,
+    shaped,
+    snake,
+    to_ansible,
+    to_datetime,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+from openapi_reference import records
+
+NAMES = sorted(
+    {name for row in OPERATIONS.values() for name in row.parameters}
+    | {name for fields in FIELDS.values() for name in fields}
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_name_goes_to_ansible_and_back(name: str) -> None:
+    option = snake(name)
+    assert option == option.lower()
+    assert camel(option) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [
+        ("uuid", "uuid"),
+        ("managementIp", "management_ip"),
+        ("l3NetworkUuid", "l3_network_uuid"),
+        ("destL3NetworkUuid", "dest_l3_network_uuid"),
+        ("vmNicUuid", "vm_nic_uuid"),
+        ("ipInLong", "ip_in_long"),
+        ("volumeCbtBackupInfos", "volume_cbt_backup_infos"),
+        ("atAll", "at_all"),
+    ],
+)
+def test_names(name: str, option: str) -> None:
+    assert snake(name) == option
+
+
+def test_names_are_unique_within_a_record() -> None:
+    for kind, fields in FIELDS.items():
+        assert len({snake(name) for name in fields}) == len(fields), kind
+
+
+def test_records_are_converted_deeply() -> None:
+    record = {"vmNics": [{"l3NetworkUuid": "l", "usedIps": [{"ipRangeUuid": "r"}]}], "cpuNum": 2, "nqn": None}
+    assert to_ansible(record) == {
+        "vm_nics": [{"l3_network_uuid": "l", "used_ips": [{"ip_range_uuid": "r"}]}],
+        "cpu_num": 2,
+        "nqn": None,
+    }
+
+
+@pytest.mark.parametrize("member", sorted(MAPS))
+def test_keys_that_are_data_are_kept(member: str) -> None:
+    content = {"someKey": {"innerKey": 1}, "X-Header": "v", "a0000003000040008000000000000001": []}
+    assert to_ansible({member: content}) == {snake(member): content}
+
+
+def test_all_members_whose_keys_are_data_are_known() -> None:
+    free = {name for row in OPERATIONS.values() for name, each in row.parameters.items() if each.type == "dict"}
+    assert free <= MAPS
+    open_fields = {name for fields in records().values() for name, each in fields.items() if each.type == "dict"}
+    assert open_fields & MAPS == {"opaque"}
+
+
+@pytest.mark.parametrize("kind", FIELDS)
+def test_every_record_has_one_shape(kind: str) -> None:
+    record = shaped(kind, {"uuid": "u", "somethingNew": 1})
+    assert record == {**dict.fromkeys(FIELDS[kind]), "uuid": "u", "somethingNew": 1}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "there"),
+    [
+        ("a", "a"),
+        (" a ", "a"),
+        ("a", " a\n"),
+        ("", None),
+        ("", ""),
+        (5, 5),
+        (5, "5"),
+        (False, None),
+        (False, False),
+        (True, True),
+        ([], None),
+        ([], []),
+        (["a", "b"], ["b", "a"]),
+        (["a", "a"], ["a"]),
+        ([1, 2], ["2", "1"]),
+        ({}, None),
+        ({"a": 1}, {"a": 1}),
+    ],
+)
+def test_same(wanted: Any, there: Any) -> None:
+    assert same(wanted, there)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "there"),
+    [
+        ("a", "A"),
+        ("a", None),
+        ("", "a"),
+        ("a b", "ab"),
+        (5, 6),
+        (5, None),
+        (0, None),
+        (True, None),
+        (True, False),
+        (False, True),
+        (["a"], ["a", "b"]),
+        (["a", "b"], ["a"]),
+        ([], ["a"]),
+        (["a"], None),
+        ({"a": 1}, {}),
+        ({"a": 1}, None),
+        ({}, {"a": 1}),
+    ],
+)
+def test_not_same(wanted: Any, there: Any) -> None:
+    assert not same(wanted, there)
+
+
+TEXTS = st.text("aZ0 \n\u00e9\u202f", max_size=4)
+VALUES = st.none() | st.booleans() | st.integers() | TEXTS | st.lists(TEXTS | st.integers())
+
+
+@given(VALUES)
+def test_every_value_is_the_same_as_itself(value: Any) -> None:
+    assert same(value, value)
+
+
+@given(st.lists(TEXTS), st.lists(TEXTS))
+def test_lists_are_compared_both_ways(wanted: list[str], there: list[str]) -> None:
+    assert same(wanted, there) == same(there, wanted)
+    assert same(wanted, there) == ({text.strip() for text in wanted} == {text.strip() for text in there})
+
+
+JANUARY = datetime.datetime(2017, 1, 6, 3, 51, 16)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Jan 6, 2017 3:51:16 AM", JANUARY),
+        ("Jan 6, 2017, 3:51:16 AM", JANUARY),
+        ("Jan 6, 2017, 3:51:16\u202fAM", JANUARY),
+        ("Jan 06, 2017 03:51:16 AM", JANUARY),
+        ("Dec 31, 2024 12:00:00 AM", datetime.datetime(2024, 12, 31, 0, 0, 0)),
+        ("Dec 31, 2024 12:59:59 PM", datetime.datetime(2024, 12, 31, 12, 59, 59)),
+        ("Feb 29, 2024 11:00:01 PM", datetime.datetime(2024, 2, 29, 23, 0, 1)),
+    ],
+)
+def test_timestamps(text: str, expected: datetime.datetime) -> None:
+    assert to_datetime(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "2017-01-06T03:51:16",
+        "Jan 6, 2017",
+        "Foo 6, 2017 3:51:16 AM",
+        "Jan 32, 2017 3:51:16 AM",
+        "Feb 29, 2023 3:51:16 AM",
+        "Jan 6, 2017 13:51:16 AM",
+        "Jan 6, 2017 0:51:16 AM",
+        "Jan 6, 2017 3:60:16 AM",
+        "Jan 6, 2017 3:51:16",
+    ],
+)
+def test_other_text_is_no_timestamp(text: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011 -- the words differ between our check and that of datetime
+        to_datetime(text)
+
+
+@given(st.datetimes(min_value=datetime.datetime(1970, 1, 1), max_value=datetime.datetime(9999, 12, 31)))
+def test_every_moment_can_be_told(moment: datetime.datetime) -> None:
+    moment = moment.replace(microsecond=0, tzinfo=None)
+    hour, half = moment.hour % 12 or 12, "PM" if moment.hour >= 12 else "AM"
+    month = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()[moment.month - 1]
+    text = f"{month} {moment.day}, {moment.year:04} {hour}:{moment.minute:02}:{moment.second:02} {half}"
+    assert to_datetime(text) == moment
