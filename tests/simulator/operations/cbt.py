@@ -12,6 +12,7 @@ from ..errors import Failure, bad_argument, refused
 from ..params import known, optional, required
 from ..registry import Call, Reply, Steps, operation
 from ..store import Record
+from . import creation
 
 SINCE = "4.10.10"
 INVENTORY_SINCE = "5.3.20"
@@ -30,17 +31,14 @@ FIRST_NBD_PORT = 10809
         optional("taskType"),
         optional("resourceUuids", "strings"),
         optional("vmInstanceUuid"),
-        optional("resourceUuid", uuid=True),
-        optional("tagUuids", "strings", uuid=True),
+        *creation.PARAMS,
     ),
     since=SINCE,
 )
 def create_cbt_task(call: Call) -> Reply:
     """Make a task for virtual machines that have none."""
     store = call.store
-    uuid = call.get("resourceUuid") or store.new_uuid()
-    if store["cbttask"].find(uuid):
-        raise bad_argument(f"resourceUuid[{uuid}] is already used")
+    uuid = creation.new_uuid(call, "cbttask")
     vms = [store["vm"].get(vm_uuid)["uuid"] for vm_uuid in _protected(call)]
     for task in store["cbttask"].all():
         for vm_uuid in set(vms) & {ref["resourceUuid"] for ref in task["resourceRefs"]}:
@@ -58,7 +56,7 @@ def create_cbt_task(call: Call) -> Reply:
             **store.dates(),
         },
     )
-    store.tags[uuid] = {**call.tags, "tagUuids": call.get("tagUuids", [])}
+    creation.tag(call, uuid)
     store["cbttask"].put(task)
     return {"inventory": task} if known(INVENTORY_SINCE, call.switches.version) else {}
 

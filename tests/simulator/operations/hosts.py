@@ -13,6 +13,7 @@ from ..errors import Failure, bad_argument, refused
 from ..params import PORTS, optional, required
 from ..registry import Call, Reply, Steps, operation
 from ..store import Record, Store
+from . import creation
 
 WRONG_PASSWORD = "wrong-password"
 
@@ -29,6 +30,7 @@ WRONG_PASSWORD = "wrong-password"
         optional("description"),
         required("managementIp"),
         required("clusterUuid"),
+        *creation.PARAMS,
     ),
     since="0.6",
     minutes=180,
@@ -39,7 +41,7 @@ def add_kvm_host(call: Call) -> Steps:
     cluster = store["cluster"].get(call["clusterUuid"])
     management_ip = _free_address(store, call["managementIp"])
     identity = {
-        "uuid": store.new_uuid(),
+        "uuid": creation.new_uuid(call, "host"),
         "name": call["name"],
         "description": call.get("description"),
         "zoneUuid": cluster["zoneUuid"],
@@ -57,7 +59,7 @@ def add_kvm_host(call: Call) -> Steps:
     except Failure:
         store["host"].remove(host["uuid"])
         raise
-    store.tags[host["uuid"]] = call.tags
+    creation.tag(call, host["uuid"])
     nics, bondings = _add_interfaces(store, host["uuid"])
     return {
         "inventory": store.change("host", host["uuid"], status="Connected", _nics=nics, _bondings=bondings),

@@ -12,6 +12,7 @@ from ..errors import Failure, bad_argument, not_found
 from ..params import LENGTHS, PORTS, optional, required
 from ..registry import Call, Reply, operation
 from ..store import Record, Store
+from . import creation
 
 
 def with_platform(call: Call, endpoint: Record) -> Record:
@@ -24,7 +25,7 @@ def _new_endpoint(call: Call, kind: str, platform_uuid: str, members: dict[str, 
     endpoint = Record(
         "endpoint",
         {
-            "uuid": store.new_uuid(),
+            "uuid": creation.new_uuid(call, "endpoint"),
             "name": call["name"],
             "description": call.get("description"),
             "type": kind,
@@ -38,7 +39,7 @@ def _new_endpoint(call: Call, kind: str, platform_uuid: str, members: dict[str, 
             **store.dates(),
         },
     )
-    store.tags[endpoint["uuid"]] = call.tags
+    creation.tag(call, endpoint["uuid"])
     return store["endpoint"].put(endpoint)
 
 
@@ -58,6 +59,7 @@ def _platform_of(store: Store, kind: str) -> Record:
         optional("atPersonList", "map", filled=True),
         required("name"),
         optional("description"),
+        *creation.PARAMS,
     ),
     since="4.2.0",
 )
@@ -87,7 +89,7 @@ def _user_ids(call: Call) -> list[str]:
     "CreateSNSSnmpEndpoint",
     "POST",
     "sns/application-endpoints/snmp",
-    params=(required("name"), optional("description"), optional("platformUuid")),
+    params=(required("name"), optional("description"), optional("platformUuid"), *creation.PARAMS),
     since="4.10.0",
 )
 def create_snmp_endpoint(call: Call) -> Reply:

@@ -13,6 +13,7 @@ from ..errors import bad_argument, refused
 from ..params import optional, required
 from ..registry import Call, Reply, operation
 from ..store import Record, Store
+from . import creation
 from .nics import new_nic
 
 REFERENCES = {
@@ -50,6 +51,7 @@ REFERENCES = {
         optional("resetTpm", "boolean", since="5.0.0"),
         optional("volumeSnapshotEncryptions", "list", since="5.1.0"),
         optional("vmEncryption", "boolean", since="5.1.0"),
+        *creation.PARAMS,
     ),
     since="3.11.0",
 )
@@ -63,7 +65,7 @@ def create_vm_from_snapshot_group(call: Call) -> Reply:
             store[kind].get(call[name])
     networks = [store["l3network"].get(uuid) for uuid in call.get("l3NetworkUuids", [])]
     default = _default_network(call, networks)
-    uuid = store.new_uuid()
+    uuid = creation.new_uuid(call, "vm")
     volumes = _volumes(call, source, uuid)
     vm = store["vm"].put(
         records.vm_record(
@@ -83,7 +85,7 @@ def create_vm_from_snapshot_group(call: Call) -> Reply:
     )
     for device, network in enumerate(networks):
         vm = store["vm"].change(uuid, vmNics=[*vm["vmNics"], new_nic(store, uuid, network, device)])
-    store.tags[uuid] = call.tags
+    creation.tag(call, uuid)
     return {"inventory": vm}
 
 

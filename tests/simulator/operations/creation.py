@@ -1,0 +1,26 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What every operation that makes something takes: the uuid of the new record, and tags."""
+
+from __future__ import annotations
+
+from ..errors import bad_argument
+from ..params import optional
+from ..registry import Call
+
+PARAMS = (optional("resourceUuid", uuid=True), optional("tagUuids", "strings", uuid=True))
+
+
+def new_uuid(call: Call, kind: str) -> str:
+    """Return the uuid of a new record: the one that the caller wants, unless a record has it."""
+    uuid = call.get("resourceUuid")
+    if uuid and call.store[kind].find(uuid):
+        raise bad_argument(f"resourceUuid[{uuid}] is already used")
+    return uuid or call.store.new_uuid()
+
+
+def tag(call: Call, uuid: str) -> None:
+    """Keep the tags that came with a new record."""
+    call.store.tags[uuid] = {**call.tags, "tagUuids": call.get("tagUuids", [])}
