@@ -93,6 +93,11 @@ class Control:
             raise BadRequest(failure.details) from None
         return JSONResponse(record)
 
+    async def advance(self, request: Request) -> Response:
+        """End at once the jobs and the reconnections that are under way."""
+        self._service.jobs.advance()
+        return JSONResponse({})
+
     async def reset(self, request: Request) -> Response:
         """Seed again, forgetting everything; the body may hold options."""
         self._service.reset(await _object(request))
@@ -144,6 +149,7 @@ def routes(service: Service, stop: c.Callable[[], None], lay: c.Callable[[], Non
         ("log", control.log, ["GET", "DELETE"]),
         ("state", control.state, ["GET"]),
         ("change", control.change, ["POST"]),
+        ("advance", control.advance, ["POST"]),
         ("reset", control.reset, ["POST"]),
         ("config", control.config, ["POST"]),
         ("faults", control.faults, ["GET", "POST", "DELETE"]),

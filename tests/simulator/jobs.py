@@ -82,7 +82,7 @@ class Jobs:
 
     def __init__(self, finished: c.Callable[[Job], None]) -> None:
         self._jobs: dict[str, Job] = {}
-        self._timers: set[asyncio.TimerHandle] = set()
+        self._timers: dict[asyncio.TimerHandle, c.Callable[[], None]] = {}
         self._finished = finished
 
     def find(self, job_id: str, lifetime: float) -> Job | None:
@@ -128,11 +128,17 @@ class Jobs:
         """Do something after so many seconds, unless a reset comes first."""
 
         def act() -> None:
-            self._timers.discard(timer)
+            del self._timers[timer]
             action()
 
         timer = asyncio.get_running_loop().call_later(delay, act)
-        self._timers.add(timer)
+        self._timers[timer] = act
+
+    def advance(self) -> None:
+        """Let happen now what was still to happen; what follows from that has to wait again."""
+        for timer, act in sorted(self._timers.items(), key=lambda item: item[0].when()):
+            timer.cancel()
+            act()
 
     def cancel(self) -> None:
         """Let nothing more happen."""

@@ -134,6 +134,10 @@ class Simulator:
         """Replace members of a record, whatever the rules of the service."""
         self.control("POST", "change", {"kind": kind, "uuid": uuid, "members": members})
 
+    def advance(self) -> None:
+        """End at once the jobs and the reconnections of hosts that are under way, however long they would take."""
+        self.control("POST", "advance")
+
     def reset(self, **options: t.Any) -> None:
         """Start afresh, with these seed options and switches instead of those of the command line."""
         self.control("POST", "reset", options)

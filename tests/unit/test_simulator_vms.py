@@ -1,0 +1,193 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The simulator's virtual machines and their NICs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simulator.launch import Simulator
+from simulator.store import seeded_uuid
+from simulator.talk import Talk
+
+GROUP = f"vm-instances/from/volume-snapshots/group/{seeded_uuid('snapshotgroup', 1)}"
+VM = seeded_uuid("vm", 1)
+NIC = seeded_uuid("vmnic", 1)
+
+
+@pytest.fixture
+def talk(sim: Simulator) -> Talk:
+    return Talk(sim)
+
+
+def network(number: int) -> str:
+    return seeded_uuid("l3network", number)
+
+
+def create(**params: Any) -> dict[str, Any]:
+    return {"params": {"name": "restored", **params}}
+
+
+def test_create_from_snapshot_group(talk: Talk) -> None:
+    vm = talk.inventory("POST", GROUP, create(description="copy", l3NetworkUuids=[network(2)]))
+    assert (vm["name"], vm["state"], vm["type"]) == ("restored", "Running", "UserVm")
+    assert vm["hostUuid"] == seeded_uuid("host", 1)
+    assert [volume["type"] for volume in vm["allVolumes"]] == ["Root", "Data"]
+    assert vm["rootVolumeUuid"] == vm["allVolumes"][0]["uuid"] != seeded_uuid("volume", 1)
+    (nic,) = vm["vmNics"]
+    assert (nic["l3NetworkUuid"], nic["vmInstanceUuid"]) == (network(2), vm["uuid"])
+    assert nic["usedIps"][0]["ip"] == nic["ip"]
+    assert vm["defaultL3NetworkUuid"] == network(2)
+    assert talk.found(f"vm-instances?q=vmNics.uuid={nic['uuid']}") == [vm]
+
+
+def test_create_stopped_with_a_size_and_a_second_of_the_same_name(talk: Talk) -> None:
+    first = talk.inventory("POST", GROUP, create(strategy="CreateStopped", cpuNum=8, memorySize=2**33))
+    assert (first["state"], first["cpuNum"], first["memorySize"]) == ("Stopped", 8, 2**33)
+    assert "hostUuid" not in first
+    second = talk.inventory("POST", GROUP, create(instanceOfferingUuid=seeded_uuid("instanceoffering", 1)))
+    assert (second["cpuNum"], second["memorySize"]) == (4, 2**33)
+    assert len(talk.found("vm-instances?q=name=restored")) == 2
+
+
+def test_create_where_it_is_asked_for(talk: Talk) -> None:
+    host, storage = seeded_uuid("host", 2), seeded_uuid("primarystorage", 2)
+    vm = talk.inventory(
+        "POST", GROUP, create(hostUuid=host, primaryStorageUuidForRootVolume=storage, vmEncryption=True)
+    )
+    assert (vm["hostUuid"], vm["clusterUuid"]) == (host, seeded_uuid("cluster", 2))
+    assert vm["allVolumes"][0]["primaryStorageUuid"] == storage
+    assert vm["allVolumes"][0]["encrypted"] is True
+
+
+@pytest.mark.parametrize(
+    ("params", "code"),
+    [
+        ({"l3NetworkUuids": [network(1), network(2)]}, "SYS.1007"),
+        ({"l3NetworkUuids": [network(1)], "defaultL3NetworkUuid": network(2)}, "SYS.1007"),
+        ({"l3NetworkUuids": [network(99)]}, "SYS.1003"),
+        ({"clusterUuid": seeded_uuid("cluster", 99)}, "SYS.1003"),
+        ({"instanceOfferingUuid": seeded_uuid("instanceoffering", 99)}, "SYS.1003"),
+        ({"name": None}, "SYS.1007"),
+        ({"strategy": "instantstart"}, "SYS.1007"),
+        ({"type": "Other"}, "SYS.1007"),
+        ({"cpuNum": 0}, "SYS.1007"),
+        ({"cpuNum": True}, "SYS.1007"),
+        ({"dataVolumeSystemTags": []}, "SYS.1007"),
+    ],
+)
+def test_a_vm_that_cannot_be_created(talk: Talk, params: dict[str, Any], code: str) -> None:
+    assert talk.code("POST", GROUP, create(**params)) == code
+    assert len(talk.sim.records("vm")) == 6
+
+
+def test_more_networks_with_a_default(talk: Talk) -> None:
+    vm = talk.inventory("POST", GROUP, create(l3NetworkUuids=[network(1), network(2)], defaultL3NetworkUuid=network(2)))
+    assert [nic["deviceId"] for nic in vm["vmNics"]] == [0, 1]
+    assert vm["defaultL3NetworkUuid"] == network(2)
+
+
+def test_an_unknown_group_and_no_host_to_start_on(talk: Talk) -> None:
+    assert talk.code("POST", GROUP[:-1] + "9", create()) == "SYS.1003"
+    talk.sim.change("host", seeded_uuid("host", 1), state="Maintenance")
+    talk.sim.change("host", seeded_uuid("host", 3), status="Connecting")
+    assert talk.code("POST", GROUP, create()) == "SYS.1006"
+
+
+def attach(number: int, vm: str = VM) -> str:
+    return f"vm-instances/{vm}/l3-networks/{network(number)}"
+
+
+def test_attaching_again_adds_a_second_nic(talk: Talk) -> None:
+    assert len(talk.inventory("POST", attach(2), {"params": {}})["vmNics"]) == 2
+    vm = talk.inventory("POST", attach(2), {"params": {}})
+    assert [nic["l3NetworkUuid"] for nic in vm["vmNics"]] == [network(1), network(2), network(2)]
+    assert len({nic["ip"] for nic in vm["vmNics"]}) == 3
+    assert len({nic["mac"] for nic in vm["vmNics"]}) == 3
+    assert {nic["state"] for nic in vm["vmNics"]} == {"enable"}
+
+
+def test_a_server_that_refuses_a_second_nic(talk: Talk) -> None:
+    talk.sim.configure(attach_duplicates="refuse")
+    assert talk.code("POST", attach(1), {"params": {}}) == "SYS.1006"
+    assert len(talk.inventory("POST", attach(2), {"params": {}})["vmNics"]) == 2
+
+
+def test_attach_with_an_address(talk: Talk) -> None:
+    params = {"staticIp": "10.102.0.77", "customMac": "FA:00:00:AA:BB:CC", "driverType": "e1000"}
+    nic = talk.inventory("POST", attach(2), {"params": params})["vmNics"][1]
+    assert (nic["ip"], nic["mac"], nic["driverType"]) == ("10.102.0.77", "fa:00:00:aa:bb:cc", "e1000")
+    assert talk.found("vm-instances/nics?q=ip=10.102.0.77") == [nic]
+    assert talk.code("POST", attach(2), {"params": {"staticIp": "10.102.0.77"}}) == "SYS.1007"
+    assert talk.code("POST", attach(2), {"params": {"customMac": params["customMac"]}}) == "SYS.1007"
+
+
+@pytest.mark.parametrize(
+    "params", [{"staticIp": "10.103.0.77"}, {"staticIp": "x"}, {"customMac": "x"}, {"staticIp": 1}]
+)
+def test_an_address_that_cannot_be_had(talk: Talk, params: dict[str, Any]) -> None:
+    assert talk.code("POST", attach(2), {"params": params}) == "SYS.1007"
+
+
+def test_attach_needs_a_vm_that_runs_or_is_stopped(talk: Talk) -> None:
+    talk.sim.change("vm", VM, state="Paused")
+    assert talk.code("POST", attach(2), {"params": {}}) == "SYS.1006"
+    stopped = seeded_uuid("vm", 2)
+    assert len(talk.inventory("POST", attach(2, stopped), {"params": {}})["vmNics"]) == 2
+    assert talk.code("POST", attach(99), {"params": {}}) == "SYS.1003"
+    assert talk.code("POST", attach(2, seeded_uuid("vm", 99)), {"params": {}}) == "SYS.1003"
+
+
+def nic_state(state: Any) -> dict[str, Any]:
+    return {"changeVmNicState": {"state": state}}
+
+
+def test_nic_state(talk: Talk) -> None:
+    path = f"vm-instances/nics/{NIC}/actions"
+    for state in ("disable", "disable", "enable"):
+        vm = talk.inventory("PUT", path, nic_state(state))
+        assert (vm["uuid"], vm["vmNics"][0]["state"]) == (VM, state)
+    error = talk.failure("PUT", path, nic_state("enable"))
+    assert (error["code"], "duplicate mac" in error["details"]) == ("SYS.1007", True)
+    talk.sim.configure(enable_enabled_nic="permit")
+    assert talk.inventory("PUT", path, nic_state("enable"))["vmNics"][0]["state"] == "enable"
+    for wrong in ("Enable", "enabled", "", None):
+        assert talk.code("PUT", path, nic_state(wrong)) == "SYS.1007"
+    assert talk.code("PUT", f"vm-instances/nics/{seeded_uuid('vmnic', 99)}/actions", nic_state("enable")) == "SYS.1003"
+
+
+def move(number: int, nic: str = NIC) -> str:
+    return f"vm-instances/nics/{nic}/l3-networks/{network(number)}"
+
+
+def test_change_network(talk: Talk) -> None:
+    before = talk.found(f"vm-instances/nics/{NIC}")[0]
+    nic = talk.inventory("POST", move(3), {"params": {"staticIp": "10.103.0.50"}})
+    assert (nic["uuid"], nic["l3NetworkUuid"], nic["ip"], nic["mac"]) == (NIC, network(3), "10.103.0.50", before["mac"])
+    assert nic["usedIps"][0]["ipRangeUuid"] == seeded_uuid("iprange", 3)
+    (vm,) = talk.found(f"vm-instances/{VM}")
+    assert (vm["vmNics"], vm["defaultL3NetworkUuid"]) == ([nic], network(3))
+    assert talk.inventory("POST", move(2))["ip"].startswith("10.102.")
+
+
+def test_a_network_that_cannot_be_changed(talk: Talk) -> None:
+    assert talk.code("POST", move(99), {"params": {}}) == "SYS.1003"
+    assert talk.code("POST", move(2, seeded_uuid("vmnic", 99)), {"params": {}}) == "SYS.1003"
+    assert talk.code("POST", move(2), {"params": {"staticIp": "10.101.0.50"}}) == "SYS.1007"
+    talk.sim.configure(nic_services=[NIC])
+    assert talk.code("POST", move(2), {"params": {}}) == "SYS.1006"
+
+
+def test_delete_nic_qos(talk: Talk) -> None:
+    path = f"vm-instances/{NIC}/nic-qos"
+    assert talk.sim.state()["qos"] == {NIC: ["in", "out"]}
+    for dummy in range(2):
+        assert talk.call("DELETE", f"{path}?direction=in") == {}
+        assert talk.sim.state()["qos"] == {NIC: ["out"]}
+    assert talk.code("DELETE", path) == "SYS.1007"
+    assert talk.code("DELETE", f"{path}?direction=both") == "SYS.1007"
+    assert talk.code("DELETE", f"vm-instances/{VM}/nic-qos?direction=in") == "SYS.1003"
