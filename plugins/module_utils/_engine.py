@@ -126,7 +126,8 @@ def update(resource: Resource, changes: Record, desired: Record, current: Record
     if fixed := [name for name in changes if name not in able]:
         told = ", ".join(f"{snake(name)} (should be {changes[name]!r})" for name in fixed)
         raise Failure(f"the API cannot change {told}")
-    needed = {name: desired[name] for name in able if name in desired and able[name].required}
+    along = [*(name for name in able if able[name].required), *TAGS]
+    needed = {name: desired[name] for name in along if name in desired}
     hidden = [snake(name) for name in changes if name not in FIELDS[resource.kind] and name not in current]
     note = f"the service does not show {', '.join(hidden)}, so it is set each time" if hidden else ""
     return step(resource, resource.update, {**needed, **changes}, current, {**current, **changes}, note)
@@ -166,9 +167,9 @@ def unread(resource: Resource, desired: Record) -> Assumed | None:
     """
     if "uuid" not in desired:
         return None
-    able = _able(resource)
+    set_anyway = _able(resource).keys() - {"uuid"}
     return Assumed(
-        {name: value for name, value in desired.items() if name in FIELDS[resource.kind] and name not in able}
+        {name: value for name, value in desired.items() if name in FIELDS[resource.kind] and name not in set_anyway}
     )
 
 

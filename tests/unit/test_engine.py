@@ -1,0 +1,422 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Plans are right: a table of what is there, what is wanted, and which calls that takes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine import (
+    Assumed,
+    Move,
+    Resource,
+    Step,
+    broken,
+    created,
+    drift,
+    passing,
+    plan,
+    unread,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput, Failure
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import by_name
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS, Record
+
+UUID = "a000000d000040008000000000000001"
+NEW_HOST = {
+    "managementIp": "10.0.0.21",
+    "name": "host-21",
+    "clusterUuid": "c",
+    "username": "root",
+    "password": "p",
+}
+HOST = {"uuid": UUID, "name": "host-21", "managementIp": "10.0.0.21", "clusterUuid": "c", "state": "Enabled"}
+TASK = {"uuid": UUID, "name": "nightly", "description": "d", "status": "Running"}
+ENDPOINT = {"uuid": UUID, "name": "traps", "description": "old", "platformUuid": "p", "state": "Enabled"}
+
+
+def nothing(client: Client, wanted: Record) -> Record | None:
+    """Stand for a reader where only planning is looked at."""
+    raise AssertionError("a plan reads nothing")
+
+
+KVM_HOST = Resource(
+    kind="HostInventory",
+    returns="host",
+    read=nothing,
+    create="AddKVMHost",
+    moves={
+        "enabled": Move("ChangeHostState", "state", ("Enabled",), {"stateEvent": "enable"}),
+        "maintenance": Move("ChangeHostState", "state", ("Maintenance", "PreMaintenance"), {"stateEvent": "maintain"}),
+    },
+    passing={"state": ("PreMaintenance",), "status": ("Connecting",)},
+    broken={"status": ("Disconnected",)},
+)
+CBT_TASK = Resource(
+    kind="CbtTaskInventory",
+    returns="cbt_task",
+    read=nothing,
+    create="CreateCbtTask",
+    delete="DeleteCbtTask",
+    moves={"enabled": Move("EnableCbtTask", "status", ("Running", "Starting"))},
+)
+SNMP_ENDPOINT = Resource(
+    kind="SNSApplicationEndpointInventory",
+    returns="endpoint",
+    read=nothing,
+    create="CreateSNSSnmpEndpoint",
+    update="UpdateSNSApplicationEndpoint",
+)
+NIC = Resource(
+    kind="VmNicInventory",
+    returns="nic",
+    read=nothing,
+    update="ChangeVmNicNetwork",
+    rename={"vmNicUuid": "uuid", "destL3NetworkUuid": "l3NetworkUuid"},
+    moves={"disabled": Move("ChangeVmNicState", "state", ("disable",), {"state": "disable"})},
+)
+PLATFORM = Resource(
+    kind="SNSApplicationPlatformInventory", returns="platform", read=nothing, update="UpdateSNSSnmpPlatform"
+)
+
+
+def calls(resource: Resource, state: str, desired: Record, current: Record | None) -> list[tuple[str, Record]]:
+    """Return the planned calls: operation and parameters."""
+    return [(step.operation, step.params) for step in plan(resource, state, desired, current)]
+
+
+PLANS: dict[str, tuple[Resource, str, Record, Record | None, list[tuple[str, Record]]]] = {
+    "there and as wanted": (KVM_HOST, "present", NEW_HOST, HOST, []),
+    "there, only its name given": (KVM_HOST, "present", {"name": "host-21"}, HOST, []),
+    "there in the wanted state": (KVM_HOST, "enabled", NEW_HOST, HOST, []),
+    "on its way to the wanted state": (KVM_HOST, "maintenance", NEW_HOST, {**HOST, "state": "PreMaintenance"}, []),
+    "missing": (KVM_HOST, "present", NEW_HOST, None, [("AddKVMHost", NEW_HOST)]),
+    "missing, wanted in a state that the service decides on": (
+        KVM_HOST,
+        "enabled",
+        NEW_HOST,
+        None,
+        [("AddKVMHost", NEW_HOST), ("ChangeHostState", {"stateEvent": "enable"})],
+    ),
+    "in another state": (
+        KVM_HOST,
+        "maintenance",
+        {"name": "host-21"},
+        HOST,
+        [("ChangeHostState", {"uuid": UUID, "stateEvent": "maintain"})],
+    ),
+    "absent and not there": (CBT_TASK, "absent", {"name": "nightly"}, None, []),
+    "absent and there": (CBT_TASK, "absent", {"name": "nightly"}, TASK, [("DeleteCbtTask", {"uuid": UUID})]),
+    "absent, with the options of the deletion": (
+        CBT_TASK,
+        "absent",
+        {"name": "nightly", "force": True, "deleteMode": "Enforcing", "description": "other"},
+        TASK,
+        [("DeleteCbtTask", {"uuid": UUID, "force": True, "deleteMode": "Enforcing"})],
+    ),
+    "a parameter of the move": (
+        CBT_TASK,
+        "enabled",
+        {"name": "nightly", "bitmapName": "b"},
+        {**TASK, "status": "Stopped"},
+        [("EnableCbtTask", {"uuid": UUID, "bitmapName": "b"})],
+    ),
+    "drift that one call settles": (
+        SNMP_ENDPOINT,
+        "present",
+        {"uuid": UUID, "name": "new", "description": "new", "platformUuid": "p"},
+        ENDPOINT,
+        [("UpdateSNSApplicationEndpoint", {"uuid": UUID, "name": "new", "description": "new"})],
+    ),
+    "drift in one of two": (
+        SNMP_ENDPOINT,
+        "present",
+        {"name": "traps", "description": "new"},
+        ENDPOINT,
+        [("UpdateSNSApplicationEndpoint", {"uuid": UUID, "description": "new"})],
+    ),
+    "emptied": (
+        SNMP_ENDPOINT,
+        "present",
+        {"name": "traps", "description": ""},
+        ENDPOINT,
+        [("UpdateSNSApplicationEndpoint", {"uuid": UUID, "description": ""})],
+    ),
+    "empty already": (
+        SNMP_ENDPOINT,
+        "present",
+        {"name": "traps", "description": ""},
+        {**ENDPOINT, "description": None},
+        [],
+    ),
+    "blanks around it": (SNMP_ENDPOINT, "present", {"name": " traps "}, ENDPOINT, []),
+    "tags go along with a call": (
+        SNMP_ENDPOINT,
+        "present",
+        {"name": "traps", "description": "new", "systemTags": ["s::1"], "userTags": []},
+        ENDPOINT,
+        [
+            (
+                "UpdateSNSApplicationEndpoint",
+                {"uuid": UUID, "description": "new", "systemTags": ["s::1"], "userTags": []},
+            )
+        ],
+    ),
+    "tags alone are no reason for a call": (
+        SNMP_ENDPOINT,
+        "present",
+        {"name": "traps", "systemTags": ["s::1"]},
+        ENDPOINT,
+        [],
+    ),
+    "what an update requires is told by the options": (
+        PLATFORM,
+        "present",
+        {"uuid": UUID, "snmpAddress": "192.0.2.1", "snmpPort": 162, "name": "n"},
+        {"uuid": UUID, "name": "old", "snmpAddress": "192.0.2.1", "snmpPort": 162},
+        [("UpdateSNSSnmpPlatform", {"uuid": UUID, "snmpAddress": "192.0.2.1", "snmpPort": 162, "name": "n"})],
+    ),
+    "what an update requires is told by the record": (
+        PLATFORM,
+        "present",
+        {"uuid": UUID, "snmpPort": 163},
+        {"uuid": UUID, "name": "old", "snmpAddress": "192.0.2.1", "snmpPort": 162},
+        [("UpdateSNSSnmpPlatform", {"uuid": UUID, "snmpAddress": "192.0.2.1", "snmpPort": 163})],
+    ),
+    "parameters that the record calls otherwise": (
+        NIC,
+        "disabled",
+        {"uuid": UUID},
+        {"uuid": UUID, "state": "enable", "l3NetworkUuid": "l"},
+        [("ChangeVmNicState", {"vmNicUuid": UUID, "state": "disable"})],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PLANS)
+def test_plan(case: str) -> None:
+    resource, state, desired, current, expected = PLANS[case]
+    assert calls(resource, state, desired, current) == expected
+
+
+@pytest.mark.parametrize("case", PLANS)
+def test_planned_calls_can_be_made(case: str) -> None:
+    resource, state, desired, current, dummy = PLANS[case]
+    for step in plan(resource, state, desired, current):
+        known = {"uuid": UUID, **step.params} if "uuid" in by_name(step.operation).in_path else step.params
+        assert by_name(step.operation).request(known)
+
+
+@pytest.mark.parametrize("case", PLANS)
+def test_a_plan_leads_where_it_says(case: str) -> None:
+    """Once the planned record is there, nothing is left to do."""
+    resource, state, desired, current, dummy = PLANS[case]
+    steps = plan(resource, state, desired, current)
+    after = steps[-1].after if steps else current
+    assert (
+        plan(resource, state, {**desired, "uuid": UUID} if after else desired, after and {**after, "uuid": UUID}) == []
+    )
+
+
+@pytest.mark.parametrize("case", PLANS)
+def test_a_plan_leaves_what_it_was_given(case: str) -> None:
+    resource, state, desired, current, dummy = PLANS[case]
+    before = repr((desired, current))
+    plan(resource, state, desired, current)
+    assert repr((desired, current)) == before
+
+
+REFUSED: dict[str, tuple[Resource, str, Record, Record | None, type[Failure], str]] = {
+    "options missing to create": (
+        KVM_HOST,
+        "present",
+        {"name": "host-21", "managementIp": "10.0.0.21"},
+        None,
+        BadInput,
+        "username, password, cluster_uuid are required for AddKVMHost",
+    ),
+    "one option missing": (
+        KVM_HOST,
+        "enabled",
+        {name: value for name, value in NEW_HOST.items() if name != "password"},
+        None,
+        BadInput,
+        "password is required for AddKVMHost",
+    ),
+    "a uuid that is not there": (
+        KVM_HOST,
+        "present",
+        {**NEW_HOST, "uuid": UUID},
+        None,
+        Failure,
+        f"there is none with the uuid {UUID}",
+    ),
+    "drift where there is no update": (
+        KVM_HOST,
+        "enabled",
+        {"managementIp": "10.0.0.21", "name": "other", "clusterUuid": "c2"},
+        HOST,
+        Failure,
+        r"the API cannot change name \(should be 'other'\), cluster_uuid \(should be 'c2'\)",
+    ),
+    "drift that the update does not take": (
+        SNMP_ENDPOINT,
+        "present",
+        {"name": "traps", "description": "new", "platformUuid": "p2"},
+        ENDPOINT,
+        Failure,
+        r"the API cannot change platform_uuid \(should be 'p2'\)",
+    ),
+    "required by the update and nowhere told": (
+        PLATFORM,
+        "present",
+        {"uuid": UUID, "name": "n"},
+        {"uuid": UUID, "name": "old"},
+        BadInput,
+        "snmp_address, snmp_port are required for UpdateSNSSnmpPlatform",
+    ),
+    "nothing to create it with": (
+        NIC,
+        "present",
+        {"l3NetworkUuid": "l"},
+        None,
+        Failure,
+        "there is no such nic and the API cannot make one",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused(case: str) -> None:
+    resource, state, desired, current, kind, message = REFUSED[case]
+    with pytest.raises(kind, match=message):
+        plan(resource, state, desired, current)
+
+
+def test_prediction_of_a_create_holds_what_was_asked_for_and_no_secret() -> None:
+    (step,) = plan(KVM_HOST, "present", NEW_HOST, None)
+    assert step.after is not None
+    assert step.after.keys() == set(FIELDS["HostInventory"])
+    told = {name: value for name, value in step.after.items() if value is not None}
+    assert told == {"managementIp": "10.0.0.21", "name": "host-21", "clusterUuid": "c"}
+
+
+def test_prediction_keeps_what_is_not_changed() -> None:
+    (step,) = plan(SNMP_ENDPOINT, "present", {"uuid": UUID, "description": "new"}, ENDPOINT)
+    assert step.after == {**ENDPOINT, "description": "new"}
+
+
+def test_prediction_of_a_move_is_its_first_word() -> None:
+    (step,) = plan(KVM_HOST, "maintenance", {"uuid": UUID}, HOST)
+    assert step.after == {**HOST, "state": "Maintenance"}
+
+
+def test_prediction_of_a_deletion_is_nothing() -> None:
+    assert plan(CBT_TASK, "absent", {"name": "nightly"}, TASK) == [Step("DeleteCbtTask", {"uuid": UUID}, None)]
+
+
+def test_steps_build_on_each_other() -> None:
+    first, second = plan(KVM_HOST, "maintenance", NEW_HOST, None)
+    assert first.after is not None
+    assert second.after == {**first.after, "state": "Maintenance"}
+
+
+def test_what_the_service_does_not_show_is_set_and_said() -> None:
+    current = {"uuid": UUID, "name": "n"}
+    (step,) = plan(PLATFORM, "present", {"uuid": UUID, "snmpAddress": "192.0.2.1", "snmpPort": 162}, current)
+    assert step.note == "the service does not show snmp_address, snmp_port, so it is set each time"
+    assert step.params == {"uuid": UUID, "snmpAddress": "192.0.2.1", "snmpPort": 162}
+
+
+def test_what_only_a_create_takes_is_not_compared() -> None:
+    assert calls(KVM_HOST, "present", {**NEW_HOST, "password": "other", "sshPort": 23}, HOST) == []
+
+
+def test_unknown_state_is_left_alone() -> None:
+    assert calls(KVM_HOST, "present", NEW_HOST, {**HOST, "state": "Maintenance"}) == []
+
+
+def test_own_plan_replaces_the_usual_one() -> None:
+    def own(resource: Resource, state: str, desired: Record, current: Record | None) -> list[Step]:
+        return [Step("DeleteNicQos", {"told": (resource.returns, state, desired, current)}, None)]
+
+    resource = replace(CBT_TASK, plan=own)
+    assert calls(resource, "absent", {"a": 1}, {"b": 2}) == [
+        ("DeleteNicQos", {"told": ("cbt_task", "absent", {"a": 1}, {"b": 2})})
+    ]
+
+
+@pytest.mark.parametrize(
+    ("desired", "current", "expected"),
+    [
+        ({"name": "a"}, {"name": "a"}, {}),
+        ({"name": "a"}, {"name": "b"}, {"name": "a"}),
+        ({"uuid": "a"}, {"uuid": "b"}, {}),
+        ({"name": "a"}, {}, {"name": "a"}),
+        ({"password": "a"}, {}, {}),
+        ({"somethingNew": "a"}, {"somethingNew": "b"}, {"somethingNew": "a"}),
+        ({"description": ""}, {"description": None}, {}),
+    ],
+)
+def test_drift(desired: Record, current: Record, expected: Record) -> None:
+    assert drift(KVM_HOST, desired, current) == expected
+
+
+def test_created_has_the_shape_of_its_kind() -> None:
+    assert created(CBT_TASK, {"name": "n", "vmInstanceUuid": "v"}) == {
+        **dict.fromkeys(FIELDS["CbtTaskInventory"]),
+        "name": "n",
+    }
+
+
+def test_operations_of_a_resource() -> None:
+    assert KVM_HOST.operations == ("AddKVMHost", "ChangeHostState")
+    assert CBT_TASK.operations == ("CreateCbtTask", "DeleteCbtTask", "EnableCbtTask")
+
+
+@pytest.mark.parametrize(
+    ("record", "is_passing", "is_broken"),
+    [
+        (None, None, None),
+        ({}, None, None),
+        (HOST, None, None),
+        ({**HOST, "status": "Connecting"}, "status Connecting", None),
+        ({**HOST, "state": "PreMaintenance", "status": "Connected"}, "state PreMaintenance", None),
+        ({**HOST, "status": "Disconnected"}, None, "status Disconnected"),
+    ],
+)
+def test_passing_and_broken(record: Record | None, is_passing: str | None, is_broken: str | None) -> None:
+    assert passing(KVM_HOST, record) == is_passing
+    assert broken(KVM_HOST, record) == is_broken
+
+
+# ---------------------------------------------------------------------------------- objects that cannot be read at all
+
+
+def test_without_a_uuid_nothing_is_assumed() -> None:
+    assert unread(KVM_HOST, NEW_HOST) is None
+
+
+def test_with_a_uuid_it_is_assumed_to_be_there() -> None:
+    assumed = unread(SNMP_ENDPOINT, {"uuid": UUID, "name": "n", "platformUuid": "p"})
+    assert isinstance(assumed, Assumed)
+    assert assumed == {"uuid": UUID, "platformUuid": "p"}
+
+
+@pytest.mark.parametrize(
+    ("resource", "state", "desired", "operations"),
+    [
+        (KVM_HOST, "enabled", {"uuid": UUID}, ["ChangeHostState"]),
+        (KVM_HOST, "present", {"uuid": UUID, "name": "n"}, []),
+        (SNMP_ENDPOINT, "present", {"uuid": UUID, "name": "n"}, ["UpdateSNSApplicationEndpoint"]),
+        (CBT_TASK, "absent", {"uuid": UUID}, ["DeleteCbtTask"]),
+    ],
+)
+def test_what_is_not_known_is_set(resource: Resource, state: str, desired: Record, operations: list[Any]) -> None:
+    steps = plan(resource, state, desired, unread(resource, desired))
+    assert [step.operation for step in steps] == operations
