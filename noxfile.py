@@ -56,6 +56,9 @@ os.environ["PATH"] = real_interpreters(os.environ.get("PATH", os.defpath))
 os.environ.setdefault("UV_SYSTEM_CERTS", "1")
 # Ansible's own files stay in the checkout too.
 os.environ["ANSIBLE_HOME"] = str(CACHE / "ansible")
+# No test may meet the service that a contributor works with.
+for name in [name for name in os.environ if name.startswith("VIRTINFRA_")]:
+    del os.environ[name]
 
 nox.needs_version = ">=2026.8"
 nox.options.default_venv_backend = "uv|virtualenv"
@@ -77,6 +80,7 @@ def linked_collection() -> dict[str, str]:
         link.symlink_to(os.path.relpath(ROOT, link.parent), target_is_directory=True)
     return {
         "ANSIBLE_COLLECTIONS_PATH": str(CACHE),
+        "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
         "PYTHONPATH": os.pathsep.join([str(CACHE), str(ROOT / "tests")]),
     }
 
