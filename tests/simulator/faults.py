@@ -131,13 +131,24 @@ class Faults:
     """The faults that are set."""
 
     WEBHOOK = ("duplicate_webhook", "drop_webhook", "late_webhook")
+    GROUPS = (
+        ("slow",),
+        ("session_expiry",),
+        ("hang", "expire", "fail"),
+        ("drop_before", "drop_after", "truncate", "status", "html", "garbage", "redirect"),
+    )
+    """Of each group one fault at most happens to a request; the next ones wait for the next request."""
 
     def __init__(self) -> None:
         self.all: list[Fault] = []
 
     def take(self, operation: str, method: str) -> list[Fault]:
         """Return the faults that happen to this request."""
-        return [fault for fault in self.all if fault.fault not in self.WEBHOOK and fault.matches(operation, method)]
+        happening = (
+            next((fault for fault in self.all if fault.fault in group and fault.matches(operation, method)), None)
+            for group in self.GROUPS
+        )
+        return [fault for fault in happening if fault]
 
     def webhook(self, operation: str) -> dict[str, Fault]:
         """Return the faults that happen to this delivery, by name."""

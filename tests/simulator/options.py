@@ -165,6 +165,8 @@ def with_literal(given: dict[str, t.Any]) -> dict[str, t.Any]:
     literal = given.pop("literal", None)
     if literal is None:
         return given
+    if not isinstance(literal, bool):
+        raise BadOption(f"literal must be a bool, not {literal!r}")
     meant: dict[str, t.Any] = {}
     for field in dataclasses.fields(Switches):
         if "literal" in field.metadata:

@@ -288,6 +288,7 @@ class Seeder:
                 "vmInstanceUuid": seeded_uuid("vm", number),
                 "deviceId": 0,
                 "mac": records.mac_address(0, number),
+                "metaData": "{}" if number % 2 else None,
             },
             network,
             str(ipaddress.IPv4Address(first + number)),
@@ -297,6 +298,7 @@ class Seeder:
 
     def _volume(self, vm: int, device: int) -> Record:
         kind = "Data" if device else "Root"
+        detached = device and vm % 2
         return records.volume_record(
             {
                 "uuid": seeded_uuid("volume", 2 * vm - 1 + device),
@@ -307,6 +309,9 @@ class Seeder:
                 "primaryStorageUuid": seeded_uuid("primarystorage", 1 + (vm - 1) % self.seed.primary_storages),
                 "rootImageUuid": None if device else seeded_uuid("image", 1),
                 "diskOfferingUuid": seeded_uuid("diskoffering", 1) if device else None,
+                "description": "was attached to another machine" if detached else None,
+                "lastDetachDate": dates(vm)["createDate"] if detached else None,
+                "volumeQos": "total=10485760" if detached else None,
             },
             dates(vm),
         )
@@ -317,10 +322,10 @@ class Seeder:
             {
                 "uuid": seeded_uuid("cdrom", vm),
                 "vmInstanceUuid": seeded_uuid("vm", vm),
-                "isoUuid": None,
-                "isoInstallPath": None,
+                "isoUuid": seeded_uuid("image", 1) if vm % 2 else None,
+                "isoInstallPath": "/storage/images/tools.iso" if vm % 2 else None,
                 "name": f"cd-rom-of-vm-{vm}",
-                "description": None,
+                "description": "guest tools" if vm % 2 else None,
                 "deviceId": 0,
                 **dates(vm),
             },

@@ -35,7 +35,7 @@ def _platform(number: int, dates: Dates) -> Record:
         {
             "uuid": seeded_uuid("platform", number),
             "name": f"{kind.lower()}-1",
-            "description": None,
+            "description": "traps of the data centre" if snmp else None,
             "type": kind,
             "state": "Enabled",
             "snmpAddress": "192.0.2.161" if snmp else None,

@@ -21,8 +21,6 @@ from .spoil import TRANSPORTS
 
 PARENT_INTERVAL = 0.5
 """Seconds between two looks at the parent."""
-GRACE = 1
-"""Seconds that requests under way have at the end."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,7 +72,7 @@ class Server(uvicorn.Server):
                 proxy_headers=False,
                 server_header=False,
                 timeout_keep_alive=75,
-                timeout_graceful_shutdown=GRACE,
+                timeout_graceful_shutdown=0,
                 ssl_certfile=place.tls_cert,
                 ssl_keyfile=place.tls_key,
                 ssl_ca_certs=place.tls_client_ca,
@@ -98,9 +96,10 @@ class Server(uvicorn.Server):
             draft.replace(self._place.port_file)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop, leaving no file behind."""
+        """Stop without waiting for requests that hang, leaving no file behind."""
         if self._place.port_file:
             self._place.port_file.unlink(missing_ok=True)
+        self.force_exit = True
         await super().shutdown(sockets)
 
     async def _watch_parent(self) -> None:

@@ -97,10 +97,10 @@ def attach_l3_network(call: Call) -> Reply:
 def change_vm_nic_state(call: Call) -> Reply:
     """Enable or disable a NIC."""
     nic, vm = call.store.find_nic(call["vmNicUuid"])
-    state = call.get("state", nic["state"])
+    state = call.get("state")
     if state == nic["state"] == "enable" and call.switches.enable_enabled_nic == "refuse":
         raise bad_argument(f"duplicate mac address[{nic['mac']}]")
-    return {"inventory": _with_nic(call.store, vm, nic, {"state": state})}
+    return {"inventory": _with_nic(call.store, vm, nic, {"state": state or nic["state"]})}
 
 
 def _with_nic(store: Store, vm: Record, nic: Record, members: dict[str, t.Any], **of_vm: t.Any) -> Record:
