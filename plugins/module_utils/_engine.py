@@ -128,7 +128,8 @@ def update(resource: Resource, changes: Record, desired: Record, current: Record
         raise Failure(f"the API cannot change {told}")
     along = [*(name for name in able if able[name].required), *TAGS]
     needed = {name: desired[name] for name in along if name in desired}
-    hidden = [snake(name) for name in changes if name not in FIELDS[resource.kind] and name not in current]
+    shown = changes if isinstance(current, Assumed) else {*FIELDS[resource.kind], *current}
+    hidden = [snake(name) for name in changes if name not in shown]
     note = f"the service does not show {', '.join(hidden)}, so it is set each time" if hidden else ""
     return step(resource, resource.update, {**needed, **changes}, current, {**current, **changes}, note)
 

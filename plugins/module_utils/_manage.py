@@ -21,11 +21,24 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._engine import (
     plan,
     unread,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Failure, Unreadable, WaitTimeout
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    BadInput,
+    Failure,
+    Unreadable,
+    WaitTimeout,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING, Job
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import TAGS as TAG_NAMES
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import by_name
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import TAGS, WAIT, Options
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, same, shaped, snake, to_ansible
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
+    FIELDS,
+    Record,
+    same,
+    shaped,
+    snake,
+    to_ansible,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._task import Context, Task
 
 
@@ -38,8 +51,11 @@ def managed(resource: Resource | Mapping[str, Resource], options: Options, by: s
 
     def run(context: Context) -> dict[str, Any]:
         desired = dict(context.wanted)
-        chosen = resource if isinstance(resource, Resource) else resource[desired.pop(str(by))]
-        return Managing(chosen, context, desired).run()
+        if isinstance(resource, Resource):
+            return Managing(resource, context, desired).run()
+        word = desired.pop(str(by))
+        _refuse_others(resource[word], desired, f"{by} {word}")
+        return Managing(resource[word], context, desired).run()
 
     operations = tuple(dict.fromkeys(operation for kind in kinds for operation in kind.operations))
     return Task(run, options, operations, (WAIT, TAGS), rules)
@@ -113,16 +129,19 @@ class Managing:
         try:
             return self.resource.read(self.client, self.desired)
         except Unreadable as reason:
-            if not self.blind:
-                self.context.warnings.append(
-                    f"The state of the {self.about} is not known: {reason}. The task acts anyway."
-                )
-            self.blind = True
             assumed = unread(self.resource, self.desired)
             if assumed is None and self.state == "absent":
                 raise Failure(f"{reason}; give its uuid") from None
             if assumed is None and self.resource.create and not by_name(self.resource.create).repeatable:
-                raise Failure(f"{reason}, so it might be made a second time; give its uuid") from None
+                raise Failure(
+                    f"{reason}, so it might be made a second time. Give its uuid if it is there; if it is not, make it"
+                    " once with the module api"
+                ) from None
+            if not self.blind:
+                self.context.warnings.append(
+                    f"The state of the {self.about} is not known, so nothing is compared: {reason}."
+                )
+            self.blind = True
             return assumed
 
     def _read_after(self, step: Step, job: Job) -> Record | None:
@@ -149,8 +168,12 @@ class Managing:
     def _verify(self, here: Record | None, left: list[Step]) -> None:
         """Say where the record is not what the operations that were done should have made of it."""
         words = {word: name for name, move in self.resource.moves.items() for word in move.reached}
+        shown = {*FIELDS[self.resource.kind], *(here or {})}
         for step in left:
-            names = [name for name, value in (step.after or {}).items() if not same(value, (here or {}).get(name))]
+            after = {name: value for name, value in (step.after or {}).items() if name in shown}
+            names = [name for name, value in after.items() if not same(value, (here or {}).get(name))]
+            if not names:
+                continue
             told = ", ".join(f"{snake(name)} is {(here or {}).get(name)!r}" for name in names)
             message = f"{step.operation} succeeded, yet {told}"
             if any(words.get(str((here or {}).get(name)), self.state) != self.state for name in names):
@@ -163,6 +186,13 @@ class Managing:
         own = members[self.resource.returns]
         shape = shaped(self.resource.kind, own) if isinstance(own, dict) else own
         return {**to_ansible({**members, self.resource.returns: shape})}
+
+
+def _refuse_others(resource: Resource, desired: Record, kind: str) -> None:
+    """Raise BadInput for options that belong to another kind of object."""
+    known = {name for operation in resource.operations for name in by_name(operation).parameters}
+    if others := [snake(name) for name in desired if name not in (*known, *TAG_NAMES, "state")]:
+        raise BadInput(f"{', '.join(others)} cannot be used with {kind}")
 
 
 def _alike(step: Step, other: Step) -> bool:

@@ -18,16 +18,23 @@ Reader = Callable[[Client, Record], "Record | None"]
 Finder = Callable[[Client, str, str], "list[Record]"]
 
 
-def by_query(operation: str, *keys: str, view: Callable[[Record], Record] = dict) -> Reader:
+def by_query(
+    operation: str,
+    *keys: str,
+    view: Callable[[Record], Record] = dict,
+    among: Callable[[Record], bool] = bool,
+) -> Reader:
     """Read by a query, by the first of ``keys`` (API names) that is given; a uuid is asked for directly.
 
-    ``view`` adds to a record what can be told from it.
+    ``view`` adds to a record what can be told from it. Only records that ``among`` lets pass are meant.
     """
 
     def find(client: Client, key: str, value: str) -> list[Record]:
         if key in ("uuid", "resourceUuid"):
-            return [view(record) for record in client.by_uuid(operation, value)]
-        return client.matching(operation, key, value, view=view)
+            found = [view(record) for record in client.by_uuid(operation, value)]
+        else:
+            found = client.matching(operation, key, value, view=view)
+        return list(filter(among, found))
 
     return _by(find, keys)
 

@@ -124,7 +124,7 @@ from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine import Resource, Step, usual_plan
 from ansible_collections.virtinfra.manager.plugins.module_utils._manage import managed
-from ansible_collections.virtinfra.manager.plugins.module_utils._readers import by_query, first_of, partly
+from ansible_collections.virtinfra.manager.plugins.module_utils._readers import Reader, by_query, first_of, partly
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
 
 
@@ -140,21 +140,29 @@ def with_people(resource: Resource, state: str, desired: Record, current: Record
     return usual_plan(resource, state, {**others, **people}, current)
 
 
-OF_ANY_KIND = by_query("QuerySNSApplicationEndpoint", "uuid", "name")
+def of_type(word: str) -> Reader:
+    """Read an endpoint among those of all types; how the service writes a type is not documented."""
+
+    def is_one(endpoint: Record) -> bool:
+        return word in (endpoint.get("type") or word).lower()
+
+    return by_query("QuerySNSApplicationEndpoint", "uuid", "name", among=is_one)
+
+
 SHARED: dict[str, Any] = {"returns": "endpoint", "update": "UpdateSNSApplicationEndpoint"}
 ENDPOINTS = {
     "workchat": Resource(
         kind="SNSWorkchatEndpointInventory",
         read=first_of(
             by_query("QuerySNSWorkchatEndpoint", "uuid", "name"),
-            partly(OF_ANY_KIND, "url", "atAll", "atPersonUserIds"),
+            partly(of_type("workchat"), "url", "atAll", "atPersonUserIds"),
         ),
         create="CreateSNSWorkchatEndpoint",
         plan=with_people,
         **SHARED,
     ),
     "snmp": Resource(
-        kind="SNSApplicationEndpointInventory", read=OF_ANY_KIND, create="CreateSNSSnmpEndpoint", **SHARED
+        kind="SNSApplicationEndpointInventory", read=of_type("snmp"), create="CreateSNSSnmpEndpoint", **SHARED
     ),
 }
 TASK = managed(
