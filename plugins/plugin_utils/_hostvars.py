@@ -1,0 +1,73 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""From the record of an object to the variables of its host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS, MAPS, Record, snake, to_ansible
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._expressions import TRUSTS_NOBODY, unsafe
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._names import is_variable_name
+
+_PLAIN = frozenset((int, float, bool, type(None), *((str,) if TRUSTS_NOBODY else ())))
+
+
+class _Names(dict[str, str]):
+    """API names to variable names, made when first asked for; ``""`` for those that cannot be a variable."""
+
+    def __init__(self, prefix: str, suffix: str) -> None:
+        super().__init__()
+        self.prefix, self.suffix = prefix, suffix
+
+    def __missing__(self, field: str) -> str:
+        name = f"{self.prefix}{snake(field)}{self.suffix}"
+        self[field] = name if is_variable_name(name) else ""
+        return self[field]
+
+
+class HostVars:
+    """Makes the variables of hosts: every documented field of their kind, None where the service left it out.
+
+    ``derived`` are the API names of what is added to the records.
+    """
+
+    def __init__(self, kind: str, derived: Iterable[str], prefix: str, suffix: str) -> None:
+        self._names = _Names(prefix, suffix)
+        self.fields = {snake(field): field for field in (*FIELDS[kind], *derived)}
+        self._blank = dict.fromkeys(name for field in FIELDS[kind] if (name := self._names[field]))
+
+    def name(self, field: str) -> str:
+        """Return the variable for a field, by its API name; ``""`` when there is none."""
+        return self._names[field]
+
+    @property
+    def left_out(self) -> list[str]:
+        """The fields, of those that were seen so far, whose names cannot be those of variables."""
+        return sorted(field for field, name in self._names.items() if not name)
+
+    def vouches_for(self, name: str) -> bool:
+        """Whether a name is that of a variable made here, for some hosts at least."""
+        return name in self._blank or name in self._names.values()
+
+    def of(self, record: Record) -> dict[str, Any]:
+        """Return the variables of a record."""
+        variables, names, plain = self._blank.copy(), self._names, _PLAIN
+        for field, value in record.items():
+            if name := names[field]:
+                variables[name] = value if type(value) in plain else _converted(field, value)
+        return variables
+
+
+def _converted(field: str, value: Any) -> Any:
+    return unsafe(value if field in MAPS else to_ansible(value))
+
+
+def common(related: Iterable[Mapping[str, Any]], fields: Iterable[str]) -> list[dict[str, Any]]:
+    """Return these fields of records, as they stand in variables; one list for all hosts that have it in common."""
+    return [unsafe(to_ansible({field: record.get(field) for field in fields})) for record in related]

@@ -1,0 +1,194 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Reading the records of one or several services, completely, each by a query or by a cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput, Failure, Unreadable
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, Options
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS, Record
+from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Connection
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._conditions import Condition, parsed
+
+CREDENTIALS = ("session_id", "api_token")
+
+# A host that does not answer must not hold up the others for as long as a service would be waited for.
+RETRIES_FOR_FACTS = 1
+
+# The plugins' documentation names the environment variables, so that core looks for them.
+OPTIONS: Options = {
+    **{name: {key: option[key] for key in option if key != "fallback"} for name, option in CONNECTION.items()},
+    "source": {"type": "str", "choices": ["query", "cursor"]},
+    "query": {"type": "list", "elements": "str"},
+    "filters": {"type": "list", "elements": "str"},
+}
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What is listed: the query, the cursor's type, and the kind of the records in FIELDS."""
+
+    query: str
+    resource_type: str
+    record: str
+
+
+@dataclass(frozen=True)
+class Service:
+    """A service and what of it is wanted.
+
+    ``source`` is ``query``, ``cursor`` or None for what the credentials allow.
+    """
+
+    name: str
+    connection: Connection
+    source: str | None = None
+    query: tuple[str, ...] = ()
+    filters: tuple[str, ...] = ()
+    page_size: int = 1000
+    dropped: list[str] = field(default_factory=list, compare=False)
+
+    @property
+    def by_query(self) -> bool:
+        """Whether a query reads the records, or else a cursor."""
+        if self.source:
+            return self.source == "query"
+        if self.query or self.filters:
+            return bool(self.query)
+        return self.connection.session_id is not None
+
+    def describe(self) -> list[Any]:
+        """Return what decides which records are read, without any secret."""
+        return [
+            *(self.name, self.connection.origin, self.connection.path_prefix, self.source),
+            *(list(self.query), list(self.filters)),
+        ]
+
+    def pages(self, client: Client, kind: Kind) -> Iterator[list[Record]]:
+        """Yield the wanted records page by page, read one page ahead.
+
+        Raises Failure unless they are complete. Records that do not meet the conditions, which a service may not know
+        or not heed, are noted in ``dropped``.
+        """
+        if self.by_query:
+            conditions = [parsed(text, FIELDS[kind.record]) for text in self.query]
+            pages = self._queried(client, kind, conditions)
+        else:
+            conditions = self._checkable(kind)
+            pages = self._walked(client, kind)
+        for page in ahead(pages):
+            yield self._meeting(page, conditions) if conditions else page
+
+    def related(self, client: Client, kind: Kind) -> list[Record]:
+        """Return all records of another kind; raises Unreadable where the credentials do not allow that."""
+        other = replace(self, source=None, query=(), filters=())
+        return [record for page in other.pages(client, kind) for record in page]
+
+    def _queried(self, client: Client, kind: Kind, conditions: Iterable[Condition]) -> Iterator[list[Record]]:
+        asked = [condition.text for condition in conditions if not condition.misread]
+        try:
+            for page, dummy in client.pages(kind.query, asked, self.page_size):
+                yield page
+        except Unreadable:
+            if self.source or self.query or not self.connection.api_token:
+                raise
+            yield from self._walked(client, kind)
+
+    def _walked(self, client: Client, kind: Kind) -> Iterator[list[Record]]:
+        for page, dummy in client.cursor(kind.resource_type, self.filters, "uuid", "asc", self.page_size):
+            yield page
+
+    def _checkable(self, kind: Kind) -> list[Condition]:
+        """Return those of the filters, whose syntax is the service's business, that read like conditions."""
+        found = []
+        for text in self.filters:
+            try:
+                found.append(parsed(text, FIELDS[kind.record]))
+            except BadInput:
+                continue
+        return [condition for condition in found if condition.field in FIELDS[kind.record] and not condition.misread]
+
+    def _meeting(self, page: list[Record], conditions: Iterable[Condition]) -> list[Record]:
+        meeting = []
+        for record in page:
+            if any(condition.excludes(record) for condition in conditions):
+                self.dropped.append(str(record.get("uuid")))
+            else:
+                meeting.append(record)
+        return meeting
+
+
+def services(shared: Mapping[str, Any], entries: list[Any] | None, page_size: int) -> list[Service]:
+    """Return the services that a source names.
+
+    ``shared`` are the options at its top; each of ``entries`` has options of its own, which win. Credentials are not
+    shared with an entry that brings some. Raises BadInput naming the option.
+    """
+    if page_size < 1:
+        raise BadInput("page_size must be at least 1")
+    if not entries:
+        return [_service("", shared, page_size)]
+    return [_entry(f"services[{place}]", shared, entry, page_size) for place, entry in enumerate(entries)]
+
+
+def _entry(where: str, shared: Mapping[str, Any], entry: Any, page_size: int) -> Service:
+    if not isinstance(entry, Mapping):
+        raise BadInput(f"{where} must be a mapping of options, not {type(entry).__name__}")
+    own = {
+        key: [value] if key in ("query", "filters") and isinstance(value, str) else value
+        for key, value in entry.items()
+    }
+    brings = any(own.get(name) for name in CREDENTIALS)
+    taken = {name: value for name, value in shared.items() if not (brings and name in CREDENTIALS)}
+    return _service(where, {**taken, **own}, page_size)
+
+
+def _service(where: str, options: Mapping[str, Any], page_size: int) -> Service:
+    prefix = f"{where}: " if where else ""
+    spec = {**OPTIONS, **({"name": {"type": "str"}} if where else {})}
+    validation = ArgumentSpecValidator(spec).validate({key: each for key, each in options.items() if each is not None})
+    if validation.error_messages:
+        raise BadInput(prefix + "; ".join(validation.error_messages))
+    values = validation.validated_parameters
+    try:
+        connection = Connection(**{**{key: values[key] for key in CONNECTION}, "base_url": values["base_url"] or ""})
+    except Failure as failure:
+        raise BadInput(f"{prefix}{failure}") from None
+    if not (connection.session_id or connection.api_token):
+        raise BadInput(f"{prefix}session_id or api_token is required")
+    service = Service(
+        values.get("name") or connection.origin,
+        connection,
+        values["source"],
+        tuple(values["query"] or ()),
+        tuple(values["filters"] or ()),
+        page_size,
+    )
+    if service.query and (service.filters or not service.by_query):
+        raise BadInput(f"{prefix}query goes with source query, filters with source cursor")
+    if service.filters and service.by_query:
+        raise BadInput(f"{prefix}filters go with source cursor")
+    return service
+
+
+def ahead(items: Iterator[Item]) -> Iterator[Item]:
+    """Yield the items of an iterator, the next of which is made by a thread while one is used."""
+    end = object()
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, items, end)
+        while (item := coming.result()) is not end:
+            coming = pool.submit(next, items, end)
+            yield item  # type: ignore[misc]
