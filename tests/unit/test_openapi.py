@@ -30,6 +30,14 @@ COMPANIONS = {
     "GetHostNicServiceTypeStatistic",
     "GetApiJob",
 }
+MAY_LACK = {
+    "EnableCbtTask": {"inventory", "volumeCbtBackupInfos"},
+    "DisableCbtTask": {"inventory"},
+    "SNSSnmpTestConnection": {"webhookResp"},
+    "CursorQuery": {"nextCursor"},
+    "CursorNext": {"nextCursor"},
+}
+"""Results that the reply of a success need not hold."""
 
 
 def walk(node: Any) -> Iterator[Any]:
@@ -100,6 +108,11 @@ def test_asynchronous_operation_takes_the_job_headers(name: str) -> None:
     assert headers == {"X-Job-UUID", "X-Web-Hook", "X-API-Timeout"}
     assert reply_schema(name, 202) == {"$ref": "#/components/schemas/JobAccepted"}
     assert operation.body_key is None or {"systemTags", "userTags"} <= operation.parameters.keys()
+
+
+@pytest.mark.parametrize("name", [name for name, operation in operations().items() if not operation.uuid_path])
+def test_success_holds_the_results(name: str) -> None:
+    assert set(reply_schema(name).get("required", ())) == operations()[name].results.keys() - MAY_LACK.get(name, set())
 
 
 @pytest.mark.parametrize("name", [name for name, operation in operations().items() if operation.uuid_path])
