@@ -11,127 +11,143 @@ import dataclasses
 import re
 import typing as t
 
+from .registry import OPERATIONS
 
-def _option(default: t.Any, help_text: str, **metadata: t.Any) -> t.Any:
-    """A field whose metadata holds its help, its `choices` and its value in `literal` mode, where it has them."""
-    metadata["help"] = help_text
-    return dataclasses.field(default=default, metadata=metadata)
+
+@dataclasses.dataclass(frozen=True)
+class About:
+    """What is known about an option besides its type and its default."""
+
+    help: str
+    choices: tuple[str, ...] = ()
+    pattern: str = ".*"
+    least: float = 0
+    literal: t.Any = None
+    """Its value in `literal` mode, None when the document does not differ."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Seed:
     """How many objects of each kind exist after start and reset."""
 
-    clusters: int = _option(2, "clusters", least=1)
-    hosts: int = _option(3, "hosts")
-    vms: int = _option(6, "virtual machines, each with a NIC, a root and a data volume")
-    l3_networks: int = _option(3, "L3 networks, each with an IP range", least=1)
-    primary_storages: int = _option(2, "primary storages", least=1)
-    snapshot_groups: int = _option(1, "volume snapshot groups, number n of virtual machine n")
-    cbt_tasks: int = _option(0, "CBT tasks, number n of virtual machine n")
-    persons: int = _option(2, "persons to mention on the teamchat endpoint")
-    ragged_nics: bool = _option(False, "hosts of even number have one NIC more, eth4")
-    random_seed: int = _option(1, "start of the pseudo-random uuids of new objects")
+    clusters: t.Annotated[int, About("clusters", least=1)] = 2
+    hosts: t.Annotated[int, About("hosts")] = 3
+    vms: t.Annotated[int, About("virtual machines, each with a NIC, a root and a data volume")] = 6
+    l3_networks: t.Annotated[int, About("L3 networks, each with an IP range", least=1)] = 3
+    primary_storages: t.Annotated[int, About("primary storages", least=1)] = 2
+    snapshot_groups: t.Annotated[int, About("volume snapshot groups, number n of virtual machine n")] = 1
+    cbt_tasks: t.Annotated[int, About("CBT tasks, number n of virtual machine n")] = 0
+    persons: t.Annotated[int, About("persons to mention on the teamchat endpoint")] = 2
+    ragged_nics: t.Annotated[bool, About("hosts of even number have one NIC more, eth4")] = False
+    random_seed: t.Annotated[int, About("start of the pseudo-random uuids of new objects")] = 1
 
 
 @dataclasses.dataclass
 class Switches:
     """How the service behaves. The defaults are what servers were seen to do, not the letter of the document."""
 
-    latency: float = _option(0.05, "seconds that a job takes")
-    latencies: dict[str, float] = dataclasses.field(
-        default_factory=dict,
-        metadata={"help": "seconds by operation name; for an operation answered in place, its delay"},
-    )
-    reconnect: float = _option(0.2, "seconds until a host that left maintenance is Connected again")
-    prefix: str = _option("service", "path prefix of the service operations", pattern=r"([^/].*[^/]|[^/]?)")
-    version: str = _option(
-        "",
-        "version of the service: newer operations and parameters are unknown; empty: all known",
-        pattern=r"(\d+(\.\d+)*)?",
-    )
-    session: str = _option("simulator-session", "the session that is accepted by the service operations")
-    token: str = _option("simulator-token", "the token that is accepted by the cursor operations")
-    session_expired: bool = _option(False, "the session is invalid from now on")
-    token_expired: bool = _option(False, "the token is invalid from now on")
-    session_lifetime: float = _option(7200.0, "seconds that a session lives after each authorised call")
-    rate_limit: float = _option(0.0, "requests a second and client address before 429; 0: no limit")
+    latency: t.Annotated[float, About("seconds that a job takes")] = 0.05
+    latencies: t.Annotated[
+        dict[str, float], About("seconds by operation name; for an operation answered in place, its delay")
+    ] = dataclasses.field(default_factory=dict)
+    reconnect: t.Annotated[float, About("seconds until a host that left maintenance is Connected again")] = 0.2
+    prefix: t.Annotated[str, About("path prefix of the service operations", pattern=r"([^/].*[^/]|[^/]?)")] = "service"
+    version: t.Annotated[
+        str,
+        About(
+            "version of the service: newer operations and parameters are unknown; empty: all known",
+            pattern=r"(\d+(\.\d+)*)?",
+        ),
+    ] = ""
+    session: t.Annotated[str, About("the session that is accepted by the service operations")] = "simulator-session"
+    token: t.Annotated[str, About("the token that is accepted by the cursor operations")] = "simulator-token"
+    session_expired: t.Annotated[bool, About("the session is invalid from now on")] = False
+    token_expired: t.Annotated[bool, About("the token is invalid from now on")] = False
+    session_lifetime: t.Annotated[float, About("seconds that a session lives after each authorised call")] = 7200.0
+    rate_limit: t.Annotated[float, About("requests a second and client address before 429; 0: no limit")] = 0.0
 
-    sync: bool = _option(False, "asynchronous operations answer 200 with the result")
-    location: str = _option(
-        "wrong",
-        "host of the polling address in the 202",
-        choices=("wrong", "right", "relative", "foreign", "malformed", "missing"),
-    )
-    location_header: bool = _option(False, "the 202 carries a Location header too")
-    api_timeout: bool = _option(True, "the 202 carries apiTimeout")
-    job_uuid: str = _option("honour", "what becomes of X-Job-UUID", choices=("honour", "ignore"))
-    job_lifetime: float = _option(10800.0, "seconds after its start that a job can be polled")
-    webhook_interval: float = _option(2.0, "seconds between two tries of a webhook")
-    webhook_tries: int = _option(15, "tries of a webhook")
+    sync: t.Annotated[bool, About("asynchronous operations answer 200 with the result")] = False
+    location: t.Annotated[
+        str,
+        About(
+            "host of the polling address in the 202",
+            choices=("wrong", "right", "relative", "foreign", "malformed", "missing"),
+        ),
+    ] = "wrong"
+    location_header: t.Annotated[bool, About("the 202 carries a Location header too")] = False
+    api_timeout: t.Annotated[bool, About("the 202 carries apiTimeout")] = True
+    job_uuid: t.Annotated[str, About("what becomes of X-Job-UUID", choices=("honour", "ignore"))] = "honour"
+    job_lifetime: t.Annotated[float, About("seconds after its start that a job can be polled")] = 10800.0
+    webhook_interval: t.Annotated[float, About("seconds between two tries of a webhook")] = 2.0
+    webhook_tries: t.Annotated[int, About("tries of a webhook")] = 15
 
-    success_members: bool = _option(False, "replies always hold success and error", literal=True)
-    null_members: bool = _option(False, "null members are sent, not left out", literal=True)
-    extra_members: bool = _option(True, "members that the document does not name are sent", literal=False)
-    content_type: bool = _option(True, "JSON is sent with a Content-Type")
-    timestamps: str = _option(
-        "mixed", "mixed: with and without the extra comma", choices=("mixed", "plain"), literal="plain"
-    )
-    single_inventory: bool = _option(False, "GET on <collection>/{uuid} answers with one inventory")
-    query_paging: bool = _option(
-        True, "queries know limit, start, sort, count, replyWithCount and fields; else they return all", literal=False
-    )
-    companions: str = _option(
-        "present", "reads that the document does not list", choices=("present", "404", "405"), literal="404"
-    )
-    service_type_statistic: bool = _option(True, "the service types of host interfaces can be read")
-    delete_params: str = _option(
-        "query", "where a DELETE is read for parameters", choices=("query", "body", "both"), literal="body"
-    )
+    success_members: t.Annotated[bool, About("replies always hold success and error", literal=True)] = False
+    null_members: t.Annotated[bool, About("null members are sent, not left out", literal=True)] = False
+    extra_members: t.Annotated[bool, About("members that the document does not name are sent", literal=False)] = True
+    content_type: t.Annotated[bool, About("JSON is sent with a Content-Type")] = True
+    timestamps: t.Annotated[
+        str, About("mixed: with and without the extra comma", choices=("mixed", "plain"), literal="plain")
+    ] = "mixed"
+    single_inventory: t.Annotated[bool, About("GET on <collection>/{uuid} answers with one inventory")] = False
+    query_paging: t.Annotated[
+        bool,
+        About("queries know limit, start, sort, count, replyWithCount and fields; else they return all", literal=False),
+    ] = True
+    companions: t.Annotated[
+        str, About("reads that the document does not list", choices=("present", "404", "405"), literal="404")
+    ] = "present"
+    service_type_statistic: t.Annotated[bool, About("the service types of host interfaces can be read")] = True
+    delete_params: t.Annotated[
+        str, About("where a DELETE is read for parameters", choices=("query", "body", "both"), literal="body")
+    ] = "query"
 
-    cbt_create: str = _option(
-        "any",
-        "CreateCbtTask needs: any form; literal: taskType and resourceUuids; vm_only: vmInstanceUuid",
-        choices=("any", "literal", "vm_only"),
-        literal="literal",
+    cbt_create: t.Annotated[
+        str,
+        About(
+            "CreateCbtTask needs: any form; literal: taskType and resourceUuids; vm_only: vmInstanceUuid",
+            choices=("any", "literal", "vm_only"),
+            literal="literal",
+        ),
+    ] = "any"
+    enable_reply: t.Annotated[
+        str,
+        About(
+            "what EnableCbtTask returns", choices=("volumeCbtBackupInfos", "inventory", "both", "empty"), literal="both"
+        ),
+    ] = "volumeCbtBackupInfos"
+    disable_reply: t.Annotated[str, About("what DisableCbtTask returns", choices=("inventory", "empty"))] = "inventory"
+    at_all_spelling: t.Annotated[
+        str, About("spelling of the parameter atAll", choices=("atAll", "atALL", "both"), literal="both")
+    ] = "atAll"
+    persons_required: t.Annotated[
+        bool, About("CreateSNSWorkchatEndpoint needs atPersonUserIds and atPersonList", literal=True)
+    ] = False
+    workchat_query_empty: t.Annotated[bool, About("QuerySNSWorkchatEndpoint answers with {}", literal=True)] = False
+    snmp_platform_required: t.Annotated[bool, About("CreateSNSSnmpEndpoint fails without platformUuid")] = False
+    snmp_connected: t.Annotated[bool, About("the SNMP test connection is reachable")] = True
+    attach_duplicates: t.Annotated[str, About("attaching a network again", choices=("permit", "refuse"))] = "permit"
+    enable_enabled_nic: t.Annotated[str, About("enabling an enabled NIC", choices=("refuse", "permit"))] = "refuse"
+    nic_services: t.Annotated[list[str], About("uuids of the NICs that have network services attached")] = (
+        dataclasses.field(default_factory=list)
     )
-    enable_reply: str = _option(
-        "volumeCbtBackupInfos",
-        "what EnableCbtTask returns",
-        choices=("volumeCbtBackupInfos", "inventory", "both", "empty"),
-        literal="both",
-    )
-    disable_reply: str = _option("inventory", "what DisableCbtTask returns", choices=("inventory", "empty"))
-    at_all_spelling: str = _option(
-        "atAll", "spelling of the parameter atAll", choices=("atAll", "atALL", "both"), literal="both"
-    )
-    persons_required: bool = _option(
-        False, "CreateSNSWorkchatEndpoint needs atPersonUserIds and atPersonList", literal=True
-    )
-    workchat_query_empty: bool = _option(False, "QuerySNSWorkchatEndpoint answers with {}", literal=True)
-    snmp_platform_required: bool = _option(False, "CreateSNSSnmpEndpoint fails without platformUuid")
-    snmp_connected: bool = _option(True, "the SNMP test connection is reachable")
-    attach_duplicates: str = _option("permit", "attaching a network again", choices=("permit", "refuse"))
-    enable_enabled_nic: str = _option("refuse", "enabling an enabled NIC", choices=("refuse", "permit"))
-    nic_services: list[str] = dataclasses.field(
-        default_factory=list, metadata={"help": "uuids of the NICs that have network services attached"}
-    )
-    interface_types: str = _option(
-        "examples", "spelling of interfaceType: bondingSlave or bondSlave", choices=("examples", "described")
-    )
-    candidate_paging: bool = _option(True, "GetCandidateNetworkInterfaces honours limit and start")
-    service_types_member: str = _option(
-        "inventory",
-        "member that holds the list returned by SetServiceTypeOnHostNetworkInterface",
-        choices=("inventory", "inventories"),
-    )
+    interface_types: t.Annotated[
+        str, About("spelling of interfaceType: bondingSlave or bondSlave", choices=("examples", "described"))
+    ] = "examples"
+    candidate_paging: t.Annotated[bool, About("GetCandidateNetworkInterfaces honours limit and start")] = True
+    service_types_member: t.Annotated[
+        str,
+        About(
+            "member that holds the list returned by SetServiceTypeOnHostNetworkInterface",
+            choices=("inventory", "inventories"),
+        ),
+    ] = "inventory"
 
-    cursor_lifetime: float = _option(600.0, "seconds that a cursor can be used")
-    cursor_expired: str = _option(
-        "text", "answer to an unknown or expired cursor: 400 plain text, or an ErrorCode", choices=("text", "error")
-    )
-    cursor_repeat: bool = _option(False, "nextCursor never moves on from the second page")
-    cursor_shrink: bool = _option(False, "total shrinks by one a page")
+    cursor_lifetime: t.Annotated[float, About("seconds that a cursor can be used")] = 600.0
+    cursor_expired: t.Annotated[
+        str, About("answer to an unknown or expired cursor: 400 plain text, or an ErrorCode", choices=("text", "error"))
+    ] = "text"
+    cursor_repeat: t.Annotated[bool, About("nextCursor never moves on from the second page")] = False
+    cursor_shrink: t.Annotated[bool, About("total shrinks by one a page")] = False
 
     @property
     def root(self) -> str:
@@ -143,19 +159,32 @@ class BadOption(ValueError):
     """An option is unknown, or its value is not one that it can have."""
 
 
-def _checked(field: dataclasses.Field[t.Any], value: t.Any) -> t.Any:
-    default = field.default_factory() if callable(field.default_factory) else field.default
+class Option(t.NamedTuple):
+    """One option."""
+
+    name: str
+    default: t.Any
+    about: About
+
+
+def listed(options: type[Seed] | type[Switches]) -> list[Option]:
+    """Return the options that a class holds."""
+    defaults, hints = dataclasses.asdict(options()), t.get_type_hints(options, include_extras=True)
+    return [Option(name, defaults[name], hints[name].__metadata__[0]) for name in defaults]
+
+
+def _checked(option: Option, value: t.Any) -> t.Any:
+    name, default, about = option
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
-    if type(value) is not type(default):
-        raise BadOption(f"{field.name} must be a {type(default).__name__}, not {value!r}")
-    choices = field.metadata.get("choices")
-    if choices and value not in choices:
-        raise BadOption(f"{field.name} must be one of {', '.join(choices)}, not {value!r}")
-    if not re.fullmatch(field.metadata.get("pattern", ".*"), str(value), re.DOTALL):
-        raise BadOption(f"{field.name} is malformed: {value!r}")
-    if not isinstance(value, bool) and isinstance(value, (int, float)) and value < field.metadata.get("least", 0):
-        raise BadOption(f"{field.name} is too small: {value!r}")
+    if value.__class__ is not default.__class__:
+        raise BadOption(f"{name} must be a {default.__class__.__name__}, not {value!r}")
+    if about.choices and value not in about.choices:
+        raise BadOption(f"{name} must be one of {', '.join(about.choices)}, not {value!r}")
+    if not re.fullmatch(about.pattern, str(value), re.DOTALL):
+        raise BadOption(f"{name} is malformed: {value!r}")
+    if isinstance(value, (int, float)) and value < about.least:
+        raise BadOption(f"{name} is too small: {value!r}")
     return value
 
 
@@ -167,29 +196,39 @@ def with_literal(given: dict[str, t.Any]) -> dict[str, t.Any]:
         return given
     if not isinstance(literal, bool):
         raise BadOption(f"literal must be a bool, not {literal!r}")
-    meant: dict[str, t.Any] = {}
-    for field in dataclasses.fields(Switches):
-        if "literal" in field.metadata:
-            meant[field.name] = field.metadata["literal"] if literal else field.default
+    meant = {
+        option.name: option.about.literal if literal else option.default
+        for option in listed(Switches)
+        if option.about.literal is not None
+    }
     return {**meant, **given}
 
 
 def changed(seed: Seed, switches: Switches, given: dict[str, t.Any]) -> tuple[Seed, Switches]:
     """Return both with the given options replaced; raise BadOption and change nothing when one is wrong."""
-    seed_fields = {field.name: field for field in dataclasses.fields(Seed)}
-    switch_fields = {field.name: field for field in dataclasses.fields(Switches)}
+    seed_options = {option.name: option for option in listed(Seed)}
+    switch_options = {option.name: option for option in listed(Switches)}
     new_seed: dict[str, t.Any] = {}
     new_switches: dict[str, t.Any] = {}
     for name, value in with_literal(given).items():
-        if name in seed_fields:
-            new_seed[name] = _checked(seed_fields[name], value)
-        elif name in switch_fields:
-            new_switches[name] = _checked(switch_fields[name], value)
+        if name in seed_options:
+            new_seed[name] = _checked(seed_options[name], value)
+        elif name in switch_options:
+            new_switches[name] = _checked(switch_options[name], value)
         else:
             raise BadOption(f"unknown option {name}")
     if "latencies" in new_switches:
-        new_switches["latencies"] = {**switches.latencies, **new_switches["latencies"]}
+        new_switches["latencies"] = {**switches.latencies, **_latencies(new_switches["latencies"])}
     return dataclasses.replace(seed, **new_seed), dataclasses.replace(switches, **new_switches)
+
+
+def _latencies(given: dict[str, t.Any]) -> dict[str, float]:
+    for name, seconds in given.items():
+        if name not in OPERATIONS:
+            raise BadOption(f"unknown operation {name}")
+        if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or seconds < 0:
+            raise BadOption(f"the latency of {name} must be a number of seconds, not {seconds!r}")
+    return given
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -197,28 +236,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--literal", action="store_true", default=None, help="every literal reading of the document")
     for group_name, options in (("seed", Seed), ("switches", Switches)):
         group = parser.add_argument_group(group_name)
-        for field in dataclasses.fields(options):
-            _add_argument(group, field)
+        for option in listed(options):
+            _add_argument(group, option)
 
 
-def _add_argument(group: argparse._ArgumentGroup, field: dataclasses.Field[t.Any]) -> None:
-    flag = "--" + field.name.replace("_", "-")
-    help_text = field.metadata["help"].replace("%", "%%")
-    if field.name == "latencies":
-        return
-    if field.name == "latency":
-        group.add_argument(flag, action="append", metavar="[OPERATION=]SECONDS", help=help_text)
-    elif isinstance(field.default, bool):
-        group.add_argument(flag, action=argparse.BooleanOptionalAction, default=None, help=help_text)
-    elif callable(field.default_factory):
-        group.add_argument(flag, action="append", metavar="VALUE", help=help_text)
-    else:
-        group.add_argument(flag, type=type(field.default), choices=field.metadata.get("choices"), help=help_text)
+def _add_argument(group: argparse._ArgumentGroup, option: Option) -> None:
+    name, default, about = option
+    flag = "--" + name.replace("_", "-")
+    if name == "latency":
+        group.add_argument(flag, action="append", metavar="[OPERATION=]SECONDS", help=about.help)
+    elif isinstance(default, bool):
+        group.add_argument(flag, action=argparse.BooleanOptionalAction, default=None, help=about.help)
+    elif isinstance(default, list):
+        group.add_argument(flag, action="append", metavar="VALUE", help=about.help)
+    elif not isinstance(default, dict):
+        group.add_argument(flag, type=default.__class__, choices=about.choices or None, help=about.help)
 
 
 def from_arguments(arguments: argparse.Namespace) -> dict[str, t.Any]:
     """Return the options that were given on the command line, by name."""
-    names = ["literal", *(field.name for options in (Seed, Switches) for field in dataclasses.fields(options))]
+    names = ["literal", *(option.name for options in (Seed, Switches) for option in listed(options))]
     given = {name: getattr(arguments, name, None) for name in names}
     given = {name: value for name, value in given.items() if value is not None}
     latencies = {}

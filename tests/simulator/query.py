@@ -100,7 +100,7 @@ class Selector:
 
             def test(record: Record) -> bool:
                 value = record.get(name)
-                if plainly and type(value) is str:
+                if plainly and isinstance(value, str):
                     return value == text
                 return _any(matches, _listed(value), condition.operator)
 

@@ -11,12 +11,12 @@ import dataclasses
 import inspect
 import typing as t
 
-from .options import Switches
 from .params import Param
-from .store import Store
 
 if t.TYPE_CHECKING:
+    from .options import Switches
     from .service import Service
+    from .store import Store
 
 Reply = dict[str, t.Any]
 Steps = c.Generator[None, None, Reply]

@@ -115,6 +115,8 @@ def test_reset_forgets_everything(talk: Talk) -> None:
         {"location": "nowhere"},
         {"sync": 1},
         {"latency": "slow"},
+        {"latencies": {"AddKVMHost": "slow"}},
+        {"latencies": {"Nonsense": 1}},
         {"version": "new"},
         {"prefix": "/service/"},
         {"literal": 1},
