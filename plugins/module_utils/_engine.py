@@ -54,8 +54,9 @@ class Resource:
     ``kind`` names its record, ``returns`` the member of the result. ``read`` finds the record that is meant by the
     options (API names), None when there is none. ``passing`` are values of a record that change by themselves: they
     are waited out. ``broken`` are values in which an operation has failed although it did not say so. ``rename`` maps
-    a parameter to the record's name for it. ``plan`` replaces the plan below. ``tell`` makes the members of the result
-    of what ``read`` returned, where these are more, or other, than that record.
+    a parameter to the record's name for it. ``how`` are parameters that go along with a call and are never compared, as
+    tags are. ``plan`` replaces the plan below. ``tell`` makes the members of the result of what ``read`` returned,
+    where these are more, or other, than that record.
     """
 
     kind: str
@@ -68,6 +69,7 @@ class Resource:
     passing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     broken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rename: Mapping[str, str] = field(default_factory=dict)
+    how: tuple[str, ...] = ()
     plan: Plan | None = None
     tell: Callable[[Record | None], Record] | None = None
 
@@ -84,11 +86,14 @@ def plan(resource: Resource, state: str, desired: Record, current: Record | None
     ``desired`` holds API names and only what was asked for. Raises BadInput when a required option is missing and
     Failure when something differs that the API cannot change.
     """
-    return (resource.plan or usual_plan)(resource, state, desired, current)
+    return (resource.plan or usual_plan)(resource, state, _renamed(resource, desired), current)
 
 
 def usual_plan(resource: Resource, state: str, desired: Record, current: Record | None) -> list[Step]:
-    """Return the plan of a resource that has none of its own: create or update or delete, then the move."""
+    """Return the plan of a resource that has none of its own: create or update or delete, then the move.
+
+    ``desired`` has the record's names from here on.
+    """
     if state == "absent":
         return [step(resource, resource.delete, desired, current, None)] if current else []
     steps = []
@@ -116,22 +121,28 @@ def created(resource: Resource, desired: Record) -> Record:
 
 def drift(resource: Resource, desired: Record, current: Record) -> Record:
     """Return the desired values that the record has otherwise, and those that it does not show but that can be set."""
-    comparable = {*FIELDS[resource.kind], *current, *_able(resource)} - {"uuid"}
+    comparable = {*FIELDS[resource.kind], *current, *_able(resource)} - {"uuid", *resource.how}
     return {name: value for name, value in desired.items() if name in comparable and not same(value, current.get(name))}
 
 
 def update(resource: Resource, changes: Record, desired: Record, current: Record) -> Step:
     """Return the one call that makes all changes; Failure names those that the API cannot make."""
     able = _able(resource)
-    if fixed := [name for name in changes if name not in able]:
-        told = ", ".join(f"{snake(name)} (should be {changes[name]!r})" for name in fixed)
-        raise Failure(f"the API cannot change {told}")
-    along = [*(name for name in able if able[name].required), *TAGS]
+    if fixed := {name: value for name, value in changes.items() if name not in able}:
+        raise unchangeable(resource, fixed)
+    along = [*(name for name in able if able[name].required), *resource.how, *TAGS]
     needed = {name: desired[name] for name in along if name in desired}
     shown = changes if isinstance(current, Assumed) else {*FIELDS[resource.kind], *current}
     hidden = [snake(name) for name in changes if name not in shown]
     note = f"the service does not show {', '.join(hidden)}, so it is set each time" if hidden else ""
     return step(resource, resource.update, {**needed, **changes}, current, {**current, **changes}, note)
+
+
+def unchangeable(resource: Resource, changes: Record) -> Failure:
+    """Return the failure that the API cannot make these changes."""
+    options = {resource.rename.get(name, name): name for name in _parameters(resource.create)}
+    told = ", ".join(f"{snake(options.get(name, name))} (should be {value!r})" for name, value in changes.items())
+    return Failure(f"the API cannot change {told}")
 
 
 def step(
@@ -149,13 +160,11 @@ def step(
     if operation is None:
         raise Failure(f"there is no such {resource.returns} and the API cannot make one")
     row = by_name(operation)
-    params = {name: desired[name] for name in (*row.parameters, *TAGS) if desired.get(name) is not None}
-    here = current or {}
-    for name, parameter in row.parameters.items():
-        told = here.get(resource.rename.get(name, name))
-        if parameter.required and name not in params and told is not None:
-            params[name] = told
-    names = [resource.rename.get(name, name) for name in row.missing(params)]
+    recorded = {name: resource.rename.get(name, name) for name in (*row.parameters, *TAGS)}
+    told = {name: (current or {}).get(recorded[name]) for name in row.parameters if row.parameters[name].required}
+    asked = {name: desired[recorded[name]] for name in recorded if desired.get(recorded[name]) is not None}
+    params = {**{name: value for name, value in told.items() if value is not None}, **asked}
+    names = [recorded[name] for name in row.missing(params)]
     if missing := [snake(name) for name in names if current is None or name != "uuid"]:
         raise BadInput(f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} required for {operation}")
     return Step(operation, params, after, note)
@@ -168,14 +177,20 @@ def unread(resource: Resource, desired: Record) -> Assumed | None:
     """
     if "uuid" not in desired:
         return None
-    set_anyway = _able(resource).keys() - {"uuid"}
-    return Assumed(
-        {name: value for name, value in desired.items() if name in FIELDS[resource.kind] and name not in set_anyway}
-    )
+    taken = {*FIELDS[resource.kind]} - (_able(resource).keys() - {"uuid"})
+    return Assumed({name: value for name, value in _renamed(resource, desired).items() if name in taken})
+
+
+def _renamed(resource: Resource, desired: Record) -> Record:
+    return {resource.rename.get(name, name): value for name, value in desired.items()}
 
 
 def _able(resource: Resource) -> Mapping[str, Parameter]:
-    return by_name(resource.update).parameters if resource.update else {}
+    return _renamed(resource, {**_parameters(resource.update)})
+
+
+def _parameters(operation: str | None) -> Mapping[str, Parameter]:
+    return by_name(operation).parameters if operation else {}
 
 
 def passing(resource: Resource, record: Record | None) -> str | None:

@@ -9,13 +9,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import NotUnique, Unreadable
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Failure, NotUnique, Unreadable
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, same, snake
 
 Reader = Callable[[Client, Record], "Record | None"]
 Finder = Callable[[Client, str, str], "list[Record]"]
+Found = TypeVar("Found")
 
 
 def by_query(
@@ -49,10 +51,10 @@ def by_cursor(resource_type: str, *keys: str) -> Reader:
     return _by(find, keys)
 
 
-def first_of(*readers: Reader) -> Reader:
+def first_of(*readers: Callable[[Client, Record], Found]) -> Callable[[Client, Record], Found]:
     """Read by the first of several readers that the service and the credentials allow."""
 
-    def read(client: Client, wanted: Record) -> Record | None:
+    def read(client: Client, wanted: Record) -> Found:
         reasons = []
         for reader in readers:
             try:
@@ -79,11 +81,8 @@ def nic_of_vm(client: Client, wanted: Record) -> Record | None:
 
     Where a machine has several NICs on the network, the address or the MAC address chooses.
     """
-    try:
-        found = [{**nic, "vm": vm} for vm in _vms(client, wanted) for nic in vm.get("vmNics") or []]
-    except Unreadable:
-        found = [{**nic, "vm": None} for nic in _nics(client, wanted)]
     key = "uuid" if "uuid" in wanted else "l3NetworkUuid"
+    found = first_of(_nics_of_queried_vm, _queried_nics, _nics_of_vm_by_cursor)(client, wanted)
     nics = [nic for nic in found if nic.get(key) == wanted[key]]
     for option, attribute in (("staticIp", "ip"), ("customMac", "mac")):
         value = wanted.get(option, "").lower()
@@ -91,16 +90,31 @@ def nic_of_vm(client: Client, wanted: Record) -> Record | None:
     return only(nics, f"the {snake(key)} {wanted[key]!r} on this machine")
 
 
-def _vms(client: Client, wanted: Record) -> list[Record]:
+def _nics_of_queried_vm(client: Client, wanted: Record) -> list[Record]:
     if "uuid" in wanted:
-        return client.query("QueryVmInstance", [f"vmNics.uuid={wanted['uuid']}"])
-    return client.by_uuid("QueryVmInstance", wanted["vmInstanceUuid"])
+        return _nics_of(client.query("QueryVmInstance", [f"vmNics.uuid={wanted['uuid']}"]), wanted)
+    return _nics_of(client.by_uuid("QueryVmInstance", wanted["vmInstanceUuid"]), wanted)
 
 
-def _nics(client: Client, wanted: Record) -> list[Record]:
+def _queried_nics(client: Client, wanted: Record) -> list[Record]:
     if "uuid" in wanted:
-        return client.by_uuid("QueryVmNic", wanted["uuid"])
-    return client.matching("QueryVmNic", "vmInstanceUuid", wanted["vmInstanceUuid"])
+        nics = client.by_uuid("QueryVmNic", wanted["uuid"])
+    else:
+        nics = client.matching("QueryVmNic", "vmInstanceUuid", wanted["vmInstanceUuid"])
+    return [{**nic, "vm": None} for nic in nics]
+
+
+def _nics_of_vm_by_cursor(client: Client, wanted: Record) -> list[Record]:
+    vms = [vm for page, dummy in client.cursor("vm") for vm in page]
+    if "uuid" in wanted:
+        return _nics_of(vms, wanted)
+    return _nics_of([vm for vm in vms if vm.get("uuid") == wanted["vmInstanceUuid"]], wanted)
+
+
+def _nics_of(vms: list[Record], wanted: Record) -> list[Record]:
+    if not vms and "uuid" not in wanted:
+        raise Failure(f"there is no machine with the uuid {wanted['vmInstanceUuid']}")
+    return [{**nic, "vm": vm} for vm in vms for nic in vm.get("vmNics") or []]
 
 
 def services_of_nics(client: Client, wanted: Record) -> Record:

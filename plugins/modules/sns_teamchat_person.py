@@ -11,7 +11,7 @@ version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
 - Changes the user ID and the remark of somebody whom the messages of a teamchat endpoint mention.
-- The API neither adds nor removes such people.
+- The API neither adds nor removes such people, nor moves one to another endpoint.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
@@ -40,7 +40,8 @@ options:
     type: str
     required: true
   endpoint_uuid:
-    description: The teamchat endpoint. It may be left out where the service lists these people.
+    description:
+      - The teamchat endpoint that the person belongs to. It may be left out where the service lists these people.
     type: str
   user_id:
     description: The user ID.
@@ -79,7 +80,13 @@ job:
     state: running
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._engine import Assumed, Resource, Step, usual_plan
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine import (
+    Assumed,
+    Resource,
+    Step,
+    unchangeable,
+    usual_plan,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Failure
 from ansible_collections.virtinfra.manager.plugins.module_utils._manage import managed
 from ansible_collections.virtinfra.manager.plugins.module_utils._readers import by_query
@@ -87,9 +94,12 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 
 
 def careful(resource: Resource, state: str, desired: Record, current: Record | None) -> list[Step]:
-    """Plan, but never send the user ID that the person may have already: the service refuses it."""
+    """Plan, but never send the user ID that the person may have already, nor another endpoint: both are refused."""
     if isinstance(current, Assumed) and "userId" in desired:
         raise Failure("the service cannot list these people, so user_id might be the present one; leave it out")
+    endpoint = desired.get("endpointUuid")
+    if endpoint and current and (current.get("endpointUuid") or endpoint) != endpoint:
+        raise unchangeable(resource, {"endpointUuid": endpoint})
     return usual_plan(resource, state, desired, current)
 
 

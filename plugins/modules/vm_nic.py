@@ -29,8 +29,9 @@ attributes:
   idempotent:
     support: partial
     details:
-      - When the service lists neither machines nor NICs, the module fails unless O(uuid) is given, since it might
-        attach a second NIC. With O(uuid) it acts without knowing the NIC, reports a change and warns.
+      - When the service lists neither machines nor NICs and there is no O(api_token) to read machines by a cursor, the
+        module fails unless O(uuid) is given, since it might attach a second NIC. With O(uuid) it acts without knowing
+        the NIC, reports a change and warns.
 options:
   state:
     description:
@@ -100,7 +101,9 @@ nic:
     mac: fa:00:00:00:00:02
     state: enable
 vm:
-  description: The machine with all of its NICs; null where the service lists NICs but no machines.
+  description:
+    - The machine with all of its NICs, as it is now.
+    - Null where the service lists NICs but no machines, and in check mode when the network would be attached.
   returned: success
   type: dict
   sample:
@@ -118,49 +121,25 @@ job:
 """
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine import (
-    Assumed,
     Move,
     Resource,
     Step,
-    created,
     drift,
-    step,
+    usual_plan,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Failure
 from ansible_collections.virtinfra.manager.plugins.module_utils._manage import managed
 from ansible_collections.virtinfra.manager.plugins.module_utils._readers import nic_of_vm
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, snake
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
+
+ADDRESS = ("ip", "netmask", "gateway", "usedIps")
 
 
 def nic_plan(resource: Resource, state: str, desired: Record, current: Record | None) -> list[Step]:
-    """Plan with the names that a NIC's record has for what the operations call otherwise."""
-    shown = {RECORDED.get(name, name): value for name, value in desired.items() if name != "vmNicParams"}
-    here = with_unknown_place(current)
-    steps = []
-    if here is None:
-        if "uuid" in desired:
-            raise Failure(f"there is none with the uuid {desired['uuid']}")
-        here = created(resource, shown)
-        steps.append(step(resource, resource.create, desired, None, here))
-    elif changes := drift(resource, shown, here):
-        if fixed := [snake(name) for name in changes if name not in ("l3NetworkUuid", "ip")]:
-            raise Failure(f"the API cannot change {', '.join(fixed)} of a NIC")
-        moved = {**here, **dict.fromkeys(("ip", "netmask", "gateway", "usedIps")), **changes}
-        params = {**desired, "destL3NetworkUuid": moved.get("l3NetworkUuid")}
-        steps.append(step(resource, resource.update, params, here, moved))
-        here = moved
-    move = resource.moves.get(state)
-    if move and here.get("state") not in move.reached:
-        after = {**here, "state": move.reached[0]}
-        steps.append(step(resource, move.operation, {**desired, **move.fixed}, here, after))
-    return steps
-
-
-def with_unknown_place(nic: Record | None) -> Record | None:
-    """Leave the network out of an assumed record: it is to be set."""
-    if isinstance(nic, Assumed):
-        return {name: value for name, value in nic.items() if name != "l3NetworkUuid"}
-    return nic
+    """Plan; the address of a NIC that is moved is given anew, with the network or by the service."""
+    wanted = {name: value.lower() if name in ("ip", "mac") else value for name, value in desired.items()}
+    if current and drift(resource, wanted, current):
+        current = {**current, **dict.fromkeys(ADDRESS)}
+    return usual_plan(resource, state, wanted, current)
 
 
 def with_vm(nic: Record | None) -> Record:
@@ -169,7 +148,6 @@ def with_vm(nic: Record | None) -> Record:
     return {"nic": own, "vm": (nic or {}).get("vm")}
 
 
-RECORDED = {"staticIp": "ip", "customMac": "mac"}
 NIC = Resource(
     kind="VmNicInventory",
     returns="nic",
@@ -180,7 +158,8 @@ NIC = Resource(
         "enabled": Move("ChangeVmNicState", "state", ("enable",), {"state": "enable"}),
         "disabled": Move("ChangeVmNicState", "state", ("disable",), {"state": "disable"}),
     },
-    rename={"vmNicUuid": "uuid", "destL3NetworkUuid": "l3NetworkUuid"},
+    rename={"vmNicUuid": "uuid", "destL3NetworkUuid": "l3NetworkUuid", "staticIp": "ip", "customMac": "mac"},
+    how=("vmNicParams",),
     plan=nic_plan,
     tell=with_vm,
 )
