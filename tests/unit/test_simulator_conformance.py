@@ -106,15 +106,15 @@ class Caller:
         """Return the answer to the request that the description asks for."""
         query: dict[str, Any] = {}
         body: dict[str, Any] = {}
+        inner = body.setdefault(operation.body_key, {}) if operation.body_key else body
         for key, value in params.items():
             parameter = operation.parameters[key]
             if parameter.where == "query" or parameter.also_in_query:
                 query[key] = json.dumps(value) if isinstance(value, bool) else value
             if parameter.where == "body":
-                body[key] = value
+                (body if parameter.beside else inner)[key] = value
         path = operation.path.format(**params)
-        document = {operation.body_key: body} if operation.body_key else body or None
-        return self._request(operation.method, path, operation, headers=headers, params=query, json=document)
+        return self._request(operation.method, path, operation, headers=headers, params=query, json=body or None)
 
     def _request(
         self,
