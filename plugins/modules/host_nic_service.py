@@ -12,8 +12,8 @@ author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
 - Sets the service types (what kinds of traffic) of physical interfaces of hosts, for each of the given VLANs.
 - The given types are the exact set of each interface and VLAN. Only those that differ are set.
-- C(ManagementNetwork) is never taken away by leaving it out. Where an interface has it, it stays, and the module warns
-  when it sets the other types there.
+- The API neither adds nor takes away V(ManagementNetwork). Where an interface has it, it stays, and the module warns
+  when it sets the other types there; where an interface is to get it, the module fails.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
@@ -110,7 +110,10 @@ job:
     state: running
 """
 
+from itertools import product
+
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine import Resource, Step
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Failure
 from ansible_collections.virtinfra.manager.plugins.module_utils._manage import managed
 from ansible_collections.virtinfra.manager.plugins.module_utils._readers import services_of_nics
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
@@ -119,25 +122,33 @@ MANAGEMENT = "ManagementNetwork"
 
 
 def exact_sets(resource: Resource, state: str, desired: Record, current: Record | None) -> list[Step]:
-    """Plan one call for all interfaces that are to be set to the same types on the same VLAN."""
+    """Plan one call for all interfaces that are to be set to the same types on the same VLANs."""
     here = {(row["interfaceUuid"], row["vlanId"]): row["serviceTypes"] for row in (current or {}).get("services", ())}
-    calls: dict[tuple[int, tuple[str, ...]], list[str]] = {}
-    for vlan in dict.fromkeys(desired.get("vlanIds") or [0]):
-        for interface in dict.fromkeys(desired["interfaceUuids"]):
-            before = here.get((interface, vlan))
-            types = {*desired["serviceTypes"], *({MANAGEMENT} & set(before or ()))}
-            if before is None or types != set(before):
-                calls.setdefault((vlan, tuple(sorted(types))), []).append(interface)
+    differing: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+    for pair in dict.fromkeys(product(desired["interfaceUuids"], desired.get("vlanIds") or [0])):
+        types = with_management(desired["serviceTypes"], here.get(pair), pair)
+        if types != here.get(pair):
+            differing.setdefault((pair[0], tuple(types)), []).append(pair[1])
+    calls: dict[tuple[tuple[str, ...], tuple[int, ...]], list[str]] = {}
+    for (interface, kept), vlans in differing.items():
+        calls.setdefault((kept, tuple(vlans)), []).append(interface)
     steps = []
-    for (vlan, kept), interfaces in calls.items():
-        here = {**here, **{(interface, vlan): list(kept) for interface in interfaces}}
+    for (kept, on), interfaces in calls.items():
+        here = {**here, **{pair: list(kept) for pair in product(interfaces, on)}}
         rows = [{"interfaceUuid": pair[0], "vlanId": pair[1], "serviceTypes": here[pair]} for pair in sorted(here)]
-        vlans = {"vlanIds": [vlan]} if "vlanIds" in desired else {}
-        params = {**desired, **vlans, "interfaceUuids": interfaces, "serviceTypes": list(kept)}
+        vlan_ids = {"vlanIds": list(on)} if "vlanIds" in desired else {}
+        params = {**desired, **vlan_ids, "interfaceUuids": interfaces, "serviceTypes": list(kept)}
         stays = MANAGEMENT in kept and MANAGEMENT not in desired["serviceTypes"]
         note = f"{MANAGEMENT} stays on {', '.join(interfaces)}" if stays else ""
         steps.append(Step(str(resource.update), params, {"services": rows}, note))
     return steps
+
+
+def with_management(types: list[str], before: list[str] | None, pair: tuple[str, int]) -> list[str]:
+    """Return the types to set, sorted: the API neither adds nor takes away the management network."""
+    if before is not None and MANAGEMENT in set(types) - set(before):
+        raise Failure(f"the API cannot add {MANAGEMENT} to the interface {pair[0]} on VLAN {pair[1]}")
+    return sorted({*types, *({MANAGEMENT} & set(before or ()))})
 
 
 SERVICES = Resource(
