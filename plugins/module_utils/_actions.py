@@ -42,8 +42,10 @@ def action(
             context.client.prepare(operation, params)
             context.changed = changes
             return {**to_ansible(dict.fromkeys(row.result))}
-        job = carry_out(context, Step(operation, params, None), "")
-        context.changed = changes
+        try:
+            job = carry_out(context, Step(operation, params, None), "")
+        finally:
+            context.changed = context.changed and changes
         result = {**to_ansible({name: job.result.get(name) for name in row.result}), **unfinished(job)}
         if job.state != RUNNING and judge and (wrong := judge({**context.wanted, **job.result})):
             raise Failure(wrong, **result)

@@ -96,7 +96,7 @@ class ApiError(Failure):
         code = chain[-1].get("code") or self.code
         codes = self.code if code == self.code else f"{self.code}, caused by {code}"
         advice = ADVICE.get(self.code) or ADVICE.get(str(code)) or ""
-        return f"{self.operation} failed ({codes}): {told}" + (f" {advice}" if advice else "")
+        return f"{self.operation} failed ({codes}): " + (f"{told.rstrip('.')}. {advice}" if advice else told)
 
 
 class JobExpired(Failure):

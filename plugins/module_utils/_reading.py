@@ -48,7 +48,7 @@ def reading_each(operation: str, returns: str, over: str, options: Options) -> T
             members = {name: reply.get(name) or [] for name in row.result}
             return {**to_ansible({parameter: value, **members}), "error": error}
 
-        told = context.client.each(ask, context.params[over])
+        told = context.client.each(ask, context.wanted[camel(over)])
         failed = [each for each in told if each["error"]]
         if failed and (context.params["fail_on_error"] or len(failed) == len(told)):
             raise Failure(f"{len(failed)} of {len(told)} failed, the first: {failed[0]['error']}", **{returns: told})

@@ -25,7 +25,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._options import 
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, camel
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import REQUESTS_ERROR, Clock, Connection
 
-IDENTIFIERS = ("uuid", "name", "url", "_uuid", "_ip", "username")
+# Options with these endings name something: an empty text is a mistake there, not a value.
+IDENTIFIERS = ("uuid", "name", "url", "_uuid", "_ip", "_mac", "_address", "user_id", "username")
 
 
 @dataclass
@@ -114,7 +115,8 @@ class Task:
                 if not value and name.endswith(IDENTIFIERS):
                     raise BadInput(f"{name} must not be empty")
             if value is not None:
-                wanted[camel(name)] = value
+                # Ansible makes a list of an empty text in this way.
+                wanted[camel(name)] = [] if value == [""] else value
         return wanted
 
 
