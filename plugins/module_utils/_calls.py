@@ -14,8 +14,10 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._engine import S
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     AnswerLost,
     ApiError,
+    Failure,
     JobExpired,
     OutcomeUnknown,
+    TransportError,
     WaitTimeout,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING, SUCCEEDED, Job
@@ -26,60 +28,74 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._task import Con
 TRIES = 3
 
 
-def carry_out(context: Context, step: Step, about: str, needed: Callable[[], bool] = lambda: True) -> Job:
+def carry_out(context: Context, step: Step, about: str, needed: Callable[[], bool | None] = lambda: None) -> Job:
     """Make a call exactly once and return its job; it has ended unless the task does not wait.
 
     When its answer is lost, the own job id tells what became of it. If the service does not know that, ``needed`` says
-    whether the call is still to be made; then it is sent again with the same id, unless it might make a second object.
-    OutcomeUnknown is raised where nothing tells.
+    whether the call is still to be made, None when nothing tells; unless it was made, it is sent again with the same
+    id, if doing it twice is no more than doing it once. OutcomeUnknown is raised where nothing tells.
     """
-    lost: AnswerLost | JobExpired | None = None
-    for dummy in range(TRIES):
-        try:
-            return _once(context, step, about, lost.job.uuid if lost else None)
-        except (AnswerLost, JobExpired) as error:
-            lost = error
-        except ApiError:
-            if lost is None or needed():
-                raise
-            break
-        if not needed():
-            break
-        if not by_name(step.operation).repeatable:
-            raise _unknown(step, lost)
-    else:
-        assert lost is not None
-        raise _unknown(step, lost)
+    try:
+        job = _once(context, step, about)
+    except (AnswerLost, JobExpired) as lost:
+        job = _found_out(context, step, about, lost, needed)
     context.changed = True
     context.done.append(step.operation)
-    return Job(lost.job.uuid, lost.job.location, step.operation, about, SUCCEEDED)
+    return job
 
 
-def _once(context: Context, step: Step, about: str, job_uuid: str | None) -> Job:
+def _once(context: Context, step: Step, about: str, job_uuid: str | None = None) -> Job:
+    """Make a call and follow its job. Raises AnswerLost or JobExpired when it may or may not have been made."""
     try:
         job = context.client.start(step.operation, step.params, about, job_uuid)
     except AnswerLost as lost:
         job = lost.job
         if not context.client.knows(job):
             raise
-    if context.params["wait"]:
-        try:
-            context.client.finish(job)
-        except WaitTimeout:
-            context.changed = True
-            raise
-    elif job.failure:
-        raise job.failure
-    context.changed = True
-    context.done.append(step.operation)
+    if not context.params["wait"]:
+        if job.failure:
+            raise job.failure
+        return job
+    try:
+        context.client.finish(job)
+    except WaitTimeout:
+        context.changed = True
+        raise
+    except TransportError as error:
+        raise JobExpired(job, str(error)) from None
     return job
 
 
-def _unknown(step: Step, lost: AnswerLost | JobExpired) -> OutcomeUnknown:
-    return OutcomeUnknown(
-        f"the outcome of {step.operation} is unknown: {lost.message}. Run the task again: it looks first",
-        job=lost.job.handle(),
-        changed=True,
+def _found_out(
+    context: Context,
+    step: Step,
+    about: str,
+    lost: AnswerLost | JobExpired,
+    needed: Callable[[], bool | None],
+) -> Job:
+    """Return the job of a call that may or may not have been made, after making it again if need be."""
+    trouble: Failure = lost
+    left: bool | None = None
+    for dummy in range(TRIES):
+        try:
+            left = needed()
+        except Failure as why:
+            trouble, left = why, True
+            break
+        if left is False:
+            return Job(lost.job.uuid, lost.job.location, step.operation, about, SUCCEEDED)
+        if left and isinstance(trouble, ApiError):
+            raise trouble
+        if isinstance(trouble, ApiError) or not by_name(step.operation).repeatable:
+            break
+        try:
+            return _once(context, step, about, lost.job.uuid)
+        except (ApiError, JobExpired, TransportError) as error:
+            trouble = error
+    context.changed = True
+    advice = "Run the task again: it looks first" if left else "Look at what it is about before you call it again"
+    raise OutcomeUnknown(
+        f"the outcome of {step.operation} is unknown: {trouble.message}. {advice}", job=lost.job.handle()
     )
 
 

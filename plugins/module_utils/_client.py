@@ -34,6 +34,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import (
     checked_uuid,
     new_uuid,
     polling_path,
+    told_id,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import (
     OPERATIONS,
@@ -152,7 +153,7 @@ class Client:
             job.state, job.result = SUCCEEDED, answer.object
         elif 400 <= answer.status < 500 and answer.status not in (408, 429):
             job.state = UNKNOWN
-            job.failure = ApiError(f"asking for {what}", answer.status, None, answer.text())
+            job.failure = JobExpired(job, f"asking for {what} brought HTTP status {answer.status}: {answer.text()}")
         else:
             raise TransportError(f"asking for {what} brought HTTP status {answer.status}: {answer.text()}")
         return True
@@ -315,7 +316,7 @@ class Client:
                 return
             if not more:
                 break
-            if not fresh or following in cursors or not isinstance(following, str) or not following:
+            if not fresh or not isinstance(following, str) or not following or following in cursors:
                 raise Failure(f"the cursor for {resource_type} repeats itself after {len(seen)} records; list it again")
             if total is not None and len(seen) > 2 * total + page_size:
                 raise Failure(f"the cursor for {resource_type} does not end: {len(seen)} records of {total}")
@@ -347,12 +348,12 @@ class Client:
             raise ApiError(job.operation, answer.status, answer.error)
         if answer.status == 202:
             told = (answer.object or {}).get("location") or answer.headers.get("Location")
-            job.location = polling_path(told) or job.location
+            job.location = polling_path(told) or self.polling_path(told_id(told) or job.uuid)
             job.uuid = job.location.rpartition("/")[2].partition("?")[0]
             return job
         if answer.status == 400 and answer.text().startswith("Duplicate job uuid"):
             return job
-        if answer.status in (502, 503, 504) or (answer.status < 300 and answer.body.strip() and answer.object is None):
+        if answer.status >= 502 or (answer.status < 300 and answer.body.strip() and answer.object is None):
             raise AnswerLost(
                 f"{job.operation} was answered with HTTP status {answer.status} and no result: {answer.text()};"
                 " whether it was taken is not known"
@@ -404,14 +405,14 @@ def _records(reply: Mapping[str, Any], name: str, member: str = "inventories") -
 
 def _total(reply: Mapping[str, Any]) -> int | None:
     total = reply.get("total")
-    return total if isinstance(total, int) and not isinstance(total, bool) else None
+    return total if isinstance(total, int) and not isinstance(total, bool) and total >= 0 else None
 
 
 def _unseen(records: list[Record], seen: set[str]) -> list[Record]:
     """Return the records that were not seen before and remember them, by their uuid or else by all they hold."""
     fresh = []
     for record in records:
-        key = record.get("uuid") or repr(sorted(record.items(), key=str))
+        key = str(record.get("uuid") or sorted(record.items(), key=str))
         if key not in seen:
             seen.add(key)
             fresh.append(record)

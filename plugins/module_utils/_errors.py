@@ -100,10 +100,10 @@ class ApiError(Failure):
 
 
 class JobExpired(Failure):
-    """The service does not know ``job`` (any more)."""
+    """What became of ``job`` cannot be asked: the service does not know it (any more), or ``reason`` says why."""
 
-    def __init__(self, job: Any) -> None:
-        super().__init__(f"the service does not know the job {job.uuid} (any more)", job=job.handle())
+    def __init__(self, job: Any, reason: str = "") -> None:
+        super().__init__(reason or f"the service does not know the job {job.uuid} (any more)", job=job.handle())
         self.job = job
 
 

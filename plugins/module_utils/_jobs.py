@@ -59,6 +59,12 @@ def checked_uuid(text: str) -> str:
     return plain
 
 
+def told_id(location: Any) -> str | None:
+    """Return the job id in a polling address that cannot be read otherwise; None when there is none."""
+    found = re.findall(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])", str(location))
+    return found[-1] if found else None
+
+
 def polling_path(location: Any) -> str | None:
     """Return path and query of a polling address; None when it is missing or makes no sense.
 

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -22,6 +23,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._engine import (
     unread,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    ApiError,
     BadInput,
     Failure,
     Unreadable,
@@ -40,6 +42,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
     to_ansible,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._task import Context, Task
+
+# How many calls more than were planned at first may turn out to be needed.
+REPLANS = 10
 
 
 def managed(resource: Resource | Mapping[str, Resource], options: Options, by: str | None = None, **rules: Any) -> Task:
@@ -99,27 +104,45 @@ class Managing:
     def _bring(self, here: Record | None) -> tuple[Record | None, Record]:
         here = self._settled(here)
         done: list[Step] = []
-        while True:
-            steps = self._steps(here)
+        steps = self._steps(here)
+        for dummy in range(len(steps) + REPLANS):
             step = next((step for step in steps if not any(_alike(step, other) for other in done)), None)
             if step is None:
                 self._verify(here, steps)
                 return here, {}
             done.append(step)
             self._note(step)
-            job = carry_out(self.context, step, self.about, partial(self._still_needed, step))
+            try:
+                job = carry_out(self.context, step, self.about, partial(self._still_needed, step))
+            except ApiError:
+                self._own_up(step, here)
+                raise
             if job.state == RUNNING:
                 return step.after, unfinished(job)
             self.extras.update({name: job.result.get(name, []) for name in _extra(step.operation)})
             here = self._settled(self._read_after(step, job))
             if trouble := broken(self.resource, here):
                 raise Failure(f"after {step.operation} the service shows {trouble}")
+            steps = self._steps(here)
+        raise Failure(f"after {len(done)} calls the service still shows something else than was asked for")
 
     def _steps(self, here: Record | None) -> list[Step]:
         return plan(self.resource, self.state, self.desired, here)
 
-    def _still_needed(self, step: Step) -> bool:
-        return self.blind or any(_alike(step, other) for other in self._steps(self._settled(self._read())))
+    def _still_needed(self, step: Step) -> bool | None:
+        here = self._settled(self._read())
+        return None if self.blind else any(_alike(step, other) for other in self._steps(here))
+
+    def _own_up(self, step: Step, before: Record | None) -> None:
+        """Report a change when a call that failed has left one behind."""
+        with suppress(Failure):
+            now = self._read()
+            if before is None or now is None or step.after is None:
+                touched = (before is None) != (now is None)
+            else:
+                meant = (name for name, value in step.after.items() if value != before.get(name))
+                touched = any(now.get(name) != before.get(name) for name in meant)
+            self.context.changed |= touched and not self.blind
 
     def _note(self, step: Step) -> None:
         if step.note:

@@ -75,7 +75,7 @@ class Operation:
 
     ``result`` names the members of the reply that carry the result, ``record`` the kind of what is in them.
     ``instead`` maps a parameter to the required ones that it stands for. ``repeatable`` is False where doing it a
-    second time makes a second object.
+    second time makes a second object or has another effect once more.
     """
 
     name: str
@@ -243,6 +243,7 @@ _ROWS: Sequence[Operation] = (
         "4.10.10",
         "volumeInfos",
         "volumeUuids:list! vmInstanceUuid! force:bool",
+        repeatable=False,
     ),
     # Notification
     _row(
@@ -288,6 +289,7 @@ _ROWS: Sequence[Operation] = (
         "4.10.0",
         "connected,webhookResp",
         "platformUuid endpointUuid",
+        repeatable=False,
     ),
     _row(
         "QuerySNSTopicSubscriber GET sns/topics/subscribers",

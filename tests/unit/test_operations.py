@@ -482,10 +482,12 @@ def test_versions(name: str, params: dict[str, Any], version: str, reason: str |
 
 
 def test_creating_twice_is_told_from_setting_twice() -> None:
-    """Only what makes a second object when it is done again; a second host or CBT task is refused by the service."""
+    """What makes a second object, export or trap when done again; a second host or CBT task the service refuses."""
     assert {row.name for row in OPERATIONS.values() if not row.repeatable} == {
         "CreateSNSWorkchatEndpoint",
         "CreateSNSSnmpEndpoint",
+        "ExportNbdVolumes",
+        "SNSSnmpTestConnection",
         "AttachL3NetworkToVm",
         "CreateVmInstanceFromVolumeSnapshotGroup",
     }
