@@ -104,4 +104,4 @@ def patient(new_client: ClientFactory, clock: FakeClock) -> Client:
 
 @pytest.fixture
 def player(sim: Simulator, tmp_path: Path) -> Player:
-    return Player(tmp_path, {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token})
+    return Player(tmp_path, sim.url, {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token})

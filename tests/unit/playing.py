@@ -19,41 +19,50 @@ from pathlib import Path
 from typing import Any
 
 PLUGINS = Path(__file__).resolve().parent / "plugins"
-LONGEST_PLAY = 240
+LONGEST_PLAY = 900
 
-# Ansible reads these when it is imported.
-os.environ.update(
-    ANSIBLE_CALLBACK_PLUGINS=str(PLUGINS / "callback"),
-    ANSIBLE_CONNECTION_PLUGINS=str(PLUGINS / "connection"),
-    ANSIBLE_CALLBACKS_ENABLED="recorder",
-    ANSIBLE_INVENTORY_UNPARSED_WARNING="false",
-    ANSIBLE_LOCALHOST_WARNING="false",
-    ANSIBLE_NOCOLOR="true",
-    ANSIBLE_RETRY_FILES_ENABLED="false",
-)
+SETTINGS = {
+    "ANSIBLE_CALLBACK_PLUGINS": str(PLUGINS / "callback"),
+    "ANSIBLE_CONNECTION_PLUGINS": str(PLUGINS / "connection"),
+    "ANSIBLE_CALLBACKS_ENABLED": "recorder",
+    "ANSIBLE_INVENTORY_UNPARSED_WARNING": "false",
+    "ANSIBLE_LOCALHOST_WARNING": "false",
+    "ANSIBLE_NOCOLOR": "true",
+}
+
+# Ansible reads these when it is imported; other programs that tests start shall not see them.
+before = dict(os.environ)
+os.environ.update(SETTINGS)
 
 from ansible.cli.playbook import PlaybookCLI
 from ansible.plugins.loader import init_plugin_loader
 
 init_plugin_loader()
+os.environ.clear()
+os.environ.update(before)
 
 Task = dict[str, Any]
+Play = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Played:
-    """What became of a task: ``status`` is ok, failed, skipped or unreachable; times are seconds of the epoch."""
+    """What became of a task: ``status`` is ok, failed, skipped or unreachable.
 
+    ``requests`` is what was asked of the simulator, as its log has it.
+    """
+
+    play: str
     task: str
     action: str
     status: str
     result: dict[str, Any]
-    start: float
-    end: float
+    requests: list[dict[str, Any]]
 
-    def requests(self, log: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-        """Return what of the simulator's log was asked while the task ran."""
-        return [entry for entry in log if self.start <= entry["time"] <= self.end]
+    @property
+    def written(self) -> list[str]:
+        """The operations that the task called and that are no reads."""
+        return [str(entry["operation"]) for entry in self.requests if entry["method"] != "GET"]
 
 
 @dataclass(frozen=True)
@@ -74,48 +83,10 @@ class Run:
 
 
 class Player:
-    """Plays tasks on this machine; ``defaults`` are options for all modules of the collection."""
+    """Plays tasks on this machine against a simulator; ``defaults`` are options for all modules of the collection."""
 
-    def __init__(self, folder: Path, defaults: Mapping[str, Any]) -> None:
-        self.folder, self.defaults = folder, defaults
-
-    def play(
-        self,
-        *tasks: Task,
-        arguments: Sequence[str] = (),
-        environment: Mapping[str, str] | None = None,
-        as_module: bool = False,
-        **keywords: Any,
-    ) -> Run:
-        """Play the tasks, all of them even if one fails; ``keywords`` are those of the play.
-
-        ``as_module`` makes a module process of each task, by a connection that is not called local. ``arguments`` are
-        options of ansible-playbook.
-        """
-        variables = {**keywords.pop("vars", {}), **({"ansible_connection": "elsewhere"} if as_module else {})}
-        play = {
-            "hosts": "localhost",
-            "gather_facts": False,
-            "ignore_errors": True,
-            "module_defaults": {"group/virtinfra.manager.api": dict(self.defaults)},
-            "tasks": list(tasks),
-            "vars": variables,
-            **keywords,
-        }
-        return self.playbook(json.dumps([play]), arguments, environment)
-
-    def playbook(self, text: str, arguments: Sequence[str] = (), environment: Mapping[str, str] | None = None) -> Run:
-        """Play a playbook, in YAML."""
-        book, records, output = (self.folder / name for name in ("playbook.yml", "records", "output"))
-        book.write_text(text, encoding="utf-8")
-        records.write_text("", encoding="utf-8")
-        child = os.fork()
-        if child == 0:
-            os.environ.update({"RECORDER_FILE": str(records), **(environment or {})})
-            _become_ansible_playbook([*arguments, str(book)], output)
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        tasks = [Played(**json.loads(line)) for line in records.read_text(encoding="utf-8").splitlines()]
-        return Run(tasks, output.read_text(encoding="utf-8"), code)
+    def __init__(self, folder: Path, simulator: str, defaults: Mapping[str, Any]) -> None:
+        self.folder, self.simulator, self.defaults = folder, simulator, defaults
 
     def run_module(self, name: str, options: Mapping[str, Any], check: bool = False, as_module: bool = False) -> Played:
         """Run one module of the collection and return what became of it."""
@@ -123,6 +94,50 @@ class Player:
         run = self.play(task, as_module=as_module)
         assert len(run.tasks) == 1, run.output
         return run.tasks[0]
+
+    def play(
+        self,
+        *tasks: Task,
+        as_module: bool = False,
+        arguments: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+        **keywords: Any,
+    ) -> Run:
+        """Play tasks, all of them even if one fails; ``keywords`` are those of the play.
+
+        ``as_module`` makes a module process of each task. ``arguments`` are options of ansible-playbook.
+        """
+        return self.playbook([self.a_play(*tasks, as_module=as_module, **keywords)], arguments, environment)
+
+    def a_play(self, *tasks: Task, as_module: bool = False, **keywords: Any) -> Play:
+        """Return a play of these tasks."""
+        connection = {"ansible_connection": "elsewhere"} if as_module else {}
+        return {
+            "hosts": "localhost",
+            "gather_facts": False,
+            "ignore_errors": True,
+            "module_defaults": {"group/virtinfra.manager.api": dict(self.defaults)},
+            "tasks": list(tasks),
+            **keywords,
+            "vars": {**keywords.get("vars", {}), **connection},
+        }
+
+    def playbook(
+        self, plays: Sequence[Play] | str, arguments: Sequence[str] = (), environment: Mapping[str, str] | None = None
+    ) -> Run:
+        """Play a playbook: its plays, or its name."""
+        book, records, output = (self.folder / name for name in ("playbook.yml", "records", "output"))
+        if not isinstance(plays, str):
+            book.write_text(json.dumps(plays), encoding="utf-8")
+        records.write_text("", encoding="utf-8")
+        child = os.fork()
+        if child == 0:
+            os.environ.update(SETTINGS, RECORDER_FILE=str(records), RECORDER_SIMULATOR=self.simulator)
+            os.environ.update(environment or {})
+            _become_ansible_playbook([*arguments, plays if isinstance(plays, str) else str(book)], output)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        tasks = [Played(**json.loads(line)) for line in records.read_text(encoding="utf-8").splitlines()]
+        return Run(tasks, output.read_text(encoding="utf-8"), code)
 
 
 def _become_ansible_playbook(arguments: list[str], output: Path) -> None:

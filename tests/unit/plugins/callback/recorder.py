@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-import time
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +18,31 @@ DOCUMENTATION = r"""
 name: recorder
 type: aggregate
 short_description: Record the results of tasks
-description: Writes what became of each task to the file that the environment variable RECORDER_FILE names.
+description:
+  - Writes what became of each task to the file that the environment variable RECORDER_FILE names, with what was asked
+    of the simulator at RECORDER_SIMULATOR meanwhile.
+  - If RECORDER_RESET is set, it resets the simulator with these options when a play begins.
 """
+
+DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 class CallbackModule(CallbackBase):
-    """Members of a line: task, action, status, result, start and end (seconds of the epoch)."""
+    """Members of a line: play, task, action, status, result, requests."""
 
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "aggregate"
     CALLBACK_NAME = "recorder"
 
+    def v2_playbook_on_play_start(self, play: Any) -> None:
+        """Give each play a fresh simulator, if that is wanted."""
+        self.play = play.get_name()
+        if "RECORDER_RESET" in os.environ:
+            _ask("POST", "reset", os.environ["RECORDER_RESET"])
+
     def v2_playbook_on_task_start(self, task: Any, is_conditional: bool) -> None:
-        """Remember when the task began."""
-        self.start = time.time()
+        """Look only at what is asked from now on."""
+        _ask("DELETE", "log")
 
     def v2_runner_on_ok(self, result: Any) -> None:
         """Record a success."""
@@ -51,12 +62,19 @@ class CallbackModule(CallbackBase):
 
     def _record(self, status: str, result: Any) -> None:
         line = {
+            "play": self.play,
             "task": result.task.name,
             "action": result.task.action,
             "status": status,
-            "result": result.result,
-            "start": self.start,
-            "end": time.time(),
+            "result": {key: value for key, value in result.result.items() if not key.startswith("_ansible_")},
+            "requests": _ask("GET", "log"),
         }
         with Path(os.environ["RECORDER_FILE"]).open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
+
+
+def _ask(method: str, name: str, body: str | None = None) -> Any:
+    url = f"{os.environ['RECORDER_SIMULATOR']}/_simulator/{name}"
+    data = None if body is None else body.encode()
+    with DIRECT.open(urllib.request.Request(url, data, method=method), timeout=30) as answer:
+        return json.load(answer)
