@@ -120,6 +120,8 @@ job:
     state: running
 """
 
+from dataclasses import replace
+
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine import (
     Move,
     Resource,
@@ -135,11 +137,12 @@ ADDRESS = ("ip", "netmask", "gateway", "usedIps")
 
 
 def nic_plan(resource: Resource, state: str, desired: Record, current: Record | None) -> list[Step]:
-    """Plan; the address of a NIC that is moved is given anew, with the network or by the service."""
+    """Plan; the address of a NIC that is moved is given anew, and what becomes of its machine is not foreseen."""
     wanted = {name: value.lower() if name in ("ip", "mac") else value for name, value in desired.items()}
     if current and drift(resource, wanted, current):
         current = {**current, **dict.fromkeys(ADDRESS)}
-    return usual_plan(resource, state, wanted, current)
+    steps = usual_plan(resource, state, wanted, current)
+    return [replace(step, after={**(step.after or {}), "vm": None}) for step in steps]
 
 
 def with_vm(nic: Record | None) -> Record:
