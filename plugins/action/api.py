@@ -22,10 +22,10 @@ from ansible.module_utils.errors import UnsupportedError
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.virtinfra.manager.plugins.module_utils._task import Task, variants
-from ansible_collections.virtinfra.manager.plugins.module_utils._transport import REQUESTS_ERROR, tls_context
+from ansible_collections.virtinfra.manager.plugins.module_utils._transport import tls_context
 
-if not REQUESTS_ERROR:
-    tls_context(True, None, None, None)
+# Built once, here, and inherited by every worker.
+tls_context(True, None, None, None)
 
 display = Display()
 
@@ -56,7 +56,7 @@ class ActionModule(ActionBase):
     def _is_for_here(self) -> bool:
         """Whether the task may run in the controller's process."""
         local = str(getattr(self._connection, "transport", "")).rpartition(".")[2] == "local"
-        return local and not (REQUESTS_ERROR or self._task.async_val or self._connection.become)
+        return local and not (self._task.async_val or self._connection.become)
 
     def _run_here(self, name: str, task: Task) -> dict[str, Any]:
         spec = task.argument_spec

@@ -84,6 +84,5 @@ options:
       - The environment variable E(VIRTINFRA_SERVICE_VERSION) is used when the option is not given.
     type: str
 requirements:
-  - requests (Python library)
   - Python 3.10 or newer where the module runs
 """

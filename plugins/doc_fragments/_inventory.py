@@ -186,6 +186,5 @@ notes:
   - An unknown option is a failure, and so is a list that is not complete. In neither case anything is added to the
     inventory.
 requirements:
-  - requests (Python library)
   - Python 3.10 or newer
 """

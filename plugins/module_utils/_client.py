@@ -78,6 +78,8 @@ class Client:
         self._job_uuid = checked_uuid(job_uuid) if job_uuid else None
         self._headers = {}
         if webhook_url:
+            if not re.fullmatch(r"https?://[\x21-\x7e]+", webhook_url):
+                raise BadInput("webhook_url must be like https://receiver.example.com/path, without blanks")
             self._headers["X-Web-Hook"] = webhook_url
         if api_timeout:
             self._headers["X-API-Timeout"] = str(api_timeout)

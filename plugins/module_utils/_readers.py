@@ -66,12 +66,12 @@ def first_of(*readers: Callable[[Client, Record], Found]) -> Callable[[Client, R
     return read
 
 
-def partly(reader: Reader, *names: str) -> Reader:
-    """Read by a reader that does not tell the named members: they are taken to be as wanted."""
+def partly(reader: Reader, assumed: Callable[[Record], Record]) -> Reader:
+    """Read by a reader that does not tell all members: those of what is wanted that ``assumed`` returns are filled in."""
 
     def read(client: Client, wanted: Record) -> Record | None:
         record = reader(client, wanted)
-        return record and {**{name: wanted[name] for name in names if name in wanted}, **record}
+        return record and {**assumed(wanted), **record}
 
     return read
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     BadInput,
@@ -23,7 +23,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Wait
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, TAGS, Options
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, camel
-from ansible_collections.virtinfra.manager.plugins.module_utils._transport import REQUESTS_ERROR, Clock, Connection
+from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock, Connection
 
 # Options with these endings name something: an empty text is a mistake there, not a value.
 IDENTIFIERS = ("uuid", "name", "url", "_uuid", "_ip", "_mac", "_address", "user_id", "username")
@@ -81,8 +81,6 @@ class Task:
         """Run with validated options. This is the one place where a Failure becomes a failed result."""
         context = None
         try:
-            if REQUESTS_ERROR:
-                raise Failure(missing_required_lib("requests"), exception=REQUESTS_ERROR)
             with connect(params, check_mode, tell) as client:
                 context = Context(params, self._wanted(params), client, check_mode)
                 result = self.run(context)

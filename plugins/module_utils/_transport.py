@@ -8,18 +8,21 @@
 
 from __future__ import annotations
 
+import base64
+import http.client
 import json
 import random
 import re
+import selectors
 import ssl
 import time
-import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, unquote, urlencode, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     AnswerLost,
@@ -28,21 +31,11 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import Request
 
-try:
-    import requests
-    import urllib3
-    from requests.adapters import HTTPAdapter
-except ImportError:
-    REQUESTS_ERROR: str | None = traceback.format_exc()
-    HTTPAdapter = object  # type: ignore[assignment, misc]
-else:
-    REQUESTS_ERROR = None
-
 MEBIBYTE = 1024 * 1024
 SIZE_LIMIT = 64 * MEBIBYTE
 ERROR_SIZE_LIMIT = MEBIBYTE
 CHUNK = 64 * 1024
-HEADERS = {"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": "virtinfra.manager"}
+HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "virtinfra.manager"}
 
 # The longest pause before a request is sent again, in seconds: a service that is overloaded is spared for longer.
 PAUSE_UNREACHABLE = 2.0
@@ -89,6 +82,8 @@ class Connection:
             raise BadInput("request_timeout must be more than 0 and at most 3600 seconds")
         if not 0 <= self.request_retries <= 100:
             raise BadInput("request_retries must be from 0 to 100")
+        if not re.fullmatch(r"[\w./~%-]*", self.path_prefix, re.ASCII):
+            raise BadInput("path_prefix must be made of letters, digits and . / _ ~ % -")
         for name in ("session_id", "api_token"):
             if not re.fullmatch(r"[\x21-\x7e]*", getattr(self, name) or ""):
                 raise BadInput(f"{name} must be printable ASCII without blanks")
@@ -104,7 +99,7 @@ class Answer:
     """An HTTP answer: ``status``, ``headers`` and the undecoded ``body`` (cut at the size limit for errors)."""
 
     status: int
-    headers: Mapping[str, str]
+    headers: http.client.HTTPMessage
     body: bytes
 
     @cached_property
@@ -154,40 +149,19 @@ def tls_context(validate: bool, ca_path: str | None, cert: str | None, key: str 
     return context
 
 
-class _Adapter(HTTPAdapter):
-    """An adapter whose TLS is decided by our context alone: neither requests nor the environment adds to it."""
-
-    def __init__(self, context: ssl.SSLContext | None) -> None:
-        self.context = context
-        super().__init__(max_retries=0)
-
-    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        super().init_poolmanager(*args, ssl_context=self.context, **kwargs)
-
-    def proxy_manager_for(self, *args: Any, **kwargs: Any) -> Any:
-        return super().proxy_manager_for(*args, ssl_context=self.context, **kwargs)
-
-    def build_connection_pool_key_attributes(self, request: Any, verify: Any, cert: Any = None) -> Any:
-        host, dummy = super().build_connection_pool_key_attributes(request, verify, cert)
-        return host, {}
-
-    def cert_verify(self, conn: Any, url: str, verify: Any, cert: Any) -> None:
-        conn.cert_reqs = "CERT_REQUIRED" if verify else "CERT_NONE"
-
-
 class Transport:
     """One connection to one service, kept alive for a task. Not for several threads at once."""
 
     def __init__(self, connection: Connection, clock: Any = Clock) -> None:
         self.connection = connection
         self.clock = clock
-        self._session: Any = None
+        self._http: http.client.HTTPConnection | None = None
 
     def close(self) -> None:
         """Close the connection."""
-        if self._session is not None:
-            self._session.close()
-            self._session = None
+        if self._http is not None:
+            self._http.close()
+            self._http = None
 
     def send(
         self,
@@ -234,7 +208,9 @@ class Transport:
         return float(min(longest, shortest * 2 ** min(attempt, 20)) * self.clock.random())
 
     def _once(self, request: Request, what: str, auth: str | None, headers: Mapping[str, str] | None) -> Answer:
-        url = self.connection.origin + request.path
+        target = request.path
+        if request.query:
+            target += ("&" if "?" in target else "?") + urlencode(request.query)
         sent = {**HEADERS, **(headers or {})}
         body = None
         if request.body is not None:
@@ -242,87 +218,116 @@ class Transport:
             body = json.dumps(request.body).encode()
         if auth:
             sent["Authorization"] = auth
-        safe = request.method == "GET"
         try:
-            session = self._open()
-            with session.request(
-                request.method,
-                url,
-                params=request.query,
-                data=body,
-                headers=sent,
-                timeout=self.connection.request_timeout,
-                allow_redirects=False,
-                stream=True,
-                verify=self.connection.validate_certs,
-                proxies=requests.utils.get_environ_proxies(url) if self.connection.use_proxy else {},
-            ) as response:
-                answer = self._read(response, what, safe)
-        except requests.exceptions.RequestException as error:
-            raise self._failure(what, error, safe) from None
-        except (OSError, ValueError) as error:
-            raise TransportError(f"{what} could not be sent: {error}", transient=False) from None
+            connection = self._connected()
+        except (OSError, http.client.HTTPException) as error:
+            self.close()
+            raise self._not_sent(what, error) from None
+        try:
+            connection.request(request.method, self._seen_by_proxy(target, sent), body, sent)
+            answer = self._read(connection.getresponse(), what)
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            self.close()
+            raise self._not_answered(what, error, request.method == "GET") from None
         if 300 <= answer.status < 400:
-            target = urlsplit(answer.headers.get("Location", ""))
-            place = f"{target.scheme}://{target.hostname}" if target.hostname else "another path"
+            parts = urlsplit(answer.headers.get("Location", ""))
+            place = f"{parts.scheme}://{parts.hostname}" if parts.hostname else "another path"
             raise TransportError(
                 f"{what} was redirected to {place}, which is not followed. Is base_url right?", transient=False
             )
         return answer
 
-    def _open(self) -> Any:
-        if self._session is None:
-            options = self.connection
-            session = requests.Session()
-            # REQUESTS_CA_BUNDLE and .netrc would otherwise override ca_path, validate_certs and our credentials.
-            session.trust_env = False
-            secure = options.base_url.startswith("https:")
-            key = (options.validate_certs, options.ca_path, options.client_cert, options.client_key)
-            adapter = _Adapter(tls_context(*key) if secure else None)
-            session.mount("https://", adapter)
-            session.mount("http://", adapter)
-            self._session = session
-        return self._session
+    def _connected(self) -> http.client.HTTPConnection:
+        """Return the open connection, a new one when the service has closed the last."""
+        if self._http is not None and (self._http.sock is None or _readable(self._http.sock)):
+            self.close()
+        if self._http is None:
+            self._http = self._new()
+            self._http.connect()
+        return self._http
 
-    def _read(self, response: Any, what: str, safe: bool) -> Answer:
-        limit = SIZE_LIMIT if response.status_code < 300 else ERROR_SIZE_LIMIT
+    def _new(self) -> http.client.HTTPConnection:
+        options, place, proxy = self.connection, urlsplit(self.connection.base_url), self._proxy()
+        host, port = str((proxy or place).hostname), (proxy or place).port or (80 if proxy else None)
+        if place.scheme == "http":
+            return http.client.HTTPConnection(host, port, timeout=options.request_timeout)
+        context = tls_context(options.validate_certs, options.ca_path, options.client_cert, options.client_key)
+        connection = http.client.HTTPSConnection(host, port, timeout=options.request_timeout, context=context)
+        if proxy:
+            connection.set_tunnel(str(place.hostname), place.port or 443, _proxy_login(proxy))
+        return connection
+
+    def _proxy(self) -> SplitResult | None:
+        """Return the proxy that the environment names for the service."""
+        place = urlsplit(self.connection.base_url)
+        named = getproxies().get(place.scheme) if self.connection.use_proxy else None
+        if not named or proxy_bypass(place.netloc):
+            return None
+        proxy = urlsplit(named if "://" in named else f"http://{named}")
+        if proxy.scheme != "http" or not proxy.hostname:
+            raise BadInput("the proxy that the environment names must be like http://proxy.example.com:3128")
+        return proxy
+
+    def _seen_by_proxy(self, target: str, headers: dict[str, str]) -> str:
+        """Return the request target; a proxy that is asked in plain http wants the origin too, and its login."""
+        proxy = self._proxy() if self.connection.base_url.startswith("http:") else None
+        if proxy is None:
+            return target
+        headers.update(_proxy_login(proxy))
+        return self.connection.origin + target
+
+    def _read(self, response: http.client.HTTPResponse, what: str) -> Answer:
+        """Read an answer to its end, within the size limit and the time for one request."""
+        limit = SIZE_LIMIT if response.status < 300 else ERROR_SIZE_LIMIT
         until = self.clock.monotonic() + self.connection.request_timeout
         body = bytearray()
-        for chunk in response.iter_content(CHUNK):
+        left = response.length
+        while left != 0 and (chunk := response.read1(CHUNK if left is None else min(CHUNK, left))):
             body += chunk
-            if len(body) > limit:
-                if response.status_code >= 300:
+            left = None if left is None else left - len(chunk)
+            if len(body) > limit or self.clock.monotonic() > until:
+                # What is left of this answer is nobody's: the connection cannot be used again.
+                self.close()
+                if response.status >= 300:
                     break
-                kind = TransportError if safe else AnswerLost
-                raise kind(f"the answer to {what} is larger than {limit // MEBIBYTE} MiB", transient=False)
-            if self.clock.monotonic() > until and len(body) < limit and not response.raw.closed:
-                kind = TransportError if safe else AnswerLost
-                raise kind(f"the answer to {what} took more than {self.connection.request_timeout:g} s")
-        return Answer(response.status_code, response.headers, bytes(body[:limit]))
+                if len(body) > limit:
+                    raise ValueError(f"it is larger than {limit // MEBIBYTE} MiB")
+                raise TimeoutError
+        if left and response.status < 300:
+            raise http.client.IncompleteRead(b"", left)
+        if response.headers.get("Content-Encoding", "identity").lower() != "identity":
+            raise ValueError("it is compressed, which was not asked for")
+        response.close()
+        return Answer(response.status, response.headers, bytes(body[:limit]))
 
-    def _failure(self, what: str, error: Exception, safe: bool) -> TransportError:
-        """Turn an exception of requests into ours: a sentence without urls, headers or bodies."""
-        where = self.connection.origin
-        reasons = _reasons(error)
-        reason, refused = reasons[-1], _before_sending(reasons)
-        if isinstance(reason, ssl.SSLError) and refused:
-            why = getattr(reason, "verify_message", "") or reason.reason or "the handshake failed"
-            return TransportError(
-                f"{what} could not be sent: TLS with {where} failed: {str(why).replace('_', ' ').lower()}"
-                " (see validate_certs, ca_path and client_cert)",
-                transient=False,
-            )
-        if isinstance(error, requests.exceptions.Timeout):
-            sentence = f"{where} did not answer {what} within {self.connection.request_timeout:g} s"
-        else:
-            text = (
-                getattr(reason, "strerror", None) or re.sub(r"<[^>]*>[:,]? ?", "", str(reason)) or type(reason).__name__
-            )
-            kind = "could not be reached" if refused else "broke the connection"
-            sentence = f"{where} {kind} for {what}: {text}"
-        if refused or safe:
-            return TransportError(sentence)
-        return AnswerLost(f"{sentence}; whether it was taken is not known")
+    def _not_sent(self, what: str, error: Exception) -> TransportError:
+        """Say that no connection came about; the service has not seen the request."""
+        if isinstance(error, ssl.SSLError):
+            return self._tls_failed(what, error)
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        return TransportError(f"{self.connection.origin} could not be reached for {what}: {reason}")
+
+    def _not_answered(self, what: str, error: Exception, safe: bool) -> TransportError:
+        """Say that no whole answer came; a writing call may have been taken."""
+        if isinstance(error, ssl.SSLError) and "ALERT" in (error.reason or ""):
+            return self._tls_failed(what, error)
+        lost = TransportError if safe else AnswerLost
+        unknown = "" if safe else "; whether it was taken is not known"
+        if isinstance(error, TimeoutError):
+            seconds = f"{self.connection.request_timeout:g} s"
+            return lost(f"{self.connection.origin} did not answer {what} within {seconds}{unknown}")
+        if isinstance(error, ValueError):
+            return lost(f"the answer to {what} cannot be used: {error}{unknown}", transient=False)
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        return lost(f"{self.connection.origin} broke the connection for {what}: {reason}{unknown}")
+
+    def _tls_failed(self, what: str, error: ssl.SSLError) -> TransportError:
+        why = getattr(error, "verify_message", "") or str(error.reason or "the handshake failed")
+        return TransportError(
+            f"{what} could not be sent: TLS with {self.connection.origin} failed: {why.replace('_', ' ').lower()}"
+            " (see validate_certs, ca_path and client_cert)",
+            transient=False,
+        )
 
 
 def _ask_again(answer: Answer, safe: bool) -> bool:
@@ -334,26 +339,15 @@ def _ask_again(answer: Answer, safe: bool) -> bool:
     return safe and (answer.status in (502, 504) or (answer.status == 200 and answer.object is None))
 
 
-def _reasons(error: BaseException) -> list[BaseException]:
-    """Return an exception and those that requests and urllib3 wrapped in it, the deepest last."""
-    found = [error]
-    while len(found) < 20:
-        inside = [getattr(found[-1], "reason", None), *reversed(found[-1].args), found[-1].__cause__]
-        inner = next((each for each in inside if isinstance(each, BaseException) and each not in found), None)
-        if inner is None:
-            break
-        found.append(inner)
-    return found
+def _readable(connection: Any) -> bool:
+    """Whether an idle connection has something to read: it was closed at the other end."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(connection, selectors.EVENT_READ)
+        return bool(selector.select(0))
 
 
-def _before_sending(reasons: list[BaseException]) -> bool:
-    """Whether the request surely never reached the service."""
-    if isinstance(reasons[-1], ssl.SSLError):
-        return "EOF" not in (reasons[-1].reason or "EOF")
-    kinds = (
-        requests.exceptions.ConnectTimeout,
-        urllib3.exceptions.ConnectTimeoutError,
-        urllib3.exceptions.NewConnectionError,
-        urllib3.exceptions.ProxyError,
-    )
-    return any(isinstance(each, kinds) for each in reasons)
+def _proxy_login(proxy: SplitResult) -> dict[str, str]:
+    if not proxy.username:
+        return {}
+    login = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+    return {"Proxy-Authorization": "Basic " + base64.b64encode(login.encode()).decode()}

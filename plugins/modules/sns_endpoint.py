@@ -122,22 +122,32 @@ job:
 
 from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._engine import Resource, Step, usual_plan
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine import Assumed, Resource, Step, usual_plan
 from ansible_collections.virtinfra.manager.plugins.module_utils._manage import managed
 from ansible_collections.virtinfra.manager.plugins.module_utils._readers import Reader, by_query, first_of, partly
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
 
 
+def people(desired: Record) -> Record:
+    """Return the mentioned people, when they are given, in both forms of the document."""
+    ids = desired.get("atPersonUserIds", list(desired.get("atPersonList", ())))
+    both = {"atPersonUserIds": ids, "atPersonList": desired.get("atPersonList", dict.fromkeys(ids, ""))}
+    return both if desired.keys() & both.keys() else {}
+
+
 def with_people(resource: Resource, state: str, desired: Record, current: Record | None) -> list[Step]:
-    """Plan with the mentioned people in both forms of the document; a create leaves out empty ones."""
-    people: Record = {name: desired[name] for name in ("atPersonUserIds", "atPersonList") if name in desired}
-    if people:
-        ids = people.get("atPersonUserIds", list(people.get("atPersonList", ())))
-        people = {"atPersonUserIds": ids, "atPersonList": people.get("atPersonList", dict.fromkeys(ids, ""))}
+    """Plan; a create leaves out empty people, and nothing is said of the people of an endpoint that is not read."""
+    named = {} if isinstance(current, Assumed) else people(desired)
     if current is None:
-        people = {name: value for name, value in people.items() if value}
+        named = {name: value for name, value in named.items() if value}
     others = {name: value for name, value in desired.items() if not name.startswith("atPerson")}
-    return usual_plan(resource, state, {**others, **people}, current)
+    return usual_plan(resource, state, {**others, **named}, current)
+
+
+def untold(desired: Record) -> Record:
+    """Return what a list of all endpoints need not tell of a workchat endpoint, as it should be."""
+    all_of_it = {**desired, **people(desired)}
+    return {name: all_of_it[name] for name in ("url", "atAll", "atPersonUserIds") if name in all_of_it}
 
 
 def of_type(word: str) -> Reader:
@@ -155,7 +165,7 @@ ENDPOINTS = {
         kind="SNSWorkchatEndpointInventory",
         read=first_of(
             by_query("QuerySNSWorkchatEndpoint", "uuid", "name"),
-            partly(of_type("workchat"), "url", "atAll", "atPersonUserIds"),
+            partly(of_type("workchat"), untold),
         ),
         create="CreateSNSWorkchatEndpoint",
         plan=with_people,

@@ -52,117 +52,114 @@ class Draft:
 
 
 class KeyedGroup:
-    """One entry of ``keyed_groups``; ``simple`` where names can be made of plain keys without core."""
+    """One entry of ``keyed_groups``; ``simple`` where groups can be named after plain keys without core."""
 
-    def __init__(self, entry: Any, leading_separator: bool, sanitize: Callable[[str], str]) -> None:
-        self.entry, self._sanitize = entry, sanitize
+    def __init__(self, entry: Any, hidden: frozenset[str], plugin: Any) -> None:
+        self.entry, self._sanitize = entry, plugin._sanitize_group_name
         options = entry if isinstance(entry, dict) else {}
-        self.key = Expression(options.get("key"))
-        prefix, separator = options.get("prefix", ""), options.get("separator", "_")
-        if prefix == "" and leading_separator is False:
-            separator = ""
-        self.start = f"{prefix}{separator}"
         parent = options.get("parent_group")
-        self.parent = sanitize(parent) if isinstance(parent, str) and parent else None
-        self.has_default = options.get("default_value") is not None
-        self.simple = bool(options) and "{" not in str(parent) and "#" not in str(parent)
-        if self.has_default and options.get("trailing_separator") is not None:
-            self.simple = False
-        self._groups: dict[str, str] = {}
+        self.key, self.parent = Expression(options.get("key"), hidden=hidden), Expression(parent, "template")
+        self._parent = self._sanitize(parent) if isinstance(parent, str) and parent else None
+        prefix, separator = options.get("prefix", ""), options.get("separator", "_")
+        if prefix == "" and plugin.get_option("leading_separator") is False:
+            separator = ""
+        self._start = f"{prefix}{separator}"
+        self._default = options.get("default_value")
+        contradictory = self._default is not None and options.get("trailing_separator") is not None
+        self.simple = bool(options) and not contradictory and not {"{", "#"} & set(str(parent))
+        self._places: dict[str, list[Place]] = {}
 
     def places(self, key: Any, strict: bool) -> list[Place] | None:
         """Return the places that a key leads to; None when core must say it."""
         if not self.simple:
             return None
         if isinstance(key, str) and key:
-            return self._places(key)
+            return self._places.get(key) or self._named(key)
         if type(key) is list and all(isinstance(each, str) and each for each in key):
-            return [place for each in key for place in self._places(each)]
-        if key in (None, "") and not self.has_default and not strict:
+            return [place for each in key for place in self._named(each)]
+        if (key is None or key == "") and self._default is None and not strict:
             return []
         return None
 
-    def _places(self, key: str) -> list[Place]:
-        group = self._groups.get(key)
-        if group is None:
-            group = self._groups[key] = self._sanitize(f"{self.start}{key}")
-        return [(group, None), (group, self.parent)] if self.parent else [(group, None)]
+    def _named(self, key: str) -> list[Place]:
+        group = self._sanitize(f"{self._start}{key}")
+        self._places[key] = [(group, None), (group, self._parent)] if self._parent else [(group, None)]
+        return self._places[key]
 
 
 class Constructor:
     """Composes variables and groups from the options ``compose``, ``groups`` and ``keyed_groups`` of a plugin.
 
-    ``known`` tells of a name whether it is a variable with a plain value of the service.
+    ``known`` tells of a name whether it is a variable with a plain value of the service. ``idle`` says that there is
+    nothing to do.
     """
 
     def __init__(self, plugin: Any, known: Callable[[str], bool]) -> None:
         self.plugin, self.strict = plugin, bool(plugin.get_option("strict"))
-        self._compose = plugin.get_option("compose") or {}
-        conditions = plugin.get_option("groups") or {}
-        self._groups = [
-            (plugin._sanitize_group_name(name), Expression(conditions[name], "condition")) for name in conditions
-        ]
-        separator = plugin.get_option("leading_separator")
-        entries = plugin.get_option("keyed_groups") or []
-        self._keyed = [KeyedGroup(entry, separator, plugin._sanitize_group_name) for entry in entries]
-        extra = plugin._vars if plugin.get_option("use_extra_vars") else {}
-        self._batches(known, frozenset(extra))
+        # Extra variables, where they are wanted, hide others in all but conditions.
+        hidden = frozenset(plugin._vars or () if plugin.get_option("use_extra_vars") else ())
+        compose, groups = plugin.get_option("compose") or {}, plugin.get_option("groups") or {}
+        self._composed = list(compose)
+        self._groups: list[Place] = [(plugin._sanitize_group_name(name), None) for name in groups]
+        self._keyed = [KeyedGroup(entry, hidden, plugin) for entry in plugin.get_option("keyed_groups") or []]
+        self._prepare(
+            known,
+            [Expression(source, hidden=hidden) for source in compose.values()],
+            [Expression(source, "condition") for source in groups.values()],
+        )
         self._parents: dict[str, set[str]] = {}
         source = plugin.inventory.current_source
         self._source = {"inventory_file": source, "inventory_dir": basedir(source) if source else None}
+        self.idle = not (compose or groups or self._keyed)
 
-    def _batches(self, known: Callable[[str], bool], extra: frozenset[str]) -> None:
-        """Prepare the expressions. Extra variables, where they are wanted, hide others in all but conditions."""
-        evaluate = evaluator(self.plugin)
-        composed = frozenset(self._compose)
+    def _prepare(self, known: Callable[[str], bool], values: list[Expression], conditions: list[Expression]) -> None:
+        """Put the expressions into batches: all in one, unless some refer to what others lead to."""
+        keys = [keyed.key for keyed in self._keyed]
+        later = [*conditions, *keys, *(keyed.parent for keyed in self._keyed)]
+        evaluate, composed = evaluator(self.plugin), frozenset(self._composed)
 
-        def seen(name: str) -> bool:
-            return known(name) or name in MAGIC or name in composed
+        def seen_first(name: str) -> bool:
+            return known(name) or name in MAGIC
 
-        def seen_beside_extra(name: str) -> bool:
-            return seen(name) and name not in extra
+        def seen_later(name: str) -> bool:
+            return seen_first(name) or name in composed
 
-        def seen_before(name: str) -> bool:
-            return name not in extra and (known(name) or name in MAGIC)
-
-        self._values = Batch([Expression(source) for source in self._compose.values()], evaluate, seen_before)
-        self._conditions = Batch([condition for dummy, condition in self._groups], evaluate, seen)
-        self._keys = Batch([keyed.key for keyed in self._keyed], evaluate, seen_beside_extra)
-        batches = (self._values, self._conditions, self._keys)
-        self._magic = any(batch.mention(name) for batch in batches for name in MAGIC)
-        self._composed_again = [any(batch.mention(name) for name in composed) for batch in batches[1:]]
+        self._magic = any(each.mentions(name) for each in [*values, *later] for name in MAGIC)
+        self._needs_composed = any(each.mentions(name) for each in later for name in composed)
+        self._in_turn = self._needs_composed or any(each.mentions("group_names") for each in later)
+        self._all = Batch([*values, *conditions, *keys], evaluate, seen_first)
+        self._values = Batch(values, evaluate, seen_first)
+        self._conditions = Batch(conditions, evaluate, seen_later)
+        self._keys = Batch(keys, evaluate, seen_later)
 
     def construct(self, name: str, variables: dict[str, Any], there: Host | None) -> list[Place]:
         """Add the composed variables of a host to its others and return its places.
 
-        ``there`` is the host where an earlier source has made it known; its variables may be templates. Raises
-        AnsibleError, where core does.
+        ``there`` is the host where an earlier source has made it known; its variables may be templates, which are for
+        core. Raises AnsibleError where core does.
         """
         by_core = there is not None
         scope = self._scope(name, variables, there)
-        results, fast = self._results(self._values, scope, by_core)
-        composed = self._composed(name, variables, results)
-        variables.update(composed)
+        if not self._in_turn:
+            results, dummy = self._all.results(scope, by_core)
+            first, last = len(self._composed), len(self._composed) + len(self._groups)
+            self._compose(name, variables, results[:first])
+            return self._by_conditions(name, results[first:last]) + self._by_keys(name, results[last:], scope)
+        values, fast = self._values.results(scope, by_core)
+        self._compose(name, variables, values)
+        # What core composed may be a template.
+        by_core = by_core or (self._needs_composed and not fast)
         scope = self._scope(name, variables, there)
-        found, dummy = self._results(self._conditions, scope, by_core or (self._composed_again[0] and not fast))
-        places = self._conditional(name, found)
-        if self._keyed:
-            scope = self._scope(name, variables, there, places)
-            keys, dummy = self._results(self._keys, scope, by_core or (self._composed_again[1] and not fast))
-            for keyed, key in zip(self._keyed, keys, strict=True):
-                places += self._by_key(name, keyed, key, scope)
-        return places
-
-    @staticmethod
-    def _results(batch: Batch, scope: dict[str, Any], by_core: bool) -> tuple[list[Any], bool]:
-        return (batch.results_by_core(scope), False) if by_core else batch.results(scope)
+        places = self._by_conditions(name, self._conditions.results(scope, by_core)[0])
+        scope = self._scope(name, variables, there, places)
+        return places + self._by_keys(name, self._keys.results(scope, by_core)[0], scope)
 
     def _scope(
         self, name: str, variables: dict[str, Any], there: Host | None, places: list[Place] | None = None
     ) -> dict[str, Any]:
-        """Return what expressions see: the variables, and what core adds to those of a host, if anybody asks for it."""
+        """Return what expressions see: the variables, and what core adds to those of a host if one refers to it."""
         if there is not None:
-            scope = dict(combine_vars(there.get_vars(), variables))
+            scope = dict(combine_vars(combine_vars(there.vars, variables), there.get_magic_vars()))
         elif self._magic:
             scope = {**variables, **self._source, **Host(name).get_magic_vars()}
         else:
@@ -175,49 +172,48 @@ class Constructor:
         for group, parent in places:
             if parent:
                 self._parents.setdefault(group, set()).add(parent)
-        waiting, found = [group for group, dummy in places], set()
+        waiting, found, known = [group for group, dummy in places], set(), self.plugin.inventory.groups
         while waiting:
             group = waiting.pop()
-            if group in found:
-                continue
-            found.add(group)
-            waiting += self._parents.get(group, ())
-            if group in self.plugin.inventory.groups:
-                waiting += [each.name for each in self.plugin.inventory.groups[group].parent_groups]
+            if group not in found:
+                found.add(group)
+                waiting += self._parents.get(group, ())
+                waiting += [parent.name for parent in known[group].parent_groups] if group in known else []
         return found
 
-    def _composed(self, name: str, variables: Mapping[str, Any], results: list[Any]) -> dict[str, Any]:
-        composed = {}
-        for variable, result in zip(self._compose, results, strict=True):
+    def _compose(self, name: str, variables: dict[str, Any], results: list[Any]) -> None:
+        for variable, result in zip(self._composed, results, strict=True):
             if isinstance(result, Failed):
                 if self.strict:
                     raise AnsibleError(f"Could not set {variable} for host {name}: {result.error}") from result.error
-                continue
-            before = variables.get(variable)
-            if isinstance(before, MutableMapping) and isinstance(result, Mapping):
-                result = combine_vars({variable: before}, {variable: result})[variable]
-            composed[variable] = result
-        return composed
+            elif isinstance(before := variables.get(variable), MutableMapping) and isinstance(result, Mapping):
+                variables.update(combine_vars({variable: before}, {variable: result}))
+            else:
+                variables[variable] = result
 
-    def _conditional(self, name: str, results: list[Any]) -> list[Place]:
-        places: list[Place] = []
-        for (group, dummy), result in zip(self._groups, results, strict=True):
+    def _by_conditions(self, name: str, results: list[Any]) -> list[Place]:
+        places = []
+        for place, result in zip(self._groups, results, strict=True):
             if isinstance(result, Failed):
                 if self.strict:
-                    message = f"Could not add host {name} to group {group}: {result.error}"
+                    message = f"Could not add host {name} to group {place[0]}: {result.error}"
                     raise AnsibleParserError(message) from result.error
             elif result:
-                places.append((group, None))
+                places.append(place)
         return places
 
-    def _by_key(self, name: str, keyed: KeyedGroup, key: Any, scope: dict[str, Any]) -> list[Place]:
-        if isinstance(key, Failed) and not self.strict and keyed.simple:
-            return []
-        places = keyed.places(key, self.strict)
-        if places is not None:
-            return places
+    def _by_keys(self, name: str, results: list[Any], scope: dict[str, Any]) -> list[Place]:
+        places = []
+        for keyed, key in zip(self._keyed, results, strict=True):
+            if isinstance(key, Failed) and keyed.simple and not self.strict:
+                continue
+            found = keyed.places(key, self.strict)
+            places += self._by_core(name, keyed.entry, scope) if found is None else found
+        return places
+
+    def _by_core(self, name: str, entry: Any, scope: dict[str, Any]) -> list[Place]:
         with self._drafting() as draft:
-            self.plugin._add_host_to_keyed_groups([keyed.entry], scope, name, strict=self.strict, fetch_hostvars=False)
+            self.plugin._add_host_to_keyed_groups([entry], scope, name, strict=self.strict, fetch_hostvars=False)
         return draft.places
 
     @contextmanager

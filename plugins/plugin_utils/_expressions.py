@@ -13,7 +13,7 @@ and whatever raises an exception or has a result that core would still convert, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -79,11 +79,12 @@ class Expression:
     """An expression of the user.
 
     ``kind`` is ``value`` (evaluated as by core for compose and keys), ``condition`` (as for groups) or ``template``
-    (a text with expressions in braces).
+    (a text with expressions in braces). ``hidden`` are names that mean something else than in other expressions.
     """
 
     source: Any
     kind: str = "value"
+    hidden: frozenset[str] = frozenset()
 
     @cached_property
     def node(self) -> nodes.Expr | None:
@@ -136,9 +137,13 @@ class Batch:
         self._fast = [
             place
             for place, expression in enumerate(expressions)
-            if expression.node is not None and not expression.constant and all(map(known, expression.names))
+            if expression.node is not None
+            and not expression.constant
+            and not expression.names & expression.hidden
+            and all(map(known, expression.names))
         ]
         self._slow = [place for place in range(len(expressions)) if place not in self._fast]
+        self._converters = [_converter(expressions[place]) for place in self._fast]
         self._together = _compiled([expressions[place] for place in self._fast])
 
     @cached_property
@@ -146,27 +151,26 @@ class Batch:
         """Each of the fast expressions compiled by itself, for hosts on which one of them raises an exception."""
         return [_compiled([self.expressions[place]]) for place in self._fast]
 
-    def mention(self, name: str) -> bool:
-        """Whether the name may be used in one of them; never False wrongly."""
-        return any(expression.mentions(name) for expression in self.expressions)
+    def results(self, variables: dict[str, Any], by_core: bool = False) -> tuple[list[Any], bool]:
+        """Return the results, Failed for those that core refuses, and whether core made none of them for this host.
 
-    def results(self, variables: dict[str, Any]) -> tuple[list[Any], bool]:
-        """Return the results, Failed for those that core refuses, and whether none was made by core for this host."""
+        ``by_core`` leaves all to core.
+        """
         found: list[Any] = [None] * len(self.expressions)
-        fast = True
-        for place, result in zip(self._fast, self._fast_results(variables), strict=True):
-            try:
-                found[place] = _as_core_has_it(self.expressions[place], result)
-            except _NotHere:
-                found[place], fast = self._by_core(place, variables), False
-        for place in self._slow:
+        fast = not by_core
+        slow: Iterable[int] = self._slow
+        if by_core:
+            slow = range(len(found))
+        else:
+            for place, convert, result in zip(self._fast, self._converters, self._fast_results(variables), strict=True):
+                try:
+                    found[place] = convert(result)
+                except _NotHere:
+                    found[place], fast = self._by_core(place, variables), False
+        for place in slow:
             found[place] = self._by_core(place, variables)
             fast = fast and place in self._constants
         return found, fast
-
-    def results_by_core(self, variables: dict[str, Any]) -> list[Any]:
-        """Return the same, all made by core."""
-        return [self._by_core(place, variables) for place in range(len(self.expressions))]
 
     def _fast_results(self, variables: dict[str, Any]) -> list[Any]:
         try:
@@ -220,23 +224,48 @@ def unsafe(value: Any) -> Any:
     return value
 
 
-def _as_core_has_it(expression: Expression, result: Any) -> Any:
-    """Return the result as core would hand it out; raises _NotHere where core must do it itself."""
-    kind = type(result)
+def _converter(expression: Expression) -> Callable[[Any], Any]:
+    """Return a function that makes of a result what core would; it raises _NotHere where core must do it itself."""
     if expression.kind == "condition":
-        if kind is bool:
-            return result
-        if TRUSTS_NOBODY or kind not in _SCALARS:
-            raise _NotHere
-        return bool(result)
+        return _as_condition if TRUSTS_NOBODY else _as_old_condition
     if TRUSTS_NOBODY:
-        if kind in _SCALARS or (expression.plain and kind in (list, dict)):
-            return result
-        raise _NotHere
-    # Before 2.19 the result is made a string, and what looks like a Python literal is then made that.
-    if kind is bool or (expression.plain and kind in (int, float)):
+        return _as_any_value if expression.plain else _as_value
+    return _as_old_plain_value if expression.plain else _as_old_value
+
+
+def _as_condition(result: Any) -> Any:
+    if type(result) is bool:
         return result
-    if kind not in _SCALARS or result is None or _NATIVE:
+    raise _NotHere
+
+
+def _as_old_condition(result: Any) -> Any:
+    if type(result) in _SCALARS:
+        return bool(result)
+    raise _NotHere
+
+
+def _as_value(result: Any) -> Any:
+    if type(result) in _SCALARS:
+        return result
+    raise _NotHere
+
+
+def _as_any_value(result: Any) -> Any:
+    if type(result) in _SCALARS or type(result) in (list, dict):
+        return result
+    raise _NotHere
+
+
+def _as_old_plain_value(result: Any) -> Any:
+    return result if type(result) in (int, float) else _as_old_value(result)
+
+
+def _as_old_value(result: Any) -> Any:
+    """Before 2.19 the result is made a text, and of a text that looks like it a list, a mapping or a truth value."""
+    if type(result) is bool:
+        return result
+    if type(result) not in _SCALARS or result is None or _NATIVE:
         raise _NotHere
     text = str(result)
     if text.startswith(("{", "[")) or text in ("True", "False"):
@@ -259,8 +288,13 @@ def _compiled(expressions: Sequence[Expression]) -> Callable[[dict[str, Any]], l
     tree = nodes.Template([nodes.Output([expression.node for expression in expressions], lineno=1)], lineno=1)
     tree.set_environment(_ENVIRONMENT)
     template = _ENVIRONMENT.from_string(tree)
-    render, new_context = template.root_render_func, template.new_context
-    return lambda variables: list(render(new_context(variables, shared=True)))
+    render, context = template.root_render_func, template.new_context({}, shared=True)
+
+    def evaluate(variables: dict[str, Any]) -> list[Any]:
+        context.parent = variables
+        return list(render(context))
+
+    return evaluate
 
 
 def _parsed(source: Any, braces: bool) -> nodes.Expr:

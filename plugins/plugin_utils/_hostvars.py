@@ -15,7 +15,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._expressions import TRUSTS_NOBODY, unsafe
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._names import is_variable_name
 
-_PLAIN = frozenset((int, float, bool, type(None), *((str,) if TRUSTS_NOBODY else ())))
+_PLAIN = frozenset((str, int, float, bool, type(None)))
 
 
 class _Names(dict[str, str]):
@@ -40,6 +40,7 @@ class HostVars:
     def __init__(self, kind: str, derived: Iterable[str], prefix: str, suffix: str) -> None:
         self._names = _Names(prefix, suffix)
         self.fields = {snake(field): field for field in (*FIELDS[kind], *derived)}
+        self._layouts: dict[tuple[str, ...], list[str]] = {}
         self._blank = dict.fromkeys(name for field in FIELDS[kind] if (name := self._names[field]))
 
     def name(self, field: str) -> str:
@@ -57,15 +58,28 @@ class HostVars:
 
     def of(self, record: Record) -> dict[str, Any]:
         """Return the variables of a record."""
-        variables, names, plain = self._blank.copy(), self._names, _PLAIN
-        for field, value in record.items():
-            if name := names[field]:
-                variables[name] = value if type(value) in plain else _converted(field, value)
+        fields = tuple(record)
+        names = self._layouts.get(fields)
+        if names is None:
+            names = self._layouts[fields] = [self._names[field] for field in fields]
+        variables = self._blank.copy()
+        variables.update(zip(names, record.values(), strict=True))
+        if not _is_plain(record):
+            for field, value in record.items():
+                variables[self._names[field]] = unsafe(value if field in MAPS else to_ansible(value))
+        variables.pop("", None)
         return variables
 
 
-def _converted(field: str, value: Any) -> Any:
-    return unsafe(value if field in MAPS else to_ansible(value))
+def _is_plain(record: Record) -> bool:
+    """Whether the values can be taken as they are; in few steps, since this is asked for every host."""
+    values = record.values()
+    if not _PLAIN.issuperset(map(type, values)):
+        return False
+    if TRUSTS_NOBODY:
+        return True
+    text = "".join([value for value in values if type(value) is str])
+    return "{" not in text and "#" not in text
 
 
 def common(related: Iterable[Mapping[str, Any]], fields: Iterable[str]) -> list[dict[str, Any]]:

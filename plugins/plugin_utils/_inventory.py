@@ -15,12 +15,10 @@ from typing import Any, ClassVar
 
 from ansible.errors import AnsibleError, AnsibleParserError
 from ansible.inventory.group import Group
-from ansible.module_utils.basic import missing_required_lib
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput, Failure
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
-from ansible_collections.virtinfra.manager.plugins.module_utils._transport import REQUESTS_ERROR
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._constructing import Constructor, Place
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._expressions import Batch, Expression, Failed, evaluator
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import HostVars
@@ -31,7 +29,7 @@ EXPRESSIONS = ("compose", "groups", "keyed_groups", "hostnames", "include", "exc
 LISTS = ("hostnames", "include", "exclude", "query", "filters")
 
 
-@dataclass
+@dataclass(slots=True)
 class Entry:
     """A host to be: the record that it is made of, its name, variables and groups."""
 
@@ -56,8 +54,8 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
         return {}
 
     def joined(self, details: Mapping[str, Any]) -> Any:
-        """Return a function from a record to what is to be added to it, by API names, out of the details."""
-        return lambda record: {}
+        """Return a function from a record to what is to be added to it, by API names, or None when nothing is."""
+        return None
 
     def address(self, record: Record) -> str | None:
         """Return the value for ansible_host, None if there is none."""
@@ -78,8 +76,6 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
         """Fill the inventory from a source file, with everything or, after a failure, with nothing."""
         super().parse(inventory, loader, path, cache)
         try:
-            if REQUESTS_ERROR:
-                raise Failure(missing_required_lib("requests"))
             self._read_config_data(path)
             self._add(self._entries(self._payload(path, cache)))
         except (Failure, AnsibleError) as error:
@@ -154,9 +150,9 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
         known = hostvars.vouches_for
         entries = [entry for answer in payload for entry in self._of_service(hostvars, answer)]
         entries = self._named(hostvars, self._chosen(entries, known), known)
-        constructor = Constructor(self, known)
-        for entry in entries:
-            entry.places = constructor.construct(entry.name, entry.variables, self.inventory.hosts.get(entry.name))
+        constructor, hosts = Constructor(self, known), self.inventory.hosts
+        for entry in entries if not constructor.idle else ():
+            entry.places = constructor.construct(entry.name, entry.variables, hosts.get(entry.name))
         if left_out := hostvars.left_out:
             self.display.warning(
                 f"no variables are made of {', '.join(left_out)}: Ansible reserves or refuses the names"
@@ -168,8 +164,9 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
         service = hostvars.name("service")
         for record in answer["records"]:
             variables = hostvars.of(record)
-            for name, value in joined(record).items():
-                variables[hostvars.name(name)] = value
+            if joined:
+                for name, value in joined(record).items():
+                    variables[hostvars.name(name)] = value
             variables[service] = answer["service"]
             address = self.address(record)
             if address and is_address(address):

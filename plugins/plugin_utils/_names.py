@@ -19,8 +19,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import F
 
 LONGEST = 253
 _RESERVED = frozenset(get_reserved_names()) | INTERNAL_STATIC_VARS
-_GROUPS = frozenset(("all", "ungrouped"))
-_ADDRESS = re.compile(r"[0-9A-Za-z:][0-9A-Za-z.:_%-]{0,252}")
+_TAKEN = frozenset((*LOCALHOST, "all", "ungrouped"))
+_HOST_NAME = re.compile(rf"(?![-.#])[^/\\{{}}]{{1,{LONGEST}}}")
+_ADDRESS = re.compile(r"[0-9A-Za-z:][0-9A-Za-z.:_-]{0,252}")
 
 
 def is_host_name(name: str) -> bool:
@@ -29,19 +30,12 @@ def is_host_name(name: str) -> bool:
     It becomes the name of files (host_vars, fact caches), an argument of ssh, and before core 2.19 a template, so it
     has none of the characters that are special there. It is not this machine, nor a group that every inventory has.
     """
-    return (
-        0 < len(name) <= LONGEST
-        and name[0] not in "-.#"
-        and name.isprintable()
-        and not any(each in name for each in "/\\{}")
-        and name not in LOCALHOST
-        and name not in _GROUPS
-    )
+    return _HOST_NAME.fullmatch(name) is not None and name.isprintable() and name not in _TAKEN
 
 
 def is_address(text: str) -> bool:
     """Whether a text may become ansible_host: an IP address or a name, nothing that ssh would take for an option."""
-    return _ADDRESS.fullmatch(text) is not None and "%" not in text
+    return _ADDRESS.fullmatch(text) is not None
 
 
 def is_variable_name(name: str) -> bool:

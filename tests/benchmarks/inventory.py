@@ -1,0 +1,208 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What an inventory of hosts costs, in proportion to the least that Ansible itself needs for it.
+
+Run as a program it takes numbers of hosts as arguments, measures each, and prints milliseconds for 1,000 hosts.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ansible.inventory.data import InventoryData
+from ansible.inventory.manager import InventoryManager
+from ansible.parsing.dataloader import DataLoader
+from ansible.plugins.inventory import BaseInventoryPlugin, Constructable
+from ansible.plugins.loader import init_plugin_loader
+from inventory_pages import host
+
+try:
+    from ansible.template import trust_as_template
+except ImportError:
+    # Before 2.19 every text is a template.
+    trust_as_template = str
+
+PREFIX = "virtinfra_"
+NINE = {
+    "compose": {
+        "cores": "virtinfra_cpu_num // 2",
+        "fqdn": "virtinfra_name ~ '.example.com'",
+        "login": "'root' if virtinfra_state == 'Enabled' else 'nobody'",
+    },
+    "groups": {
+        "ready": "virtinfra_state == 'Enabled' and virtinfra_status == 'Connected'",
+        "large": "virtinfra_cpu_num > 32",
+        "arm": "virtinfra_architecture is defined and virtinfra_architecture in ['aarch64', 'arm64']",
+    },
+    "keyed_groups": [
+        {"key": "virtinfra_cluster_uuid", "prefix": "cluster"},
+        {"key": "virtinfra_hypervisor_type | lower", "prefix": "hypervisor"},
+        {"key": "virtinfra_state", "separator": ""},
+    ],
+}
+FIVE = {
+    "compose": {"cores": NINE["compose"]["cores"]},
+    "groups": {name: NINE["groups"][name] for name in ("ready", "large")},
+    "keyed_groups": NINE["keyed_groups"][:2],
+}
+
+
+class Peer(BaseInventoryPlugin, Constructable):
+    """An inventory plugin as most are written: one variable at a time, and core's Constructable for each host."""
+
+    NAME = "peer"
+
+    def get_option(self, option: str, hostvars: Any = None) -> Any:
+        """Return an option; only these two are asked for by core."""
+        return {"use_extra_vars": False, "leading_separator": True}[option]
+
+    def fill(self, inventory: InventoryData, records: list[dict[str, Any]], options: Mapping[str, Any]) -> None:
+        """Add the hosts of these records."""
+        self.parse(inventory, DataLoader(), "peer")
+        options = trusted(options)
+        for record in records:
+            name = inventory.add_host(record["name"])
+            for variable, value in record.items():
+                inventory.set_variable(name, variable, value)
+            variables = inventory.get_host(name).get_vars()
+            self._set_composite_vars(options["compose"], variables, name)
+            self._add_host_to_composed_groups(options["groups"], variables, name)
+            self._add_host_to_keyed_groups(options["keyed_groups"], variables, name)
+
+
+class Bench:
+    """Fills inventories from a service that answers at once, or after some milliseconds."""
+
+    def __init__(self, url: str, folder: Path) -> None:
+        self.url, self.folder = url, folder
+
+    def source(self, hosts: int, delay: int = 0, **options: Any) -> str:
+        """Write a source file and return its path."""
+        path = self.folder / "virtinfra_hosts.json.virtinfra_hosts.yml"
+        connection = {"base_url": self.url, "path_prefix": f"{hosts}-{delay}", "session_id": "s"}
+        plugin = {"plugin": "virtinfra.manager.hosts"}
+        path.write_text(json.dumps({**plugin, **connection, **options}), encoding="utf-8")
+        return str(path)
+
+    def ours(self, hosts: int, delay: int = 0, **options: Any) -> float:
+        """Return the seconds that our plugin takes."""
+        path = self.source(hosts, delay, **options)
+        start = time.perf_counter()
+        inventory = InventoryManager(DataLoader(), [path])
+        taken = time.perf_counter() - start
+        if len(inventory.hosts) != hosts:
+            raise SystemExit(f"the inventory has {len(inventory.hosts)} of {hosts} hosts")
+        return taken
+
+    def memory(self, hosts: int) -> float:
+        """Return the bytes that a host takes, its part of the inventory included."""
+        path = self.source(hosts)
+        InventoryManager(DataLoader(), [path])
+        tracemalloc.start()
+        inventory = InventoryManager(DataLoader(), [path])
+        taken = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+        return taken / len(inventory.hosts)
+
+
+def floor(hosts: int) -> float:
+    """Return the seconds that Ansible takes to know hosts by their names."""
+    names = [f"host-{number}" for number in range(hosts)]
+    start = time.perf_counter()
+    inventory = InventoryData()
+    inventory.current_source = __file__
+    for name in names:
+        inventory.add_host(name)
+    inventory.reconcile_inventory()
+    return time.perf_counter() - start
+
+
+def peer(hosts: int, options: Mapping[str, Any]) -> float:
+    """Return the seconds that a plugin takes that does as its peers do, its records being at hand."""
+    records = [{PREFIX + _snake(name): value for name, value in host(number).items()} for number in range(hosts)]
+    for record in records:
+        record["name"] = record[f"{PREFIX}name"]
+    start = time.perf_counter()
+    Peer().fill(InventoryData(), records, options)
+    return time.perf_counter() - start
+
+
+def trusted(value: Any) -> Any:
+    """Return options as they are when they come from a source file: their texts may be templates."""
+    if isinstance(value, Mapping):
+        return {key: trusted(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [trusted(each) for each in value]
+    return trust_as_template(value)
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{each.lower()}" if each.isupper() else each for each in name)
+
+
+def best(times: int, function: Callable[..., float], *arguments: Any, **options: Any) -> float:
+    """Return the least of several measurements: whatever else the machine does can only add to it."""
+    return min(function(*arguments, **options) for dummy in range(times))
+
+
+@contextmanager
+def bench() -> Iterator[Bench]:
+    """Start the service and stop it in the end."""
+    init_plugin_loader()
+    program = Path(__file__).with_name("inventory_pages.py")
+    command = [sys.executable, str(program)]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as service,
+    ):
+        port = service.stdout.readline().strip() if service.stdout else ""
+        yield Bench(f"http://127.0.0.1:{port}", Path(folder))
+
+
+def measure() -> Iterator[tuple[str, float, float | None]]:
+    """Yield what was measured: a label, a number, and the largest that it may be if there is a goal."""
+    with bench() as service:
+        service.ours(10000)
+        least = best(5, floor, 10000)
+        plain = best(5, service.ours, 10000)
+        nine = best(3, service.ours, 10000, **NINE)
+        loop = best(1, peer, 300, NINE) * 10000 / 300
+        yield "inventory: 10,000 hosts, ms for 1,000", plain * 100, None
+        yield "inventory: 10,000 hosts / Ansible's floor", plain / least, 2.5
+        yield "inventory: the same with nine expressions / floor", nine / least, 5
+        yield "inventory: nine expressions / core's loop over them", nine / loop, 1 / 30
+        yield "inventory: KB a host", service.memory(2000) / 1024, 5
+        slow = best(2, service.ours, 10000, 20)
+        yield "inventory: pages of 20 ms / waiting or filling", slow / max(10 * 0.02, plain), 1.2
+        few, many = best(5, service.ours, 2000) / 2, best(2, service.ours, 20000) / 20
+        yield "inventory: a host of 20,000 / a host of 2,000", many / few, 1.3
+
+
+def table(sizes: list[int]) -> None:
+    """Print what each way costs at each size."""
+    with bench() as service:
+        print(f"{'ms for 1,000 of':<36}" + "".join(f"{size:>10,}" for size in sizes))
+        ways: dict[str, Callable[[int], float]] = {
+            "Ansible's floor": floor,
+            "the plugin": service.ours,
+            "with 5 expressions": lambda size: service.ours(size, **FIVE),
+            "with 9 expressions": lambda size: service.ours(size, **NINE),
+        }
+        for name, way in ways.items():
+            print(f"{name:<36}" + "".join(f"{best(3, way, size) * 1e6 / size:10.1f}" for size in sizes))
+        print(f"{'core over 9 expressions, 300 hosts':<36}{peer(300, NINE) * 1e6 / 300:10.1f}")
+
+
+if __name__ == "__main__":
+    table([int(size) for size in sys.argv[1:]] or [1000, 10000, 50000])

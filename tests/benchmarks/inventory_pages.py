@@ -1,0 +1,94 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A service that has its pages of hosts ready, so that a benchmark measures the client and not the service.
+
+Run as a program it serves until its standard input ends, and prints its port first. Pages that were asked for before
+are sent as they are.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from functools import lru_cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+HARDWARE = "cpu memory disk nic gpu powerSupply fan raid temperature"
+
+
+def host(number: int) -> dict[str, Any]:
+    """Return the record of a host, with 31 members; the architecture is left out of some."""
+    hardware = {f"{part}Status": "Normal" for part in HARDWARE.split()}
+    record = {
+        "uuid": f"{number:032x}",
+        "name": f"host-{number}",
+        "description": f"rack {number % 40}",
+        "zoneUuid": f"{1:032x}",
+        "clusterUuid": f"{number % 20:032x}",
+        "managementIp": f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}",
+        "hypervisorType": "KVM",
+        "state": "Disabled" if number % 9 == 0 else "Enabled",
+        "status": "Disconnected" if number % 11 == 0 else "Connected",
+        "architecture": "aarch64" if number % 5 == 0 else "x86_64",
+        "hostname": f"host-{number}.example.com",
+        "totalCpuCapacity": 320,
+        "availableCpuCapacity": 320 - number % 300,
+        "totalMemoryCapacity": 274877906944,
+        "availableMemoryCapacity": 274877906944 - number,
+        "cpuSockets": 2,
+        "cpuNum": 32 + number % 3 * 32,
+        "ipmiAddress": f"172.16.{number >> 8 & 255}.{number & 255}",
+        "ipmiPort": 623,
+        "createDate": f"Jan {1 + number % 28}, 2024 4:52:16 AM",
+        "lastOpDate": f"Jan {1 + number % 28}, 2024 5:52:16 AM",
+        **hardware,
+        "ipmiUsername": "admin",
+    }
+    if number % 100 == 99:
+        del record["architecture"]
+    return record
+
+
+@lru_cache(maxsize=None)
+def page(start: int, size: int, total: int) -> bytes:
+    """Return the body of the answer to a query."""
+    records = [host(number) for number in range(start, min(start + size, total))]
+    return json.dumps({"inventories": records, "total": total}).encode()
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers queries; the path prefix tells how many hosts there are and after how many milliseconds it answers."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_GET(self) -> None:
+        """Send a page."""
+        parts = urlsplit(self.path)
+        total, delay = map(int, parts.path.split("/")[1].split("-"))
+        query = parse_qs(parts.query)
+        body = page(int(query["start"][0]), int(query["limit"][0]), total)
+        time.sleep(delay / 1000)
+        self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+
+    def log_message(self, *dummy: Any) -> None:
+        """Say nothing."""
+
+
+def main() -> None:
+    """Serve."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    Thread(target=server.serve_forever, daemon=True).start()
+    print(server.server_port, flush=True)
+    sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main()

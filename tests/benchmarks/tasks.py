@@ -1,0 +1,85 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a task costs, in proportion to ``ansible.builtin.uri`` doing the same GET, within one run of a playbook."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import yaml
+
+from simulator.launch import Simulator
+
+PLUGINS = Path(__file__).parent / "plugins"
+ROUNDS = 15
+ITEMS = 60
+HOST = "a0000003000040008000000000000001"
+
+
+def measure() -> Iterator[tuple[str, float, float | None]]:
+    """Yield what is measured, the measured value, and what it must not exceed (None: only for information)."""
+    with Simulator() as simulator:
+        seconds = played(simulator.url)
+    uri, debug = seconds["uri"], seconds["debug"]
+    for name, value in seconds.items():
+        yield f"{name}, ms", value * 1000, None
+    yield "a read task / uri (G1)", seconds["in process"] / uri, 0.10
+    yield "a read task / debug (G1)", seconds["in process"] / debug, 1.6
+    yield "a loop item / uri (G1)", seconds["item in process"] / seconds["item of uri"], 0.03
+    yield "a module process / uri (G1b)", seconds["module process"] / uri, 0.95
+
+
+def played(url: str) -> dict[str, float]:
+    """Return the median seconds of each kind of task; the kinds take turns, so that noise hits all of them."""
+    session = "simulator-session"
+    read = {"virtinfra.manager.host_info": {"base_url": url, "session_id": session, "uuid": HOST}}
+    headers = {"Authorization": f"OAuth {session}"}
+    get = {"ansible.builtin.uri": {"url": f"{url}/service/v1/hosts/{HOST}", "headers": headers}}
+    kinds = {
+        "debug": {"ansible.builtin.debug": {"msg": "x"}},
+        "uri": get,
+        "in process": read,
+        "module process": {**read, "vars": {"ansible_connection": "process"}},
+    }
+    tasks = [{"name": name, **task} for dummy in range(ROUNDS) for name, task in kinds.items()]
+    loops = [
+        {"name": "item in process", **read, "loop": list(range(ITEMS))},
+        {"name": "item of uri", **get, "loop": list(range(ITEMS // 6))},
+    ]
+    play = {"hosts": "localhost", "gather_facts": False, "tasks": [*tasks, *loops]}
+    with tempfile.TemporaryDirectory() as folder:
+        playbook, times = Path(folder, "play.yml"), Path(folder, "times")
+        playbook.write_text(yaml.safe_dump([play]))
+        run_playbook(playbook, times)
+        notes = [json.loads(line) for line in times.read_text().splitlines()]
+    taken: dict[str, list[float]] = {}
+    for (begin, name), (end, dummy_next) in zip(notes, notes[1:], strict=False):
+        taken.setdefault(name, []).append(end - begin)
+    medians = {name: statistics.median(values) for name, values in taken.items()}
+    # The first item pays for the task itself.
+    medians["item in process"] = (medians["item in process"] - medians["in process"]) / (ITEMS - 1)
+    medians["item of uri"] = (medians["item of uri"] - medians["uri"]) / (ITEMS // 6 - 1)
+    return medians
+
+
+def run_playbook(playbook: Path, times: Path) -> None:
+    """Run a playbook and note in ``times`` when its tasks began."""
+    environment = {
+        **os.environ,
+        "ANSIBLE_CALLBACK_PLUGINS": str(PLUGINS / "callback"),
+        "ANSIBLE_CALLBACKS_ENABLED": "task_times",
+        "ANSIBLE_CONNECTION_PLUGINS": str(PLUGINS / "connection"),
+        "TASK_TIMES": str(times),
+    }
+    command = [str(Path(sys.executable).parent / "ansible-playbook"), "-i", "localhost,", "-c", "local", str(playbook)]
+    command += ["-e", "ansible_python_interpreter={{ ansible_playbook_python }}"]
+    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
