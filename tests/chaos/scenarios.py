@@ -1,0 +1,263 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A task for every writing operation of the service, and how often the state of the service says that it was done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+State = Mapping[str, Any]
+Times = Callable[[State, State], int]
+
+CLUSTER = "a0000002000040008000000000000001"
+HOST = "a0000003000040008000000000000001"
+VM = "a0000004000040008000000000000001"
+STOPPED_VM = "a0000004000040008000000000000002"
+L3 = "a0000005000040008000000000000002"
+NIC = "a0000006000040008000000000000001"
+VOLUME = "a0000007000040008000000000000003"
+HOST_NIC = "a0000009000040008000000000000002"
+SNAPSHOT_GROUP = "a000000b000040008000000000000001"
+PLATFORM = "a000000c000040008000000000000001"
+ENDPOINT = "a000000d000040008000000000000001"
+PERSON = "a000000f000040008000000000000001"
+CREATED_TASK = "a0000010000040008000000000000001"
+RUNNING_TASK = "a0000010000040008000000000000003"
+PASSWORD = "Tr0ub4dor & 3"
+CHAT = "https://chat.example.com/send?key=5c0ffee5-1dea"
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A task that comes down to one call of ``operation``.
+
+    ``times`` counts by the states before and after how often it was done. A task that is an ``action`` calls it each
+    time it runs. ``prepare`` are changes of the seeded records, as (kind, uuid, members).
+    """
+
+    name: str
+    operation: str
+    module: str
+    options: Mapping[str, Any]
+    times: Times
+    action: bool = False
+    changes: bool = True
+    prepare: tuple[tuple[str, str, Mapping[str, Any]], ...] = field(default=())
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def more(kind: str, **members: Any) -> Times:
+    """Count the new records of a kind that have these members."""
+
+    def times(before: State, after: State) -> int:
+        old = {record["uuid"] for record in before[kind]}
+        return sum(
+            record["uuid"] not in old and all(record.get(name) == value for name, value in members.items())
+            for record in after[kind]
+        )
+
+    return times
+
+
+def gone(kind: str, uuid: str) -> Times:
+    """Tell whether a record is gone."""
+    return lambda before, after: int(all(record["uuid"] != uuid for record in after[kind]))
+
+
+def has(kind: str, uuid: str, **members: Any) -> Times:
+    """Tell whether a record has these members."""
+
+    def times(before: State, after: State) -> int:
+        found = [record for record in after[kind] if record["uuid"] == uuid]
+        return sum(all(record.get(name) == value for name, value in members.items()) for record in found)
+
+    return times
+
+
+def nics_of(vm: Mapping[str, Any], network: str) -> list[Mapping[str, Any]]:
+    """Return the NICs that a machine has on a network."""
+    return [nic for nic in vm["vmNics"] if nic["l3NetworkUuid"] == network]
+
+
+def attached(before: State, after: State) -> int:
+    """Count the NICs that the machine has on the network."""
+    return sum(len(nics_of(vm, L3)) for vm in after["vm"] if vm["uuid"] == VM)
+
+
+def nic_has(**members: Any) -> Times:
+    """Tell whether the NIC has these members."""
+
+    def times(before: State, after: State) -> int:
+        nics = [nic for vm in after["vm"] for nic in vm["vmNics"] if nic["uuid"] == NIC]
+        return int(all(nics[0].get(name) == value for name, value in members.items()))
+
+    return times
+
+
+def served(before: State, after: State) -> int:
+    """Tell whether the host interface has the service types."""
+    rows = [row for row in after["services"] if row["interfaceUuid"] == HOST_NIC]
+    return int(sorted(row["serviceType"] for row in rows) == ["BackupNetwork", "StorageNetwork"])
+
+
+NEW_HOST = {
+    "name": "host-91",
+    "management_ip": "10.0.0.91",
+    "cluster_uuid": CLUSTER,
+    "username": "root",
+    "password": PASSWORD,
+}
+SCENARIOS = (
+    Scenario("add-host", "AddKVMHost", "kvm_host", NEW_HOST, more("host", managementIp="10.0.0.91")),
+    Scenario(
+        "disable-host",
+        "ChangeHostState",
+        "kvm_host",
+        {"uuid": HOST, "state": "disabled"},
+        has("host", HOST, state="Disabled"),
+    ),
+    Scenario(
+        "maintain-host",
+        "ChangeHostState",
+        "kvm_host",
+        {"name": "host-1", "state": "maintenance"},
+        has("host", HOST, state="Maintenance"),
+    ),
+    Scenario(
+        "take-host-back",
+        "ChangeHostState",
+        "kvm_host",
+        {"management_ip": "10.0.0.11", "state": "enabled"},
+        has("host", HOST, state="Enabled", status="Connected"),
+        prepare=(("host", HOST, {"state": "Maintenance"}),),
+    ),
+    Scenario(
+        "create-cbt-task",
+        "CreateCbtTask",
+        "cbt_task",
+        {"name": "backup-5", "task_type": "full", "resource_uuids": ["a0000004000040008000000000000005"]},
+        more("cbttask", name="backup-5"),
+    ),
+    Scenario(
+        "enable-cbt-task",
+        "EnableCbtTask",
+        "cbt_task",
+        {"uuid": CREATED_TASK, "state": "enabled"},
+        has("cbttask", CREATED_TASK, status="Running"),
+    ),
+    Scenario(
+        "disable-cbt-task",
+        "DisableCbtTask",
+        "cbt_task",
+        {"uuid": RUNNING_TASK, "state": "disabled"},
+        has("cbttask", RUNNING_TASK, status="Stopped"),
+    ),
+    Scenario(
+        "delete-cbt-task",
+        "DeleteCbtTask",
+        "cbt_task",
+        {"uuid": CREATED_TASK, "state": "absent"},
+        gone("cbttask", CREATED_TASK),
+    ),
+    Scenario(
+        "export-volumes",
+        "ExportNbdVolumes",
+        "cbt_volume_export",
+        {"vm_instance_uuid": STOPPED_VM, "volume_uuids": [VOLUME]},
+        lambda before, after: len(after["exported"].get(STOPPED_VM, ())),
+        action=True,
+    ),
+    Scenario(
+        "create-workchat-endpoint",
+        "CreateSNSWorkchatEndpoint",
+        "sns_endpoint",
+        {"type": "workchat", "name": "chat", "url": CHAT, "at_person_user_ids": ["ann", "bob"]},
+        more("endpoint", name="chat"),
+    ),
+    Scenario(
+        "create-snmp-endpoint",
+        "CreateSNSSnmpEndpoint",
+        "sns_endpoint",
+        {"type": "snmp", "name": "traps", "platform_uuid": PLATFORM},
+        more("endpoint", name="traps"),
+    ),
+    Scenario(
+        "describe-endpoint",
+        "UpdateSNSApplicationEndpoint",
+        "sns_endpoint",
+        {"type": "snmp", "uuid": ENDPOINT, "description": "to the night shift"},
+        has("endpoint", ENDPOINT, description="to the night shift"),
+    ),
+    Scenario(
+        "move-snmp-platform",
+        "UpdateSNSSnmpPlatform",
+        "sns_snmp_platform",
+        {"uuid": PLATFORM, "snmp_address": "10.9.9.9", "snmp_port": 1162},
+        has("platform", PLATFORM, snmpAddress="10.9.9.9", snmpPort=1162),
+    ),
+    Scenario(
+        "rename-person",
+        "UpdateAtPersonOfAtTeamchatEndpoint",
+        "sns_teamchat_person",
+        {"uuid": PERSON, "user_id": "carol", "remark": "on call"},
+        has("person", PERSON, userId="carol", remark="on call"),
+    ),
+    Scenario(
+        "test-snmp",
+        "SNSSnmpTestConnection",
+        "sns_snmp_test",
+        {"platform_uuid": PLATFORM},
+        lambda before, after: len(after["traps"]) - len(before["traps"]),
+        action=True,
+        changes=False,
+    ),
+    Scenario(
+        "make-vm",
+        "CreateVmInstanceFromVolumeSnapshotGroup",
+        "vm_from_snapshot_group",
+        {"name": "restored", "volume_snapshot_group_uuid": SNAPSHOT_GROUP, "l3_network_uuids": [L3]},
+        more("vm", name="restored"),
+    ),
+    Scenario(
+        "attach-network",
+        "AttachL3NetworkToVm",
+        "vm_nic",
+        {"vm_instance_uuid": VM, "l3_network_uuid": L3},
+        attached,
+    ),
+    Scenario(
+        "disable-nic",
+        "ChangeVmNicState",
+        "vm_nic",
+        {"uuid": NIC, "state": "disabled"},
+        nic_has(state="disable"),
+    ),
+    Scenario(
+        "move-nic",
+        "ChangeVmNicNetwork",
+        "vm_nic",
+        {"uuid": NIC, "l3_network_uuid": L3},
+        nic_has(l3NetworkUuid=L3),
+    ),
+    Scenario(
+        "delete-nic-qos",
+        "DeleteNicQos",
+        "vm_nic_qos",
+        {"uuid": NIC, "direction": "in"},
+        lambda before, after: int("in" not in after["qos"].get(NIC, ())),
+        action=True,
+    ),
+    Scenario(
+        "set-service-types",
+        "SetServiceTypeOnHostNetworkInterface",
+        "host_nic_service",
+        {"interface_uuids": [HOST_NIC], "service_types": ["StorageNetwork", "BackupNetwork"]},
+        served,
+    ),
+)
