@@ -32,7 +32,7 @@ def by_query(
     """
 
     def find(client: Client, key: str, value: str) -> list[Record]:
-        if key in ("uuid", "resourceUuid"):
+        if key == "uuid":
             found = [view(record) for record in client.by_uuid(operation, value)]
         else:
             found = client.matching(operation, key, value, view=view)
@@ -67,7 +67,7 @@ def first_of(*readers: Callable[[Client, Record], Found]) -> Callable[[Client, R
 
 
 def partly(reader: Reader, assumed: Callable[[Record], Record]) -> Reader:
-    """Read by a reader that does not tell all members: those of what is wanted that ``assumed`` returns are filled in."""
+    """Read by a reader that does not tell all members: what ``assumed`` makes of what is wanted is filled in."""
 
     def read(client: Client, wanted: Record) -> Record | None:
         record = reader(client, wanted)
@@ -143,10 +143,12 @@ def only(records: list[Record], what: str) -> Record | None:
 
 
 def _by(find: Finder, keys: tuple[str, ...]) -> Reader:
+    """Read by the first key that is given; by ``resourceUuid`` before, which not every server heeds on a create."""
+
     def read(client: Client, wanted: Record) -> Record | None:
         key = next((key for key in keys if wanted.get(key)), None)
-        if key is None:
-            return None
-        return only(find(client, key, wanted[key]), f"the {snake(key)} {wanted[key]!r}")
+        if key != "uuid" and (made := wanted.get("resourceUuid")) and (found := find(client, "uuid", made)):
+            return found[0]
+        return only(find(client, key, wanted[key]), f"the {snake(key)} {wanted[key]!r}") if key else None
 
     return read

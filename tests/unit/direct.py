@@ -8,20 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-from ansible_collections.virtinfra.manager.plugins.module_utils._task import Task
+from modules import module
 
 from simulator.launch import Simulator
-
-MODULES = Path(__file__).resolve().parents[2] / "plugins" / "modules"
-NAMES = sorted(path.stem for path in MODULES.glob("*.py"))
-
-Entry = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -30,7 +22,7 @@ class Ran:
 
     result: dict[str, Any]
     warnings: list[str]
-    log: list[Entry]
+    log: list[dict[str, Any]]
 
     def __getitem__(self, name: str) -> Any:
         return self.result[name]
@@ -47,55 +39,70 @@ class Ran:
 
     @property
     def message(self) -> str:
-        """What the task says of its failure."""
+        """What the task says of its failure; an empty text when it did not fail."""
         return str(self.result.get("msg", ""))
 
     @property
     def calls(self) -> list[str]:
         """The operations by which something was to be changed, in order."""
-        return [entry["operation"] for entry in self.log if entry["method"] != "GET"]
+        return [str(entry["operation"]) for entry in self.log if entry["method"] != "GET"]
 
-    def sent(self, operation: str) -> dict[str, Any]:
-        """Return the parameters in the body of the only call of an operation."""
-        (body,) = (entry["body"] for entry in self.log if entry["operation"] == operation)
-        return dict(next(iter(body.values()))) if operation in self.calls else {}
+    def sent(self, operation: str, number: int = 0) -> dict[str, Any]:
+        """Return the parameters in the body of a call of an operation, the first one or that of this number."""
+        bodies = [entry["body"] for entry in self.log if entry["operation"] == operation]
+        return dict(next(value for name, value in bodies[number].items() if not name.endswith("Tags")))
 
-    def asked(self, operation: str) -> dict[str, list[str]]:
-        """Return the query string of the only request for a reading operation."""
-        (query,) = (entry["query"] for entry in self.log if entry["operation"] == operation)
-        return dict(query)
+    def asked(self, operation: str) -> list[dict[str, list[str]]]:
+        """Return the query strings of the requests for a reading operation."""
+        return [dict(entry["query"]) for entry in self.log if entry["operation"] == operation]
 
 
 class Runner:
-    """Runs modules against a simulator; keywords of a run are options that are no options of the module's own."""
+    """Runs modules against a simulator."""
 
     def __init__(self, sim: Simulator) -> None:
         self.sim = sim
-        self.defaults = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token}
 
-    def __call__(self, name: str, options: Mapping[str, Any], check: bool = False, **more: Any) -> Ran:
-        """Run a module with its options, validated as Ansible does."""
-        task = task_of(name)
-        given = {**self.defaults, **more, **options}
-        validation = ArgumentSpecValidator(task.argument_spec, **task.rules).validate(given)
+    def __call__(self, name: str, options: Mapping[str, Any], check: bool = False, **shared: Any) -> Ran:
+        """Run a module with its own options and with ``shared`` ones, all validated as Ansible does it."""
+        task = module(name).task
+        connection = {"base_url": self.sim.url, "session_id": self.sim.session, "api_token": self.sim.token}
+        known = {option: value for option, value in connection.items() if option in task.argument_spec}
+        validation = ArgumentSpecValidator(task.argument_spec, **task.rules).validate({**known, **shared, **options})
         assert not validation.error_messages, validation.error_messages
         self.sim.clear_log()
         outcome = task.execute(validation.validated_parameters, check)
         return Ran(outcome.result, outcome.warnings, self.sim.log())
 
-    def fails(self, name: str, options: Mapping[str, Any], **more: Any) -> Ran:
-        """Run a module that is to fail, in check mode too, with the same words and without sending anything."""
-        checked, ran = self(name, options, check=True, **more), self(name, options, **more)
-        assert checked.failed, checked.result
-        assert ran.failed, ran.result
-        assert checked.message == ran.message
-        assert not ran.changed
-        assert checked.calls == ran.calls == []
+    def twice(self, name: str, options: Mapping[str, Any], **shared: Any) -> Ran:
+        """Run a module that is to change something as check mode predicts, and nothing when it runs again."""
+        checked = self(name, options, check=True, **shared)
+        assert checked.calls == []
+        assert checked.changed, checked.result
+        ran = self(name, options, **shared)
+        assert ran.changed, ran.result
+        assert not ran.failed
+        for check in (False, True):
+            again = self(name, options, check, **shared)
+            assert again.calls == []
+            assert not again.changed, again.result
+            assert not again.failed, again.message
         return ran
 
+    def idle(self, name: str, options: Mapping[str, Any], **shared: Any) -> Ran:
+        """Run a module that is to find everything as it should be, in check mode too."""
+        for check in (True, False):
+            ran = self(name, options, check, **shared)
+            assert not ran.failed, ran.message
+            assert not ran.changed, ran.result
+            assert ran.calls == []
+        return ran
 
-@cache
-def task_of(name: str) -> Task:
-    """Return the TASK of a module."""
-    task: Task = import_module(f"ansible_collections.virtinfra.manager.plugins.modules.{name}").TASK
-    return task
+    def refused(self, name: str, options: Mapping[str, Any], **shared: Any) -> str:
+        """Run a module that is to fail before it sends anything, in check mode too; return its words."""
+        checked, ran = self(name, options, check=True, **shared), self(name, options, **shared)
+        assert ran.failed, ran.result
+        assert checked.message == ran.message
+        assert checked.calls == ran.calls == []
+        assert not ran.changed
+        return ran.message

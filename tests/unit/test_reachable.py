@@ -13,11 +13,11 @@ import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import TAGS
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, WAIT
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import camel
-from direct import NAMES, task_of
+from modules import MODULES, module
 from openapi_reference import METHODS, ReferenceParameter, description, operations, resolve
 
 # The module for everything takes any parameter, so it proves nothing here.
-OWN = [name for name in NAMES if name != "api"]
+OWN = [name for name in MODULES if name != "api"]
 
 DOCUMENTED = [
     (operation, parameter)
@@ -82,7 +82,7 @@ def givers(operation: str, parameter: str) -> dict[str, dict[str, Any]]:
     """Return the options that give a parameter, by the modules that call the operation."""
     found = {}
     for name in OWN:
-        task = task_of(name)
+        task = module(name).task
         options = task.argument_spec
         wanted = OPTION_OF.get((operation, parameter)) or next(
             (each for each in options if camel(each) == parameter), ""
@@ -105,12 +105,12 @@ def test_parameter_is_reachable(operation: str, parameter: str) -> None:
 
 @pytest.mark.parametrize("operation", [name for name, stated in operations().items() if not stated.companion])
 def test_operation_has_a_module(operation: str) -> None:
-    assert [name for name in OWN if operation in task_of(name).operations]
+    assert [name for name in OWN if operation in module(name).task.operations]
 
 
 @pytest.mark.parametrize("name", OWN)
 def test_every_option_has_a_meaning(name: str) -> None:
-    task = task_of(name)
+    task = module(name).task
     parameters = {parameter for operation in task.operations for parameter in operations()[operation].parameters}
     renamed = {option for (operation, dummy), option in OPTION_OF.items() if operation in task.operations}
     reaching = {option for option in task.options if camel(option) in parameters or option in renamed}
@@ -122,7 +122,7 @@ def test_every_option_has_a_meaning(name: str) -> None:
 @pytest.mark.parametrize("name", OWN)
 def test_shared_options(name: str) -> None:
     """What stands besides a module's own options: the connection, for calls the waiting, and tags where they go."""
-    task = task_of(name)
+    task = module(name).task
     shared = task.argument_spec.keys() - task.options.keys() - CONNECTION.keys()
     stated = [operations()[operation] for operation in task.operations]
     tagged = any(tag in operation.parameters for operation in stated for tag in TAGS)
