@@ -250,7 +250,8 @@ _ROWS: Sequence[Operation] = (
         "CreateSNSWorkchatEndpoint POST sns/application-endpoints/workchat",
         "4.2.0",
         "inventory: SNSWorkchatEndpointInventory",
-        "url! atAll/atALL:bool atPersonUserIds:list!? atPersonList:dict!? name! description",
+        "url! atAll/atALL:bool atPersonUserIds:list!? atPersonList:dict!? name! description"
+        " resourceUuid~ tagUuids:list~",
         repeatable=False,
     ),
     _row(
@@ -263,7 +264,7 @@ _ROWS: Sequence[Operation] = (
         "CreateSNSSnmpEndpoint POST sns/application-endpoints/snmp",
         "4.10.0",
         "inventory: SNSApplicationEndpointInventory",
-        "name! description platformUuid",
+        "name! description platformUuid resourceUuid~ tagUuids:list~",
         repeatable=False,
     ),
     _row(
@@ -307,7 +308,7 @@ _ROWS: Sequence[Operation] = (
         " zoneUuid clusterUuid hostUuid primaryStorageUuidForRootVolume defaultL3NetworkUuid"
         " strategy=InstantStart|CreateStopped rootVolumeSystemTags:list dataVolumeSystemTags:dict"
         " reservedMemorySize:long>3.17.21 vmNicParams>4.10.10 resetTpm:bool>5.0.0 volumeSnapshotEncryptions:list>5.1.0"
-        " vmEncryption:bool>5.1.0",
+        " vmEncryption:bool>5.1.0 resourceUuid~ tagUuids:list~",
         repeatable=False,
     ),
     _row(
@@ -335,7 +336,7 @@ _ROWS: Sequence[Operation] = (
         "AddKVMHost POST hosts/kvm",
         "0.6",
         "inventory: HostInventory",
-        "username! password! sshPort:int name! description managementIp! clusterUuid!",
+        "username! password! sshPort:int name! description managementIp! clusterUuid! resourceUuid~ tagUuids:list~",
     ),
     _row(
         "ChangeHostState PUT hosts/{uuid}/actions",

@@ -141,7 +141,7 @@ def with_resources(task: Record) -> Record:
 CBT_TASK = Resource(
     kind="CbtTaskInventory",
     returns="cbt_task",
-    read=by_query("QueryCbtTask", "uuid", "resourceUuid", "name", "vmInstanceUuid", view=with_resources),
+    read=by_query("QueryCbtTask", "uuid", "name", "vmInstanceUuid", view=with_resources),
     create="CreateCbtTask",
     delete="DeleteCbtTask",
     moves={

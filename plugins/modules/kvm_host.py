@@ -68,6 +68,15 @@ options:
   ssh_port:
     description: The SSH port of a host that is added.
     type: int
+  resource_uuid:
+    description:
+      - The uuid that a host shall have that is created, on servers that take one.
+      - Unless O(uuid) is given, it finds a host with this uuid before anything else does.
+    type: str
+  tag_uuids:
+    description: The uuids of tags for a host that is created, where the service takes them.
+    type: list
+    elements: str
   system_tags:
     description:
       - System tags to send with the call, for example V(pageTableExtensionDisabled), which disables EPT on a new host.
@@ -150,6 +159,8 @@ TASK = managed(
         "username": {"type": "str"},
         "password": {"type": "str", "no_log": True},
         "ssh_port": {"type": "int"},
+        "resource_uuid": {"type": "str"},
+        "tag_uuids": {"type": "list", "elements": "str"},
     },
     required_one_of=[("uuid", "management_ip", "name")],
 )

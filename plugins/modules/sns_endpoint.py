@@ -70,11 +70,20 @@ options:
   at_person_list:
     description:
       - The people that messages of a workchat endpoint mention, with something about each, by their user IDs.
-      - It gives O(at_person_user_ids) too, when that is not given.
+      - It may be given instead of O(at_person_user_ids) or with it.
     type: dict
   platform_uuid:
     description: The SNMP platform of an SNMP endpoint. Some servers need it.
     type: str
+  resource_uuid:
+    description:
+      - The uuid that an endpoint shall have that is created, on servers that take one.
+      - Unless O(uuid) is given, it finds an endpoint with this uuid before anything else does.
+    type: str
+  tag_uuids:
+    description: The uuids of tags for an endpoint that is created, where the service takes them.
+    type: list
+    elements: str
 seealso:
   - module: virtinfra.manager.sns_endpoint_info
   - module: virtinfra.manager.sns_snmp_platform
@@ -129,9 +138,10 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 
 
 def people(desired: Record) -> Record:
-    """Return the mentioned people, when they are given, in both forms of the document."""
-    ids = desired.get("atPersonUserIds", list(desired.get("atPersonList", ())))
-    both = {"atPersonUserIds": ids, "atPersonList": desired.get("atPersonList", dict.fromkeys(ids, ""))}
+    """Return the mentioned people, when they are given in one form of the document or in both, in both forms."""
+    told = desired.get("atPersonList", {})
+    ids = list(dict.fromkeys([*desired.get("atPersonUserIds", ()), *told]))
+    both = {"atPersonUserIds": ids, "atPersonList": {**dict.fromkeys(ids, ""), **told}}
     return both if desired.keys() & both.keys() else {}
 
 
@@ -163,10 +173,7 @@ SHARED: dict[str, Any] = {"returns": "endpoint", "update": "UpdateSNSApplication
 ENDPOINTS = {
     "workchat": Resource(
         kind="SNSWorkchatEndpointInventory",
-        read=first_of(
-            by_query("QuerySNSWorkchatEndpoint", "uuid", "name"),
-            partly(of_type("workchat"), untold),
-        ),
+        read=first_of(by_query("QuerySNSWorkchatEndpoint", "uuid", "name"), partly(of_type("workchat"), untold)),
         create="CreateSNSWorkchatEndpoint",
         plan=with_people,
         **SHARED,
@@ -188,6 +195,8 @@ TASK = managed(
         "at_person_user_ids": {"type": "list", "elements": "str"},
         "at_person_list": {"type": "dict"},
         "platform_uuid": {"type": "str"},
+        "resource_uuid": {"type": "str"},
+        "tag_uuids": {"type": "list", "elements": "str"},
     },
     by="type",
     required_one_of=[("uuid", "name")],

@@ -107,6 +107,15 @@ options:
   vm_encryption:
     description: Whether the machine is encrypted.
     type: bool
+  resource_uuid:
+    description:
+      - The uuid that a machine shall have that is created, on servers that take one.
+      - Unless O(uuid) is given, it finds a machine with this uuid before anything else does.
+    type: str
+  tag_uuids:
+    description: The uuids of tags for a machine that is created, where the service takes them.
+    type: list
+    elements: str
 seealso:
   - module: virtinfra.manager.vm_info
 """
@@ -188,6 +197,8 @@ TASK = managed(
         "reset_tpm": {"type": "bool"},
         "volume_snapshot_encryptions": {"type": "list", "elements": "raw"},
         "vm_encryption": {"type": "bool"},
+        "resource_uuid": {"type": "str"},
+        "tag_uuids": {"type": "list", "elements": "str"},
     },
     required_one_of=[("uuid", "name")],
 )

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import yaml
@@ -62,7 +63,7 @@ def played(url: str) -> dict[str, float]:
         run_playbook(playbook, times)
         notes = [json.loads(line) for line in times.read_text().splitlines()]
     taken: dict[str, list[float]] = {}
-    for (begin, name), (end, dummy_next) in zip(notes, notes[1:], strict=False):
+    for (begin, name), (end, dummy_next) in pairwise(notes):
         taken.setdefault(name, []).append(end - begin)
     medians = {name: statistics.median(values) for name, values in taken.items()}
     # The first item pays for the task itself.

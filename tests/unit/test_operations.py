@@ -41,14 +41,6 @@ MORE_RESULTS = {"ExportNbdVolumes": ("volumeInfos",)}
 # What a module makes of several records of the service.
 OWN_RECORDS = {"HostNicServices"}
 
-# Known to servers, not documented for these operations, and of no use to a playbook.
-LEFT_OUT = {
-    "CreateSNSWorkchatEndpoint": {"resourceUuid", "tagUuids"},
-    "CreateSNSSnmpEndpoint": {"resourceUuid", "tagUuids"},
-    "CreateVmInstanceFromVolumeSnapshotGroup": {"resourceUuid", "tagUuids"},
-    "AddKVMHost": {"resourceUuid", "tagUuids"},
-}
-
 
 def test_the_same_operations() -> None:
     assert OPERATIONS.keys() == operations().keys()
@@ -72,7 +64,7 @@ class TestRow:
     def test_names_of_parameters(self, name: str) -> None:
         stated = operations()[name].parameters
         spelled_otherwise = {key for key, parameter in stated.items() if parameter.alias_of}
-        expected = stated.keys() - spelled_otherwise - set(TAGS) - LEFT_OUT.get(name, set())
+        expected = stated.keys() - spelled_otherwise - set(TAGS)
         assert OPERATIONS[name].parameters.keys() == expected
         aliases = {parameter.alias: key for key, parameter in OPERATIONS[name].parameters.items() if parameter.alias}
         assert aliases == {key: parameter.alias_of for key, parameter in stated.items() if parameter.alias_of}
