@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from playing import Player
+from scripted import Scripted
 
 # Importing ``playing`` has made the collection known to Python; only now can its parts be imported.
 for unwanted in [name for name in os.environ if name.startswith("VIRTINFRA_") or name.lower().endswith("_proxy")]:
@@ -105,3 +106,10 @@ def patient(new_client: ClientFactory, clock: FakeClock) -> Client:
 @pytest.fixture
 def player(sim: Simulator, tmp_path: Path) -> Player:
     return Player(tmp_path, sim.url, {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token})
+
+
+def client_of(service: Scripted, **options: Any) -> Client:
+    """Return a client of a scripted service, whose waiting takes no time."""
+    clock = FakeClock()
+    connection = Connection(base_url=service.url, session_id="the-session", api_token="the-token", **options)
+    return Client(connection, clock=clock, wait=Wait(clock))

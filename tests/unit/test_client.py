@@ -1,0 +1,423 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Calls and their jobs: what the client sends, what it makes of the answers, and what it never does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    AnswerLost,
+    ApiError,
+    BadInput,
+    Failure,
+    JobExpired,
+    TransportError,
+    Unreadable,
+)
+from conftest import ClientFactory, client_of
+from scripted import Asked, Scripted, Told
+
+from simulator.launch import Simulator
+
+HOST = "a0000003000040008000000000000001"
+CLUSTER = "a0000002000040008000000000000001"
+DISABLE = {"uuid": HOST, "stateEvent": "disable"}
+ADD = {
+    "username": "root",
+    "password": "wrong-password",
+    "name": "host-9",
+    "managementIp": "10.0.0.99",
+    "clusterUuid": CLUSTER,
+}
+JOB = "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
+
+
+def requests_of(sim: Simulator, operation: str) -> list[dict[str, Any]]:
+    """Return what the simulator was asked for an operation, or as a poll."""
+    return [entry for entry in sim.log() if entry["operation"] == operation]
+
+
+# ---------------------------------------------------------------------------------------------------- polling addresses
+
+
+@pytest.mark.parametrize("location", ["wrong", "right", "relative", "foreign", "malformed", "missing"])
+@pytest.mark.parametrize("header", [False, True])
+def test_every_form_of_polling_address(sim: Simulator, client: Client, location: str, header: bool) -> None:
+    sim.configure(location=location, location_header=header)
+    assert client.call("ChangeHostState", DISABLE)["inventory"]["state"] == "Disabled"
+    (call,) = requests_of(sim, "ChangeHostState")
+    assert {entry["job"] for entry in requests_of(sim, "poll")} == {call["job"]}
+
+
+def test_job_id_of_the_service_wins(sim: Simulator, client: Client) -> None:
+    sim.configure(job_uuid="ignore")
+    job = client.start("ChangeHostState", DISABLE)
+    (call,) = requests_of(sim, "ChangeHostState")
+    assert job.uuid == call["job"] != call["headers"]["x-job-uuid"]
+    assert client.finish(job)["inventory"]["state"] == "Disabled"
+
+
+def test_polling_stays_at_the_configured_origin() -> None:
+    with Scripted(lambda asked: Told(500)) as other:
+
+        def answer(asked: Asked) -> Told:
+            if asked.method == "PUT":
+                return Told(202, {"location": f"{other.url}/service/v1/api-jobs/{JOB}?a=b"})
+            return Told(200, {"inventory": {"uuid": HOST}})
+
+        with Scripted(answer) as service:
+            client = client_of(service)
+            assert client.call("ChangeHostState", DISABLE) == {"inventory": {"uuid": HOST}}
+        assert [asked.target for asked in service.asked[1:]] == [f"/service/v1/api-jobs/{JOB}?a=b"]
+        assert other.asked == []
+
+
+def test_result_at_once(sim: Simulator, client: Client) -> None:
+    sim.configure(sync=True)
+    job = client.start("ChangeHostState", DISABLE)
+    assert job.state == "succeeded"
+    assert client.finish(job)["inventory"]["state"] == "Disabled"
+    assert requests_of(sim, "poll") == []
+
+
+@pytest.mark.parametrize("body", [b"", {}, b"  "])
+def test_nothing_at_once(body: Any) -> None:
+    with Scripted(lambda asked: Told(200, body)) as service:
+        assert client_of(service).call("ChangeHostState", DISABLE) == {}
+
+
+@pytest.mark.parametrize("switches", [{"api_timeout": False}, {"success_members": True}, {"content_type": False}])
+def test_accepted_in_other_forms(sim: Simulator, client: Client, switches: dict[str, Any]) -> None:
+    sim.configure(**switches)
+    assert client.call("ChangeHostState", DISABLE)["inventory"]["state"] == "Disabled"
+
+
+# ------------------------------------------------------------------------------------------------------------- headers
+
+
+def test_own_job_uuid_is_for_the_first_call_only(sim: Simulator, new_client: ClientFactory) -> None:
+    client = new_client(job_uuid="5D1F3F9A-0E7B-4F0D-9B9A-0C6F3A7F1B2C")
+    for event in ("disable", "enable"):
+        client.call("ChangeHostState", {"uuid": HOST, "stateEvent": event})
+    first, second = (entry["headers"]["x-job-uuid"] for entry in requests_of(sim, "ChangeHostState"))
+    assert first == JOB
+    assert second != JOB
+
+
+def test_every_call_has_a_job_uuid_of_its_own(sim: Simulator, client: Client) -> None:
+    for dummy in range(3):
+        client.call("ChangeHostState", DISABLE)
+    assert len({entry["headers"]["x-job-uuid"] for entry in requests_of(sim, "ChangeHostState")}) == 3
+
+
+def test_same_job_uuid_is_the_same_call(sim: Simulator, client: Client) -> None:
+    params = {"name": "backup-vm-1", "vmInstanceUuid": "a0000004000040008000000000000001"}
+    replies = [client.finish(client.start("CreateCbtTask", params, job_uuid=JOB)) for dummy in range(2)]
+    assert replies[0] == replies[1]
+    assert [entry["status"] for entry in requests_of(sim, "CreateCbtTask")] == [202, 400]
+    assert len(sim.records("cbttask")) == 1
+
+
+def test_webhook_and_time_limit_are_sent_with_writing_calls(sim: Simulator, new_client: ClientFactory) -> None:
+    client = new_client(webhook_url="http://192.0.2.9/hook", api_timeout=77)
+    client.call("ChangeHostState", DISABLE)
+    client.get("QueryHost", {})
+    call, read = (requests_of(sim, name)[0]["headers"] for name in ("ChangeHostState", "QueryHost"))
+    assert (call["x-web-hook"], call["x-api-timeout"]) == ("http://192.0.2.9/hook", "77")
+    assert not {"x-web-hook", "x-api-timeout", "x-job-uuid"} & read.keys()
+
+
+def test_schemes_of_authentication(sim: Simulator, client: Client) -> None:
+    client.call("ChangeHostState", DISABLE)
+    client.get("QueryHost", {})
+    client.get("CursorQuery", {"resourceType": "host"})
+    schemes = {entry["operation"]: entry["headers"].get("authorization") for entry in sim.log()}
+    assert schemes == {"ChangeHostState": "OAuth", "poll": None, "QueryHost": "OAuth", "CursorQuery": "Bearer"}
+
+
+def test_service_that_wants_credentials_for_polls() -> None:
+    def answer(asked: Asked) -> Told:
+        if asked.method == "PUT":
+            return Told(202, {"location": f"/service/v1/api-jobs/{JOB}"})
+        return Told(200, {"done": True}) if "Authorization" in asked.headers else Told(401, b"who are you")
+
+    with Scripted(answer) as service:
+        assert client_of(service).call("ChangeHostState", DISABLE) == {"done": True}
+    assert [asked.headers.get("Authorization") for asked in service.asked] == [
+        "OAuth the-session",
+        None,
+        "OAuth the-session",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "missing", "variable"),
+    [("QueryHost", "session_id", "VIRTINFRA_SESSION_ID"), ("CursorQuery", "api_token", "VIRTINFRA_API_TOKEN")],
+)
+def test_missing_credentials(sim: Simulator, new_client: ClientFactory, name: str, missing: str, variable: str) -> None:
+    client = new_client(**{missing: None})
+    with pytest.raises(Unreadable, match=f"{name} needs {missing} .or {variable} in the environment"):
+        client.get(name, {})
+    assert sim.log() == []
+
+
+# ----------------------------------------------------------------------------------------------------- paths, versions
+
+
+@pytest.mark.parametrize("prefix", ["", "front", "front/gate"])
+def test_path_prefix(sim: Simulator, new_client: ClientFactory, prefix: str) -> None:
+    sim.configure(prefix=prefix)
+    client = new_client(path_prefix=prefix)
+    assert client.call("ChangeHostState", DISABLE)["inventory"]["state"] == "Disabled"
+    assert len(client.query("QueryHost")) == 3
+    assert client.get("CursorQuery", {"resourceType": "host"})["total"] == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "version", "message"),
+    [
+        (
+            "GetHostNetworkFacts",
+            {"hostUuid": HOST},
+            "3.4.9",
+            "GetHostNetworkFacts needs version 3.5.0; this service has",
+        ),
+        (
+            "AttachL3NetworkToVm",
+            {"vmInstanceUuid": "a", "l3NetworkUuid": "b", "customMac": "c"},
+            "3.5.0",
+            "the parameter customMac of AttachL3NetworkToVm needs version 3.10.0; this service has 3.5.0",
+        ),
+    ],
+)
+def test_service_version(
+    sim: Simulator, new_client: ClientFactory, name: str, params: dict[str, Any], version: str, message: str
+) -> None:
+    with pytest.raises(BadInput, match=message):
+        new_client(service_version=version).call(name, params)
+    assert sim.log() == []
+
+
+def test_new_enough_service(sim: Simulator, new_client: ClientFactory) -> None:
+    sim.configure(version="3.5.0")
+    assert new_client(service_version="3.5.0").get("GetHostNetworkFacts", {"hostUuid": HOST})["nics"]
+
+
+# ------------------------------------------------------------------------------------------------------------ failures
+
+
+def test_error_tells_the_cause(sim: Simulator, client: Client) -> None:
+    sim.fault(
+        "fail",
+        "ChangeHostState",
+        error={
+            "code": "SYS.1006",
+            "details": "outer details",
+            "cause": {
+                "code": "HOST.1001",
+                "details": "middle details",
+                "cause": {"code": "SYS.1000", "details": "the disk is on fire"},
+            },
+        },
+    )
+    with pytest.raises(ApiError) as caught:
+        client.call("ChangeHostState", DISABLE)
+    text, facts = str(caught.value), caught.value.facts
+    assert text.startswith("ChangeHostState failed (SYS.1006, caused by SYS.1000): ")
+    assert "outer details" in text
+    assert text.endswith("the disk is on fire")
+    assert (facts["operation"], facts["status"]) == ("ChangeHostState", 503)
+    assert facts["error"]["cause"]["cause"]["details"] == "the disk is on fire"
+
+
+def test_error_of_a_read_comes_at_once_and_is_not_asked_again(sim: Simulator, client: Client) -> None:
+    sim.fault("fail", "QueryHost", error={"code": "SYS.1000", "details": "no database"}, count=None)
+    with pytest.raises(ApiError, match=r"QueryHost failed \(SYS\.1000\): .*no database"):
+        client.get("QueryHost", {})
+    assert len(sim.log()) == 1
+
+
+def test_error_with_status_200() -> None:
+    error = {"code": "SYS.1006", "description": "refused", "details": "no", "cause": None}
+    with Scripted(lambda asked: Told(200, {"success": False, "error": error, "inventory": None})) as service:
+        for name, params in (("ChangeHostState", DISABLE), ("QueryHost", {})):
+            with pytest.raises(ApiError, match=rf"{name} failed \(SYS\.1006\): refused: no"):
+                client_of(service).call(name, params)
+
+
+@pytest.mark.parametrize("error", [None, {}])
+def test_no_error_with_status_200(error: Any) -> None:
+    with Scripted(lambda asked: Told(200, {"success": True, "error": error, "inventories": []})) as service:
+        assert client_of(service).query("QueryHost") == []
+
+
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [
+        ("ID.1001", "log in again and pass the new one as session_id"),
+        ("ID.1002", "may not do this"),
+        ("ID.1003", "quota is used up"),
+        ("SYS.1003", "check the uuids"),
+    ],
+)
+def test_advice(sim: Simulator, client: Client, code: str, advice: str) -> None:
+    sim.fault("fail", "ChangeHostState", error={"code": code, "details": "d"})
+    with pytest.raises(ApiError, match=advice):
+        client.call("ChangeHostState", DISABLE)
+
+
+@pytest.mark.parametrize("operation", ["QueryHost", "ChangeHostState"])
+def test_expired_session(sim: Simulator, client: Client, operation: str) -> None:
+    sim.configure(session_expired=True)
+    with pytest.raises(ApiError, match="The session is invalid or has expired"):
+        client.call(operation, DISABLE if operation == "ChangeHostState" else {})
+
+
+def test_endless_causes() -> None:
+    error: dict[str, Any] = {"code": "SYS.1000", "details": "the last"}
+    for number in range(300):
+        error = {"code": "SYS.1006", "details": f"number {number}", "cause": error}
+    with (
+        Scripted(lambda asked: Told(503, {"error": error})) as service,
+        pytest.raises(ApiError, match=r"SYS\.1006") as caught,
+    ):
+        client_of(service).get("QueryHost", {})
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"code": 5, "details": ["a"], "description": {"b": 1}, "cause": "c"},
+        {"code": None},
+        {"unknown": True},
+    ],
+)
+def test_odd_errors(error: dict[str, Any]) -> None:
+    with Scripted(lambda asked: Told(503, {"error": error})) as service, pytest.raises(ApiError, match="failed"):
+        client_of(service).get("QueryHost", {})
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 409, 500])
+@pytest.mark.parametrize("body", [b"", b"Too bad", b"<html><title>t</title><body><h1>Too  bad</h1></body></html>"])
+def test_refusals_in_plain_text(status: int, body: bytes) -> None:
+    for name, params in (("QueryHost", {}), ("ChangeHostState", DISABLE)):
+        with Scripted(lambda asked: Told(status, body)) as service, pytest.raises(ApiError) as caught:
+            client_of(service).call(name, params)
+        words = ": Too bad" if body else ""
+        assert str(caught.value) == f"{name} failed with HTTP status {status}{words}"
+        assert len(service.asked) == 1
+
+
+@pytest.mark.parametrize("status", [404, 405])
+def test_reads_that_a_service_lacks(sim: Simulator, client: Client, status: int) -> None:
+    sim.configure(companions=str(status))
+    with pytest.raises(Unreadable, match=rf"the service does not offer QueryHost .HTTP status {status}"):
+        client.query("QueryHost")
+    with pytest.raises(Unreadable, match="the service does not offer QueryHost"):
+        client.by_uuid("QueryHost", HOST)
+
+
+def test_writing_operation_that_a_service_lacks(sim: Simulator, new_client: ClientFactory) -> None:
+    with pytest.raises(ApiError, match="ChangeHostState failed with HTTP status 404"):
+        new_client(path_prefix="elsewhere").call("ChangeHostState", DISABLE)
+
+
+def test_check_mode_sends_nothing_but_get(sim: Simulator, new_client: ClientFactory) -> None:
+    client = new_client(read_only=True)
+    assert len(client.query("QueryHost")) == 3
+    sim.clear_log()
+    with pytest.raises(BadInput, match="ChangeHostState changes something and is not sent in check mode"):
+        client.call("ChangeHostState", DISABLE)
+    assert sim.log() == []
+
+
+# ------------------------------------------------------------------------------------------------------------ polling
+
+
+def test_expired_job(sim: Simulator, patient: Client) -> None:
+    sim.fault("expire", "ChangeHostState")
+    job = patient.start("ChangeHostState", DISABLE)
+    with pytest.raises(JobExpired, match=f"the service does not know the job {job.uuid}") as caught:
+        patient.finish(job)
+    assert caught.value.facts["job"]["state"] == "unknown"
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"fault": "drop_before"},
+        {"fault": "drop_after"},
+        {"fault": "truncate"},
+        {"fault": "status", "status": 429},
+        {"fault": "status", "status": 502},
+        {"fault": "status", "status": 503},
+        {"fault": "status", "status": 504},
+    ],
+    ids=lambda fault: f"{fault['fault']}-{fault.get('status', '')}",
+)
+def test_polling_survives(sim: Simulator, patient: Client, fault: dict[str, Any]) -> None:
+    sim.fault(operation="poll", count=3, **fault)
+    assert patient.call("ChangeHostState", DISABLE)["inventory"]["state"] == "Disabled"
+    assert len(requests_of(sim, "poll")) == 4
+    assert len(requests_of(sim, "ChangeHostState")) == 1
+
+
+def test_polls_that_are_refused(patient: Client) -> None:
+    def answer(asked: Asked) -> Told:
+        return Told(202, {}) if asked.method == "PUT" else Told(400, b"what job?")
+
+    with Scripted(answer) as service, pytest.raises(Failure, match="HTTP status 400: what job") as caught:
+        client_of(service).call("ChangeHostState", DISABLE)
+    assert not isinstance(caught.value, TransportError)
+
+
+# ---------------------------------------------------------------------------------------------- what is sent once only
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"fault": "drop_after"},
+        {"fault": "truncate", "taken": True},
+        {"fault": "status", "status": 502, "taken": True},
+        {"fault": "status", "status": 504},
+        {"fault": "html"},
+    ],
+    ids=lambda fault: f"{fault['fault']}-{fault.get('status', '')}",
+)
+def test_lost_answer_of_a_writing_call(sim: Simulator, patient: Client, fault: dict[str, Any]) -> None:
+    sim.fault(operation="ChangeHostState", count=None, **fault)
+    with pytest.raises(AnswerLost, match="whether it was taken is not known") as caught:
+        patient.start("ChangeHostState", DISABLE)
+    (call,) = requests_of(sim, "ChangeHostState")
+    assert caught.value.job.uuid == call["headers"]["x-job-uuid"]
+    assert caught.value.job.state == "unknown"
+
+
+def test_what_was_surely_not_taken_is_sent_again(sim: Simulator, patient: Client) -> None:
+    sim.fault("status", "ChangeHostState", status=429, count=3)
+    assert patient.call("ChangeHostState", DISABLE)["inventory"]["state"] == "Disabled"
+    calls = requests_of(sim, "ChangeHostState")
+    assert len(calls) == 4
+    assert len({call["headers"]["x-job-uuid"] for call in calls}) == 1
+
+
+@pytest.mark.parametrize("garbage", ["json", "utf8", "types", "missing", "deep"])
+def test_call_that_was_taken_with_unreadable_words(sim: Simulator, patient: Client, garbage: str) -> None:
+    sim.fault("garbage", "ChangeHostState", garbage=garbage)
+    assert patient.call("ChangeHostState", DISABLE)["inventory"]["state"] == "Disabled"
+    assert len(requests_of(sim, "ChangeHostState")) == 1
+
+
+@pytest.mark.parametrize(("fault", "taken"), [("drop_after", True), ("drop_before", False)])
+def test_own_job_tells_whether_a_call_was_taken(sim: Simulator, patient: Client, fault: str, taken: bool) -> None:
+    sim.fault(fault, "ChangeHostState")
+    with pytest.raises(AnswerLost) as caught:
+        patient.start("ChangeHostState", DISABLE)
+    assert patient.knows(caught.value.job) is taken
