@@ -1,0 +1,386 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Lists are complete or there is a failure: pages, cursors, and values that a query cannot be asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    ApiError,
+    Failure,
+    NotUnique,
+    TransportError,
+    Unreadable,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._readers import by_cursor, by_query, first_of
+from conftest import ClientFactory, client_of
+from scripted import Asked, Scripted, Told
+
+from simulator.launch import Simulator
+
+HOST = "a0000003000040008000000000000001"
+
+
+def uuids(records: list[dict[str, Any]]) -> list[str]:
+    """Return the uuids of records, sorted."""
+    return sorted(record["uuid"] for record in records)
+
+
+def by_pages(client: Client, page_size: int, limit: int | None = None) -> list[dict[str, Any]]:
+    """List the hosts by a query."""
+    return [record for page, dummy in client.pages("QueryHost", (), page_size, limit) for record in page]
+
+
+def by_cursor_pages(client: Client, page_size: int, limit: int | None = None) -> list[dict[str, Any]]:
+    """List the hosts by a cursor."""
+    return [record for page, dummy in client.cursor("host", page_size=page_size, limit=limit) for record in page]
+
+
+# ------------------------------------------------------------------------------------------------------------- queries
+
+
+@pytest.mark.parametrize(
+    ("hosts", "page_size"),
+    [
+        (0, 1000),
+        (1, 1000),
+        (25, 1),
+        (25, 7),
+        (25, 24),
+        (25, 25),
+        (25, 26),
+        (999, 1000),
+        (1000, 1000),
+        (1001, 1000),
+        (2500, 333),
+        (2500, 1000),
+        (2500, 1001),
+        (2500, 5000),
+    ],
+)
+def test_all_records_are_listed_once(sim: Simulator, client: Client, hosts: int, page_size: int) -> None:
+    sim.reset(hosts=hosts)
+    expected = [f"a0000003000040008000{number:012x}" for number in range(1, hosts + 1)]
+    assert uuids(by_pages(client, page_size)) == expected
+    assert uuids(by_cursor_pages(client, page_size)) == expected
+
+
+@pytest.mark.parametrize("limit", [1, 6, 7, 8, 24, 25, 26])
+def test_limit(sim: Simulator, client: Client, limit: int) -> None:
+    sim.reset(hosts=25)
+    for listed in (by_pages(client, 7, limit), by_cursor_pages(client, 7, limit)):
+        assert len(set(uuids(listed))) == len(listed) == min(limit, 25)
+
+
+def test_no_more_is_asked_for_than_is_needed(sim: Simulator, client: Client) -> None:
+    sim.reset(hosts=25)
+    by_pages(client, 1000, 10)
+    assert [entry["query"]["limit"] for entry in sim.log()] == [["10"]]
+
+
+def test_total_is_told(sim: Simulator, client: Client) -> None:
+    sim.reset(hosts=25)
+    assert [(len(page), total) for page, total in client.pages("QueryHost", (), 10)] == [(10, 25), (10, 25), (5, 25)]
+    assert [(len(page), total) for page, total in client.cursor("host", page_size=10)] == [(10, 25), (10, 25), (5, 25)]
+
+
+def test_conditions_are_combined(sim: Simulator, client: Client) -> None:
+    sim.reset(hosts=25)
+    found = client.query("QueryHost", ["managementIp>10.0.0.1", "name!=host-1", f"uuid?={HOST},{HOST[:-1]}2"])
+    assert [record["name"] for record in found] == ["host-2"]
+
+
+def test_service_that_knows_no_paging(sim: Simulator, client: Client) -> None:
+    sim.reset(hosts=2500, query_paging=False)
+    assert len(set(uuids(by_pages(client, 1000)))) == 2500
+
+
+def pages_of(records: list[dict[str, Any]], at_most: int, total: bool, honest_start: bool = True) -> Any:
+    """Return a script of a service that gives ``at_most`` records at once whatever it is asked for."""
+
+    def answer(asked: Asked) -> Told:
+        start = int(asked.query.get("start", ["0"])[0]) if honest_start else 0
+        size = min(at_most, int(asked.query["limit"][0]))
+        counted = {"total": len(records)} if total else {}
+        return Told(200, {"inventories": records[start : start + size], **counted})
+
+    return answer
+
+
+RECORDS = [{"uuid": f"{number:032x}", "name": f"host-{number}"} for number in range(2500)]
+
+
+@pytest.mark.parametrize("at_most", [1, 100, 999, 1000])
+def test_service_that_cuts_pages_and_counts(at_most: int) -> None:
+    records = RECORDS[:50] if at_most == 1 else RECORDS
+    with Scripted(pages_of(records, at_most, total=True)) as service:
+        assert uuids(by_pages(client_of(service), 5000)) == uuids(records)
+
+
+def test_service_that_cuts_at_1000_and_does_not_count() -> None:
+    with Scripted(pages_of(RECORDS, 1000, total=False)) as service:
+        assert uuids(by_pages(client_of(service), 5000)) == uuids(RECORDS)
+
+
+@pytest.mark.parametrize("total", [True, False])
+def test_service_that_repeats_a_full_page(total: bool) -> None:
+    with (
+        Scripted(pages_of(RECORDS, 1000, total, honest_start=False)) as service,
+        pytest.raises(Failure, match=r"QueryHost brought 1000 of (2500|more) records"),
+    ):
+        by_pages(client_of(service), 1000)
+    assert len(service.asked) == 2
+
+
+def test_service_that_counts_more_than_it_gives() -> None:
+    def answer(asked: Asked) -> Told:
+        return Told(200, {"inventories": RECORDS[:3] if asked.query["start"] == ["0"] else [], "total": 5})
+
+    with Scripted(answer) as service, pytest.raises(Failure, match="QueryHost brought 3 of 5 records"):
+        by_pages(client_of(service), 1000)
+
+
+def test_record_that_appears_meanwhile() -> None:
+    """One more is there from the second page on, at the front: pages overlap, and it is on none of those to come."""
+    there = RECORDS[:7]
+
+    def answer(asked: Asked) -> Told:
+        start = int(asked.query["start"][0])
+        reply = Told(200, {"inventories": there[start : start + 3], "total": len(there)})
+        there[:] = RECORDS[7:8] + RECORDS[:7]
+        return reply
+
+    with Scripted(answer) as service:
+        assert uuids(by_pages(client_of(service), 3)) == uuids(RECORDS[:8])
+
+
+def test_records_without_a_uuid(sim: Simulator, client: Client) -> None:
+    assert len(client.query("QuerySNSTopicSubscriber")) == 2
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ({"inventories": []}, []),
+        ({"inventories": None}, []),
+        ({"inventory": {"uuid": "a"}}, ["a"]),
+        ({"inventories": [{"uuid": "a"}], "success": True, "error": None}, ["a"]),
+        ({"inventories": [{"uuid": "a"}], "total": "many"}, ["a"]),
+        ({"inventories": [{"uuid": "a"}], "total": True}, ["a"]),
+    ],
+)
+def test_forms_of_replies(reply: dict[str, Any], expected: list[str]) -> None:
+    with Scripted(lambda asked: Told(200, reply)) as service:
+        assert uuids(client_of(service).query("QueryHost")) == expected
+
+
+@pytest.mark.parametrize("reply", [{}, {"success": True}, {"results": []}])
+def test_replies_that_tell_nothing(reply: dict[str, Any]) -> None:
+    with Scripted(lambda asked: Told(200, reply)) as service:
+        with pytest.raises(Unreadable, match="QueryHost was answered without inventories"):
+            client_of(service).query("QueryHost")
+        with pytest.raises(Unreadable, match="QueryHost was answered without inventories"):
+            client_of(service).by_uuid("QueryHost", HOST)
+
+
+@pytest.mark.parametrize("found", ["none", 5, ["a"], [[]], [{"uuid": "a"}, None], True])
+def test_lists_of_something_else(found: Any) -> None:
+    with (
+        Scripted(lambda asked: Told(200, {"inventories": found})) as service,
+        pytest.raises(TransportError, match="the answer to QueryHost holds no list of records in inventories"),
+    ):
+        client_of(service).query("QueryHost")
+
+
+# ------------------------------------------------------------------------------------------------------ single records
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_by_uuid(sim: Simulator, client: Client, single: bool) -> None:
+    sim.configure(single_inventory=single)
+    assert [record["name"] for record in client.by_uuid("QueryHost", HOST)] == ["host-1"]
+
+
+def test_by_uuid_without_a_match(client: Client) -> None:
+    assert client.by_uuid("QueryHost", "f" * 32) == []
+
+
+def test_a_service_that_ignores_the_uuid() -> None:
+    with Scripted(lambda asked: Told(200, {"inventories": RECORDS})) as service:
+        assert client_of(service).by_uuid("QueryHost", RECORDS[7]["uuid"]) == [RECORDS[7]]
+        assert client_of(service).by_uuid("QueryHost", HOST) == []
+
+
+NAMES = [
+    "plain",
+    "a=b",
+    "a!=b",
+    "a>=b",
+    "a<=b",
+    "a!?=b",
+    "a!~=b",
+    "a~=b",
+    "a?=b,c",
+    "a>b",
+    "a<b",
+    "is null",
+    "not null",
+    "100%",
+    "a_b",
+    "a&q=name=host-2",
+    "a+b",
+    "a#b",
+    "a;b",
+    "a/b?c",
+    "a,b",
+    'it\'s "quoted"',
+    "back\\slash",
+    "{{ 7 * 7 }}",
+    "\u00fcml\u00e4ut \u4e3b\u673a",
+    "\U0001f5a5",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_that_a_query_might_misread(sim: Simulator, client: Client, name: str) -> None:
+    sim.change("host", HOST, name=name)
+    assert uuids(client.matching("QueryHost", "name", name)) == [HOST]
+    assert client.matching("QueryHost", "name", name + "x") == []
+
+
+def test_more_than_a_page_of_records_with_a_trap(sim: Simulator, client: Client) -> None:
+    """Such a name cannot be asked for, so all are listed and looked through."""
+    sim.reset(hosts=1500)
+    last = f"a0000003000040008000{1500:012x}"
+    sim.change("host", last, name="a!=b")
+    assert uuids(client.matching("QueryHost", "name", "a!=b")) == [last]
+
+
+def test_two_of_one_name(sim: Simulator, client: Client) -> None:
+    other = HOST[:-1] + "2"
+    sim.change("host", other, name="host-1")
+    for read in (by_query("QueryHost", "uuid", "name"), by_cursor("host", "uuid", "name")):
+        with pytest.raises(NotUnique, match=f"2 objects have the name 'host-1': {HOST}, {other}") as caught:
+            read(client, {"name": "host-1"})
+        assert sorted(caught.value.facts["uuids"]) == [HOST, other]
+        assert (read(client, {"name": "host-1", "uuid": other}) or {})["uuid"] == other
+
+
+def test_readers_take_the_first_key_that_is_given(client: Client) -> None:
+    for read in (
+        by_query("QueryHost", "uuid", "managementIp", "name"),
+        by_cursor("host", "uuid", "managementIp", "name"),
+    ):
+        assert (read(client, {"managementIp": "10.0.0.12", "name": "host-1"}) or {})["name"] == "host-2"
+        assert read(client, {"name": "none"}) is None
+        assert read(client, {}) is None
+
+
+def test_the_next_reader_steps_in(sim: Simulator, client: Client, new_client: ClientFactory) -> None:
+    sim.configure(companions="404")
+    read = first_of(by_query("QueryHost", "name"), by_cursor("host", "name"))
+    assert (read(client, {"name": "host-2"}) or {})["name"] == "host-2"
+    with pytest.raises(Unreadable, match=r"does not offer QueryHost .*; CursorQuery needs api_token"):
+        read(new_client(api_token=None), {"name": "host-2"})
+
+
+# ------------------------------------------------------------------------------------------------------------- cursors
+
+
+def test_filters_sort_and_order(sim: Simulator, client: Client) -> None:
+    sim.reset(hosts=12)
+    pages = client.cursor("host", ["name!=host-3"], sort="name", order="desc", page_size=5)
+    names = [record["name"] for page, dummy in pages for record in page]
+    assert names == sorted((f"host-{number}" for number in range(1, 13) if number != 3), reverse=True)
+
+
+@pytest.mark.parametrize("how", ["text", "error"])
+def test_expiring_cursor(sim: Simulator, client: Client, how: str) -> None:
+    sim.reset(hosts=25, cursor_lifetime=0.0, cursor_expired=how)
+    with pytest.raises(ApiError, match=r"CursorNext failed .*expired"):
+        by_cursor_pages(client, 10)
+
+
+def test_repeating_cursor(sim: Simulator, client: Client) -> None:
+    sim.reset(hosts=25, cursor_repeat=True)
+    with pytest.raises(Failure, match="the cursor for host repeats itself after"):
+        by_cursor_pages(client, 5)
+
+
+def test_shrinking_total(sim: Simulator, client: Client) -> None:
+    """Fewer are said to be there than came: everything that the cursor gave is returned."""
+    sim.reset(hosts=25, cursor_shrink=True)
+    assert len(uuids(by_cursor_pages(client, 5))) == 25
+
+
+def cursor_page(records: list[dict[str, Any]], **members: Any) -> dict[str, Any]:
+    """Return the reply of a cursor operation."""
+    return {"items": records, "total": 7, "nextCursor": None, "hasMore": False, **members}
+
+
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [
+        (cursor_page([]), "ended after 4 of 7 records"),
+        (cursor_page(RECORDS[4:6]), "ended after 6 of 7 records"),
+        (cursor_page(RECORDS[:4], hasMore=True, nextCursor="third"), "repeats itself after 4 records"),
+        (cursor_page([], hasMore=True, nextCursor="third"), "repeats itself after 4 records"),
+        (cursor_page(RECORDS[4:6], hasMore=True, nextCursor=None), "repeats itself after 6 records"),
+        (cursor_page(RECORDS[4:6], hasMore=True, nextCursor=""), "repeats itself after 6 records"),
+        (cursor_page(RECORDS[4:6], hasMore=True, nextCursor=5), "repeats itself after 6 records"),
+        (cursor_page(RECORDS[4:6], hasMore=True, nextCursor="second"), "repeats itself after 6 records"),
+    ],
+)
+def test_cursor_that_does_not_reach_the_end(second: dict[str, Any], message: str) -> None:
+    def answer(asked: Asked) -> Told:
+        if asked.path.endswith("cursor-query"):
+            return Told(200, cursor_page(RECORDS[:4], hasMore=True, nextCursor="second"))
+        return Told(200, second)
+
+    with Scripted(answer) as service, pytest.raises(Failure, match=f"the cursor for host {message}"):
+        by_cursor_pages(client_of(service), 4)
+    assert len(service.asked) == 2
+
+
+def test_endless_cursor() -> None:
+    """New records and new cursors for ever, though the total is small."""
+    pages = iter(range(1_000_000))
+
+    def answer(asked: Asked) -> Told:
+        page = next(pages)
+        records = [{"uuid": f"{page}-{number}"} for number in range(4)]
+        return Told(200, cursor_page(records, hasMore=True, nextCursor=str(page)))
+
+    with Scripted(answer) as service, pytest.raises(Failure, match="the cursor for host does not end"):
+        by_cursor_pages(client_of(service), 4)
+    assert len(service.asked) < 20
+
+
+@pytest.mark.parametrize("left_out", ["hasMore", "total", "nextCursor"])
+def test_members_that_cursors_may_leave_out(left_out: str) -> None:
+    def answer(asked: Asked) -> Told:
+        first = asked.path.endswith("cursor-query")
+        reply = cursor_page(RECORDS[:4], hasMore=True, nextCursor="second") if first else cursor_page(RECORDS[4:7])
+        if not (first and left_out == "nextCursor"):
+            del reply[left_out]
+        return Told(200, reply)
+
+    with Scripted(answer) as service:
+        assert uuids(by_cursor_pages(client_of(service), 4)) == uuids(RECORDS[:7])
+
+
+def test_cursors_are_sent_as_they_came() -> None:
+    def answer(asked: Asked) -> Told:
+        if asked.path.endswith("cursor-query"):
+            return Told(200, cursor_page(RECORDS[:4], hasMore=True, nextCursor="a+/=&b c\u00e9"))
+        assert asked.query["cursor"] == ["a+/=&b c\u00e9"]
+        return Told(200, cursor_page(RECORDS[4:7]))
+
+    with Scripted(answer) as service:
+        assert uuids(by_cursor_pages(client_of(service), 4)) == uuids(RECORDS[:7])
+    assert service.asked[1].query["pageSize"] == ["4"]
