@@ -47,6 +47,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Answer, Clock, Connection, Transport
 
 PAGE_SIZE = 1000
+
+# How often a list is read anew because it changed while it was read.
+PASSES = 5
 GRACE = 2.0
 CONNECTIONS = 16
 
@@ -248,39 +251,68 @@ class Client:
         page_size: int = PAGE_SIZE,
         limit: int | None = None,
         also: Mapping[str, Any] | None = None,
+        connections: int = 1,
     ) -> Iterator[tuple[list[Record], int | None]]:
         """Yield the records of a query page by page, each with the total number, None if the service tells none.
 
-        The list is complete or a Failure is raised: servers cut at 1000 without saying so, and may know no paging.
-        ``also`` are parameters besides the conditions.
+        The list is complete or a Failure is raised: servers cut at 1000 without saying so, and may know no paging. When
+        their number changes meanwhile, which may move some from a page to one that was read before, it is read again.
+        ``also`` are parameters besides the conditions; over several ``connections`` pages are read at once.
         """
         operation = by_name(name)
         fields = FIELDS.get(operation.record, ())
         sort = next((each for each in ("uuid", "topicUuid") if each in fields), None)
-        base = {
+        size = page_size if limit is None else min(page_size, limit)
+        params = {
             **(also or {}),
             "q": list(conditions) or None,
             "sort": f"+{sort}" if sort else None,
             "replyWithCount": True,
+            "limit": size,
         }
         seen: set[str] = set()
-        while limit is None or len(seen) < limit:
-            size = page_size if limit is None else min(page_size, limit - len(seen))
-            reply = self.get(name, {**base, "limit": size, "start": len(seen)})
-            records, total = _records(reply, name, operation.result[0]), _total(reply)
-            fresh = _unseen(records, seen)
-            if fresh:
-                yield fresh[: limit - len(seen) + len(fresh) if limit is not None else None], total
-            if total is not None and len(seen) >= total:
+        for dummy in range(PASSES):
+            totals = []
+            for records, total in self._pass(operation, params, connections):
+                totals.append(total)
+                fresh = _unseen(records, seen)
+                if fresh:
+                    yield fresh[: limit - len(seen) + len(fresh) if limit is not None else None], total
+                elif len(set(totals)) == 1:
+                    break
+                if limit is not None and len(seen) >= limit:
+                    return
+            steady, total = len(set(totals)) == 1, totals[-1]
+            if steady and (len(seen) >= total if total is not None else fresh or len(records) != size):
                 return
-            if not fresh:
-                if total is not None or (records and len(records) == size):
-                    raise Failure(
-                        f"{name} brought {len(seen)} of {total or 'more'} records: the service repeats or cuts pages"
-                    )
-                return
-            if total is None and len(records) < min(size, PAGE_SIZE):
-                return
+            if steady:
+                raise Failure(
+                    f"{name} brought {len(seen)} of {total or 'more'} records: the service repeats or cuts pages"
+                )
+        raise Failure(f"{name} brought {len(seen)} records, but their number changes all the time; list them again")
+
+    def _pass(
+        self, operation: Operation, params: Record, connections: int
+    ) -> Iterator[tuple[list[Record], int | None]]:
+        """Yield the pages of a query with their totals, from the first to the last, as the service has them."""
+
+        def page(start: int) -> tuple[list[Record], int | None]:
+            reply = self._get(operation, {**params, "start": start})
+            return _records(reply, operation.name, operation.result[0]), _total(reply)
+
+        records, total = page(0)
+        yield records, total
+        start, size = len(records), params["limit"]
+        if connections > 1 and total is not None and size == start < total:
+            with ThreadPoolExecutor(connections) as pool:
+                for answer in pool.map(page, range(size, total, size)):
+                    records, total = answer
+                    yield answer
+                    start += len(records)
+        while records and (start < total if total is not None else len(records) >= min(size, PAGE_SIZE)):
+            records, total = page(start)
+            yield records, total
+            start += len(records)
 
     def cursor(
         self,
