@@ -138,11 +138,16 @@ ADDRESS = ("ip", "netmask", "gateway", "usedIps")
 
 def nic_plan(resource: Resource, state: str, desired: Record, current: Record | None) -> list[Step]:
     """Plan; the address of a NIC that is moved is given anew, and what becomes of its machine is not foreseen."""
-    wanted = {name: value.lower() if name in ("ip", "mac") else value for name, value in desired.items()}
-    if current and drift(resource, wanted, current):
-        current = {**current, **dict.fromkeys(ADDRESS)}
-    steps = usual_plan(resource, state, wanted, current)
+    wanted, here = in_small_letters(desired), current and in_small_letters(current)
+    if here and drift(resource, wanted, here):
+        here = {**here, **dict.fromkeys(ADDRESS)}
+    steps = usual_plan(resource, state, wanted, here)
     return [replace(step, after={**(step.after or {}), "vm": None}) for step in steps]
+
+
+def in_small_letters(nic: Record) -> Record:
+    """Return a NIC whose addresses can be compared."""
+    return {name: value.lower() if value and name in ("ip", "mac") else value for name, value in nic.items()}
 
 
 def with_vm(nic: Record | None) -> Record:

@@ -110,7 +110,7 @@ def test_remarks_about_people_are_not_compared(run: Runner) -> None:
     run.idle("sns_endpoint", {**CHAT, "at_person_list": {"user-1": "on leave", "user-2": ""}})
 
 
-FIXED = {
+FIXED: dict[str, tuple[str, dict[str, Any]]] = {
     "url": ("url", {"url": "https://chat.example.com/other"}),
     "fewer people": ("at_person_user_ids", {"at_person_list": {"user-1": ""}}),
     "other people": ("at_person_user_ids", {"at_person_list": {"user-1": "", "user-3": ""}}),
