@@ -12,6 +12,7 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, TypeVar
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
@@ -141,11 +142,12 @@ class Client:
         """
         what = f"the job {job.uuid} of {job.operation or 'an operation'}"
         request = Request("GET", job.location)
-        answer = self._transport().send(request, what, self._poll_auth, deadline=self.wait.deadline)
+        ask = partial(self._transport().send, request, what, deadline=self.wait.deadline, slack=self.wait.interval)
+        answer = ask(self._poll_auth)
         if answer.status in (401, 403) and self._poll_auth is None and self.connection.session_id:
             # The family's servers want no credentials here; one that does gets them from now on.
             self._poll_auth = f"OAuth {self.connection.session_id}"
-            answer = self._transport().send(request, what, self._poll_auth, deadline=self.wait.deadline)
+            answer = ask(self._poll_auth)
         if answer.status == 202:
             return False
         if answer.status == 404 and answer.error is None:

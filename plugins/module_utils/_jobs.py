@@ -76,7 +76,9 @@ def polling_path(location: Any) -> str | None:
         parts = urlsplit(location.strip())
     except ValueError:
         return None
-    if not re.fullmatch(r"/[\w./~%-]*[\w~%-]", parts.path) or "//" in parts.path or ".." in parts.path:
+    if not re.fullmatch(r"/[\w./~%-]*[\w~%-]", parts.path, re.ASCII) or "//" in parts.path or ".." in parts.path:
+        return None
+    if not re.fullmatch(r"[\x21-\x7e]*", parts.query):
         return None
     return parts.path + (f"?{parts.query}" if parts.query else "")
 

@@ -10,15 +10,19 @@ from __future__ import annotations
 
 import base64
 import http.client
+import io
 import json
 import random
 import re
 import selectors
+import socket
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from email.utils import parsedate_to_datetime
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlencode, urlsplit
@@ -40,6 +44,12 @@ HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Ag
 # The longest pause before a request is sent again, in seconds: a service that is overloaded is spared for longer.
 PAUSE_UNREACHABLE = 2.0
 PAUSE_OVERLOADED = 30.0
+
+# The longest pause that the service may ask for, in seconds; where it asks for a longer one, the answer is a failure.
+PAUSE_ASKED_FOR = 300.0
+
+# How deep an answer may be nested. Ansible itself gives up soon after that.
+DEEPEST = 100
 
 # How often a reading request is sent again when its answer is no JSON: it may have been cut, or base_url is wrong.
 GARBLED_TRIES = 2
@@ -73,7 +83,11 @@ class Connection:
     def __post_init__(self) -> None:
         if not self.base_url:
             raise BadInput("base_url is required: the address of the service, for example https://manager.example.com")
-        parts = urlsplit(self.base_url)
+        try:
+            parts = urlsplit(self.base_url)
+            dummy = parts.port, str(parts.hostname).encode("idna")
+        except ValueError as error:
+            raise BadInput(f"base_url cannot be used: {error}") from None
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise BadInput("base_url must look like https://manager.example.com:8080")
         if parts.path.strip("/") or parts.query or parts.username:
@@ -106,16 +120,26 @@ class Answer:
     def object(self) -> dict[str, Any] | None:
         """The body as a JSON object, whatever its Content-Type says; None when it is no such thing."""
         try:
-            value = json.loads(self.body)
+            value = json.loads(self.body, parse_constant=_refused)
         except (ValueError, RecursionError):
             return None
-        return value if isinstance(value, dict) else None
+        if not isinstance(value, dict) or _too_deep(value):
+            return None
+        if b"\\ud" in self.body.lower():
+            # Half of a surrogate pair is no character: it could not be written anywhere.
+            value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+        return dict(value)
 
     @property
     def error(self) -> dict[str, Any] | None:
         """The ErrorCode in the body; None when there is none."""
-        error = (self.object or {}).get("error")
-        return error if isinstance(error, dict) and error else None
+        reply = self.object or {}
+        error = reply.get("error")
+        if isinstance(error, dict) and error:
+            return error
+        if error or reply.get("success") is False:
+            return {"details": str(error or "the service says only that it did not succeed")}
+        return None
 
     def text(self) -> str:
         """Return the words of a body that is no JSON, markup taken out, at most 300 characters."""
@@ -149,6 +173,48 @@ def tls_context(validate: bool, ca_path: str | None, cert: str | None, key: str 
     return context
 
 
+def _refused(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def _too_deep(value: dict[str, Any]) -> bool:
+    level: list[Any] = [value]
+    for dummy in range(DEEPEST):
+        children = (each.values() if type(each) is dict else each for each in level)
+        level = [child for each in children for child in each if type(child) in (dict, list)]
+        if not level:
+            return False
+    return True
+
+
+class _Timed(io.RawIOBase):
+    """What a connection brings while ``left`` tells the seconds that are left: each single byte may come in time."""
+
+    def __init__(self, connection: socket.socket, raw: io.RawIOBase, left: Callable[[], float]) -> None:
+        self._connection, self._raw, self._left = connection, raw, left
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        """Read what is there into a buffer, or wait for it; TimeoutError when the time is up."""
+        self._connection.settimeout(self._left())
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        """Close the connection's file."""
+        self._raw.close()
+        super().close()
+
+
+def _timed_response(left: Callable[[], float], connection: socket.socket, **more: Any) -> http.client.HTTPResponse:
+    """Return a response of http.client that has to be read within a time."""
+    response = http.client.HTTPResponse(connection, **more)
+    response.fp = io.BufferedReader(_Timed(connection, response.fp.detach(), left))
+    return response
+
+
 class Transport:
     """One connection to one service, kept alive for a task. Not for several threads at once."""
 
@@ -156,6 +222,7 @@ class Transport:
         self.connection = connection
         self.clock = clock
         self._http: http.client.HTTPConnection | None = None
+        self._until = 0.0
 
     def close(self) -> None:
         """Close the connection."""
@@ -170,24 +237,30 @@ class Transport:
         auth: str | None = None,
         headers: Mapping[str, str] | None = None,
         deadline: float | None = None,
+        slack: float = 0.0,
     ) -> Answer:
         """Send a request and return the answer, whatever its status, after sending again what surely may be.
 
         ``what`` names the operation for messages, ``auth`` is the Authorization header, ``deadline`` the moment of
-        the clock after which nothing is sent again. Raises TransportError when no answer came, and AnswerLost when it
-        was a writing request that the service may have taken.
+        the clock after which nothing is sent again, and ``slack`` how many seconds an answer may come after that.
+        Raises TransportError when no answer came, and AnswerLost when it was a writing request that the service may
+        have taken.
         """
         safe = request.method == "GET"
         attempt = 0
         while True:
             last = attempt >= self.connection.request_retries
             try:
+                self._until = time.monotonic() + self._allowed(deadline, slack)
                 answer = self._once(request, what, auth, headers)
                 if last or not _ask_again(answer, safe):
                     return answer
                 if answer.status == 200 and attempt >= GARBLED_TRIES:
                     return answer
-                pause = self._pause(attempt, PAUSE_OVERLOADED, answer.headers.get("Retry-After", ""))
+                asked = _asked_to_wait(answer)
+                if asked > PAUSE_ASKED_FOR:
+                    return answer
+                pause = self._pause(attempt, PAUSE_OVERLOADED, asked)
             except TransportError as error:
                 if last or not error.transient or isinstance(error, AnswerLost):
                     raise
@@ -200,10 +273,22 @@ class Transport:
             self.clock.sleep(pause)
             attempt += 1
 
-    def _pause(self, attempt: int, longest: float, retry_after: str = "") -> float:
+    def _allowed(self, deadline: float | None, slack: float) -> float:
+        """Return how many seconds a request may take from now on."""
+        longest = self.connection.request_timeout
+        return longest if deadline is None else min(longest, max(deadline - self.clock.monotonic(), 0) + slack)
+
+    def _left(self) -> float:
+        """Return how many seconds are left of the request's time; TimeoutError when it is up."""
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("timed out")
+        return left
+
+    def _pause(self, attempt: int, longest: float, asked: float = 0.0) -> float:
         """Return the seconds before the next attempt: what the service asks for, or exponential with full jitter."""
-        if re.fullmatch(r"\d{1,4}", retry_after):
-            return int(retry_after) + float(self.clock.random())
+        if asked:
+            return asked + float(self.clock.random())
         shortest = 0.1 if longest == PAUSE_UNREACHABLE else 0.5
         return float(min(longest, shortest * 2 ** min(attempt, 20)) * self.clock.random())
 
@@ -230,8 +315,10 @@ class Transport:
             self.close()
             raise self._not_answered(what, error, request.method == "GET") from None
         if 300 <= answer.status < 400:
-            parts = urlsplit(answer.headers.get("Location", ""))
-            place = f"{parts.scheme}://{parts.hostname}" if parts.hostname else "another path"
+            place = "another path"
+            with suppress(ValueError):
+                parts = urlsplit(answer.headers.get("Location", ""))
+                place = f"{parts.scheme}://{parts.hostname}" if parts.hostname else place
             raise TransportError(
                 f"{what} was redirected to {place}, which is not followed. Is base_url right?", transient=False
             )
@@ -243,16 +330,18 @@ class Transport:
             self.close()
         if self._http is None:
             self._http = self._new()
+            self._http.response_class = partial(_timed_response, self._left)  # type: ignore[assignment]
             self._http.connect()
+        self._http.sock.settimeout(self._left())
         return self._http
 
     def _new(self) -> http.client.HTTPConnection:
         options, place, proxy = self.connection, urlsplit(self.connection.base_url), self._proxy()
         host, port = str((proxy or place).hostname), (proxy or place).port or (80 if proxy else None)
         if place.scheme == "http":
-            return http.client.HTTPConnection(host, port, timeout=options.request_timeout)
+            return http.client.HTTPConnection(host, port, timeout=self._left())
         context = tls_context(options.validate_certs, options.ca_path, options.client_cert, options.client_key)
-        connection = http.client.HTTPSConnection(host, port, timeout=options.request_timeout, context=context)
+        connection = http.client.HTTPSConnection(host, port, timeout=self._left(), context=context)
         if proxy:
             connection.set_tunnel(str(place.hostname), place.port or 443, _proxy_login(proxy))
         return connection
@@ -277,22 +366,19 @@ class Transport:
         return self.connection.origin + target
 
     def _read(self, response: http.client.HTTPResponse, what: str) -> Answer:
-        """Read an answer to its end, within the size limit and the time for one request."""
+        """Read an answer to its end, within the size limit."""
         limit = SIZE_LIMIT if response.status < 300 else ERROR_SIZE_LIMIT
-        until = self.clock.monotonic() + self.connection.request_timeout
         body = bytearray()
         left = response.length
         while left != 0 and (chunk := response.read1(CHUNK if left is None else min(CHUNK, left))):
             body += chunk
             left = None if left is None else left - len(chunk)
-            if len(body) > limit or self.clock.monotonic() > until:
+            if len(body) > limit:
                 # What is left of this answer is nobody's: the connection cannot be used again.
                 self.close()
                 if response.status >= 300:
                     break
-                if len(body) > limit:
-                    raise ValueError(f"it is larger than {limit // MEBIBYTE} MiB")
-                raise TimeoutError
+                raise ValueError(f"it is larger than {limit // MEBIBYTE} MiB")
         if left and response.status < 300:
             raise http.client.IncompleteRead(b"", left)
         if response.headers.get("Content-Encoding", "identity").lower() != "identity":
@@ -337,6 +423,16 @@ def _ask_again(answer: Answer, safe: bool) -> bool:
     if answer.status == 503:
         return safe and answer.error is None
     return safe and (answer.status in (502, 504) or (answer.status == 200 and answer.object is None))
+
+
+def _asked_to_wait(answer: Answer) -> float:
+    """Return the seconds that the service asks to wait, by a number or a date; 0 when it does not ask."""
+    text = answer.headers.get("Retry-After", "").strip()
+    if re.fullmatch(r"[0-9]{1,9}", text):
+        return float(text)
+    with suppress(ValueError, TypeError, OverflowError):
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
+    return 0.0
 
 
 def _readable(connection: Any) -> bool:
