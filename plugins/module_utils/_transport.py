@@ -125,7 +125,7 @@ class Answer:
             return None
         if not isinstance(value, dict) or _too_deep(value):
             return None
-        if b"\\ud" in self.body.lower():
+        if re.search(rb"\\u[dD]", self.body):
             # Half of a surrogate pair is no character: it could not be written anywhere.
             value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
         return dict(value)
