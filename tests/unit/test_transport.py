@@ -1,0 +1,464 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How requests travel: answers of every kind, sending again, time limits, redirects, proxies, TLS."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+from ansible_collections.virtinfra.manager.plugins.module_utils import _transport
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    AnswerLost,
+    ApiError,
+    BadInput,
+    Failure,
+    TransportError,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Connection
+from conftest import ClientFactory, FakeClock, client_of
+from scripted import Asked, Scripted, Told
+
+from simulator.launch import Simulator
+
+HOST = "a0000003000040008000000000000001"
+DISABLE = {"uuid": HOST, "stateEvent": "disable"}
+SECRETS = ("the-session", "the-token", "simulator-session", "simulator-token")
+
+
+def failure_of(client: Client, name: str = "QueryHost") -> Failure:
+    """Call an operation that is to fail and return the failure, which tells no secret."""
+    with pytest.raises(Failure) as caught:
+        client.call(name, DISABLE if name == "ChangeHostState" else {})
+    told = f"{caught.value} {caught.value.facts} {caught.value!r}"
+    assert not [secret for secret in SECRETS if secret in told]
+    assert "\n" not in str(caught.value)
+    return caught.value
+
+
+# ------------------------------------------------------------------------------------------------------ sending again
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"fault": "drop_before"},
+        {"fault": "drop_after"},
+        {"fault": "truncate"},
+        {"fault": "status", "status": 429},
+        {"fault": "status", "status": 502},
+        {"fault": "status", "status": 503},
+        {"fault": "status", "status": 504},
+        {"fault": "html", "count": 2},
+        {"fault": "garbage", "garbage": "json", "count": 2},
+        {"fault": "garbage", "garbage": "utf8", "count": 2},
+    ],
+    ids=lambda fault: f"{fault['fault']}-{fault.get('status', '')}{fault.get('garbage', '')}",
+)
+def test_reads_survive(sim: Simulator, patient: Client, fault: dict[str, Any]) -> None:
+    sim.fault(operation="QueryHost", **{"count": 4, **fault})
+    assert len(patient.query("QueryHost")) == 3
+    assert len(sim.log()) == fault.get("count", 4) + 1
+
+
+@pytest.mark.parametrize("retries", [0, 1, 5])
+@pytest.mark.parametrize("status", [429, 502, 503, 504])
+def test_sending_again_ends(sim: Simulator, new_client: ClientFactory, retries: int, status: int) -> None:
+    clock = FakeClock()
+    sim.fault("status", "QueryHost", status=status, count=None)
+    failure = failure_of(new_client(clock=clock, request_retries=retries))
+    assert isinstance(failure, ApiError)
+    assert str(failure).startswith(f"QueryHost failed with HTTP status {status}: ")
+    assert len(sim.log()) == retries + 1
+    assert len(clock.slept) == retries
+
+
+def test_writes_are_sent_again_only_when_refused_for_overload(sim: Simulator, new_client: ClientFactory) -> None:
+    sim.fault("status", "ChangeHostState", status=429, count=None)
+    failure = failure_of(new_client(clock=FakeClock(), request_retries=3), "ChangeHostState")
+    assert str(failure).startswith("ChangeHostState failed with HTTP status 429")
+    assert len(sim.log()) == 4
+
+
+@pytest.mark.parametrize("chance", [0.0, 0.5, 1.0])
+def test_pauses_grow_and_are_jittered(sim: Simulator, new_client: ClientFactory, chance: float) -> None:
+    clock = FakeClock(chance)
+    sim.fault("status", "QueryHost", status=429, count=None)
+    failure_of(new_client(clock=clock, request_retries=10))
+    longest = [min(30.0, 0.5 * 2**number) for number in range(10)]
+    assert clock.slept == pytest.approx([chance * each for each in longest])
+
+
+@pytest.mark.parametrize("told", ["7", "120"])
+def test_retry_after_is_honoured(sim: Simulator, new_client: ClientFactory, told: str) -> None:
+    clock = FakeClock(chance=0.25)
+    sim.fault("status", "QueryHost", status=429, retry_after=told, count=2)
+    new_client(clock=clock).query("QueryHost")
+    assert clock.slept == pytest.approx([int(told) + 0.25] * 2)
+
+
+@pytest.mark.parametrize("told", ["0", "soon", "-5", "1e9", "Wed, 21 Oct 2015 07:28:00 GMT"])
+def test_retry_after_that_makes_no_sense(sim: Simulator, new_client: ClientFactory, told: str) -> None:
+    clock = FakeClock(chance=1.0)
+    sim.fault("status", "QueryHost", status=429, retry_after=told)
+    new_client(clock=clock).query("QueryHost")
+    assert clock.slept == [0.5]
+
+
+def test_retry_after_that_is_too_long(sim: Simulator, new_client: ClientFactory) -> None:
+    clock = FakeClock()
+    sim.fault("status", "QueryHost", status=429, retry_after="99999")
+    assert "HTTP status 429" in str(failure_of(new_client(clock=clock)))
+    assert clock.slept == []
+
+
+def test_rate_limit(sim: Simulator, client: Client) -> None:
+    """Real time: the service allows so many requests in a second, and all of ours are answered in the end."""
+    sim.configure(rate_limit=20.0)
+    assert {len(client.query("QueryHost")) for dummy in range(30)} == {3}
+
+
+# ------------------------------------------------------------------------------------------------------------ answers
+
+
+BODIES = {
+    "empty": b"",
+    "blank": b" \r\n",
+    "html": b"<html><head><title>Sign in</title></head><body>Please sign in</body></html>",
+    "text": b"It works!",
+    "list": b"[]",
+    "string": b'"inventories"',
+    "null": b"null",
+    "number": b"7",
+    "broken": b'{"inventories": [',
+    "not UTF-8": b'{"inventories": "\xff\xfe"}',
+    "deep": b'{"inventories":' * 100_000,
+    "control characters": b"\x00\x1b[31mred\x07",
+}
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=list(BODIES))
+def test_answers_to_a_read_that_are_no_json(body: bytes) -> None:
+    with Scripted(lambda asked: Told(200, body)) as service:
+        failure = failure_of(client_of(service))
+        assert str(failure).startswith("the answer to QueryHost is no JSON object: ")
+        assert str(failure).endswith("Is base_url the address of the service?")
+        assert len(str(failure)) < 500
+        assert str(failure).isprintable()
+    assert len(service.asked) == 3
+
+
+@pytest.mark.parametrize("body", [body for body in BODIES.values() if body.strip()])
+def test_answers_to_a_write_that_are_no_json(body: bytes) -> None:
+    with Scripted(lambda asked: Told(200, body)) as service:
+        failure = failure_of(client_of(service), "ChangeHostState")
+        assert isinstance(failure, AnswerLost)
+        assert len(str(failure)) < 500
+    assert len(service.asked) == 1
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=list(BODIES))
+@pytest.mark.parametrize("status", [400, 403, 500])
+def test_refusals_of_every_kind(status: int, body: bytes) -> None:
+    for name in ("QueryHost", "ChangeHostState"):
+        with Scripted(lambda asked: Told(status, body)) as service:
+            failure = failure_of(client_of(service), name)
+        assert str(failure).startswith(f"{name} failed with HTTP status {status}")
+        assert len(str(failure)) < 500
+        assert str(failure).isprintable()
+
+
+def test_json_is_known_by_itself() -> None:
+    body = b'\xef\xbb\xbf{"inventories": []}'
+    for kind in ("text/html", "application/octet-stream", "application/json;charset=latin-1"):
+        with Scripted(lambda asked: Told(200, body[3:], (("Content-Type", kind),))) as service:  # noqa: B023
+            assert client_of(service).query("QueryHost") == []
+
+
+@pytest.mark.parametrize("garbage", ["types", "missing"])
+def test_answers_of_other_types(sim: Simulator, patient: Client, garbage: str) -> None:
+    sim.fault("garbage", garbage=garbage, count=None)
+    with pytest.raises(Failure):
+        patient.query("QueryHost")
+    with pytest.raises(Failure):
+        list(patient.cursor("host"))
+    with pytest.raises(Failure):
+        patient.by_uuid("QueryHost", HOST)
+
+
+def test_answer_that_was_not_asked_to_be_compressed(sim: Simulator, new_client: ClientFactory) -> None:
+    sim.fault("garbage", garbage="bomb", count=None)
+    failure = failure_of(new_client(clock=FakeClock()))
+    assert str(failure) == "the answer to QueryHost cannot be used: it is compressed, which was not asked for"
+
+
+@pytest.mark.parametrize("name", ["QueryHost", "ChangeHostState"])
+def test_answer_that_is_too_much(sim: Simulator, client: Client, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """The limit is lowered here: a real one would take its time."""
+    monkeypatch.setattr(_transport, "SIZE_LIMIT", _transport.MEBIBYTE)
+    sim.fault("garbage", garbage="huge", count=None)
+    assert "larger than 1 MiB" in str(failure_of(client, name))
+    assert len(sim.log()) == 1
+
+
+# -------------------------------------------------------------------------------------------------------- time limits
+
+
+def test_answer_that_does_not_come(sim: Simulator, new_client: ClientFactory) -> None:
+    sim.fault("slow", seconds=30.0, count=None)
+    client = new_client(request_timeout=0.1, request_retries=0)
+    assert str(failure_of(client)) == f"{sim.url} did not answer QueryHost within 0.1 s"
+    failure = failure_of(client, "ChangeHostState")
+    assert str(failure) == (f"{sim.url} did not answer ChangeHostState within 0.1 s; whether it was taken is not known")
+    assert isinstance(failure, AnswerLost)
+
+
+def test_answer_that_drips() -> None:
+    """A byte now and then keeps the connection busy, but the request has its time limit."""
+    stop = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def drip() -> None:
+            peer = listener.accept()[0]
+            with peer:
+                peer.recv(65536)
+                peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+                stop.wait(0.05)
+                while not stop.wait(0.02):
+                    try:
+                        peer.sendall(b" ")
+                    except OSError:
+                        return
+
+        thread = threading.Thread(target=drip)
+        thread.start()
+        try:
+            url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+            connection = Connection(base_url=url, session_id="the-session", request_timeout=0.3, request_retries=0)
+            with Client(connection) as client:
+                assert "within 0.3 s" in str(failure_of(client))
+        finally:
+            stop.set()
+            thread.join()
+
+
+@pytest.mark.parametrize("name", ["QueryHost", "ChangeHostState"])
+def test_nobody_listens(name: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    clock = FakeClock()
+    connection = Connection(base_url=f"http://127.0.0.1:{port}", session_id="the-session", request_retries=3)
+    with Client(connection, clock=clock) as client:
+        failure = failure_of(client, name)
+    assert str(failure) == f"http://127.0.0.1:{port} could not be reached for {name}: Connection refused"
+    assert not isinstance(failure, AnswerLost)
+    assert len(clock.slept) == 3
+
+
+def test_host_without_an_address() -> None:
+    connection = Connection(base_url="http://nowhere.invalid", session_id="the-session", request_retries=0)
+    with Client(connection) as client:
+        assert str(failure_of(client)).startswith("http://nowhere.invalid could not be reached for QueryHost: ")
+
+
+# --------------------------------------------------------------------------------------- where requests and secrets go
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("name", ["QueryHost", "ChangeHostState"])
+def test_redirects_are_not_followed(name: str, status: int) -> None:
+    with Scripted(lambda asked: Told(200, {"inventories": []})) as other:
+        target = other.url + "/service/v1/hosts?leak=1"
+        with Scripted(lambda asked: Told(status, b"", (("Location", target),))) as service:
+            failure = failure_of(client_of(service), name)
+        assert str(failure).startswith(f"{name} was redirected to http://127.0.0.1, which is not followed")
+        assert len(service.asked) == 1
+    assert other.asked == []
+
+
+def test_redirect_within_the_service() -> None:
+    with Scripted(lambda asked: Told(302, b"", (("Location", "/login?next=/service"),))) as service:
+        assert "was redirected to another path" in str(failure_of(client_of(service)))
+    assert len(service.asked) == 1
+
+
+def test_one_connection_is_kept() -> None:
+    def answer(asked: Asked) -> Told:
+        if asked.method == "PUT":
+            return Told(202, {})
+        return Told(202 if len(service.asked) < 10 else 200, {})
+
+    with Scripted(answer) as service:
+        client_of(service).call("ChangeHostState", DISABLE)
+    assert len(service.asked) == 10
+    assert len({asked.client_port for asked in service.asked}) == 1
+
+
+def test_many_at_once_use_at_most_16_connections() -> None:
+    with Scripted(lambda asked: Told(200, {"bondings": [], "nics": []})) as service, client_of(service) as client:
+        items = [f"{number:032x}" for number in range(100)]
+        told = client.each(lambda uuid: client.get("GetHostNetworkFacts", {"hostUuid": uuid}) and uuid, items)
+    assert told == items
+    assert len({asked.client_port for asked in service.asked}) <= 16
+
+
+@pytest.fixture
+def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Scripted]:
+    """A proxy that the environment names; it answers itself and passes nothing on."""
+    with Scripted(lambda asked: Told(200, {"inventories": []})) as server:
+        monkeypatch.setenv("http_proxy", server.url.replace("http://", "http://user:pass%20word@"))
+        yield server
+
+
+def test_proxy_of_the_environment(proxy: Scripted) -> None:
+    connection = Connection(base_url="http://manager.invalid:8080", session_id="the-session")
+    with Client(connection) as client:
+        assert client.query("QueryHost") == []
+    assert proxy.asked[0].target.startswith("http://manager.invalid:8080/service/v1/hosts?")
+    assert proxy.asked[0].headers["Proxy-Authorization"] == "Basic dXNlcjpwYXNzIHdvcmQ="
+
+
+@pytest.mark.parametrize("how", ["option", "environment"])
+def test_no_proxy(proxy: Scripted, sim: Simulator, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    if how == "environment":
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+    connection = Connection(base_url=sim.url, session_id=sim.session, use_proxy=how == "environment")
+    with Client(connection) as client:
+        assert len(client.query("QueryHost")) == 3
+    assert proxy.asked == []
+
+
+# ---------------------------------------------------------------------------------------------------------------- TLS
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+@pytest.fixture(scope="module")
+def secure(authority: trustme.CA, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Simulator, str]]:
+    """A simulator that speaks TLS, and the file with the certificate of its authority."""
+    folder = tmp_path_factory.mktemp("tls")
+    paths = {name: str(folder / name) for name in ("authority", "certificate", "key")}
+    issued = authority.issue_cert("127.0.0.1")
+    authority.cert_pem.write_to_path(paths["authority"])
+    issued.private_key_pem.write_to_path(paths["key"])
+    for blob in issued.cert_chain_pems:
+        blob.write_to_path(paths["certificate"], append=True)
+    with Simulator("--tls-cert", paths["certificate"], "--tls-key", paths["key"]) as simulator:
+        yield simulator, paths["authority"]
+
+
+def secure_client(url: str, **options: Any) -> Client:
+    """Return a client of a service that speaks TLS."""
+    return Client(Connection(base_url=url, session_id="simulator-session", **options), clock=FakeClock())
+
+
+def test_private_authority(secure: tuple[Simulator, str]) -> None:
+    simulator, authority_file = secure
+    with secure_client(simulator.url, ca_path=authority_file) as client:
+        assert len(client.query("QueryHost")) == 3
+
+
+def test_unknown_authority(secure: tuple[Simulator, str]) -> None:
+    simulator, dummy = secure
+    with secure_client(simulator.url) as client:
+        failure = failure_of(client)
+    assert f"QueryHost could not be sent: TLS with {simulator.url} failed: " in str(failure)
+    assert "certificate" in str(failure).partition(" failed: ")[2].partition(" (see")[0]
+    assert "ca_path" in str(failure)
+
+
+def test_another_name(secure: tuple[Simulator, str]) -> None:
+    simulator, authority_file = secure
+    with secure_client(simulator.url.replace("127.0.0.1", "localhost"), ca_path=authority_file) as client:
+        assert "localhost" in str(failure_of(client))
+
+
+def test_unchecked(secure: tuple[Simulator, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", __file__)
+    monkeypatch.setenv("CURL_CA_BUNDLE", __file__)
+    with secure_client(secure[0].url, validate_certs=False) as client:
+        assert len(client.query("QueryHost")) == 3
+
+
+def test_plain_http_to_a_secure_port(secure: tuple[Simulator, str]) -> None:
+    with secure_client(secure[0].url.replace("https", "http"), request_retries=1) as client:
+        assert isinstance(failure_of(client), TransportError)
+
+
+def test_tls_to_a_plain_port(sim: Simulator) -> None:
+    with secure_client(sim.url.replace("http", "https"), request_retries=1) as client:
+        failure = failure_of(client)
+    assert "TLS with https://127.0.0.1" in str(failure)
+    assert sim.log() == []
+
+
+def test_files_that_cannot_be_used(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.pem"
+    broken.write_text("nothing", encoding="utf-8")
+    for options, message in (
+        ({"ca_path": str(tmp_path / "missing.pem")}, "ca_path .*missing.pem cannot be used"),
+        ({"ca_path": str(broken)}, "ca_path .*broken.pem cannot be used"),
+        ({"client_cert": str(broken)}, "client_cert .*broken.pem with client_key .* cannot be used"),
+    ):
+        with secure_client("https://127.0.0.1:9", **options) as client, pytest.raises(BadInput, match=message):
+            client.query("QueryHost")
+
+
+# ----------------------------------------------------------------------------------------------- options that are wrong
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"base_url": ""}, "base_url is required"),
+        ({"base_url": "manager.example.com"}, "base_url must look like"),
+        ({"base_url": "ftp://manager.example.com"}, "base_url must look like"),
+        ({"base_url": "https://"}, "base_url must look like"),
+        ({"base_url": "https://manager.example.com:port"}, "base_url cannot be used"),
+        ({"base_url": "https://manager.example.com:99999"}, "base_url cannot be used"),
+        ({"base_url": "https://[::1"}, "base_url cannot be used"),
+        ({"base_url": "https://manager.example.com\r\nX: y"}, "base_url cannot be used"),
+        ({"base_url": "https://manager.example.com\r\nX-Header"}, "base_url"),
+        ({"base_url": "https://manager.example.com /"}, "base_url"),
+        ({"base_url": "https://manager.example.com/service"}, "path_prefix"),
+        ({"base_url": "https://manager.example.com?a=b"}, "scheme, host and port only"),
+        ({"base_url": "https://user:secret@manager.example.com"}, "scheme, host and port only"),
+        ({"request_timeout": 0}, "request_timeout must be more than 0"),
+        ({"request_timeout": -1}, "request_timeout must be more than 0"),
+        ({"request_timeout": float("nan")}, "request_timeout must be more than 0"),
+        ({"request_timeout": 3601}, "request_timeout must be more than 0 and at most 3600"),
+        ({"request_retries": -1}, "request_retries must be from 0 to 100"),
+        ({"request_retries": 101}, "request_retries must be from 0 to 100"),
+        ({"session_id": "a b"}, "session_id must be printable ASCII"),
+        ({"session_id": "a\r\nX-Header: b"}, "session_id must be printable ASCII"),
+        ({"api_token": "\u00e9"}, "api_token must be printable ASCII"),
+        ({"path_prefix": "a b"}, "path_prefix must"),
+        ({"path_prefix": "a?b"}, "path_prefix must"),
+        ({"path_prefix": "a\r\nb"}, "path_prefix must"),
+    ],
+)
+def test_connection_that_cannot_be(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput, match=message) as caught:
+        Connection(**{"base_url": "https://manager.example.com", **options})
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["https://manager.example.com", "http://[::1]:8080/", "https://10.0.0.1:8443"])
+def test_connection_that_can_be(url: str) -> None:
+    assert Connection(base_url=url).origin == url.rstrip("/")
+
+
+def test_secrets_are_not_shown() -> None:
+    connection = Connection(base_url="https://manager.example.com", session_id="the-session", api_token="the-token")
+    assert not [secret for secret in SECRETS if secret in repr(connection)]
