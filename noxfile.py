@@ -198,7 +198,7 @@ def style(session: nox.Session) -> None:
 @nox.session
 def typing(session: nox.Session) -> None:
     """Check the types, strictly."""
-    session.install("mypy>=1.15,<2", "types-PyYAML", "types-requests", "antsibull-nox", "nox", *RUNTIME)
+    session.install("mypy>=1.15,<2", "types-PyYAML", "types-requests", "antsibull-nox", "jinja2", "nox", *RUNTIME)
     session.install("-r", "tests/unit/requirements.txt")
     environment = linked_collection()
     linked = [str(CACHE / FOLDER / code) for code in ("plugins", "extensions") if Path(code).exists()]
