@@ -1,0 +1,348 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The shape of the collection: who may know what, how long a module may be, and that everything has its place."""
+
+from __future__ import annotations
+
+import ast
+import re
+import statistics
+from collections import defaultdict
+from collections.abc import Iterator
+from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from modules import MODULES, ROOT, module
+
+PLUGINS = ROOT / "plugins"
+FILES = sorted(path for path in PLUGINS.rglob("*.py") if not path.is_symlink())
+UTILS = "ansible_collections.virtinfra.manager.plugins.module_utils"
+DOCUMENTATION = {"DOCUMENTATION", "EXAMPLES", "RETURN"}
+
+
+def tree(path: Path) -> ast.Module:
+    """Return the syntax tree of a file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def named(path: Path) -> str:
+    """Return a file's path within the plugins."""
+    return str(path.relative_to(PLUGINS))
+
+
+# ------------------------------------------------------------------------------------------------------ who knows what
+
+
+@pytest.mark.parametrize("path", FILES, ids=named)
+def test_paths_of_the_service_stand_in_one_place(path: Path) -> None:
+    """Documentation may show a polling address."""
+    if path.name == "_operations.py":
+        return
+    texts = [text for text in strings_of(tree(path)) if "\n" not in text]
+    roots = {row.split("/")[0] for row in paths_of_operations()} - {"cluster", "hosts"}
+    for text in texts:
+        assert "/v1/" not in text or text.startswith("base_url is"), text
+        assert "api/v1" not in text
+        assert not re.match(rf"({'|'.join(roots)})/", text), text
+
+
+def paths_of_operations() -> set[str]:
+    """Return the relative paths of the operations."""
+    rows = import_module(f"{UTILS}._operations").OPERATIONS.values()
+    return {row.path for row in rows if not row.absolute}
+
+
+def strings_of(node: ast.AST) -> Iterator[str]:
+    """Yield all texts in a syntax tree."""
+    for child in ast.walk(node):
+        if isinstance(child, ast.Constant) and isinstance(child.value, str):
+            yield child.value
+
+
+FORBIDDEN = {"AnsibleModule", "fail_json", "exit_json", "check_mode", "sleep", "requests", "socket", "http", "time"}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_modules_describe_and_do_not_act(name: str) -> None:
+    words = {
+        word
+        for node in ast.walk(tree(PLUGINS / "modules" / f"{name}.py"))
+        for word in (
+            [node.id]
+            if isinstance(node, ast.Name)
+            else [node.attr]
+            if isinstance(node, ast.Attribute)
+            else [alias.name for alias in node.names]
+            if isinstance(node, (ast.Import, ast.ImportFrom))
+            else []
+        )
+    }
+    assert words & FORBIDDEN == set()
+
+
+def test_only_the_task_makes_a_module() -> None:
+    users = [named(path) for path in FILES if "AnsibleModule(" in path.read_text(encoding="utf-8")]
+    assert users == ["module_utils/_task.py"]
+
+
+def test_only_the_clock_sleeps() -> None:
+    for path in FILES:
+        found = [
+            node
+            for node in ast.walk(tree(path))
+            if isinstance(node, ast.Attribute)
+            and node.attr == "sleep"
+            and isinstance(node.value, ast.Name)
+            and node.value.id == "time"
+        ]
+        assert len(found) == (path.name == "_transport.py"), named(path)
+
+
+# From the ground up: a file knows only of those below its own row.
+LAYERS = (
+    {"_errors", "_records", "_options"},
+    {"_operations"},
+    {"_engine", "_jobs", "_transport"},
+    {"_client"},
+    {"_readers", "_task"},
+    {"_calls"},
+    {"_actions", "_listing", "_manage", "_reading", "_waiting"},
+)
+
+
+def known_by(path: Path, folder: str) -> set[str]:
+    """Return the names of the collection's own files in a folder that a file imports."""
+    start = f"ansible_collections.virtinfra.manager.plugins.{folder}."
+    sources = [node.module or "" for node in ast.walk(tree(path)) if isinstance(node, ast.ImportFrom)]
+    return {source.removeprefix(start) for source in sources if source.startswith(start)}
+
+
+def test_every_module_util_has_a_layer() -> None:
+    assert {path.stem for path in FILES if path.parent.name == "module_utils"} == set.union(*LAYERS)
+
+
+@pytest.mark.parametrize("number", range(len(LAYERS)))
+def test_arrows_point_one_way(number: int) -> None:
+    below: set[str] = set().union(*LAYERS[:number])
+    for name in LAYERS[number]:
+        path = PLUGINS / "module_utils" / f"{name}.py"
+        assert known_by(path, "module_utils") <= below, name
+        assert not known_by(path, "plugin_utils") | known_by(path, "modules"), name
+
+
+def test_the_engine_is_pure() -> None:
+    path = PLUGINS / "module_utils" / "_engine.py"
+    imported = {node.module or "" for node in ast.walk(tree(path)) if isinstance(node, ast.ImportFrom)}
+    imported |= {alias.name for node in ast.walk(tree(path)) if isinstance(node, ast.Import) for alias in node.names}
+    foreign = {source for source in imported if not source.startswith(UTILS)}
+    assert foreign == {"__future__", "collections.abc", "dataclasses", "typing"}
+
+
+# ---------------------------------------------------------------------------------------------------------------- size
+
+
+def logic_lines(name: str) -> int:
+    """Return how many lines of a module are neither documentation, imports, options, blank nor comment."""
+    path = PLUGINS / "modules" / f"{name}.py"
+    counted: set[int] = set()
+    for node in tree(path).body:
+        targets = {target.id for target in getattr(node, "targets", ()) if isinstance(target, ast.Name)}
+        if isinstance(node, (ast.Import, ast.ImportFrom)) or targets & DOCUMENTATION:
+            continue
+        counted |= lines_of(node)
+        counted -= {line for child in ast.walk(node) for line in lines_of_description(child)}
+    text = path.read_text(encoding="utf-8").splitlines()
+    return len([line for line in counted if text[line - 1].strip() and not text[line - 1].strip().startswith("#")])
+
+
+def lines_of(node: ast.AST) -> set[int]:
+    """Return the numbers of the lines of a statement."""
+    return set(range(node.lineno, node.end_lineno + 1))  # type: ignore[attr-defined]
+
+
+def lines_of_description(node: ast.AST) -> set[int]:
+    """Return the lines of an option spec or of a docstring, if that is what the node is."""
+    is_spec = isinstance(node, ast.keyword) and node.arg in ("options", "exact")
+    is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return lines_of(node) if is_spec or is_text else set()
+
+
+def test_modules_are_short() -> None:
+    sizes = {name: logic_lines(name) for name in MODULES}
+    assert statistics.median(sizes.values()) <= 20, sizes
+    assert max(sizes.values()) <= 40, sizes
+
+
+# What Ansible wants in every module: the licence, the note that a util is private, the docs that it cannot share.
+REPEATED_BY_RULE = (
+    r"# Copyright .*",
+    r"# GNU General Public License .*",
+    r"# SPDX-License-Identifier: .*",
+    r"# Note that this \w+( \w+)? is PRIVATE to the collection\. .*",
+    r"from __future__ import annotations",
+    r"def main\(\) -> None:",
+    r'"""Run as a module\."""',
+    r"TASK\.run_as_module\(\)",
+    r'if __name__ == "__main__":',
+    r"main\(\)",
+)
+RUN = 6
+
+
+def test_nothing_stands_twice() -> None:
+    """No run of six lines of code stands in two places; blank ones and those that every file must have do not count."""
+    places: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for path in FILES:
+        lines = code_lines(path)
+        for start in range(len(lines) - RUN + 1):
+            run = lines[start : start + RUN]
+            if all(later[0] - earlier[0] <= 3 for earlier, later in pairwise(run)):
+                places[tuple(text for dummy, text in run)].append(f"{named(path)}:{run[0][0]}")
+    assert {run: found for run, found in places.items() if len(found) > 1} == {}
+
+
+def code_lines(path: Path) -> list[tuple[int, str]]:
+    """Return the lines of a file that count, with their numbers: without imports and documentation of plugins."""
+    text = path.read_text(encoding="utf-8").splitlines()
+    left_out: set[int] = set()
+    for node in ast.walk(tree(path)):
+        targets = {target.id for target in getattr(node, "targets", ()) if isinstance(target, ast.Name)}
+        if isinstance(node, (ast.Import, ast.ImportFrom)) or targets & DOCUMENTATION:
+            left_out |= lines_of(node)
+    numbered = [(number, line.strip()) for number, line in enumerate(text, 1)]
+    by_rule = re.compile("|".join(REPEATED_BY_RULE))
+    return [
+        (number, line) for number, line in numbered if number not in left_out and line and not by_rule.fullmatch(line)
+    ]
+
+
+# What is the form of documentation, not its words.
+FORM = re.compile(r"[a-z]\w*:( \S+)?|- virtinfra\.manager\.[\w.]+|(short_description|version_added|author): .*")
+
+
+def test_no_documentation_stands_twice() -> None:
+    """No run of six lines of which half are words stands in two modules: what can be shared is in fragments.
+
+    Results are left out, for Ansible gives no way to share what RETURN says.
+    """
+    places: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for name in MODULES:
+        lines = [line for text in documentation_of(name) for line in map(str.strip, text.splitlines()) if line]
+        for start in range(len(lines) - RUN + 1):
+            run = tuple(lines[start : start + RUN])
+            if len([line for line in run if not FORM.fullmatch(line)]) >= RUN / 2:
+                places[run].append(name)
+    assert {run: found for run, found in places.items() if len(found) > 1} == {}
+
+
+def documentation_of(name: str) -> list[str]:
+    """Return the documentation and the examples of a module."""
+    assigned = {
+        node.targets[0].id: node.value.value
+        for node in tree(PLUGINS / "modules" / f"{name}.py").body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and isinstance(node.value, ast.Constant)
+    }
+    return [str(assigned["DOCUMENTATION"]), str(assigned["EXAMPLES"])]
+
+
+# -------------------------------------------------------------------------------------------- everything has its place
+
+
+def test_every_module_is_in_the_action_group_and_is_routed() -> None:
+    runtime = yaml.safe_load((ROOT / "meta" / "runtime.yml").read_text(encoding="utf-8"))
+    assert runtime["action_groups"] == {"api": MODULES}
+    routed = {name: {"action_plugin": "virtinfra.manager.api"} for name in MODULES if name != "api"}
+    assert runtime["plugin_routing"]["modules"] == routed
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_module_has_its_action(name: str) -> None:
+    """Under its own name core applies the module's own defaults, and loads the action once."""
+    path = PLUGINS / "action" / f"{name}.py"
+    action = import_module(f"ansible_collections.virtinfra.manager.plugins.action.{name}").ActionModule
+    assert [each.__name__ for each in action.__mro__[:2]] == ["ActionModule", "ActionBase"]
+    assert name == "api" or path.is_symlink() or len(code_lines(path)) == 0
+
+
+def test_every_action_has_its_module() -> None:
+    assert sorted(path.stem for path in (PLUGINS / "action").glob("*.py")) == MODULES
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_module_has_an_integration_target(name: str) -> None:
+    target = ROOT / "tests" / "integration" / "targets" / name
+    tasks = (target / "tasks" / "main.yml").read_text(encoding="utf-8")
+    assert f"virtinfra.manager.{name}:" in tasks
+    assert "ansible.builtin.assert:" in tasks
+    assert yaml.safe_load((target / "meta" / "main.yml").read_text(encoding="utf-8")) == {
+        "dependencies": ["setup_simulator"]
+    }
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_option_is_documented_as_it_is(name: str) -> None:
+    """ansible-test compares these too; here the shared ones are compared where they are shared."""
+    spec, documented = module(name).task.argument_spec, module(name).options
+    assert spec.keys() == documented.keys()
+    for option, rules in spec.items():
+        told = documented[option]
+        for rule in ("type", "elements", "default", "choices"):
+            assert rules.get(rule) == told.get(rule), (option, rule)
+        assert rules.get("required", False) == told.get("required", False), option
+
+
+def fragments() -> dict[str, dict[str, Any]]:
+    """Return the options of each doc fragment."""
+    found = {}
+    for path in (PLUGINS / "doc_fragments").glob("_*.py"):
+        holder = import_module(f"ansible_collections.virtinfra.manager.plugins.doc_fragments.{path.stem}")
+        for variant, text in vars(holder.ModuleDocFragment).items():
+            if variant.isupper():
+                found[f"{path.stem}.{variant}".lower()] = yaml.safe_load(text).get("options") or {}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("fragment", "group"),
+    [
+        ("_connection.documentation", "CONNECTION"),
+        ("_wait.times", "TIMES"),
+        ("_tags.documentation", "TAGS"),
+        ("_listing.documentation", "LISTING"),
+        ("_job_handles.documentation", "JOB_HANDLES"),
+    ],
+)
+def test_shared_options_are_documented_in_a_fragment(fragment: str, group: str) -> None:
+    options = getattr(import_module(f"{UTILS}._options"), group)
+    assert fragments()[fragment].keys() == options.keys()
+
+
+def test_waiting_is_documented_in_two_fragments() -> None:
+    options = import_module(f"{UTILS}._options").WAIT
+    told = fragments()
+    assert told["_wait.documentation"].keys() | told["_wait.times"].keys() == options.keys()
+
+
+def test_every_option_of_the_connection_can_come_from_the_environment() -> None:
+    options = import_module(f"{UTILS}._options").CONNECTION
+    documented = fragments()["_connection.documentation"]
+    for name, rules in options.items():
+        variable = f"VIRTINFRA_{name.upper()}"
+        assert rules["fallback"][1] == [variable]
+        assert variable in str(documented[name]["description"]), name
+
+
+def test_secrets_are_marked() -> None:
+    secrets = {"password", "session_id", "api_token", "webhook_url"}
+    for name in MODULES:
+        for option, rules in module(name).task.argument_spec.items():
+            if option in secrets or (option == "url" and name == "sns_endpoint"):
+                assert rules.get("no_log") is True, (name, option)
