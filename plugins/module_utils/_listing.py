@@ -95,13 +95,13 @@ def _walked(
 
 
 def _all(pages: Iterable[tuple[list[Record], int | None]]) -> tuple[list[Record], int]:
-    """Return the records of all pages, and how many the service says there are."""
+    """Return the records of all pages, and how many there are: as the service says, but not fewer than came."""
     found: list[Record] = []
-    total = None
+    total = 0
     for page, known in pages:
         found += page
-        total = known
-    return found, len(found) if total is None else total
+        total = known or 0
+    return found, max(total, len(found))
 
 
 def _chosen(records: list[Record], exact: Record, limit: int | None) -> tuple[list[Record], int]:

@@ -1,0 +1,312 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The modules that list: by queries, by cursors, chosen by uuid, name, conditions and filters, completely."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible.errors import AnsibleFilterError
+from ansible_collections.virtinfra.manager.plugins.filter.to_datetime import FilterModule
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import by_name
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS, snake
+from direct import Ran, Runner
+from modules import module
+
+from simulator.launch import Simulator
+
+NOWHERE = "f" * 32
+
+# Each module that lists by a query, with the member of its result, what it lists, and options that it is tried with.
+LISTS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "cbt_task_info": ("cbt_tasks", "cbttask", {}),
+    "host_info": ("hosts", "host", {}),
+    "primary_storage_info": ("primary_storages", "primarystorage", {}),
+    "sns_endpoint_info": ("endpoints", "endpoint", {"type": "any"}),
+    "sns_topic_subscriber_info": ("subscribers", "subscriber", {}),
+    "vm_info": ("vms", "vm", {}),
+}
+NAMED = [name for name in LISTS if name != "sns_topic_subscriber_info"]
+MANY = {"hosts": 7, "vms": 7, "primary_storages": 7, "cbt_tasks": 7}
+
+
+@pytest.fixture
+def run(sim: Simulator) -> Runner:
+    sim.reset(**MANY)
+    return Runner(sim)
+
+
+def listed(run: Runner, name: str, /, **options: Any) -> list[dict[str, Any]]:
+    """Return what a module lists; it never says that anything changed, and counts right."""
+    member, dummy, usual = LISTS[name]
+    ran = run(name, {**usual, **options})
+    assert ran.calls == []
+    return counted(ran, member, options.get("limit"))
+
+
+def counted(ran: Ran, member: str, limit: int | None = None) -> list[dict[str, Any]]:
+    """Return the records of a successful result."""
+    assert not ran.failed, ran.message
+    assert ran.result.keys() == {"changed", member, "total"}
+    assert not ran.changed
+    records: list[dict[str, Any]] = ran[member]
+    assert len(records) <= ran["total"]
+    assert len(records) == ran["total"] or len(records) == limit
+    return records
+
+
+def uuids(records: list[dict[str, Any]]) -> list[str]:
+    return sorted(str(record["uuid"]) for record in records)
+
+
+# -------------------------------------------------------------------------------------------------------------- queries
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_all_are_listed(run: Runner, sim: Simulator, name: str) -> None:
+    assert uuids(listed(run, name)) == uuids(sim.records(LISTS[name][1]))
+
+
+@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("single", [False, True])
+def test_one_by_its_uuid(run: Runner, sim: Simulator, name: str, single: bool) -> None:
+    """Servers answer with a list of one or with the record itself."""
+    sim.configure(single_inventory=single)
+    record = sim.records(LISTS[name][1])[0]
+    assert uuids(listed(run, name, uuid=record["uuid"])) == [record["uuid"]]
+    assert listed(run, name, uuid=NOWHERE) == []
+    assert listed(run, name, uuid=record["uuid"], name="another") == []
+    assert uuids(listed(run, name, uuid=record["uuid"], name=record["name"])) == [record["uuid"]]
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_all_of_a_name(run: Runner, sim: Simulator, name: str) -> None:
+    kind = LISTS[name][1]
+    first, second = (str(record["uuid"]) for record in sim.records(kind)[:2])
+    for uuid in (first, second):
+        sim.change(kind, uuid, name="twins >= one")
+    assert uuids(listed(run, name, name="twins >= one")) == sorted([first, second])
+    assert listed(run, name, name="twins") == []
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_conditions_are_the_services(run: Runner, sim: Simulator, name: str) -> None:
+    record = sim.records(LISTS[name][1])[0]
+    conditions = [f"uuid={record['uuid']}", f"name={record['name']}"]
+    assert uuids(listed(run, name, query=conditions)) == [record["uuid"]]
+    assert listed(run, name, query=[*conditions, "name=another"]) == []
+    assert listed(run, name, query=conditions, name="another") == []
+    assert listed(run, name, query=["name=another"], uuid=record["uuid"]) == []
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_limit(run: Runner, name: str) -> None:
+    ran = run(name, {**LISTS[name][2], "limit": 1})
+    assert len(counted(ran, LISTS[name][0], 1)) == 1
+    assert ran["total"] == len(listed(run, name)) > 1
+    refused = run(name, {"limit": 0})
+    assert refused.message == "limit must be at least 1"
+    assert refused.log == []
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_nothing_there(run: Runner, sim: Simulator, name: str) -> None:
+    sim.reset(hosts=0, vms=0, cbt_tasks=0)
+    options = {"name": "nobody"} if name in NAMED else {"topic_uuid": NOWHERE}
+    assert listed(run, name, **options) == []
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_condition_that_makes_no_sense(run: Runner, name: str) -> None:
+    for condition in ("colour=blue", "state"):
+        ran = run(name, {**LISTS[name][2], "query": [condition]})
+        assert ran.failed
+        assert ran.message.startswith("Query")
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_one_shape_however_much_the_service_tells(run: Runner, sim: Simulator, name: str) -> None:
+    query = module(name).task.operations[-3 if name in ("host_info", "vm_info") else -1]
+    documented = {snake(field) for field in FIELDS[by_name(query).record]}
+    for null_members in (False, True):
+        sim.configure(null_members=null_members)
+        assert all(documented <= record.keys() for record in listed(run, name))
+
+
+def test_more_than_a_page(run: Runner, sim: Simulator) -> None:
+    sim.reset(hosts=1203, vms=0)
+    assert len(listed(run, "host_info")) == 1203
+    assert len(listed(run, "host_info", limit=1001)) == 1001
+
+
+def test_subscribers_by_topic_and_endpoint(run: Runner, sim: Simulator) -> None:
+    first, second = sim.records("subscriber")[:2]
+    assert len(listed(run, "sns_topic_subscriber_info", topic_uuid=first["topicUuid"])) == 2
+    (one,) = listed(run, "sns_topic_subscriber_info", endpoint_uuid=second["endpointUuid"])
+    assert one["endpoint_uuid"] == second["endpointUuid"]
+    both = {"topic_uuid": first["topicUuid"], "endpoint_uuid": NOWHERE}
+    assert listed(run, "sns_topic_subscriber_info", **both) == []
+    assert listed(run, "sns_topic_subscriber_info", query=[f"endpointUuid={NOWHERE}"]) == []
+
+
+def test_workchat_endpoints_have_their_url_and_people(run: Runner) -> None:
+    chat = {"type": "workchat", "name": "operators", "url": "https://chat.example.com/?key=8f14e45f"}
+    run("sns_endpoint", {**chat, "at_person_user_ids": ["user-1"]})
+    (endpoint,) = counted(run("sns_endpoint_info", {}), "endpoints")
+    assert endpoint["url"] == "https://chat.example.com/?key=********"
+    assert endpoint["at_person_user_ids"] == ["user-1"]
+    assert endpoint["platform"]["type"] == "WorkChat"
+    assert {"SNSWorkchatEndpoint"} == {entry["operation"][5:] for entry in run("sns_endpoint_info", {}).log}
+    assert "8f14e45f" not in str(run("sns_endpoint_info", {"type": "any"}).result)
+
+
+def test_workchat_query_that_tells_nothing(run: Runner, sim: Simulator) -> None:
+    sim.configure(workchat_query_empty=True)
+    ran = run("sns_endpoint_info", {})
+    assert ran.message == "QuerySNSWorkchatEndpoint was answered without inventories"
+
+
+# -------------------------------------------------------------------------------------------------- queries and cursors
+
+
+@pytest.mark.parametrize(("name", "lacking"), [("host_info", {}), ("vm_info", {"companions": "404"})])
+def test_read_by_a_cursor_where_there_is_no_query(
+    run: Runner, sim: Simulator, name: str, lacking: dict[str, Any]
+) -> None:
+    """There is no query without a session, nor on a server that does not list the collection."""
+    sim.configure(**lacking)
+    session = sim.session if lacking else None
+    member, kind, dummy = LISTS[name]
+    record = sim.records(kind)[0]
+    for options, expected in (
+        ({}, sim.records(kind)),
+        ({"uuid": record["uuid"]}, [record]),
+        ({"name": record["name"]}, [record]),
+        ({"name": "nobody"}, []),
+        ({"filters": [f"name={record['name']}"]}, [record]),
+    ):
+        ran = run(name, options, session_id=session)
+        assert uuids(counted(ran, member)) == uuids(expected)
+        assert "CursorQuery" in [entry["operation"] for entry in ran.log]
+    limited = run(name, {"limit": 2}, session_id=session)
+    assert len(counted(limited, member, 2)) == 2
+    assert limited["total"] == 7
+
+
+def test_conditions_have_no_meaning_for_a_cursor(run: Runner, sim: Simulator) -> None:
+    ran = run("vm_info", {"query": ["state=Running"]}, session_id=None)
+    assert ran.message.startswith("QueryVmInstance needs session_id")
+    sim.configure(companions="404")
+    assert "does not offer QueryVmInstance" in run("vm_info", {"query": ["state=Running"]}).message
+
+
+def test_neither_query_nor_cursor(run: Runner, sim: Simulator) -> None:
+    sim.configure(companions="404")
+    ran = run("vm_info", {}, api_token=None)
+    assert ran.message == "the service does not offer QueryVmInstance (HTTP status 404)"
+
+
+# -------------------------------------------------------------------------------------------------------------- cursors
+
+
+@pytest.mark.parametrize("page_size", [1, 3, 7, 1000])
+def test_cursor_is_walked_to_its_end(run: Runner, sim: Simulator, page_size: int) -> None:
+    ran = run("resource_info", {"resource_type": "host", "page_size": page_size})
+    assert uuids(counted(ran, "resources")) == uuids(sim.records("host"))
+    assert len(ran.log) == -(-7 // page_size)
+
+
+def test_every_option_of_a_cursor_is_sent(run: Runner) -> None:
+    options = {"resource_type": "vm", "sort": "name", "order": "desc", "filters": ["state=Running", "cpuNum>0"]}
+    ran = run("resource_info", {**options, "page_size": 2})
+    assert ran.asked("CursorQuery") == [
+        {
+            "resourceType": ["vm"],
+            "sort": ["name"],
+            "order": ["desc"],
+            "filter": ["state=Running", "cpuNum>0"],
+            "pageSize": ["2"],
+        }
+    ]
+    assert {query["pageSize"][0] for query in ran.asked("CursorNext")} == {"2"}
+    names = [record["name"] for record in ran["resources"]]
+    assert names == sorted(names, reverse=True)
+    assert {record["state"] for record in ran["resources"]} == {"Running"}
+
+
+def test_cursor_with_a_limit(run: Runner) -> None:
+    ran = run("resource_info", {"resource_type": "host", "page_size": 2, "limit": 3})
+    assert len(counted(ran, "resources", 3)) == 3
+    assert ran["total"] == 7
+    assert len(ran.log) == 2
+
+
+def test_cursor_on_nothing(run: Runner) -> None:
+    assert counted(run("resource_info", {"resource_type": "host", "filters": ["name=nobody"]}), "resources") == []
+
+
+@pytest.mark.parametrize("option", ["page_size", "limit"])
+def test_pages_and_limits_have_something_in_them(run: Runner, option: str) -> None:
+    ran = run("resource_info", {"resource_type": "host", option: 0})
+    assert ran.message == "page_size and limit must be at least 1"
+    assert ran.log == []
+
+
+@pytest.mark.parametrize("answer", ["text", "error"])
+def test_cursor_that_expires(run: Runner, sim: Simulator, answer: str) -> None:
+    sim.configure(cursor_lifetime=0.0, cursor_expired=answer)
+    ran = run("resource_info", {"resource_type": "host", "page_size": 2})
+    assert ran.message.startswith("CursorNext failed")
+    assert "is unknown or expired" in ran.message
+    assert "resources" not in ran.result
+
+
+def test_cursor_that_repeats(run: Runner, sim: Simulator) -> None:
+    sim.configure(cursor_repeat=True)
+    ran = run("resource_info", {"resource_type": "host", "page_size": 2})
+    assert "the cursor for host repeats itself after" in ran.message
+    assert len(ran.log) <= 7
+
+
+def test_cursor_whose_total_shrinks(run: Runner, sim: Simulator) -> None:
+    """What came is complete, and not fewer are said to be there."""
+    sim.configure(cursor_shrink=True)
+    ran = run("resource_info", {"resource_type": "host", "page_size": 2})
+    assert uuids(counted(ran, "resources")) == uuids(sim.records("host"))
+
+
+def test_cursor_needs_its_token(run: Runner, sim: Simulator) -> None:
+    ran = run("resource_info", {"resource_type": "host"}, api_token=None)
+    assert ran.message == "CursorQuery needs api_token (or VIRTINFRA_API_TOKEN in the environment)"
+    sim.configure(token_expired=True)
+    assert "ID.1001" in run("resource_info", {"resource_type": "host"}).message
+
+
+def test_unknown_type_of_resource(run: Runner) -> None:
+    ran = run("resource_info", {"resource_type": "unicorn"})
+    assert "CursorQuery failed (SYS.1007)" in ran.message
+    assert "unicorn" in ran.message
+
+
+# ----------------------------------------------------------------------------------------------------------- timestamps
+
+
+def test_every_timestamp_of_the_service_can_be_filtered(run: Runner, sim: Simulator) -> None:
+    to_datetime = FilterModule().filters()["to_datetime"]
+    for timestamps in ("mixed", "plain"):
+        sim.configure(timestamps=timestamps)
+        for record in listed(run, "vm_info"):
+            for nested in (record, *record["vm_nics"], *record["all_volumes"]):
+                created, changed = (to_datetime(nested[name]) for name in ("create_date", "last_op_date"))
+                assert "2024-" < created <= changed
+
+
+@pytest.mark.parametrize(
+    "text", ["", "yesterday", None, "2024-01-06T03:51:16", "Jan 6, 2024 13:51:16 AM", "Jan 32, 2024 1:51:16 AM"]
+)
+def test_filter_refuses_what_is_no_timestamp(text: Any) -> None:
+    with pytest.raises(AnsibleFilterError, match=r"^to_datetime: "):
+        FilterModule().filters()["to_datetime"](text)
