@@ -4,8 +4,9 @@
 
 """Runs any module of the collection inside the controller: a module process would cost ten times as much.
 
-The files beside this one are links to it. Each bears the name of a module, so that core finds this action under that
-name, applies the module's own defaults, and loads it once, before it forks a worker for each task.
+The files beside this one lend it the names of the modules, so that core finds it under the name of a task, applies the
+defaults of that very module, and loads it once, before it forks a worker for each task. A redirect would do the last
+only, and lend the defaults of the module ``api`` to all others.
 """
 
 from __future__ import annotations

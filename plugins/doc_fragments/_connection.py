@@ -28,12 +28,12 @@ options:
     default: service
   session_id:
     description:
-      - The session identifier, sent as C(Authorization: OAuth). Every operation but the cursor ones needs it.
+      - "The session identifier, sent as C(Authorization: OAuth). Every operation but the cursor ones needs it."
       - The environment variable E(VIRTINFRA_SESSION_ID) is used when the option is not given.
     type: str
   api_token:
     description:
-      - The token for the cursor operations, sent as C(Authorization: Bearer).
+      - "The token for the cursor operations, sent as C(Authorization: Bearer)."
       - The environment variable E(VIRTINFRA_API_TOKEN) is used when the option is not given.
     type: str
   validate_certs:

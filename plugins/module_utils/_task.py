@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils import basic
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     BadInput,
@@ -95,7 +95,8 @@ class Task:
 
     def run_as_module(self) -> None:
         """Run in a module process."""
-        module = AnsibleModule(argument_spec=self.argument_spec, supports_check_mode=True, **self.rules)
+        # Linters replace the class in its module to learn the options, so it is looked up there when it is needed.
+        module = basic.AnsibleModule(argument_spec=self.argument_spec, supports_check_mode=True, **self.rules)
         module.no_log_values.update(variants(module.no_log_values))
         outcome = self.execute(module.params, module.check_mode)
         for warning in outcome.warnings:

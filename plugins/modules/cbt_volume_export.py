@@ -10,8 +10,8 @@ short_description: Export volumes of a machine by NBD
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-- Lets the service export volumes of a virtual machine as network block devices, for a backup that reads them.
-- The machine must not run on some servers. Exporting a second time needs O(force) there.
+  - Lets the service export volumes of a virtual machine as network block devices, for a backup that reads them.
+  - The machine must not run on some servers. Exporting a second time needs O(force) there.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait

@@ -10,10 +10,10 @@ short_description: Manage notification endpoints
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-- Creates endpoints for notifications, of the kinds workchat (a chat room with a chatbot) and SNMP, and changes their
-  name and description.
-- The API does not change the address or the mentioned people of a workchat endpoint, nor the platform of an SNMP
-  endpoint, and removes no endpoints. The module fails when one of these is to be otherwise, and sends nothing.
+  - Creates endpoints for notifications, of the kinds workchat (a chat room with a chatbot) and SNMP, and changes their
+    name and description.
+  - The API does not change the address or the mentioned people of a workchat endpoint, nor the platform of an SNMP
+    endpoint, and removes no endpoints. The module fails when one of these is to be otherwise, and sends nothing.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait

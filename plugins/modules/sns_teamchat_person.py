@@ -10,8 +10,8 @@ short_description: Manage people that teamchat endpoints mention
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-- Changes the user ID and the remark of somebody whom the messages of a teamchat endpoint mention.
-- The API neither adds nor removes such people, nor moves one to another endpoint.
+  - Changes the user ID and the remark of somebody whom the messages of a teamchat endpoint mention.
+  - The API neither adds nor removes such people, nor moves one to another endpoint.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait

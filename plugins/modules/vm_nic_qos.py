@@ -10,8 +10,8 @@ short_description: Remove the bandwidth limits of NICs
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-- Removes the limit of the bandwidth of a NIC of a virtual machine, in one direction.
-- The API does not tell whether there is one. Removing none is a success.
+  - Removes the limit of the bandwidth of a NIC of a virtual machine, in one direction.
+  - The API does not tell whether there is one. Removing none is a success.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
