@@ -25,28 +25,134 @@ options:
     type: str
     choices:
       - virtinfra.manager.hosts
+  network_facts:
+    description:
+      - Whether every host is asked for its bonds and NICs, several hosts at a time; C(virtinfra_bondings) and
+        C(virtinfra_nics) tell them. This takes seconds for a host, so it goes well with O(cache).
+      - A host that cannot be asked stays in the inventory; C(virtinfra_network_facts_error) says why.
+    type: bool
+    default: false
+  primary_storages:
+    description:
+      - Whether C(virtinfra_primary_storages) tells the primary storages that are attached to the cluster of a host.
+      - When it is not given they are read if there is a session.
+    type: bool
 seealso:
   - module: virtinfra.manager.host_info
+  - plugin: virtinfra.manager.primary_storages
+    plugin_type: inventory
 """
 
 EXAMPLES = r"""
-# virtinfra_hosts.yml
+# hosts.virtinfra_hosts.yml, the least that is needed with VIRTINFRA_BASE_URL and VIRTINFRA_SESSION_ID set
+---
+plugin: virtinfra.manager.hosts
+
+# Only hosts that are up, with variables and groups made of their attributes
+---
 plugin: virtinfra.manager.hosts
 base_url: https://manager.example.com:8443
 session_id: "{{ lookup('ansible.builtin.env', 'MANAGER_SESSION') }}"
+query:
+  - status=Connected
+hostnames:
+  - hostname
+  - name
+exclude:
+  - virtinfra_name.startswith('spare-')
+compose:
+  ansible_user: "'root'"
+  rack: virtinfra_name.split('-')[0]
+groups:
+  maintenance: virtinfra_state in ['PreMaintenance', 'Maintenance']
+keyed_groups:
+  - key: virtinfra_cluster_uuid
+    prefix: cluster
+  - key: virtinfra_architecture | lower
+    prefix: arch
+
+# Two services, one of which is read by its cursor; answers are kept for an hour
+---
+plugin: virtinfra.manager.hosts
+services:
+  - name: north
+    base_url: https://north.example.com
+    session_id: "{{ lookup('ansible.builtin.file', '~/.north-session') }}"
+  - name: south
+    base_url: https://south.example.com
+    api_token: "{{ south_token }}"
+keyed_groups:
+  - key: virtinfra_service
+    prefix: site
+cache: true
+cache_plugin: ansible.builtin.jsonfile
+cache_connection: ~/.cache/virtinfra
+cache_timeout: 3600
 """
 
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import ApiError, TransportError
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import common
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory import Inventory
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import Kind
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import HOSTS, PRIMARY_STORAGES, Service
+
+# What a host tells of a primary storage.
+STORAGE = ("uuid", "name", "type", "state", "status", "totalCapacity", "availableCapacity")
+
+# A host that does not answer must not hold up the others for as long as a service would be waited for.
+RETRIES = 1
 
 
 class InventoryModule(Inventory):
     """Hosts."""
 
     NAME = "virtinfra.manager.hosts"
-    KIND = Kind("QueryHost", "host", "HostInventory")
+    KIND = HOSTS
+    DERIVED = ("bondings", "nics", "networkFactsError", "primaryStorages")
+
+    def question(self) -> list[Any]:
+        """Return the options that add something to the answer."""
+        return [self.get_option("network_facts"), self.get_option("primary_storages")]
+
+    def details(self, client: Client, service: Service) -> list[Record] | None:
+        """Read the primary storages."""
+        return self.related(client, service, "primary_storages", PRIMARY_STORAGES)
+
+    def joined(self, details: list[Record] | None) -> Callable[[Record], dict[str, Any]]:
+        """Add to a host the primary storages of its cluster."""
+        if details is None:
+            return super().joined(details)
+        by_cluster: dict[str, list[Any]] = {}
+        for storage in details:
+            for cluster in storage.get("attachedClusterUuids") or ():
+                by_cluster.setdefault(cluster, []).extend(common([storage], STORAGE))
+        return lambda host: {"primaryStorages": by_cluster.get(host.get("clusterUuid") or "", [])}
+
+    def complete(self, client: Client, records: list[Record]) -> None:
+        """Ask the hosts for their bonds and NICs, if that is wanted."""
+        if not self.get_option("network_facts"):
+            return
+        hasty = replace(client.connection, request_retries=min(RETRIES, client.connection.request_retries))
+        with Client(hasty, read_only=True) as asking:
+            for record, facts in zip(records, asking.each(lambda host: _facts(asking, host), records), strict=True):
+                record.update(facts)
+        if failed := [record["networkFactsError"] for record in records if record["networkFactsError"]]:
+            self.display.warning(f"{len(failed)} hosts did not tell their network facts, the first: {failed[0]}")
 
     def address(self, record: Record) -> str | None:
         """Return the management IP address."""
         return record.get("managementIp")
+
+
+def _facts(client: Client, host: Record) -> Record:
+    """Return the bonds and NICs of a host, or why it does not tell them."""
+    try:
+        reply = client.get("GetHostNetworkFacts", {"hostUuid": host["uuid"]})
+    except (ApiError, TransportError) as failure:
+        return {"bondings": None, "nics": None, "networkFactsError": str(failure)}
+    return {"bondings": reply.get("bondings") or [], "nics": reply.get("nics") or [], "networkFactsError": None}

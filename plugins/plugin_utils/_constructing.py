@@ -17,6 +17,7 @@ from ansible.errors import AnsibleError, AnsibleParserError
 from ansible.inventory.host import Host
 from ansible.utils.path import basedir
 from ansible.utils.vars import combine_vars
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._entries import Place
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._expressions import (
     Batch,
     Expression,
@@ -25,9 +26,6 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._expressions imp
 )
 
 MAGIC = ("inventory_hostname", "inventory_hostname_short", "group_names", "inventory_file", "inventory_dir")
-
-# A group, and the group that is to be its parent if there is one.
-Place = tuple[str, "str | None"]
 
 
 @dataclass

@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS, MAPS, Record, snake, to_ansible
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._entries import Entry
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._expressions import TRUSTS_NOBODY, unsafe
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._names import is_variable_name
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._names import is_address, is_variable_name
 
 _PLAIN = frozenset((str, int, float, bool, type(None)))
 
@@ -34,12 +36,15 @@ class _Names(dict[str, str]):
 class HostVars:
     """Makes the variables of hosts: every documented field of their kind, None where the service left it out.
 
-    ``derived`` are the API names of what is added to the records.
+    ``derived`` are the API names of what is added to the records. ``refused`` are the addresses that were none.
     """
 
     def __init__(self, kind: str, derived: Iterable[str], prefix: str, suffix: str) -> None:
+        if not f"{prefix}name{suffix}".isidentifier():
+            raise BadInput(f"hostvars_prefix and hostvars_suffix make no names of variables: {prefix}name{suffix}")
         self._names = _Names(prefix, suffix)
         self.fields = {snake(field): field for field in (*FIELDS[kind], *derived)}
+        self.refused: list[str] = []
         self._layouts: dict[tuple[str, ...], list[str]] = {}
         self._blank = dict.fromkeys(name for field in FIELDS[kind] if (name := self._names[field]))
 
@@ -56,8 +61,22 @@ class HostVars:
         """Whether a name is that of a variable made here, for some hosts at least."""
         return name in self._blank or name in self._names.values()
 
-    def of(self, record: Record) -> dict[str, Any]:
-        """Return the variables of a record."""
+    def entry(self, record: Record, added: Mapping[str, Any], address: str | None) -> Entry:
+        """Return what becomes of a record, a host by a name that is still to be found.
+
+        The values in ``added``, by API names too, are taken as they are.
+        """
+        variables = self._of(record)
+        for field, value in added.items():
+            variables[self._names[field]] = value
+        variables.pop("", None)
+        if address and is_address(address):
+            variables["ansible_host"] = address
+        elif address:
+            self.refused.append(address)
+        return Entry(record, variables)
+
+    def _of(self, record: Record) -> dict[str, Any]:
         fields = tuple(record)
         names = self._layouts.get(fields)
         if names is None:
@@ -67,7 +86,6 @@ class HostVars:
         if not _is_plain(record):
             for field, value in record.items():
                 variables[self._names[field]] = unsafe(value if field in MAPS else to_ansible(value))
-        variables.pop("", None)
         return variables
 
 

@@ -4,12 +4,12 @@
 
 # Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""The inventory plugins' common base: options, cache, names and the filling of the inventory."""
+"""The inventory plugins' common base: options, cache and the filling of the inventory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, ClassVar
 
@@ -17,45 +17,76 @@ from ansible.errors import AnsibleError, AnsibleParserError
 from ansible.inventory.group import Group
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput, Failure
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    ApiError,
+    BadInput,
+    Failure,
+    Unreadable,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._constructing import Constructor, Place
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._expressions import Batch, Expression, Failed, evaluator
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._constructing import Constructor
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._entries import Entry, Place
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import HostVars
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._names import is_address, is_host_name, unambiguous
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._selection import chosen, named
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import OPTIONS, Kind, Service, services
 
 EXPRESSIONS = ("compose", "groups", "keyed_groups", "hostnames", "include", "exclude")
 LISTS = ("hostnames", "include", "exclude", "query", "filters")
 
 
-@dataclass(slots=True)
-class Entry:
-    """A host to be: the record that it is made of, its name, variables and groups."""
+@dataclass(frozen=True)
+class Answer:
+    """What a service tells: its name for users, what was read beside the records, and these page by page."""
 
-    record: Record
-    variables: dict[str, Any]
-    name: str = ""
-    places: list[Place] = field(default_factory=list)
+    service: str
+    details: list[Record] | None
+    pages: Iterator[list[Record]]
 
 
 class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
     """An inventory of the records of one kind. What is particular to a kind stands in its plugin.
 
-    ``DERIVED`` are the API names of what ``details`` and ``joined`` add to the records.
+    ``DERIVED`` are the API names of what ``complete`` and ``joined`` add to the records.
     """
 
     NAME: ClassVar[str]
     KIND: ClassVar[Kind]
     DERIVED: ClassVar[tuple[str, ...]] = ()
 
-    def details(self, client: Client, service: Service, records: list[Record]) -> dict[str, Any]:
-        """Read what else is wanted beside the records, or into them; the result is kept in the cache with them."""
-        return {}
+    def question(self) -> list[Any]:
+        """Return the values of the options that decide what is read."""
+        return []
 
-    def joined(self, details: Mapping[str, Any]) -> Any:
-        """Return a function from a record to what is to be added to it, by API names, or None when nothing is."""
+    def details(self, client: Client, service: Service) -> list[Record] | None:
+        """Read what else is wanted beside the records; it is kept in the cache with them."""
         return None
+
+    def related(self, client: Client, service: Service, option: str, kind: Kind) -> list[Record] | None:
+        """Return all records of another kind, for ``details``, if the option says so.
+
+        When it says nothing they are returned where a session is at hand, and a refusal is only a warning.
+        """
+        wanted = self.get_option(option)
+        if wanted is False or (wanted is None and not service.connection.session_id):
+            return None
+        try:
+            return service.related(client, kind)
+        except (ApiError, Unreadable) as failure:
+            if wanted:
+                raise BadInput(f"{option}: {failure}") from failure
+            self.display.warning(f"{service.name}: {option} are left out: {failure}")
+            return None
+
+    def complete(self, client: Client, records: list[Record]) -> None:
+        """Read what else is wanted of each of the records, into them."""
+
+    def joined(self, details: list[Record] | None) -> Callable[[Record], dict[str, Any]]:
+        """Return a function from a record to what is to be added to its variables, by API names."""
+        return lambda record: {}
+
+    def beside(self, entries: list[Entry], hostvars: HostVars, answers: list[Answer]) -> list[Entry]:
+        """Return further hosts, with their places, made of the details in the answers; may add variables."""
+        return []
 
     def address(self, record: Record) -> str | None:
         """Return the value for ansible_host, None if there is none."""
@@ -77,7 +108,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
         super().parse(inventory, loader, path, cache)
         try:
             self._read_config_data(path)
-            self._add(self._entries(self._payload(path, cache)))
+            self._add(self._entries(self._answers(path, cache)))
         except (Failure, AnsibleError) as error:
             raise AnsibleParserError(f"{path}: {error}") from error
 
@@ -104,136 +135,73 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
 
     # Reading
 
-    def _payload(self, path: str, cache: bool) -> list[dict[str, Any]]:
-        """Return what each service told, from the cache where that holds the answer to the same question."""
+    def _answers(self, path: str, cache: bool) -> Iterator[Answer]:
+        """Yield what each service tells, from the cache where that holds the answers to the same questions."""
         wanted = services(
             {name: self.get_option(name) for name in OPTIONS}, self.get_option("services"), self.get_option("page_size")
         )
-        question = [self.KIND.resource_type, *self.question(), [service.describe() for service in wanted]]
+        questions = [[self.KIND.resource_type, *self.question(), *service.describe()] for service in wanted]
         caching, key = self.get_option("cache"), self.get_cache_key(path)
-        if caching and cache:
-            try:
-                kept = self._cache[key]
-            except KeyError:
-                kept = None
-            if isinstance(kept, Mapping) and kept.get("question") == question:
-                return list(kept["answer"])
-        answer = [self._read(service) for service in wanted]
+        if caching and cache and (kept := self._kept(key, questions)) is not None:
+            for service, (records, details) in zip(wanted, kept, strict=True):
+                yield Answer(service.name, details, iter([records]))
+            return
+        answers = []
+        for service in wanted:
+            read: list[Record] = []
+            with Client(service.connection, read_only=True) as client:
+                details = self.details(client, service)
+                yield Answer(service.name, details, self._pages(client, service, read))
+            answers.append([read, details])
         if caching:
-            self._cache[key] = {"question": question, "answer": answer}
-        return answer
+            self._cache[key] = {"questions": questions, "answers": answers}
 
-    def question(self) -> list[Any]:
-        """Return the values of the options that decide what is read."""
-        return []
+    def _kept(self, key: str, questions: list[Any]) -> list[Any] | None:
+        try:
+            kept = self._cache[key]
+        except KeyError:
+            return None
+        same = isinstance(kept, Mapping) and kept.get("questions") == questions
+        return list(kept["answers"]) if same else None
 
-    def _read(self, service: Service) -> dict[str, Any]:
-        with Client(service.connection, read_only=True) as client:
-            records = [record for page in service.pages(client, self.KIND) for record in page]
-            details = self.details(client, service, records)
+    def _pages(self, client: Client, service: Service, records: list[Record]) -> Iterator[list[Record]]:
+        """Yield the pages of a service and collect what is in them."""
+        for page in service.pages(client, self.KIND):
+            self.complete(client, page)
+            records += page
+            yield page
         if service.dropped:
             self.display.warning(
                 f"{service.name} answered with {len(service.dropped)} records that do not meet the conditions; they are"
                 f" left out, the first is {service.dropped[0]}"
             )
-        return {"service": service.name, "records": records, "details": details}
 
     # Making hosts
 
-    def _entries(self, payload: Iterable[Mapping[str, Any]]) -> list[Entry]:
-        hostvars = HostVars(
-            self.KIND.record,
-            (*self.DERIVED, "service"),
-            self.get_option("hostvars_prefix"),
-            self.get_option("hostvars_suffix"),
-        )
-        known = hostvars.vouches_for
-        entries = [entry for answer in payload for entry in self._of_service(hostvars, answer)]
-        entries = self._named(hostvars, self._chosen(entries, known), known)
-        constructor, hosts = Constructor(self, known), self.inventory.hosts
+    def _entries(self, answers: Iterable[Answer]) -> list[Entry]:
+        hostvars, entries, told = self.hostvars(self.KIND, *self.DERIVED), [], []
+        for answer in answers:
+            joined, service = self.joined(answer.details), {"service": answer.service}
+            for page in answer.pages:
+                entries += [
+                    hostvars.entry(record, {**service, **joined(record)}, self.address(record)) for record in page
+                ]
+            told.append(answer)
+        entries = named(self, chosen(self, entries, hostvars), self.get_option("hostnames"), hostvars)
+        others = self.beside(entries, hostvars, told)
+        constructor, hosts = Constructor(self, hostvars.vouches_for), self.inventory.hosts
         for entry in entries if not constructor.idle else ():
             entry.places = constructor.construct(entry.name, entry.variables, hosts.get(entry.name))
         if left_out := hostvars.left_out:
-            self.display.warning(
-                f"no variables are made of {', '.join(left_out)}: Ansible reserves or refuses the names"
-            )
-        return entries
+            self.display.warning(f"no variables are made of {', '.join(left_out)}: Ansible takes no such names")
+        if refused := hostvars.refused:
+            self.display.warning(f"{len(refused)} addresses are none, the first is {refused[0][:80]!r}")
+        return entries + others
 
-    def _of_service(self, hostvars: HostVars, answer: Mapping[str, Any]) -> Iterator[Entry]:
-        joined = self.joined(answer["details"])
-        service = hostvars.name("service")
-        for record in answer["records"]:
-            variables = hostvars.of(record)
-            if joined:
-                for name, value in joined(record).items():
-                    variables[hostvars.name(name)] = value
-            variables[service] = answer["service"]
-            address = self.address(record)
-            if address and is_address(address):
-                variables["ansible_host"] = address
-            yield Entry(record, variables)
-
-    def _chosen(self, entries: list[Entry], known: Any) -> list[Entry]:
-        """Return the entries that meet a condition of ``include``, if there are any, and none of ``exclude``."""
-        include, exclude = (self._conditions(name) for name in ("include", "exclude"))
-        if not include and not exclude:
-            return entries
-        batch = Batch([*include, *exclude], evaluator(self), known)
-        chosen = []
-        for entry in entries:
-            results, dummy = batch.results(entry.variables)
-            results = [self._held(each) for each in results]
-            if (not include or any(results[: len(include)])) and not any(results[len(include) :]):
-                chosen.append(entry)
-        return chosen
-
-    def _conditions(self, option: str) -> list[Expression]:
-        return [Expression(source, "condition") for source in self.get_option(option) or []]
-
-    def _held(self, result: Any) -> bool:
-        if isinstance(result, Failed):
-            if self.get_option("strict"):
-                raise AnsibleParserError(f"include or exclude: {result.error}") from result.error
-            return False
-        return bool(result)
-
-    def _named(self, hostvars: HostVars, entries: list[Entry], known: Any) -> list[Entry]:
-        """Return the entries with their names, without those that the policy for duplicates leaves out."""
-        preferences = [Preference(source, hostvars, self, known) for source in self.get_option("hostnames")]
-        passed_over = []
-        for entry in entries:
-            for preference in preferences:
-                name = preference.name(entry)
-                if is_host_name(name):
-                    break
-                if name:
-                    passed_over.append(name)
-            else:
-                name = str(entry.record.get("uuid"))
-                if not is_host_name(name):
-                    raise Failure(f"hostnames: a record has neither a name that can be used nor a uuid: {name[:80]!r}")
-            entry.name = name
-        if passed_over:
-            self.display.warning(
-                f"{len(passed_over)} names cannot be those of hosts in Ansible and are passed over, the first is"
-                f" {passed_over[0][:80]!r}"
-            )
-        return self._unambiguous(entries)
-
-    def _unambiguous(self, entries: list[Entry]) -> list[Entry]:
-        names, warnings = unambiguous(
-            [entry.name for entry in entries],
-            [str(entry.record.get("uuid")) for entry in entries],
-            self.get_option("duplicates"),
-        )
-        for warning in warnings:
-            self.display.warning(warning)
-        kept = []
-        for entry, name in zip(entries, names, strict=True):
-            if name is not None:
-                entry.name = name
-                kept.append(entry)
-        return kept
+    def hostvars(self, kind: Kind, *derived: str) -> HostVars:
+        """Return what makes the variables for records of a kind."""
+        prefix, suffix = self.get_option("hostvars_prefix"), self.get_option("hostvars_suffix")
+        return HostVars(kind.record, (*derived, "service"), prefix, suffix)
 
     # Filling
 
@@ -248,7 +216,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
                     host.set_variable(name, value)
             else:
                 # In one step: set_variable would look into every value, at ten times the cost of all the rest.
-                host.vars.update(entry.variables)
+                host.vars = {**host.vars, **entry.variables}
             for place in entry.places:
                 group = groups.get(place)
                 if group is None:
@@ -262,27 +230,3 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
         if parent:
             self.inventory.add_child(self.inventory.add_group(parent), name)
         return self.inventory.groups[name]
-
-
-class Preference:
-    """One entry of ``hostnames``: an attribute, a variable, an expression or a template."""
-
-    def __init__(self, source: Any, hostvars: HostVars, plugin: Inventory, known: Any) -> None:
-        source = str(source).strip()
-        self._strict = plugin.get_option("strict")
-        self._field = hostvars.fields.get(source) or (source if source in hostvars.fields.values() else None)
-        self._batch: Batch | None = None
-        if self._field is None:
-            if source.isidentifier() and not known(source):
-                raise BadInput(f"hostnames: there is no attribute {source}")
-            expression = Expression(source, "template" if "{{" in source else "value")
-            self._batch = Batch([expression], evaluator(plugin), known)
-
-    def name(self, entry: Entry) -> str:
-        """Return the name of an entry, ``""`` where it has none."""
-        value = self._batch.results(entry.variables)[0][0] if self._batch else entry.record.get(self._field or "")
-        if isinstance(value, Failed):
-            if self._strict:
-                raise AnsibleParserError(f"hostnames: {value.error}") from value.error
-            return ""
-        return value.strip() if isinstance(value, str) else "" if value is None else str(value)

@@ -23,8 +23,8 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._conditions impo
 
 CREDENTIALS = ("session_id", "api_token")
 
-# A host that does not answer must not hold up the others for as long as a service would be waited for.
-RETRIES_FOR_FACTS = 1
+# How many pages of a query are read at once.
+CONNECTIONS = 4
 
 # The plugins' documentation names the environment variables, so that core looks for them.
 OPTIONS: Options = {
@@ -44,6 +44,11 @@ class Kind:
     query: str
     resource_type: str
     record: str
+
+
+HOSTS = Kind("QueryHost", "host", "HostInventory")
+VMS = Kind("QueryVmInstance", "vm", "VmInstanceInventory")
+PRIMARY_STORAGES = Kind("QueryPrimaryStorage", "primarystorage", "PrimaryStorageInventory")
 
 
 @dataclass(frozen=True)
@@ -100,7 +105,7 @@ class Service:
     def _queried(self, client: Client, kind: Kind, conditions: Iterable[Condition]) -> Iterator[list[Record]]:
         asked = [condition.text for condition in conditions if not condition.misread]
         try:
-            for page, dummy in client.pages(kind.query, asked, self.page_size):
+            for page, dummy in client.pages(kind.query, asked, self.page_size, connections=CONNECTIONS):
                 yield page
         except Unreadable:
             if self.source or self.query or not self.connection.api_token:

@@ -1,0 +1,122 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: primary_storages
+short_description: Primary storages as an inventory
+version_added: 1.0.0
+author: Contributors to the virtinfra.manager project (@virtinfra)
+description:
+  - Makes a host in the inventory of every primary storage that the service knows, with its record as variables, its
+    capacities and the clusters that it is attached to among them.
+  - The source is a file whose name ends in V(virtinfra_primary_storages.yml) or V(virtinfra_primary_storages.yaml).
+  - A primary storage is nothing to log in to. Tasks that act on one are best run with C(ansible_connection=local),
+    which O(compose) can set.
+extends_documentation_fragment:
+  - virtinfra.manager._inventory
+  - constructed
+  - inventory_cache
+options:
+  plugin:
+    description:
+      - The name of this plugin.
+    required: true
+    type: str
+    choices:
+      - virtinfra.manager.primary_storages
+  hosts:
+    description:
+      - Whether the hosts of the clusters that a primary storage is attached to are in the inventory too, in a group
+        C(hosts_of_) with the name of the storage. C(virtinfra_hosts) lists their names.
+      - They have the names and variables that P(virtinfra.manager.hosts#inventory) gives them by default. Of a host
+        that an earlier source has made known only the groups are changed.
+      - When it is not given hosts are read if there is a session.
+    type: bool
+seealso:
+  - module: virtinfra.manager.primary_storage_info
+  - plugin: virtinfra.manager.hosts
+    plugin_type: inventory
+"""
+
+EXAMPLES = r"""
+# storage.virtinfra_primary_storages.yml, the least that is needed with VIRTINFRA_BASE_URL and VIRTINFRA_SESSION_ID set
+---
+plugin: virtinfra.manager.primary_storages
+
+# Storages that fill up, as a group, and nothing to log in to
+---
+plugin: virtinfra.manager.primary_storages
+base_url: https://manager.example.com:8443
+session_id: "{{ lookup('ansible.builtin.env', 'MANAGER_SESSION') }}"
+compose:
+  ansible_connection: "'local'"
+groups:
+  nearly_full: virtinfra_available_capacity * 10 < virtinfra_total_capacity
+keyed_groups:
+  - key: virtinfra_type | lower
+    prefix: storage
+"""
+
+from typing import Any
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._entries import Entry
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import HostVars
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory import Answer, Inventory
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._selection import named
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import HOSTS, PRIMARY_STORAGES, Service
+
+
+class InventoryModule(Inventory):
+    """Primary storages."""
+
+    NAME = "virtinfra.manager.primary_storages"
+    KIND = PRIMARY_STORAGES
+    DERIVED = ("hosts",)
+
+    def question(self) -> list[Any]:
+        """Return the option that adds something to the answer."""
+        return [self.get_option("hosts")]
+
+    def details(self, client: Client, service: Service) -> list[Record] | None:
+        """Read the hosts."""
+        return self.related(client, service, "hosts", HOSTS)
+
+    def beside(self, entries: list[Entry], hostvars: HostVars, answers: list[Answer]) -> list[Entry]:
+        """Return the hosts behind the storages, each in the groups of those."""
+        taken = {entry.name for entry in entries}
+        by_cluster: dict[str, list[Entry]] = {}
+        for host in self._hosts(answers):
+            if host.name in taken:
+                host.name = f"{host.name}_{host.uuid}"
+            by_cluster.setdefault(host.record.get("clusterUuid") or "", []).append(host)
+        groups: set[str] = set()
+        for storage in entries:
+            clusters = storage.record.get("attachedClusterUuids") or ()
+            behind = [host for cluster in clusters for host in by_cluster.get(cluster, ())]
+            if variable := hostvars.name("hosts"):
+                storage.variables[variable] = [host.name for host in behind]
+            group = self._sanitize_group_name(f"hosts_of_{storage.name}")
+            group = f"{group}_{storage.uuid}" if group in groups else group
+            groups.add(group)
+            for host in behind:
+                host.places.append((group, None))
+        return [host for hosts in by_cluster.values() for host in hosts if host.places]
+
+    def _hosts(self, answers: list[Answer]) -> list[Entry]:
+        """Return the hosts of all services, without variables where an earlier source has given them some."""
+        hostvars = self.hostvars(HOSTS)
+        hosts = [
+            hostvars.entry(record, {"service": answer.service}, record.get("managementIp"))
+            for answer in answers
+            for record in answer.details or ()
+        ]
+        hosts = named(self, hosts, ["name"], hostvars)
+        for host in hosts:
+            if host.name in self.inventory.hosts:
+                host.variables = {}
+        return hosts

@@ -1,0 +1,137 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: vms
+short_description: Virtual machines as an inventory
+version_added: 1.0.0
+author: Contributors to the virtinfra.manager project (@virtinfra)
+description:
+  - Makes a host in the inventory of every virtual machine that the service knows, with its record as variables, its
+    NICs among them as C(virtinfra_vm_nics).
+  - The source is a file whose name ends in V(virtinfra_vms.yml) or V(virtinfra_vms.yaml).
+  - C(virtinfra_addresses) lists the addresses of all NICs in their order; C(ansible_host) is the first of them, or of
+    those in one of the O(networks).
+extends_documentation_fragment:
+  - virtinfra.manager._inventory
+  - constructed
+  - inventory_cache
+options:
+  plugin:
+    description:
+      - The name of this plugin.
+    required: true
+    type: str
+    choices:
+      - virtinfra.manager.vms
+  networks:
+    description:
+      - Where virtual machines are reached, each an L3 network's uuid or a range of addresses such as V(10.1.0.0/16).
+        C(ansible_host) is the first address in the first of them in which the machine has one, and is not set when it
+        has none in any.
+    type: list
+    elements: str
+  hosts:
+    description:
+      - Whether C(virtinfra_host) tells the uuid, name, management IP address, state and status of the host on which a
+        virtual machine runs, null when it runs on none.
+      - When it is not given hosts are read if there is a session.
+    type: bool
+seealso:
+  - plugin: virtinfra.manager.hosts
+    plugin_type: inventory
+"""
+
+EXAMPLES = r"""
+# vms.virtinfra_vms.yml, the least that is needed with VIRTINFRA_BASE_URL and VIRTINFRA_SESSION_ID set
+---
+plugin: virtinfra.manager.vms
+
+# Running Linux machines, reached in the management network, grouped by what they run and where
+---
+plugin: virtinfra.manager.vms
+base_url: https://manager.example.com:8443
+session_id: "{{ lookup('ansible.builtin.env', 'MANAGER_SESSION') }}"
+query:
+  - state=Running
+  - platform=Linux
+networks:
+  - 10.20.0.0/16
+keyed_groups:
+  - key: virtinfra_guest_os_type
+    prefix: os
+    default_value: unknown
+  - key: virtinfra_host.name
+    prefix: on
+"""
+
+import ipaddress
+from collections.abc import Callable
+from typing import Any
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._expressions import unsafe
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import common
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory import Inventory
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import HOSTS, VMS, Service
+
+# What a virtual machine tells of its host.
+HOST = ("uuid", "name", "managementIp", "state", "status")
+
+
+class InventoryModule(Inventory):
+    """Virtual machines."""
+
+    NAME = "virtinfra.manager.vms"
+    KIND = VMS
+    DERIVED = ("addresses", "host")
+
+    def question(self) -> list[Any]:
+        """Return the option that adds something to the answer."""
+        return [self.get_option("hosts")]
+
+    def details(self, client: Client, service: Service) -> list[Record] | None:
+        """Read the hosts."""
+        return self.related(client, service, "hosts", HOSTS)
+
+    def joined(self, details: list[Record] | None) -> Callable[[Record], dict[str, Any]]:
+        """Add to a virtual machine its addresses, and its host where hosts were read."""
+        hosts = {host["uuid"]: host for host in common(details or (), HOST)}
+
+        def join(machine: Record) -> dict[str, Any]:
+            own = {"addresses": [unsafe(address) for dummy, address in addresses(machine)]}
+            return own if details is None else {**own, "host": hosts.get(machine.get("hostUuid"))}
+
+        return join
+
+    def address(self, record: Record) -> str | None:
+        """Return the first address in the first of the networks that has one."""
+        there = addresses(record)
+        networks = self.get_option("networks")
+        if not networks:
+            return there[0][1] if there else None
+        return next((address for network in networks for each, address in there if is_in(address, each, network)), None)
+
+
+def addresses(machine: Record) -> list[tuple[str, str]]:
+    """Return the addresses of a virtual machine, each with the uuid of its L3 network, in the order of the NICs."""
+    found: dict[tuple[str, str], None] = {}
+    for nic in sorted(machine.get("vmNics") or (), key=lambda nic: nic.get("deviceId") or 0):
+        for record in (nic, *(nic.get("usedIps") or ())):
+            if record.get("ip"):
+                found[record.get("l3NetworkUuid") or nic.get("l3NetworkUuid") or "", record["ip"]] = None
+    return list(found)
+
+
+def is_in(address: str, uuid: str, network: str) -> bool:
+    """Whether an address of the L3 network with this uuid is in a network, given by uuid or as a range."""
+    if uuid == network:
+        return True
+    try:
+        return ipaddress.ip_address(address) in ipaddress.ip_network(network, strict=False)
+    except ValueError:
+        return False

@@ -1,0 +1,108 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Which records become hosts, and by which names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible.errors import AnsibleParserError
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput, Failure
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._entries import Entry
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._expressions import Batch, Expression, Failed, evaluator
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import HostVars
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._names import is_host_name, unambiguous
+
+
+def chosen(plugin: Any, entries: list[Entry], hostvars: HostVars) -> list[Entry]:
+    """Return the entries that meet one of the conditions in ``include``, if there are any, and none in ``exclude``."""
+    include, exclude = (
+        [Expression(source, "condition") for source in plugin.get_option(option)] for option in ("include", "exclude")
+    )
+    if not include and not exclude:
+        return entries
+    batch, failures, found = Batch([*include, *exclude], evaluator(plugin), hostvars.vouches_for), [], []
+    for entry in entries:
+        results = batch.results(entry.variables)[0]
+        failures += [result for result in results if isinstance(result, Failed)]
+        held = [bool(result) and not isinstance(result, Failed) for result in results]
+        if (not include or any(held[: len(include)])) and not any(held[len(include) :]):
+            found.append(entry)
+    if failures:
+        _tell(plugin, f"include and exclude could not be evaluated {len(failures)} times: {failures[0].error}")
+    return found
+
+
+def _tell(plugin: Any, sentence: str) -> None:
+    """Say that an option of the user does not fit all records: as a failure, or where those are skipped a warning."""
+    if plugin.get_option("strict"):
+        raise AnsibleParserError(sentence)
+    plugin.display.warning(f"{sentence} This counts as not met.")
+
+
+def named(plugin: Any, entries: list[Entry], sources: list[Any], hostvars: HostVars) -> list[Entry]:
+    """Give the entries their names, after ``sources`` in this order, and return them.
+
+    Those are missing that the policy for duplicates leaves out.
+    """
+    preferences = [_Preference(source, hostvars, plugin) for source in sources]
+    passed_over = []
+    for entry in entries:
+        for preference in preferences:
+            entry.name = preference.name(entry)
+            if is_host_name(entry.name):
+                break
+            if entry.name:
+                passed_over.append(entry.name)
+        else:
+            entry.name = entry.uuid
+            if not is_host_name(entry.name):
+                raise Failure(
+                    f"hostnames: a record has no uuid that could be the name of its host: {entry.name[:80]!r}"
+                )
+    if passed_over:
+        plugin.display.warning(
+            f"{len(passed_over)} names cannot be those of hosts in Ansible and are passed over, the first is"
+            f" {passed_over[0][:80]!r}"
+        )
+    return _distinct(plugin, entries)
+
+
+def _distinct(plugin: Any, entries: list[Entry]) -> list[Entry]:
+    policy = plugin.get_option("duplicates")
+    names, warnings = unambiguous([entry.name for entry in entries], [entry.uuid for entry in entries], policy)
+    for warning in warnings:
+        plugin.display.warning(warning)
+    kept = []
+    for entry, name in zip(entries, names, strict=True):
+        if name is not None:
+            entry.name = name
+            kept.append(entry)
+    return kept
+
+
+class _Preference:
+    """One entry of ``hostnames``: an attribute, a variable, an expression or a template."""
+
+    def __init__(self, source: Any, hostvars: HostVars, plugin: Any) -> None:
+        self._plugin, source = plugin, str(source).strip()
+        self._field = hostvars.fields.get(source) or (source if source in hostvars.fields.values() else None)
+        self._batch: Batch | None = None
+        if self._field is None:
+            if source.isidentifier() and not hostvars.vouches_for(source):
+                raise BadInput(f"hostnames: there is no attribute {source}")
+            expression = Expression(source, "template" if "{{" in source else "value")
+            self._batch = Batch([expression], evaluator(plugin), hostvars.vouches_for)
+
+    def name(self, entry: Entry) -> str:
+        """Return the name of an entry, ``""`` where it has none."""
+        value = self._batch.results(entry.variables)[0][0] if self._batch else entry.record.get(self._field or "")
+        if isinstance(value, Failed):
+            if self._plugin.get_option("strict"):
+                raise AnsibleParserError(f"hostnames: {value.error}") from value.error
+            return ""
+        return value.strip() if isinstance(value, str) else "" if value is None else str(value)
