@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import uuid
 from collections.abc import Callable, Iterator
@@ -94,9 +95,9 @@ class Wait:
     def __init__(
         self, clock: Any, timeout: float = 1800, interval: float = 5, tell: Callable[[str], None] | None = None
     ) -> None:
-        if not timeout >= 0:
+        if math.isnan(timeout) or timeout < 0:
             raise BadInput("wait_timeout must not be negative")
-        if not interval >= SHORTEST_PAUSE:
+        if math.isnan(interval) or interval < SHORTEST_PAUSE:
             raise BadInput(f"wait_interval must be at least {SHORTEST_PAUSE} seconds")
         self.clock, self.timeout, self.interval, self.tell = clock, timeout, interval, tell
         self.deadline: float | None = None

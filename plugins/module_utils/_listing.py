@@ -23,15 +23,16 @@ def listing(
     operation: str | Mapping[str, str],
     returns: str,
     cursor: str | None = None,
-    exact: Options = NAMES,
+    exact: Options | None = None,
     options: Options | None = None,
     by: str | None = None,
 ) -> Task:
     """Return the task that lists records by a query, or by a cursor where only that is at hand.
 
-    ``exact`` are the options that choose records by equality. Where there are several queries, ``by`` names the option
-    that says which one is meant.
+    ``exact`` are the options that choose records by equality, uuid and name if not given. Where there are several
+    queries, ``by`` names the option that says which one is meant.
     """
+    exact = NAMES if exact is None else exact
     operations = {"": operation} if isinstance(operation, str) else operation
 
     def run(context: Context) -> dict[str, Any]:

@@ -10,8 +10,8 @@ short_description: Ask hosts for their network interfaces
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-- Asks hosts for their bonds and network interfaces, many hosts at the same time.
-- The service asks the hosts themselves, which takes seconds. A host that cannot be asked is reported with the others.
+  - Asks hosts for their bonds and network interfaces, many hosts at the same time.
+  - The service asks the hosts themselves, which takes seconds. A host that cannot be asked is reported with the others.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._tags

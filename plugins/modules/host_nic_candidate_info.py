@@ -10,7 +10,7 @@ short_description: List interfaces that hosts could use for a bond
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-- Lists the network interfaces of hosts that could become part of a bond.
+  - Lists the network interfaces of hosts that could become part of a bond.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._tags

@@ -10,10 +10,10 @@ short_description: Manage what host network interfaces are used for
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-- Sets the service types (what kinds of traffic) of physical interfaces of hosts, for each of the given VLANs.
-- The given types are the exact set of each interface and VLAN. Only those that differ are set.
-- The API neither adds nor takes away V(ManagementNetwork). Where an interface has it, it stays, and the module warns
-  when it sets the other types there; where an interface is to get it, the module fails.
+  - Sets the service types (what kinds of traffic) of physical interfaces of hosts, for each of the given VLANs.
+  - The given types are the exact set of each interface and VLAN. Only those that differ are set.
+  - The API neither adds nor takes away V(ManagementNetwork). Where an interface has it, it stays, and the module warns
+    when it sets the other types there; where an interface is to get it, the module fails.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait

@@ -10,8 +10,8 @@ short_description: List resources of any type by a cursor
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-- Lists resources of a type by a cursor query with O(api_token), completely, however many there are.
-- The list is complete or the module fails. It fails when the cursor expires, repeats itself or does not end.
+  - Lists resources of a type by a cursor query with O(api_token), completely, however many there are.
+  - The list is complete or the module fails. It fails when the cursor expires, repeats itself or does not end.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._attributes

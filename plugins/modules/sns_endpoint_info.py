@@ -10,7 +10,7 @@ short_description: List notification endpoints
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-- Lists the endpoints for notifications, completely, however many there are.
+  - Lists the endpoints for notifications, completely, however many there are.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._listing

@@ -10,8 +10,8 @@ short_description: Manage SNMP platforms
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-- Changes the address, port, name and description of an SNMP platform, to which SNMP endpoints send their traps.
-- The API neither creates nor removes such platforms.
+  - Changes the address, port, name and description of an SNMP platform, to which SNMP endpoints send their traps.
+  - The API neither creates nor removes such platforms.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait

@@ -10,7 +10,7 @@ short_description: Test the connection to an SNMP receiver
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-- Lets the service send a trap to the receiver of an SNMP platform or endpoint, and tells whether it could be reached.
+  - Lets the service send a trap to the receiver of an SNMP platform or endpoint, and tells whether it could be reached.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait

@@ -10,7 +10,7 @@ short_description: List subscribers of notification topics
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-- Lists which endpoints are subscribed to which topics, completely, however many there are.
+  - Lists which endpoints are subscribed to which topics, completely, however many there are.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._listing

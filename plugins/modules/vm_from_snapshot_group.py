@@ -10,9 +10,9 @@ short_description: Create machines from volume snapshot groups
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-- Creates a virtual machine from a group of volume snapshots, once; it is found again by its name.
-- The API does not change machines. When a machine with the name is there, and its description, size, offering, type,
-  zone or default network is not what the options say, the module fails. Where it runs is not compared.
+  - Creates a virtual machine from a group of volume snapshots, once; it is found again by its name.
+  - The API does not change machines. When a machine with the name is there, and its description, size, offering, type,
+    zone or default network is not what the options say, the module fails. Where it runs is not compared.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait

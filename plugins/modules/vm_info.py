@@ -10,8 +10,8 @@ short_description: List virtual machines
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-- Lists virtual machines with their NICs and volumes, completely, however many there are.
-- They are read by a query with the session, or by a cursor with the token where the session or the query is missing.
+  - Lists virtual machines with their NICs and volumes, completely, however many there are.
+  - They are read by a query with the session, or by a cursor with the token where the session or the query is missing.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._listing

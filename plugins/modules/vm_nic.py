@@ -10,10 +10,10 @@ short_description: Manage NICs of virtual machines
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-- Attaches networks to virtual machines, moves their NICs to other networks and addresses, and enables and disables
-  them.
-- The API removes no NICs, and changes neither the MAC address nor the driver of one. The module fails when one of these
-  is to be otherwise, and sends nothing.
+  - Attaches networks to virtual machines, moves their NICs to other networks and addresses, and enables and disables
+    them.
+  - The API removes no NICs, and changes neither the MAC address nor the driver of one. The module fails when one of
+    these is to be otherwise, and sends nothing.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
