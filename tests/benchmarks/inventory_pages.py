@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from functools import lru_cache
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
@@ -55,7 +55,7 @@ def host(number: int) -> dict[str, Any]:
     return record
 
 
-@lru_cache(maxsize=None)
+@cache
 def page(start: int, size: int, total: int) -> bytes:
     """Return the body of the answer to a query."""
     records = [host(number) for number in range(start, min(start + size, total))]

@@ -15,12 +15,14 @@ import tempfile
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from simulator.launch import Simulator
 
-PLUGINS = Path(__file__).parent / "plugins"
+CALLBACKS = Path(__file__).parent / "plugins" / "callback"
+ELSEWHERE = Path(__file__).parent.parent / "unit" / "plugins" / "connection"
 ROUNDS = 15
 ITEMS = 60
 HOST = "a0000003000040008000000000000001"
@@ -42,16 +44,16 @@ def measure() -> Iterator[tuple[str, float, float | None]]:
 def played(url: str) -> dict[str, float]:
     """Return the median seconds of each kind of task; the kinds take turns, so that noise hits all of them."""
     session = "simulator-session"
-    read = {"virtinfra.manager.host_info": {"base_url": url, "session_id": session, "uuid": HOST}}
+    read: dict[str, Any] = {"virtinfra.manager.host_info": {"base_url": url, "session_id": session, "uuid": HOST}}
     headers = {"Authorization": f"OAuth {session}"}
-    get = {"ansible.builtin.uri": {"url": f"{url}/service/v1/hosts/{HOST}", "headers": headers}}
-    kinds = {
+    get: dict[str, Any] = {"ansible.builtin.uri": {"url": f"{url}/service/v1/hosts/{HOST}", "headers": headers}}
+    kinds: dict[str, dict[str, Any]] = {
         "debug": {"ansible.builtin.debug": {"msg": "x"}},
         "uri": get,
         "in process": read,
-        "module process": {**read, "vars": {"ansible_connection": "process"}},
+        "module process": {**read, "vars": {"ansible_connection": "elsewhere"}},
     }
-    tasks = [{"name": name, **task} for dummy in range(ROUNDS) for name, task in kinds.items()]
+    tasks: list[dict[str, Any]] = [{"name": name, **task} for dummy in range(ROUNDS) for name, task in kinds.items()]
     loops = [
         {"name": "item in process", **read, "loop": list(range(ITEMS))},
         {"name": "item of uri", **get, "loop": list(range(ITEMS // 6))},
@@ -76,9 +78,9 @@ def run_playbook(playbook: Path, times: Path) -> None:
     """Run a playbook and note in ``times`` when its tasks began."""
     environment = {
         **os.environ,
-        "ANSIBLE_CALLBACK_PLUGINS": str(PLUGINS / "callback"),
+        "ANSIBLE_CALLBACK_PLUGINS": str(CALLBACKS),
         "ANSIBLE_CALLBACKS_ENABLED": "task_times",
-        "ANSIBLE_CONNECTION_PLUGINS": str(PLUGINS / "connection"),
+        "ANSIBLE_CONNECTION_PLUGINS": str(ELSEWHERE),
         "TASK_TIMES": str(times),
     }
     command = [str(Path(sys.executable).parent / "ansible-playbook"), "-i", "localhost,", "-c", "local", str(playbook)]
