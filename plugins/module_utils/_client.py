@@ -44,7 +44,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._operations impo
     by_name,
     one,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS, Record, same
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS, Record, same, unsound
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Answer, Clock, Connection, Transport
 
 PAGE_SIZE = 1000
@@ -439,7 +439,14 @@ def _records(reply: Mapping[str, Any], name: str, member: str = "inventories") -
     found = [found] if isinstance(found, dict) else found
     if not isinstance(found, list) or not all(isinstance(record, dict) for record in found):
         raise TransportError(f"the answer to {name} holds no list of records in {member}", transient=False)
-    return found
+    return found if member == "items" else sound(found, name)
+
+
+def sound(records: list[Record], name: str) -> list[Record]:
+    """Return the records that came with the answer to ``name``; TransportError when tasks could not rely on one."""
+    if wrong := next(filter(None, map(unsound, records)), None):
+        raise TransportError(f"the answer to {name} holds a record whose {wrong} is of a wrong type", transient=False)
+    return records
 
 
 def _total(reply: Mapping[str, Any]) -> int | None:

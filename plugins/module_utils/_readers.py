@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client, sound
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Failure, NotUnique, Unreadable
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, same, snake
 
@@ -105,7 +105,7 @@ def _queried_nics(client: Client, wanted: Record) -> list[Record]:
 
 
 def _nics_of_vm_by_cursor(client: Client, wanted: Record) -> list[Record]:
-    vms = [vm for page, dummy in client.cursor("vm") for vm in page]
+    vms = sound([vm for page, dummy in client.cursor("vm") for vm in page], "CursorQuery")
     if "uuid" in wanted:
         return _nics_of(vms, wanted)
     return _nics_of([vm for vm in vms if vm.get("uuid") == wanted["vmInstanceUuid"]], wanted)

@@ -63,6 +63,27 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 MAPS = frozenset(("webhookResp", "opaque", "atPersonList", "dataVolumeSystemTags"))
 
 
+# What tasks decide by: members that are text where they are there at all, and members that are lists of something.
+_TEXTS = ("uuid", "type", "ip", "mac", "interfaceUuid", "resourceUuid")
+_LISTS: Mapping[str, type] = {"vmNics": dict, "resourceRefs": dict, "serviceTypes": str, "atPersonUserIds": str}
+
+
+def unsound(record: Record) -> str | None:
+    """Return the first member of a record that is of another type than tasks rely on; None when there is none."""
+    for name in _TEXTS:
+        if not isinstance(record.get(name), (str, type(None))):
+            return name
+    if not isinstance(record.get("vlanId"), (int, type(None))):
+        return "vlanId"
+    for name, kind in _LISTS.items():
+        elements = record.get(name) or []
+        if not isinstance(elements, list) or not all(isinstance(each, kind) for each in elements):
+            return name
+        if kind is dict and (inner := next(filter(None, map(unsound, elements)), None)):
+            return f"{name}.{inner}"
+    return None
+
+
 @lru_cache(maxsize=1024)
 def snake(name: str) -> str:
     """Return the option name of an API name: ``managementIp`` becomes ``management_ip``."""

@@ -134,7 +134,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 
 def with_resources(task: Record) -> Record:
     """Add what a task protects, where the service tells it in ``resourceRefs``."""
-    refs = [ref["resourceUuid"] for ref in task.get("resourceRefs", [])]
+    refs = [ref["resourceUuid"] for ref in task.get("resourceRefs") or [] if ref.get("resourceUuid")]
     return {**task, "resourceUuids": refs, "vmInstanceUuid": refs[0]} if refs else task
 
 
