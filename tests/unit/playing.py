@@ -22,6 +22,7 @@ PLUGINS = Path(__file__).resolve().parent / "plugins"
 LONGEST_PLAY = 900
 
 SETTINGS = {
+    "ANSIBLE_BECOME_PLUGINS": str(PLUGINS / "become"),
     "ANSIBLE_CALLBACK_PLUGINS": str(PLUGINS / "callback"),
     "ANSIBLE_CONNECTION_PLUGINS": str(PLUGINS / "connection"),
     "ANSIBLE_CALLBACKS_ENABLED": "recorder",

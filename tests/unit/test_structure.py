@@ -350,3 +350,21 @@ def test_secrets_are_marked() -> None:
         for option, rules in module(name).task.argument_spec.items():
             if option in secrets or (option == "url" and name == "sns_endpoint"):
                 assert rules.get("no_log") is True, (name, option)
+
+
+def test_conditions_of_the_targets_are_texts() -> None:
+    """Older cores take a mapping, which an unquoted colon makes of a condition, for true."""
+    targets = sorted((ROOT / "tests" / "integration" / "targets").glob("*/tasks/*.yml"))
+    assert targets
+    for path in targets:
+        conditions = list(conditions_of(yaml.safe_load(path.read_text(encoding="utf-8"))))
+        assert [condition for condition in conditions if not isinstance(condition, str)] == [], path
+
+
+def conditions_of(node: Any) -> Iterator[Any]:
+    """Yield all that is asserted in tasks."""
+    for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from conditions_of(child)
+    if isinstance(node, dict):
+        that = node.get("that", [])
+        yield from that if isinstance(that, list) else [that]
