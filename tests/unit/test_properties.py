@@ -31,7 +31,8 @@ Values = Mapping[str, st.SearchStrategy[Any]]
 
 FEW = settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
-words = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=20).filter(str.strip)
+letters = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=20).filter(str.strip)
+words = st.tuples(st.sampled_from(["", " ", "\n"]), letters, st.sampled_from(["", " ", "\t"])).map("".join)
 some_words = st.lists(words, max_size=3)
 truth = st.booleans()
 new_uuid = st.uuids(version=4).map(lambda uuid: uuid.hex)
@@ -509,6 +510,8 @@ THERE: dict[str, There] = {
         {
             **{name: values for name, values in ACTING["vm_from_snapshot_group"].values.items() if name != "name"},
             "resource_uuid": st.just(seeded_uuid("vm", 1)),
+            "cluster_uuid": st.sampled_from([seeded_uuid("cluster", number) for number in (1, 2)]),
+            "host_uuid": st.sampled_from([seeded_uuid("host", number) for number in (1, 2)]),
             "zone_uuid": st.sampled_from([seeded_uuid("zone", 1), VM]),
             "default_l3_network_uuid": st.sampled_from([seeded_uuid("l3network", 1), VM]),
         },
