@@ -12,21 +12,26 @@ only, and lend the defaults of the module ``api`` to all others.
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
+from ansible import constants
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.module_utils.common.parameters import remove_values
 from ansible.module_utils.errors import UnsupportedError
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.virtinfra.manager.plugins.module_utils._task import Task, variants
+from ansible_collections.virtinfra.manager.plugins.module_utils._task import Interrupted, Task, variants
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import tls_context
 
 # Built once, here, and inherited by every worker.
 tls_context(True, None, None, None)
+
+# A worker's own standard error leads nowhere, and nobody listens to its Display once the parent is interrupted.
+STDERR = os.dup(2)
 
 display = Display()
 
@@ -70,15 +75,45 @@ class ActionModule(ActionBase):
                 message = f"Unsupported parameters for ({name}) module: {message}"
             result = {"failed": True, "msg": message}
         else:
-            outcome = task.execute(params, self._task.check_mode, None if self._task.no_log else self._tell)
-            result = outcome.result
-            if outcome.warnings:
-                result["warnings"] = outcome.warnings
-        result["invocation"] = {"module_args": params}
+            result = self._execute(task, params)
+        # Newer cores show it on demand only; older ones know no such option and always do.
+        if getattr(constants, "INJECT_INVOCATION", True):
+            result["invocation"] = {"module_args": params}
         return dict(remove_values(result, secrets | variants(secrets)))
+
+    def _execute(self, task: Task, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Execute a task; one that is stopped while a call is under way says so, by its result or at least a line."""
+        with signals_as_exceptions():
+            try:
+                outcome = task.execute(params, self._task.check_mode, None if self._task.no_log else self._tell)
+            except Interrupted as stop:
+                if isinstance(stop.__cause__, KeyboardInterrupt):
+                    os.write(STDERR, f"{self._task.get_name()}: {stop}\n".encode())
+                    raise stop.__cause__ from None
+                period = {"period": self._task.timeout}
+                return {"failed": True, "msg": f"The task's time is up. {stop}", "timedout": period, **stop.facts}
+        warnings = {"warnings": outcome.warnings} if outcome.warnings else {}
+        return {**outcome.result, **warnings}
 
     def _tell(self, line: str) -> None:
         display.display(f"{self._task.get_name()}: {line}")
+
+
+@contextmanager
+def signals_as_exceptions() -> Iterator[None]:
+    """Let the first signal that is to end a worker unwind the task; after that they are what they were."""
+
+    def stop(number: int, dummy: Any) -> NoReturn:
+        for each in before:
+            signal.signal(each, signal.SIG_IGN)
+        raise KeyboardInterrupt(number)
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

@@ -74,6 +74,7 @@ def _found_out(
     needed: Callable[[], bool | None],
 ) -> Job:
     """Return the job of a call that may or may not have been made, after making it again if need be."""
+    job: Job = lost.job
     trouble: Failure = lost
     left: bool | None = None
     for dummy in range(TRIES):
@@ -83,20 +84,19 @@ def _found_out(
             trouble, left = why, True
             break
         if left is False:
-            return Job(lost.job.uuid, lost.job.location, step.operation, about, SUCCEEDED)
+            job.state, job.failure = SUCCEEDED, None
+            return job
         if left and isinstance(trouble, ApiError):
             raise trouble
         if isinstance(trouble, ApiError) or not by_name(step.operation).repeatable:
             break
         try:
-            return _once(context, step, about, lost.job.uuid)
+            return _once(context, step, about, job.uuid)
         except (ApiError, JobExpired, TransportError) as error:
             trouble = error
     context.changed = True
     advice = "Run the task again: it looks first" if left else "Look at what it is about before you call it again"
-    raise OutcomeUnknown(
-        f"the outcome of {step.operation} is unknown: {trouble.message}. {advice}", job=lost.job.handle()
-    )
+    raise OutcomeUnknown(f"the outcome of {step.operation} is unknown: {trouble.message}. {advice}", job=job.handle())
 
 
 def unfinished(job: Job) -> Record:

@@ -52,6 +52,9 @@ PAGE_SIZE = 1000
 # How often a list is read anew because it changed while it was read.
 PASSES = 5
 GRACE = 2.0
+
+# With these somebody says that no answer came about, which tells nothing of the operation, whatever else is said.
+NO_VERDICT = (408, 429, 502, 504)
 CONNECTIONS = 16
 
 # A query's operators are looked for in this order, so a value that holds one of them cannot be asked for with "=".
@@ -90,6 +93,7 @@ class Client:
         self._local = threading.local()
         self._transports: list[Transport] = []
         self._poll_auth: str | None = None
+        self._latest: Job | None = None
 
     def __enter__(self) -> Client:
         return self
@@ -97,6 +101,11 @@ class Client:
     def __exit__(self, *dummy: object) -> None:
         for transport in self._transports:
             transport.close()
+
+    @property
+    def unfinished(self) -> Job | None:
+        """The call that was made last, unless its end is known."""
+        return self._latest if self._latest and self._latest.state in (RUNNING, UNKNOWN) else None
 
     # Calls
 
@@ -126,13 +135,16 @@ class Client:
             raise BadInput(f"{name} changes something and is not sent in check mode")
         own = job_uuid or self._job_uuid or new_uuid()
         self._job_uuid = None
-        job = Job(own, self.polling_path(own), name, label)
+        self._latest = job = Job(own, self.polling_path(own), name, label)
         try:
             answer = self._transport().send(request, name, auth, {**self._headers, "X-Job-UUID": own})
             return self._taken(job, answer)
         except AnswerLost as lost:
             job.state = UNKNOWN
             lost.job = job
+            raise
+        except Failure:
+            job.state = FAILED
             raise
 
     def poll(self, job: Job) -> bool:
@@ -153,12 +165,12 @@ class Client:
         if answer.status == 404 and answer.error is None:
             job.state = UNKNOWN
             job.failure = JobExpired(job)
-        elif answer.error is not None:
+        elif answer.error is not None and answer.status not in NO_VERDICT:
             job.state = FAILED
             job.failure = ApiError(job.operation or "the operation", answer.status, answer.error)
         elif answer.status == 200 and answer.object is not None:
             job.state, job.result = SUCCEEDED, answer.object
-        elif 400 <= answer.status < 500 and answer.status not in (408, 429):
+        elif 400 <= answer.status < 500 and answer.status not in NO_VERDICT:
             job.state = UNKNOWN
             job.failure = JobExpired(job, f"asking for {what} brought HTTP status {answer.status}: {answer.text()}")
         else:
@@ -383,7 +395,7 @@ class Client:
 
     def _taken(self, job: Job, answer: Answer) -> Job:
         """Return the job that the answer to a writing call tells of."""
-        if answer.error is not None:
+        if answer.error is not None and answer.status not in NO_VERDICT:
             raise ApiError(job.operation, answer.status, answer.error)
         if answer.status == 202:
             told = (answer.object or {}).get("location") or answer.headers.get("Location")

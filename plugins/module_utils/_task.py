@@ -20,7 +20,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     BadInput,
     Failure,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Wait
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Job, Wait
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, TAGS, Options
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, camel
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock, Connection
@@ -44,6 +44,14 @@ class Context:
     changed: bool = False
     done: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+
+
+class Interrupted(BaseException):
+    """A task was stopped from outside while a call was under way; ``facts`` are members of its result."""
+
+    def __init__(self, job: Job, done: list[str]) -> None:
+        super().__init__(f"{job.operation} may still run in the service; job_wait can take up the job {job.uuid}")
+        self.facts = {"changed": True, "job": job.handle(), **({"done": done} if done else {})}
 
 
 @dataclass(frozen=True)
@@ -78,7 +86,10 @@ class Task:
     def execute(
         self, params: Mapping[str, Any], check_mode: bool = False, tell: Callable[[str], None] | None = None
     ) -> Outcome:
-        """Run with validated options. This is the one place where a Failure becomes a failed result."""
+        """Run with validated options. This is the one place where a Failure becomes a failed result.
+
+        Raises Interrupted when something from outside stops it while a call is under way.
+        """
         context = None
         try:
             with connect(params, check_mode, tell) as client:
@@ -92,6 +103,10 @@ class Task:
                 {"failed": True, "msg": str(failure), "changed": changed, **done, **failure.facts},
                 context.warnings if context else [],
             )
+        except BaseException as stop:
+            if isinstance(stop, Exception) or context is None or (job := context.client.unfinished) is None:
+                raise
+            raise Interrupted(job, context.done) from stop
 
     def run_as_module(self) -> None:
         """Run in a module process."""

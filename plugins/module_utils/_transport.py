@@ -137,7 +137,7 @@ class Answer:
         error = reply.get("error")
         if isinstance(error, dict) and error:
             return error
-        if error or reply.get("success") is False:
+        if self.status < 300 and (error or reply.get("success") is False):
             return {"details": str(error or "the service says only that it did not succeed")}
         return None
 
