@@ -13,6 +13,7 @@ import json
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ SETTINGS = {
     "ANSIBLE_CALLBACK_PLUGINS": str(PLUGINS / "callback"),
     "ANSIBLE_CONNECTION_PLUGINS": str(PLUGINS / "connection"),
     "ANSIBLE_CALLBACKS_ENABLED": "recorder",
+    "ANSIBLE_INJECT_INVOCATION": "true",
     "ANSIBLE_INVENTORY_UNPARSED_WARNING": "false",
     "ANSIBLE_LOCALHOST_WARNING": "false",
     "ANSIBLE_NOCOLOR": "true",
@@ -131,7 +133,10 @@ class Player:
         if not isinstance(plays, str):
             book.write_text(json.dumps(plays), encoding="utf-8")
         records.write_text("", encoding="utf-8")
-        child = os.fork()
+        with warnings.catch_warnings():
+            # The threads of a test's own servers wait for requests meanwhile and hold no lock.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
         if child == 0:
             os.environ.update(SETTINGS, RECORDER_FILE=str(records), RECORDER_SIMULATOR=self.simulator)
             os.environ.update(environment or {})
