@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, NoReturn
 
-import ansible.constants as C
+import ansible.constants
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.module_utils.common.parameters import remove_values
 from ansible.module_utils.errors import UnsupportedError
@@ -77,7 +77,7 @@ class ActionModule(ActionBase):
         else:
             result = self._execute(task, params)
         # Newer cores show it on demand only; older ones know no such option and always do.
-        if getattr(C, "INJECT_INVOCATION", True):
+        if getattr(ansible.constants, "INJECT_INVOCATION", True):
             result["invocation"] = {"module_args": params}
         return dict(remove_values(result, secrets | variants(secrets)))
 
