@@ -95,7 +95,7 @@ class Constructor:
     def __init__(self, plugin: Any, known: Callable[[str], bool]) -> None:
         self.plugin, self.strict = plugin, bool(plugin.get_option("strict"))
         # Extra variables, where they are wanted, hide others in all but conditions.
-        hidden = frozenset(plugin._vars or () if plugin.get_option("use_extra_vars") else ())
+        hidden = self._hidden = frozenset(plugin._vars or () if plugin.get_option("use_extra_vars") else ())
         compose, groups = plugin.get_option("compose") or {}, plugin.get_option("groups") or {}
         self._composed = list(compose)
         self._groups: list[Place] = [(plugin._sanitize_group_name(name), None) for name in groups]
@@ -122,8 +122,10 @@ class Constructor:
         def seen_later(name: str) -> bool:
             return seen_first(name) or name in composed
 
-        self._magic = any(each.mentions(name) for each in [*values, *later] for name in MAGIC)
-        self._needs_composed = any(each.mentions(name) for each in later for name in composed)
+        # An extra variable may be a template, which may refer to anything.
+        blind = bool(self._hidden)
+        self._magic = blind or any(each.mentions(name) for each in [*values, *later] for name in MAGIC)
+        self._needs_composed = blind or any(each.mentions(name) for each in later for name in composed)
         self._in_turn = self._needs_composed or any(each.mentions("group_names") for each in later)
         self._all = Batch([*values, *conditions, *keys], evaluate, seen_first)
         self._values = Batch(values, evaluate, seen_first)

@@ -97,6 +97,8 @@ class Expression:
     @cached_property
     def names(self) -> frozenset[str]:
         """The variables that it refers to."""
+        if isinstance(self.node, nodes.Name):
+            return frozenset((self.node.name,))
         return frozenset(name.name for name in self.node.find_all(nodes.Name)) if self.node else frozenset()
 
     @cached_property

@@ -31,6 +31,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._selection impor
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import OPTIONS, Kind, Service, services
 
 EXPRESSIONS = ("compose", "groups", "keyed_groups", "hostnames", "include", "exclude")
+SESSION_INVALID = "ID.1001"
 LISTS = ("hostnames", "include", "exclude", "query", "filters")
 
 
@@ -64,7 +65,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
     def related(self, client: Client, service: Service, option: str, kind: Kind) -> list[Record] | None:
         """Return all records of another kind, for ``details``, if the option says so.
 
-        When it says nothing they are returned where a session is at hand, and a refusal is only a warning.
+        When it says nothing they are returned where a session is at hand, and only a warning tells of a refusal.
         """
         wanted = self.get_option(option)
         if wanted is False or (wanted is None and not service.connection.session_id):
@@ -72,7 +73,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
         try:
             return service.related(client, kind)
         except (ApiError, Unreadable) as failure:
-            if wanted:
+            if wanted or getattr(failure, "code", "") == SESSION_INVALID:
                 raise BadInput(f"{option}: {failure}") from failure
             self.display.warning(f"{service.name}: {option} are left out: {failure}")
             return None
@@ -205,9 +206,10 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
 
     # Filling
 
-    def _add(self, entries: Iterable[Entry]) -> None:
+    def _add(self, entries: list[Entry]) -> None:
+        places = dict.fromkeys(place for entry in entries for place in entry.places)
+        groups = {place: self._group(place) for place in places}
         inventory = self.inventory
-        groups: dict[Place, Group] = {}
         for entry in entries:
             there = entry.name in inventory.hosts
             host = inventory.hosts[inventory.add_host(entry.name)]
@@ -218,15 +220,15 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
                 # In one step: set_variable would look into every value, at ten times the cost of all the rest.
                 host.vars = {**host.vars, **entry.variables}
             for place in entry.places:
-                group = groups.get(place)
-                if group is None:
-                    group = groups[place] = self._group(place)
-                group.add_host(host)
+                groups[place].add_host(host)
 
     def _group(self, place: Place) -> Group:
         """Return the group of a place, after making it and its parent known."""
         name, parent = place
         name = self.inventory.add_group(name)
         if parent:
-            self.inventory.add_child(self.inventory.add_group(parent), name)
+            try:
+                self.inventory.add_child(self.inventory.add_group(parent), name)
+            except Exception as error:
+                raise Failure(f"keyed_groups: {parent} cannot be the parent of {name}: {error}") from error
         return self.inventory.groups[name]

@@ -1,0 +1,128 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Filling inventories in tests: by our plugins, and as core's own Constructable would."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ansible.inventory.data import InventoryData
+from ansible.parsing.dataloader import DataLoader
+from ansible.plugins.inventory import BaseInventoryPlugin, Constructable
+from ansible.plugins.loader import inventory_loader
+from ansible.template import Templar
+
+try:
+    from ansible.template import trust_as_template
+except ImportError:
+    # Before 2.19 every text is a template.
+    trust_as_template = str
+
+TRUSTS_NOBODY = hasattr(Templar, "evaluate_expression")
+COLLECTION = "virtinfra.manager"
+
+
+class Source:
+    """A source file of one of our inventory plugins."""
+
+    def __init__(self, folder: Path, plugin: str, **options: Any) -> None:
+        self.plugin = plugin
+        self.path = folder / f"test.virtinfra_{plugin}.yml"
+        self.write(**options)
+
+    def write(self, **options: Any) -> None:
+        """Write the file; YAML is a superset of JSON."""
+        self.path.write_text(json.dumps({"plugin": f"{COLLECTION}.{self.plugin}", **options}), encoding="utf-8")
+
+    def fill(self, inventory: InventoryData | None = None, cache: bool = False) -> InventoryData:
+        """Return an inventory with what the source names; raises what the plugin raises."""
+        inventory = InventoryData() if inventory is None else inventory
+        inventory.current_source = str(self.path)
+        plugin = inventory_loader.get(f"{COLLECTION}.{self.plugin}")
+        assert plugin.verify_file(str(self.path))
+        try:
+            plugin.parse(inventory, DataLoader(), str(self.path), cache)
+            if plugin.get_option("cache"):
+                plugin.update_cache_if_changed()
+        finally:
+            inventory.reconcile_inventory()
+        return inventory
+
+
+class Reference(BaseInventoryPlugin, Constructable):
+    """An inventory plugin that leaves all to core, one host after another, as most plugins do."""
+
+    NAME = "reference"
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        super().__init__()
+        self._given = options
+
+    def get_option(self, option: str, hostvars: Any = None) -> Any:
+        """Return an option."""
+        return self._given[option]
+
+    def fill(self, inventory: InventoryData, extra: Mapping[str, Any], hosts: Mapping[str, Mapping[str, Any]]) -> None:
+        """Add hosts by their names with their variables."""
+        self.parse(inventory, DataLoader(), "reference")
+        self._vars = dict(extra)
+        strict = self._given["strict"]
+        for name, variables in hosts.items():
+            inventory.add_host(name)
+            for variable, value in variables.items():
+                inventory.set_variable(name, variable, value)
+            seen = inventory.get_host(name).get_vars()
+            self._set_composite_vars(self._given["compose"], seen, name, strict)
+            self._add_host_to_composed_groups(self._given["groups"], seen, name, strict)
+            self._add_host_to_keyed_groups(self._given["keyed_groups"], seen, name, strict)
+
+
+def trusted(value: Any) -> Any:
+    """Return options as they are when they come from a source file: their texts may be templates."""
+    if isinstance(value, Mapping):
+        return {key: trusted(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [trusted(each) for each in value]
+    return trust_as_template(value) if isinstance(value, str) else value
+
+
+def plain(value: Any) -> Any:
+    """Return a value with the types that it shows to users; what core adds to texts and containers is dropped."""
+    if isinstance(value, Mapping):
+        return {plain(key): plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value).__name__.lower().endswith("tuple"), [plain(each) for each in value]
+    for kind in (bool, int, float, str):
+        if isinstance(value, kind):
+            return kind.__name__, kind(value)
+    return value
+
+
+def shape(inventory: InventoryData) -> dict[str, Any]:
+    """Return all that an inventory holds: variables of hosts, hosts, parents and order of groups."""
+    return {
+        "hosts": {name: plain(host.vars) for name, host in inventory.hosts.items()},
+        "groups": {
+            name: ([host.name for host in group.hosts], [parent.name for parent in group.parent_groups])
+            for name, group in inventory.groups.items()
+        },
+        "groups of hosts": {
+            name: sorted(group.name for group in host.get_groups()) for name, host in inventory.hosts.items()
+        },
+    }
+
+
+def names(inventory: InventoryData, group: str = "all") -> list[str]:
+    """Return the names of the hosts in a group, sorted."""
+    return sorted(host.name for host in inventory.groups[group].get_hosts())
+
+
+def warnings_of(output: str) -> Iterator[str]:
+    """Yield the warnings in what Ansible wrote to standard error, each in one line."""
+    for part in output.split("[WARNING]: ")[1:]:
+        yield " ".join(part.split())
