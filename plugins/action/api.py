@@ -24,7 +24,8 @@ from ansible.module_utils.common.parameters import remove_values
 from ansible.module_utils.errors import UnsupportedError
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.virtinfra.manager.plugins.module_utils._task import Interrupted, Task, variants
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION
+from ansible_collections.virtinfra.manager.plugins.module_utils._task import Interrupted, Task, secrets_of
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import tls_context
 
 # Built once, here, and inherited by every worker.
@@ -47,15 +48,11 @@ class ActionModule(ActionBase):
         """Return the result of the task, the same as a module process would give."""
         super().run(tmp, task_vars)
         name = self._task.action.rpartition(".")[2]
-        if not self._is_for_here():
-            return dict(
-                self._execute_module(
-                    module_name=f"virtinfra.manager.{name}", task_vars=task_vars, wrap_async=self._task.async_val
-                )
-            )
-        module = import_module(f"ansible_collections.virtinfra.manager.plugins.modules.{name}")
         variables: dict[str, Any] = {}
         self._compute_environment_string(variables)
+        if not self._is_for_here():
+            return self._hand_over(f"virtinfra.manager.{name}", variables, task_vars)
+        module = import_module(f"ansible_collections.virtinfra.manager.plugins.modules.{name}")
         with environment(variables):
             return self._run_here(f"virtinfra.manager.{name}", module.TASK)
 
@@ -64,11 +61,24 @@ class ActionModule(ActionBase):
         local = str(getattr(self._connection, "transport", "")).rpartition(".")[2] == "local"
         return local and not (self._task.async_val or self._connection.become)
 
+    def _hand_over(self, name: str, variables: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
+        """Run the task in a module process, whose command line everybody can read: credentials become options."""
+        credentials = {
+            f"VIRTINFRA_{option.upper()}": option for option in CONNECTION if CONNECTION[option].get("no_log")
+        }
+        told = {option: variables.pop(each) for each, option in credentials.items() if each in variables}
+        self._task.environment = [variables]
+        arguments = {**told, **self._task.args}
+        return dict(
+            self._execute_module(
+                module_name=name, module_args=arguments, task_vars=task_vars, wrap_async=self._task.async_val
+            )
+        )
+
     def _run_here(self, name: str, task: Task) -> dict[str, Any]:
         spec = task.argument_spec
         validation = ArgumentSpecValidator(spec, **task.rules).validate(self._task.args)
         params = validation.validated_parameters
-        secrets = {str(params[key]) for key, option in spec.items() if option.get("no_log") and params.get(key)}
         if validation.error_messages:
             message = validation.errors.msg
             if isinstance(validation.errors[0], UnsupportedError):
@@ -79,7 +89,7 @@ class ActionModule(ActionBase):
         # Newer cores show it on demand only; older ones know no such option and always do.
         if getattr(ansible.constants, "INJECT_INVOCATION", True):
             result["invocation"] = {"module_args": params}
-        return dict(remove_values(result, secrets | variants(secrets)))
+        return dict(remove_values(result, secrets_of(spec, params)))
 
     def _execute(self, task: Task, params: Mapping[str, Any]) -> dict[str, Any]:
         """Execute a task; one that is stopped while a call is under way says so, by its result or at least a line."""

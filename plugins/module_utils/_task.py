@@ -8,11 +8,16 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
+from traceback import format_exc
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, quote_plus, urlsplit, urlunsplit
 
 from ansible.module_utils import basic
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
@@ -27,6 +32,12 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._transport impor
 
 # Options with these endings name something: an empty text is a mistake there, not a value.
 IDENTIFIERS = ("uuid", "name", "url", "_uuid", "_ip", "_mac", "_address", "user_id", "username")
+
+# The parameters of operations that are secret: a password, and an address that has a key in it.
+SECRETS = ("password", "url")
+
+# Shorter parts of a url are words like "v2": hiding them would hide the same letters everywhere.
+SHORTEST_PART = 6
 
 
 @dataclass
@@ -103,8 +114,13 @@ class Task:
                 {"failed": True, "msg": str(failure), "changed": changed, **done, **failure.facts},
                 context.warnings if context else [],
             )
+        except Exception as mistake:
+            # Its text may hold anything, so it takes the way on which secrets are taken out.
+            message = f"This is a bug of the collection: {type(mistake).__name__}: {mistake}"
+            changed = bool(context and context.changed)
+            return Outcome({"failed": True, "msg": message, "changed": changed, "exception": format_exc()}, [])
         except BaseException as stop:
-            if isinstance(stop, Exception) or context is None or (job := context.client.unfinished) is None:
+            if context is None or (job := context.client.unfinished) is None:
                 raise
             raise Interrupted(job, context.done) from stop
 
@@ -112,7 +128,7 @@ class Task:
         """Run in a module process."""
         # Linters replace the class in its module to learn the options, so it is looked up there when it is needed.
         module = basic.AnsibleModule(argument_spec=self.argument_spec, supports_check_mode=True, **self.rules)
-        module.no_log_values.update(variants(module.no_log_values))
+        module.no_log_values = secrets_of(self.argument_spec, module.params)
         outcome = self.execute(module.params, module.check_mode)
         for warning in outcome.warnings:
             module.warn(warning)
@@ -143,11 +159,43 @@ def connect(params: Mapping[str, Any], read_only: bool = False, tell: Callable[[
     return Client(Connection(**options), read_only, Wait(Clock, tell=tell, **waiting), **sending)
 
 
-def variants(secrets: set[str]) -> set[str]:
-    """Return the forms in which secrets may come back in texts: quoted for urls and JSON, and the keys in urls."""
-    found = set()
-    for secret in secrets:
-        found |= {quote(secret, safe=""), json.dumps(secret)[1:-1]}
-        for pair in urlsplit(secret).query.split("&") if "://" in secret else ():
-            found.add(pair.partition("=")[2])
-    return {each for each in found if each}
+def secrets_of(spec: Options, params: Mapping[str, Any]) -> set[str]:
+    """Return what must never be shown of validated options, in every form in which it may come back in a text.
+
+    Of an option that is a mapping of parameters, those count that are secrets of the service.
+    """
+    plain = set()
+    for name, option in spec.items():
+        if option.get("no_log"):
+            value = params.get(name)
+            given = [value.get(each) for each in SECRETS] if isinstance(value, dict) else [value]
+            plain |= {str(each) for each in given if each}
+    plain |= {each.strip() for each in plain} | {part for each in plain for part in _secret_parts(each)}
+    return {form(each) for each in plain for form in FORMS} - {""}
+
+
+def _secret_parts(text: str) -> set[str]:
+    """Return what of a url is secret when it is cut out of it: the password, the path with its query, and the keys."""
+    if "://" not in text:
+        return set()
+    with suppress(ValueError):
+        url = urlsplit(text)
+        path = urlunsplit(("", "", url.path.lstrip("/"), url.query, ""))
+        keys = (pair.partition("=")[2] for pair in url.query.split("&"))
+        return {part for part in (url.password or "", path, *keys) if len(part) >= SHORTEST_PART}
+    return set()
+
+
+def _html_safe_json(text: str) -> str:
+    return re.sub("[<>&=']", lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False)[1:-1])
+
+
+FORMS: tuple[Callable[[str], str], ...] = (
+    str,
+    html.escape,
+    partial(quote, errors="replace"),
+    partial(quote, safe="", errors="replace"),
+    partial(quote_plus, errors="replace"),
+    lambda text: json.dumps(text)[1:-1],
+    _html_safe_json,
+)

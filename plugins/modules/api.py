@@ -83,7 +83,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._actions import 
 TASK = any_operation(
     options={
         "operation": {"type": "str", "required": True},
-        "params": {"type": "dict", "default": {}},
+        "params": {"type": "dict", "default": {}, "no_log": True},
     }
 )
 

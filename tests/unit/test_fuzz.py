@@ -64,6 +64,7 @@ def ends_well(server: Scripted, module: str, options: Mapping[str, Any]) -> None
     ).result
     assert len(server.asked) < MOST_REQUESTS
     json.dumps(result, ensure_ascii=False).encode("utf-8")
+    assert "exception" not in result, result["exception"]
     if result.get("failed"):
         assert isinstance(result["msg"], str)
         assert result["msg"]
