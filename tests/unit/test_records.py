@@ -150,9 +150,9 @@ def test_every_value_is_the_same_as_itself(value: Any) -> None:
 
 
 @given(st.lists(TEXTS), st.lists(TEXTS))
-def test_lists_are_compared_both_ways(wanted: list[str], there: list[str]) -> None:
-    assert same(wanted, there) == same(there, wanted)
-    assert same(wanted, there) == ({text.strip() for text in wanted} == {text.strip() for text in there})
+def test_lists_are_compared_both_ways(first: list[str], second: list[str]) -> None:
+    assert same(first, second) == same(second, first)
+    assert same(first, second) == ({text.strip() for text in first} == {text.strip() for text in second})
 
 
 JANUARY = datetime.datetime(2017, 1, 6, 3, 51, 16)
