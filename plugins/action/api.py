@@ -25,7 +25,8 @@ from ansible.module_utils.errors import UnsupportedError
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION
-from ansible_collections.virtinfra.manager.plugins.module_utils._task import Interrupted, Task, secrets_of
+from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import secrets_of
+from ansible_collections.virtinfra.manager.plugins.module_utils._task import Interrupted, Task
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import tls_context
 
 # Built once, here, and inherited by every worker.

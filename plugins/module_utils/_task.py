@@ -8,16 +8,10 @@
 
 from __future__ import annotations
 
-import html
-import json
-import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from traceback import format_exc
 from typing import Any
-from urllib.parse import quote, quote_plus, urlsplit, urlunsplit
 
 from ansible.module_utils import basic
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
@@ -28,16 +22,11 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Job, Wait
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, TAGS, Options
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, camel
+from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import secrets_of
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock, Connection
 
 # Options with these endings name something: an empty text is a mistake there, not a value.
 IDENTIFIERS = ("uuid", "name", "url", "_uuid", "_ip", "_mac", "_address", "user_id", "username")
-
-# The parameters of operations that are secret: a password, and an address that has a key in it.
-SECRETS = ("password", "url")
-
-# Shorter parts of a url are words like "v2": hiding them would hide the same letters everywhere.
-SHORTEST_PART = 6
 
 
 @dataclass
@@ -157,45 +146,3 @@ def connect(params: Mapping[str, Any], read_only: bool = False, tell: Callable[[
     waiting = {name: params[f"wait_{name}"] for name in ("timeout", "interval") if f"wait_{name}" in params}
     sending = {name: params.get(name) for name in ("job_uuid", "webhook_url", "api_timeout")}
     return Client(Connection(**options), read_only, Wait(Clock, tell=tell, **waiting), **sending)
-
-
-def secrets_of(spec: Options, params: Mapping[str, Any]) -> set[str]:
-    """Return what must never be shown of validated options, in every form in which it may come back in a text.
-
-    Of an option that is a mapping of parameters, those count that are secrets of the service.
-    """
-    plain = set()
-    for name, option in spec.items():
-        if option.get("no_log"):
-            value = params.get(name)
-            given = [value.get(each) for each in SECRETS] if isinstance(value, dict) else [value]
-            plain |= {str(each) for each in given if each}
-    plain |= {each.strip() for each in plain} | {part for each in plain for part in _secret_parts(each)}
-    return {form(each) for each in plain for form in FORMS} - {""}
-
-
-def _secret_parts(text: str) -> set[str]:
-    """Return what of a url is secret when it is cut out of it: the password, the path with its query, and the keys."""
-    if "://" not in text:
-        return set()
-    with suppress(ValueError):
-        url = urlsplit(text)
-        path = urlunsplit(("", "", url.path.lstrip("/"), url.query, ""))
-        keys = (pair.partition("=")[2] for pair in url.query.split("&"))
-        return {part for part in (url.password or "", path, *keys) if len(part) >= SHORTEST_PART}
-    return set()
-
-
-def _html_safe_json(text: str) -> str:
-    return re.sub("[<>&=']", lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False)[1:-1])
-
-
-FORMS: tuple[Callable[[str], str], ...] = (
-    str,
-    html.escape,
-    partial(quote, errors="replace"),
-    partial(quote, safe="", errors="replace"),
-    partial(quote_plus, errors="replace"),
-    lambda text: json.dumps(text)[1:-1],
-    _html_safe_json,
-)

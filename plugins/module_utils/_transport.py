@@ -34,6 +34,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     TransportError,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import Request
+from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import forms
 
 MEBIBYTE = 1024 * 1024
 SIZE_LIMIT = 64 * MEBIBYTE
@@ -384,7 +385,18 @@ class Transport:
         if response.headers.get("Content-Encoding", "identity").lower() != "identity":
             raise ValueError("it is compressed, which was not asked for")
         response.close()
-        return Answer(response.status, response.headers, bytes(body[:limit]))
+        text = bytes(body[:limit])
+        if response.status >= 300 or b'"error"' in text:
+            text = self._without_credentials(text)
+        return Answer(response.status, response.headers, text)
+
+    def _without_credentials(self, text: bytes) -> bytes:
+        """Take out the credentials that a service repeats in an error, however it quotes them in its JSON."""
+        given = filter(None, (self.connection.session_id, self.connection.api_token))
+        quoted = {form for each in given for inner in forms(each) for form in forms(inner)}
+        for form in sorted(quoted, key=len, reverse=True):
+            text = text.replace(form.encode(), b"********")
+        return text
 
     def _not_sent(self, what: str, error: Exception) -> TransportError:
         """Say that no connection came about; the service has not seen the request."""
