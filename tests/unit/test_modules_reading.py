@@ -39,10 +39,10 @@ def run(sim: Simulator) -> Runner:
     return Runner(sim)
 
 
-def listed(run: Runner, name: str, /, **options: Any) -> list[dict[str, Any]]:
+def listed(run: Runner, lister: str, **options: Any) -> list[dict[str, Any]]:
     """Return what a module lists; it never says that anything changed, and counts right."""
-    member, dummy, usual = LISTS[name]
-    ran = run(name, {**usual, **options})
+    member, dummy, usual = LISTS[lister]
+    ran = run(lister, {**usual, **options})
     assert ran.calls == []
     return counted(ran, member, options.get("limit"))
 

@@ -155,10 +155,8 @@ def element_type(operation: str, parameter: str) -> str:
 
 def schemas(operation: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield name and schema of everything that an operation takes."""
-    items = description()["paths"].values()
-    node = next(
-        item[method] for item in items for method in METHODS if item.get(method, {}).get("operationId") == operation
-    )
+    nodes = (item[method] for item in description()["paths"].values() for method in METHODS if method in item)
+    (node,) = (node for node in nodes if node["operationId"] == operation)
     for parameter in node.get("parameters", ()):
         full = resolve(parameter)
         yield full["name"], full["schema"]
