@@ -181,8 +181,8 @@ def _refused(constant: str) -> None:
 def _too_deep(value: dict[str, Any]) -> bool:
     level: list[Any] = [value]
     for dummy in range(DEEPEST):
-        children = (each.values() if type(each) is dict else each for each in level)
-        level = [child for each in children for child in each if type(child) in (dict, list)]
+        children = (each.values() if isinstance(each, dict) else each for each in level)
+        level = [child for each in children for child in each if isinstance(child, (dict, list))]
         if not level:
             return False
     return True
