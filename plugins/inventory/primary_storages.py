@@ -111,7 +111,7 @@ class InventoryModule(Inventory):
         """Return the hosts of all services, without variables where an earlier source has given them some."""
         hostvars = self.hostvars(HOSTS)
         hosts = [
-            hostvars.entry(record, {"service": answer.service}, record.get("managementIp"))
+            hostvars.entry(record, answer.service, {}, record.get("managementIp"))
             for answer in answers
             for record in answer.details or ()
         ]

@@ -19,9 +19,10 @@ Place = tuple[str, "str | None"]
 
 @dataclass(slots=True)
 class Entry:
-    """A host to be: the record that it is made of, its variables, its name and its groups."""
+    """A host to be: the record that it is made of and the service that has it, its variables, name and groups."""
 
     record: Record
+    service: str
     variables: dict[str, Any]
     name: str = ""
     places: list[Place] = field(default_factory=list)

@@ -61,12 +61,13 @@ class HostVars:
         """Whether a name is that of a variable made here, for some hosts at least."""
         return name in self._blank or name in self._names.values()
 
-    def entry(self, record: Record, added: Mapping[str, Any], address: str | None) -> Entry:
+    def entry(self, record: Record, service: str, added: Mapping[str, Any], address: str | None) -> Entry:
         """Return what becomes of a record, a host by a name that is still to be found.
 
         The values in ``added``, by API names too, are taken as they are.
         """
         variables = self._of(record)
+        variables[self._names["service"]] = service
         for field, value in added.items():
             variables[self._names[field]] = value
         variables.pop("", None)
@@ -74,7 +75,7 @@ class HostVars:
             variables["ansible_host"] = address
         elif address:
             self.refused.append(address)
-        return Entry(record, variables)
+        return Entry(record, service, variables)
 
     def _of(self, record: Record) -> dict[str, Any]:
         fields = tuple(record)

@@ -180,14 +180,14 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
     # Making hosts
 
     def _entries(self, answers: Iterable[Answer]) -> list[Entry]:
-        hostvars, entries, told = self.hostvars(self.KIND, *self.DERIVED), [], []
+        hostvars = self.hostvars(self.KIND, *self.DERIVED)
+        entries: list[Entry] = []
+        told: list[Answer] = []
         for answer in answers:
-            joined, service = self.joined(answer.details), {"service": answer.service}
-            for page in answer.pages:
-                entries += [
-                    hostvars.entry(record, {**service, **joined(record)}, self.address(record)) for record in page
-                ]
             told.append(answer)
+            joined, service = self.joined(answer.details), answer.service
+            for page in answer.pages:
+                entries += [hostvars.entry(record, service, joined(record), self.address(record)) for record in page]
         entries = named(self, chosen(self, entries, hostvars), self.get_option("hostnames"), hostvars)
         others = self.beside(entries, hostvars, told)
         constructor, hosts = Constructor(self, hostvars.vouches_for), self.inventory.hosts

@@ -44,13 +44,15 @@ def is_variable_name(name: str) -> bool:
     return name.isidentifier() and name.isascii() and not iskeyword(name) and not taken
 
 
-def unambiguous(names: Sequence[str], uuids: Sequence[str], policy: str) -> tuple[list[str | None], list[str]]:
+def unambiguous(
+    names: Sequence[str], tails: Sequence[Sequence[str]], policy: str
+) -> tuple[list[str | None], list[str]]:
     """Return the names by which the hosts are known, None for those that are left out, and warnings about it.
 
-    ``policy`` says what becomes of a name that several hosts have: ``rename`` gives each of them its uuid behind it,
-    ``first`` keeps the first of them, ``error`` raises Failure.
+    ``policy`` says what becomes of a name that several hosts have: ``rename`` gives each of them its tail behind it, of
+    the first of ``tails`` that makes a difference, ``first`` keeps the first of them, ``error`` raises Failure.
     """
-    repeated = {name: count for name, count in Counter(names).items() if count > 1}
+    repeated = _repeated(names)
     if not repeated:
         return list(names), []
     told = _told(repeated)
@@ -62,13 +64,20 @@ def unambiguous(names: Sequence[str], uuids: Sequence[str], policy: str) -> tupl
         firsts = {name: place for place, name in reversed(list(enumerate(names)))}
         kept = [name if firsts[name] == place else None for place, name in enumerate(names)]
         return kept, [f"{kept.count(None)} records are left out since others have the same name: {told}"]
-    renamed = [
-        f"{name[: LONGEST - 1 - len(uuid)]}_{uuid}" if name in repeated else name
-        for name, uuid in zip(names, uuids, strict=True)
-    ]
-    if again := {name: count for name, count in Counter(renamed).items() if count > 1}:
-        raise Failure(f"the same records are listed more than once, by overlapping services: {_told(again)}")
+    renamed = list(names)
+    for ends in tails:
+        repeated = _repeated(renamed)
+        renamed = [
+            f"{name[: LONGEST - 1 - len(end)]}_{end}" if name in repeated else name
+            for name, end in zip(renamed, ends, strict=True)
+        ]
+    if repeated := _repeated(renamed):
+        raise Failure(f"duplicates: nothing tells these records apart: {_told(repeated)}")
     return list(renamed), [f"several records have the same name, so the uuid is appended: {told}"]
+
+
+def _repeated(names: Sequence[str]) -> dict[str, int]:
+    return {name: count for name, count in Counter(names).items() if count > 1}
 
 
 def _told(counts: Mapping[str, int]) -> str:

@@ -47,11 +47,14 @@ def _tell(plugin: Any, sentence: str) -> None:
 def named(plugin: Any, entries: list[Entry], sources: list[Any], hostvars: HostVars) -> list[Entry]:
     """Give the entries their names, after ``sources`` in this order, and return them.
 
-    Those are missing that the policy for duplicates leaves out.
+    Those are missing that the policy for duplicates leaves out, and what a service listed before.
     """
+    distinct: dict[tuple[str, str], Entry] = {}
+    for entry in entries:
+        distinct.setdefault((entry.service, entry.uuid), entry)
     preferences = [_Preference(source, hostvars, plugin) for source in sources]
     passed_over = []
-    for entry in entries:
+    for entry in distinct.values():
         for preference in preferences:
             entry.name = preference.name(entry)
             if is_host_name(entry.name):
@@ -69,12 +72,14 @@ def named(plugin: Any, entries: list[Entry], sources: list[Any], hostvars: HostV
             f"{len(passed_over)} names cannot be those of hosts in Ansible and are passed over, the first is"
             f" {passed_over[0][:80]!r}"
         )
-    return _distinct(plugin, entries)
+    return _unambiguous(plugin, list(distinct.values()))
 
 
-def _distinct(plugin: Any, entries: list[Entry]) -> list[Entry]:
-    policy = plugin.get_option("duplicates")
-    names, warnings = unambiguous([entry.name for entry in entries], [entry.uuid for entry in entries], policy)
+def _unambiguous(plugin: Any, entries: list[Entry]) -> list[Entry]:
+    uuids, services = [entry.uuid for entry in entries], [entry.service.rpartition("/")[2] for entry in entries]
+    # Behind a name that was given the uuid of another comes its own.
+    tails = (uuids, uuids, services)
+    names, warnings = unambiguous([entry.name for entry in entries], tails, plugin.get_option("duplicates"))
     for warning in warnings:
         plugin.display.warning(warning)
     kept = []

@@ -152,13 +152,18 @@ def services(shared: Mapping[str, Any], entries: list[Any] | None, page_size: in
 def _entry(where: str, shared: Mapping[str, Any], entry: Any, page_size: int) -> Service:
     if not isinstance(entry, Mapping):
         raise BadInput(f"{where} must be a mapping of options, not {type(entry).__name__}")
-    own = {
-        key: [value] if key in ("query", "filters") and isinstance(value, str) else value
-        for key, value in entry.items()
-    }
+    own = {key: _read(key, value) for key, value in entry.items()}
     brings = any(own.get(name) for name in CREDENTIALS)
     taken = {name: value for name, value in shared.items() if not (brings and name in CREDENTIALS)}
     return _service(where, {**taken, **own}, page_size)
+
+
+def _read(option: str, value: Any) -> Any:
+    """Return the value of an option in an entry as core reads it for options outside of one."""
+    if option in ("query", "filters") and isinstance(value, str):
+        return [value]
+    # Before 2.19 an encrypted value is no text, and is decrypted when it is made one.
+    return str(value) if hasattr(value, "__ENCRYPTED__") else value
 
 
 def _service(where: str, options: Mapping[str, Any], page_size: int) -> Service:

@@ -7,15 +7,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
 from ansible.inventory.data import InventoryData
 from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.inventory import BaseInventoryPlugin, Constructable
 from ansible.plugins.loader import inventory_loader
 from ansible.template import Templar
+from ansible.utils.display import Display
 
 try:
     from ansible.template import trust_as_template
@@ -122,7 +124,8 @@ def names(inventory: InventoryData, group: str = "all") -> list[str]:
     return sorted(host.name for host in inventory.groups[group].get_hosts())
 
 
-def warnings_of(output: str) -> Iterator[str]:
-    """Yield the warnings in what Ansible wrote to standard error, each in one line."""
-    for part in output.split("[WARNING]: ")[1:]:
-        yield " ".join(part.split())
+def listened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return a list to which warnings go from now on."""
+    told: list[str] = []
+    monkeypatch.setattr(Display, "warning", lambda self, message, *dummy, **keywords: told.append(message))
+    return told

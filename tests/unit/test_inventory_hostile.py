@@ -1,0 +1,125 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Values of the service stay what they are: texts that look like templates are never run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from inventories import Source
+from playing import Player, Task
+
+from simulator.launch import Simulator
+
+# Each would leave a file if it were run; the last ones only together, or with delimiters of their own.
+ATTACKS = {
+    "expression": "{{ lookup('pipe', 'touch MARK') }}",
+    "statement": "{% set x = lookup('pipe', 'touch MARK') %}",
+    "quoted": "\"' }} {{ lookup('pipe', 'touch MARK') }}",
+    "delimiters": "#jinja2: variable_start_string:'[[', variable_end_string:']]'\n[[ lookup('pipe', 'touch MARK') ]]",
+    "opening": "{",
+    "rest": "{ lookup('pipe', 'touch MARK') }}",
+    "slashes": "a/../../b",
+    "newlines": "a\nb\r\n",
+    "long": "x" * 10000,
+    "odd": "\u0000\u2028\ufffe",
+}
+COMPOSE = {
+    "copied": "virtinfra_description",
+    "joined": "virtinfra_description ~ ''",
+    "put_together": "virtinfra_description ~ virtinfra_hostname",
+    "changed": "virtinfra_description | replace('a', 'a')",
+    "by_core": "virtinfra_description | regex_replace('^', '')",
+    "listed": "[virtinfra_description, virtinfra_description]",
+    "nested": "{'a': {'b': virtinfra_description}}",
+    "half": "'{' ~ virtinfra_hostname",
+}
+KEYED = [{"key": "virtinfra_description", "prefix": "d"}, {"key": "virtinfra_description ~ '-x'", "separator": ""}]
+CHECKS = [
+    "virtinfra_description == value",
+    "copied == value",
+    "joined == value",
+    "changed == value",
+    "by_core == value",
+    "listed == [value, value]",
+    "nested == {'a': {'b': value}}",
+    "put_together == value ~ rest",
+    "half == '{' ~ rest",
+    "virtinfra_extra_member == [{'a': value, value: 'b'}]",
+    "hostvars[inventory_hostname].virtinfra_description == value",
+    "'odd' in group_names",
+    "inventory_hostname in groups.odd",
+]
+USE: Task = {
+    "ansible.builtin.debug": {
+        "msg": "{{ inventory_hostname }} {{ inventory_hostname_short }} {{ group_names }} {{ groups }}"
+        " {{ copied | default(virtinfra_name) }} {{ hostvars }}"
+    }
+}
+PASSED = "All assertions passed"
+
+
+def checked(player: Player, source: Source, checks: list[str], **texts: str) -> int:
+    """Play these checks on all hosts of an inventory and return how many passed; texts come to it unread."""
+    variables = {}
+    for name, text in texts.items():
+        (player.folder / name).write_bytes(text.encode())
+        path = json.dumps(str(player.folder / name))
+        variables[name] = f"{{{{ lookup('ansible.builtin.file', {path}, rstrip=false) }}}}"
+    check: Task = {"ansible.builtin.assert": {"that": checks}}
+    run = player.play(check, USE, hosts="all", vars=variables, ignore_errors=False, arguments=["-i", str(source.path)])
+    assert run.code == 0, run.output[-3000:]
+    return run.output.count(PASSED)
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_no_value_of_a_host_is_a_template(sim: Simulator, player: Player, tmp_path: Path, attack: str) -> None:
+    mark = tmp_path / "mark"
+    value = ATTACKS[attack].replace("MARK", str(mark))
+    rest = ATTACKS["rest"].replace("MARK", str(mark))
+    for record in sim.records("host"):
+        hostile = {"name": value, "description": value, "hostname": rest, "extraMember": [{"a": value, value: "b"}]}
+        sim.change("host", record["uuid"], **hostile)
+    source = Source(
+        tmp_path,
+        "hosts",
+        base_url=sim.url,
+        session_id=sim.session,
+        compose=COMPOSE,
+        keyed_groups=KEYED,
+        groups={"odd": "virtinfra_description != 'a'"},
+        hostnames=["name", "virtinfra_description", "{{ virtinfra_description }}"],
+    )
+    assert checked(player, source, CHECKS, value=value, rest=rest) == 3
+    assert not mark.exists(), "a value of the service was run"
+
+
+@pytest.mark.parametrize("plugin", ["vms", "primary_storages"])
+def test_nor_is_one_of_the_others(sim: Simulator, player: Player, tmp_path: Path, plugin: str) -> None:
+    mark = tmp_path / "mark"
+    value = ATTACKS["expression"].replace("MARK", str(mark))
+    for record in sim.records("host"):
+        sim.change("host", record["uuid"], name=value, managementIp=value)
+    for record in sim.records("vm"):
+        nics = [{"ip": value, "metaData": value, "usedIps": [{"ip": value}]}]
+        sim.change("vm", record["uuid"], name=value, description=value, vmNics=nics)
+    for record in sim.records("primarystorage"):
+        sim.change("primarystorage", record["uuid"], name=value, description=value, url=value)
+    source = Source(
+        tmp_path,
+        plugin,
+        base_url=sim.url,
+        session_id=sim.session,
+        keyed_groups=[{"key": "virtinfra_host.name | default(virtinfra_name)"}, {"key": "virtinfra_addresses"}],
+        compose={"copied": "virtinfra_host.name | default(virtinfra_url)"},
+    )
+    checks = ["virtinfra_name == value", "copied | default(value) == value", "ansible_host | default('') != value"]
+    if plugin == "vms":
+        checks += ["virtinfra_addresses == [value]", "virtinfra_vm_nics[0].ip == value"]
+        checks += ["virtinfra_host is none or virtinfra_host.name == value"]
+    assert checked(player, source, checks, value=value) == {"vms": 6, "primary_storages": 5}[plugin]
+    assert not mark.exists(), "a value of the service was run"
