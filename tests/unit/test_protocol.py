@@ -71,7 +71,7 @@ TIMESTAMP = re.compile(r"[A-Z][a-z]{2} \d{1,2}, \d{4},? \d{1,2}:\d\d:\d\d\s[AP]M
 
 @dataclass(frozen=True)
 class Tried:
-    """An example of a module, played in steps: check, run, again, check again; only the first two for a reader."""
+    """An example of a module, played in steps: check, run, again, check again; a reader needs no more than two."""
 
     name: str
     steps: Mapping[str, Played]
@@ -91,15 +91,17 @@ class Tried:
         return any("is not known" in warning for warning in self.result("run").get("warnings", ()))
 
 
-def steps_of(tested: Module) -> tuple[str, ...]:
-    """Return the steps that make sense for a module."""
+def steps_of(tested: Module, as_module: bool) -> tuple[str, ...]:
+    """Return the steps that make sense for a module; a module process takes its time and is spared some."""
+    if as_module:
+        return ("check", "run", "again") if tested.kind == "state" else ("run",)
     return ("check", "run") if tested.kind == "reader" else ("check", "run", "again", "check again")
 
 
-def tasks_of(tested: Module, service: str, examples: int | None = None) -> Iterator[dict[str, Any]]:
+def tasks_of(tested: Module, service: str, as_module: bool) -> Iterator[dict[str, Any]]:
     """Yield the tasks to play: the steps for each example of the module itself, one for what prepares them."""
-    for example in tested.examples[:examples]:
-        for step in steps_of(tested) if tested.fqcn in example else ("once",):
+    for example in tested.examples[: 1 if as_module else None]:
+        for step in steps_of(tested, as_module) if tested.fqcn in example else ("once",):
             yield {
                 **{key: fitting(service, tested, options) for key, options in example.items()},
                 "name": f"{example['name']} ({step})",
@@ -122,8 +124,7 @@ def play_all(
     """Play the examples of modules, each against a service of its own, by one playbook; return them by module."""
     token = {} if service == DOCUMENTED_ONLY else {"api_token": TOKEN}
     player.defaults = {"base_url": sim.url, "session_id": SESSION, **token}
-    examples = 1 if as_module else None
-    tasks = {name: list(tasks_of(module(name), service, examples)) for name in names}
+    tasks = {name: list(tasks_of(module(name), service, as_module)) for name in names}
     plays = [player.a_play(*tasks[name], name=name, as_module=as_module, vars=VARIABLES) for name in names]
     reset = json.dumps({"session": SESSION, "token": TOKEN, **SERVICES[service]})
     run = player.playbook(plays, ["-vvvv"], {"RECORDER_RESET": reset})
@@ -134,16 +135,12 @@ def play_all(
 
 def tried(tested: Module, played: list[Played]) -> list[Tried]:
     """Sort what was played of a module by example."""
-    by_task = {each.task: each for each in played}
-    steps = {
-        example["name"]: {step: by_task.get(f"{example['name']} ({step})") for step in steps_of(tested)}
-        for example in tested.examples
-    }
-    return [
-        Tried(name, {step: each for step, each in found.items() if each})
-        for name, found in steps.items()
-        if all(found.values())
-    ]
+    found: dict[str, dict[str, Played]] = {}
+    for each in played:
+        example, dummy, step = each.task.removesuffix(")").rpartition(" (")
+        if each.action == tested.fqcn:
+            found.setdefault(example, {})[step] = each
+    return [Tried(example, steps) for example, steps in found.items()]
 
 
 def assert_no_secrets(run: Run) -> None:

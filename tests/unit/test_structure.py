@@ -107,7 +107,7 @@ def test_only_the_clock_sleeps() -> None:
 # From the ground up: a file knows only of those below its own row.
 LAYERS = (
     {"_errors", "_records", "_options"},
-    {"_operations"},
+    {"_operations", "_secrets"},
     {"_engine", "_jobs", "_transport"},
     {"_client"},
     {"_readers", "_task"},
