@@ -158,6 +158,9 @@ def tls_context(validate: bool, ca_path: str | None, cert: str | None, key: str 
             context = ssl.create_default_context()
         elif Path(ca_path).is_dir():
             context = ssl.create_default_context(capath=ca_path)
+            # OpenSSL finds those alone that bear the name of their hash; people put files of any name there.
+            for file in sorted(Path(ca_path).glob("*.[cp][er][rtm]")):
+                context.load_verify_locations(file)
         else:
             context = ssl.create_default_context(cafile=ca_path)
     except (OSError, ssl.SSLError) as error:
@@ -350,7 +353,8 @@ class Transport:
     def _proxy(self) -> SplitResult | None:
         """Return the proxy that the environment names for the service."""
         place = urlsplit(self.connection.base_url)
-        named = getproxies().get(place.scheme) if self.connection.use_proxy else None
+        proxies = getproxies() if self.connection.use_proxy else {}
+        named = proxies.get(place.scheme) or proxies.get("all")
         if not named or proxy_bypass(place.netloc):
             return None
         proxy = urlsplit(named if "://" in named else f"http://{named}")
