@@ -160,9 +160,13 @@ def test_client_without_a_certificate(papers: Papers, version: ssl.TLSVersion) -
         connection = Connection(service.url, session_id="s", ca_path=papers.ca)
         with Client(connection, clock=FakeClock()) as client, pytest.raises(TransportError) as caught:
             client.query("QueryHost")
-    assert f"QueryHost could not be sent: TLS with {service.url} failed: " in str(caught.value)
-    assert not caught.value.transient
     assert service.asked == []
+    if version is ssl.TLSVersion.TLSv1_2:
+        assert f"QueryHost could not be sent: TLS with {service.url} failed: " in str(caught.value)
+        assert not caught.value.transient
+    else:
+        # From version 1.3 on the refusal comes after the handshake, and the end of the connection may overtake it.
+        assert re.search("could not be sent: TLS with|broke the connection for", str(caught.value))
 
 
 def test_client_with_a_certificate(papers: Papers, guarded: Simulator, guest: tuple[str, str], tmp_path: Path) -> None:
