@@ -94,8 +94,6 @@ class Managing:
 
     def _predict(self, here: Record | None) -> tuple[Record | None, Record]:
         for step in self._steps(here):
-            unknown = dict.fromkeys(by_name(step.operation).in_path, "unknown")
-            self.client.prepare(step.operation, {**unknown, **step.params})
             self._note(step)
             here = step.after
             self.context.changed = True
@@ -127,7 +125,12 @@ class Managing:
         raise Failure(f"after {len(done)} calls the service still shows something else than was asked for")
 
     def _steps(self, here: Record | None) -> list[Step]:
-        return plan(self.resource, self.state, self.desired, here)
+        """Plan, and make sure that every call can be made before the first one is."""
+        steps = plan(self.resource, self.state, self.desired, here)
+        for step in steps:
+            unknown = dict.fromkeys(by_name(step.operation).in_path, "unknown")
+            self.client.prepare(step.operation, {**unknown, **step.params})
+        return steps
 
     def _still_needed(self, step: Step) -> bool | None:
         here = self._settled(self._read())

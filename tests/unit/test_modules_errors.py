@@ -34,7 +34,7 @@ Options = Callable[[Simulator], dict[str, Any]]
 
 # Each operation that changes something, with a module and options that call it.
 CALLS: dict[str, tuple[str, Options]] = {
-    "CreateCbtTask": ("cbt_task", lambda sim: {"name": "n", "vm_instance_uuid": first(sim, "vm")}),
+    "CreateCbtTask": ("cbt_task", lambda sim: {"name": "n", "vm_instance_uuid": first(sim, "vm", name="vm-3")}),
     "EnableCbtTask": ("cbt_task", lambda sim: {"name": "cbt-task-1", "state": "enabled"}),
     "DisableCbtTask": ("cbt_task", lambda sim: {"name": "cbt-task-1", "state": "disabled"}),
     "DeleteCbtTask": ("cbt_task", lambda sim: {"name": "cbt-task-1", "state": "absent"}),
@@ -151,6 +151,37 @@ def test_session_that_expires_on_the_way(run: Runner, sim: Simulator, operation:
     ran = run(name, wanted)
     assert "The session is invalid or has expired: log in again" in ran.message
     assert not ran.changed
+
+
+@pytest.mark.parametrize("operation", CALLS)
+def test_call_that_is_not_waited_for(run: Runner, sim: Simulator, operation: str) -> None:
+    """The result has the handle of the job beside the prediction; job_wait takes it up."""
+    sim.reset(cbt_tasks=1)
+    sim.configure(latency=60.0)
+    name, options = CALLS[operation]
+    wanted = {**options(sim), **({"force": True} if operation == "ExportNbdVolumes" else {})}
+    checked = run(name, wanted, check=True)
+    ran = run(name, wanted, wait=False)
+    assert ran.calls == [operation]
+    assert ran["job"].keys() == {"uuid", "location", "operation", "state"}
+    assert (ran["job"]["operation"], ran["job"]["state"]) == (operation, "running")
+    assert ran.changed == checked.changed
+    assert ran.result.keys() == checked.result.keys() | {"job"}
+    sim.advance()
+    waited = run("job_wait", {"jobs": [ran["job"]]})
+    assert not waited.changed
+    assert waited.failed == (operation == "ExportNbdVolumes"), "the machine runs, which is found when the job ends"
+
+
+@pytest.mark.parametrize("operation", CALLS)
+def test_call_that_takes_too_long(run: Runner, sim: Simulator, operation: str) -> None:
+    sim.reset(cbt_tasks=1)
+    sim.configure(latency=60.0)
+    name, options = CALLS[operation]
+    ran = run(name, options(sim), wait_timeout=0.05)
+    assert f"{operation} is still running after 0.05 s" in ran.message
+    assert ran["job"]["operation"] == operation
+    assert ran.changed == (operation != "SNSSnmpTestConnection")
 
 
 def test_every_call_is_tried() -> None:

@@ -185,6 +185,24 @@ def test_everything_about_a_new_nic_is_sent(run: Runner, sim: Simulator, wanted:
     assert (ran["nic"]["ip"], ran["nic"]["driver_type"]) == (address, "e1000")
 
 
+@pytest.mark.parametrize(
+    ("version", "options", "told"),
+    [
+        ("3.16.0", {"vm_nic_params": "[]"}, "the parameter vmNicParams of AttachL3NetworkToVm needs version 3.17.0"),
+        (
+            "3.9",
+            {"custom_mac": "fa:16:3e:00:00:01"},
+            "the parameter customMac of AttachL3NetworkToVm needs version 3.10.0",
+        ),
+        ("3.14", {"state": "disabled"}, "the parameter state of ChangeVmNicState needs version 3.15"),
+    ],
+)
+def test_what_the_service_is_too_old_for(
+    run: Runner, wanted: dict[str, Any], version: str, options: dict[str, Any], told: str
+) -> None:
+    assert told in run.refused("vm_nic", {**wanted, **options}, service_version=version)
+
+
 def test_state_is_changed_only_when_it_differs(run: Runner, wanted: dict[str, Any]) -> None:
     """Enabling an enabled NIC is refused."""
     assert run.twice("vm_nic", {**wanted, "state": "enabled"}).calls == ["AttachL3NetworkToVm"]
