@@ -152,3 +152,17 @@ def test_values_of_the_service_are_not_templated(sim: Simulator, player: Player)
     show = {"ansible.builtin.debug": {"msg": "{{ read.hosts[0].name }}"}}
     run = player.play(read, show)
     assert run.results[1]["msg"] == hostile
+
+
+def test_warnings_come_both_ways(sim: Simulator, player: Player) -> None:
+    player.defaults = {"base_url": sim.url, "session_id": sim.session}
+    options = {"uuid": "a0000003000040008000000000000001", "state": "disabled"}
+    told = []
+    for as_module in (False, True):
+        sim.reset(companions="404")
+        played = player.run_module("kvm_host", options, as_module=as_module)
+        told.append({member: played.result[member] for member in ("changed", "warnings", "host")})
+        told[-1]["host"].pop("last_op_date")
+    assert told[0] == told[1]
+    (warning,) = told[0]["warnings"]
+    assert "is not known" in warning
