@@ -30,7 +30,8 @@ attributes:
     support: partial
     details:
       - When the service cannot list endpoints, the module fails unless O(uuid) is given, since it might make an
-        endpoint a second time. With O(uuid) it acts without knowing the endpoint, reports a change and warns.
+        endpoint a second time. With O(uuid) it acts without knowing the endpoint, reports a change and warns. There,
+        M(virtinfra.manager.api) makes an endpoint, each time that it runs.
       - When the service lists endpoints only in general, without address and people, these are not compared.
 options:
   state:
@@ -39,7 +40,7 @@ options:
     choices: [present]
     default: present
   type:
-    description: The kind of the endpoint.
+    description: The kind of the endpoint. Options that are for the other kind are refused.
     type: str
     choices: [workchat, snmp]
     required: true
@@ -53,7 +54,7 @@ options:
       - Required to create one.
     type: str
   description:
-    description: A description.
+    description: A description. With an empty text the endpoint has none.
     type: str
   url:
     description:

@@ -53,7 +53,7 @@ options:
     description: The name of the platform.
     type: str
   description:
-    description: A description.
+    description: A description. With an empty text the platform has none.
     type: str
 seealso:
   - module: virtinfra.manager.sns_endpoint

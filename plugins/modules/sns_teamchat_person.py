@@ -47,7 +47,9 @@ options:
     description: The user ID.
     type: str
   remark:
-    description: A remark. It may be left out where the service tells the present one.
+    description:
+      - A remark. With an empty text there is none.
+      - It may be left out where the service tells the present one.
     type: str
 """
 
