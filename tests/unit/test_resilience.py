@@ -1,0 +1,466 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A slow, overloaded, failing or hostile service: tasks end, tell the truth, and spare it and themselves."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import resource
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Failure, TransportError, WaitTimeout
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Wait
+from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock, Connection
+from direct import Runner
+from playing import Player
+from scripted import Asked, Scripted, Told
+
+from chaos.running import run
+from chaos.scenarios import CREATED_TASK, HOST, NEW_HOST, SCENARIOS, Scenario
+from simulator.launch import Simulator
+
+JOB = "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
+VM_5 = "a0000004000040008000000000000005"
+COLLECTIONS = Path(__file__).resolve().parents[2] / ".cache"
+
+
+@pytest.fixture
+def runner(sim: Simulator) -> Runner:
+    return Runner(sim)
+
+
+class Speaker:
+    """A server that sends everybody who asks what ``speak`` yields, until that ends."""
+
+    def __init__(self, speak: Callable[[], Iterator[bytes]]) -> None:
+        self._speak = speak
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._thread = threading.Thread(target=self._serve)
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                client = self._listener.accept()[0]
+            except OSError:
+                return
+            with client, suppress(OSError):
+                client.recv(65536)
+                for part in self._speak():
+                    client.sendall(part)
+
+    def __enter__(self) -> Speaker:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *dummy: object) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thread.join()
+
+
+class Relay:
+    """Leads connections to a simulator and counts them."""
+
+    def __init__(self, sim: Simulator) -> None:
+        self.accepted = 0
+        self._sim = sim
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._listener, selectors.EVENT_READ)
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._serve)
+
+    def _serve(self) -> None:
+        while not self._over.is_set():
+            for key, dummy in self._selector.select(0.05):
+                end = key.fileobj
+                assert isinstance(end, socket.socket)
+                if end is self._listener:
+                    self._join(end.accept()[0])
+                else:
+                    self._pass_on(end, key.data)
+
+    def _join(self, client: socket.socket) -> None:
+        self.accepted += 1
+        service = socket.create_connection(("127.0.0.1", self._sim.port))
+        self._selector.register(client, selectors.EVENT_READ, service)
+        self._selector.register(service, selectors.EVENT_READ, client)
+
+    def _pass_on(self, end: socket.socket, other: socket.socket) -> None:
+        data = b""
+        with suppress(OSError):
+            data = end.recv(65536)
+            other.sendall(data)
+        if not data:
+            for each in (end, other):
+                self._selector.unregister(each)
+                each.close()
+
+    def __enter__(self) -> Relay:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *dummy: object) -> None:
+        self._over.set()
+        self._thread.join()
+        for key in list(self._selector.get_map().values()):
+            assert isinstance(key.fileobj, socket.socket)
+            key.fileobj.close()
+        self._selector.close()
+
+
+# -------------------------------------------------------------------------------------------------------------- waiting
+
+
+def test_silent_polls_do_not_prolong_the_waiting() -> None:
+    """Each poll is answered only after the time is up, and then with success, which comes too late to be heard."""
+    late = threading.Event()
+
+    def answer(asked: Asked) -> Told:
+        if asked.method == "GET":
+            late.wait(3)
+            return Told(200, {"inventory": {}})
+        return Told(202, {"location": f"/service/v1/api-jobs/{JOB}"})
+
+    with Scripted(answer) as service:
+        connection = Connection(service.url, session_id="s", request_timeout=30)
+        client = Client(connection, wait=Wait(Clock, timeout=0.3, interval=0.2))
+        with client, pytest.raises(WaitTimeout, match=r"still running after 0\.3 s of waiting") as caught:
+            client.call("ChangeHostState", {"uuid": HOST, "stateEvent": "disable"})
+        late.set()
+    assert caught.value.facts["job"] == {
+        "uuid": JOB,
+        "location": f"/service/v1/api-jobs/{JOB}",
+        "operation": "ChangeHostState",
+        "state": "running",
+    }
+
+
+def test_job_wait_finishes_what_timed_out(sim: Simulator, runner: Runner) -> None:
+    sim.configure(latencies={"AddKVMHost": 60.0})
+    ran = runner("kvm_host", NEW_HOST, wait_timeout=0.2)
+    assert ran.failed
+    assert ran.changed
+    assert "AddKVMHost is still running after 0.2 s of waiting" in ran.message
+    handle = ran["job"]
+    assert runner("job_info", {"jobs": [handle]})["jobs"][0]["state"] == "running"
+    again = runner("job_wait", {"jobs": [handle]}, wait_timeout=0.2)
+    assert again.failed
+    assert again["jobs"][0]["state"] == "running"
+    sim.advance()
+    ended = runner("job_wait", {"jobs": [handle]})
+    assert ended["jobs"][0]["result"]["inventory"]["managementIp"] == NEW_HOST["management_ip"]
+    unchanged = runner("kvm_host", NEW_HOST)
+    assert not unchanged.changed
+    assert unchanged.calls == []
+
+
+def test_session_that_expires_during_the_waiting(sim: Simulator, runner: Runner) -> None:
+    """Polls need no session, and do not prolong it: the job ends well, and then the host cannot be read."""
+    sim.reset(session_lifetime=0.3, latencies={"ChangeHostState": 0.6})
+    ran = runner("kvm_host", {"uuid": HOST, "state": "disabled"})
+    assert ran.failed
+    assert "log in again" in ran.message
+    assert ran.changed
+    assert ran["done"] == ["ChangeHostState"]
+    assert next(host for host in sim.records("host") if host["uuid"] == HOST)["state"] == "Disabled"
+
+
+# ------------------------------------------------------------------------------------------------------ partial success
+
+
+@pytest.mark.parametrize(
+    ("module", "options", "first", "second"),
+    [
+        (
+            "cbt_task",
+            {"name": "backup-5", "vm_instance_uuid": VM_5, "state": "enabled"},
+            "CreateCbtTask",
+            "EnableCbtTask",
+        ),
+        ("kvm_host", {**NEW_HOST, "state": "maintenance"}, "AddKVMHost", "ChangeHostState"),
+        (
+            "vm_nic",
+            {"vm_instance_uuid": VM_5, "l3_network_uuid": "a0000005000040008000000000000003", "state": "disabled"},
+            "AttachL3NetworkToVm",
+            "ChangeVmNicState",
+        ),
+    ],
+)
+def test_what_was_done_before_a_failure_is_told(
+    sim: Simulator, runner: Runner, module: str, options: dict[str, Any], first: str, second: str
+) -> None:
+    sim.fault("fail", second)
+    ran = runner(module, options)
+    assert ran.failed
+    assert f"{second} failed (" in ran.message
+    assert ran.changed
+    assert ran["done"] == [first]
+    rest = runner(module, options)
+    assert not rest.failed
+    assert rest.changed
+    assert rest.calls == [second]
+    assert not runner(module, options).changed
+
+
+def test_failed_call_that_left_a_change_behind(sim: Simulator, runner: Runner) -> None:
+    sim.reset(cbt_tasks=1)
+    sim.fault("fail", "EnableCbtTask", count=2)
+    task = {"uuid": CREATED_TASK, "state": "enabled"}
+    ran = runner("cbt_task", task)
+    assert ran.failed
+    assert ran.changed
+    assert sim.records("cbttask")[0]["status"] == "Failed"
+    again = runner("cbt_task", task)
+    assert again.failed
+    assert not again.changed
+
+
+@pytest.mark.parametrize(
+    ("module", "options"),
+    [
+        ("kvm_host", {**NEW_HOST, "password": "wrong-password"}),
+        ("kvm_host", {"uuid": HOST, "state": "maintenance"}),
+        ("cbt_task", {"uuid": CREATED_TASK, "state": "absent"}),
+    ],
+)
+def test_failed_call_that_left_nothing_behind(
+    sim: Simulator, runner: Runner, module: str, options: dict[str, Any]
+) -> None:
+    sim.reset(cbt_tasks=1)
+    for operation in ("ChangeHostState", "DeleteCbtTask"):
+        sim.fault("fail", operation)
+    ran = runner(module, options)
+    assert ran.failed
+    assert not ran.changed
+    assert "done" not in ran.result
+
+
+# --------------------------------------------------------------------------------------------------------- interruption
+
+
+def test_time_of_the_task_is_up(sim: Simulator, player: Player) -> None:
+    sim.configure(latencies={"AddKVMHost": 60.0})
+    task = {"virtinfra.manager.kvm_host": NEW_HOST, "timeout": 1}
+    (played,) = player.play(task)
+    result = played.result
+    assert played.status == "failed"
+    assert result["changed"]
+    assert result["timedout"]["period"] == 1
+    assert f"job_wait can take up the job {result['job']['uuid']}" in result["msg"]
+    sim.advance()
+    (ended,) = player.play({"virtinfra.manager.job_wait": {"jobs": [result["job"]]}})
+    assert ended.result["jobs"][0]["state"] == "succeeded"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_playbook_tells_what_goes_on(
+    sim: Simulator, runner: Runner, tmp_path: Path, number: signal.Signals
+) -> None:
+    sim.configure(latencies={"AddKVMHost": 60.0})
+    book = tmp_path / "book.yml"
+    connection = {"base_url": sim.url, "session_id": sim.session}
+    task = {"name": "Onboard", "virtinfra.manager.kvm_host": {**connection, **NEW_HOST}}
+    book.write_text(yaml.safe_dump([{"hosts": "localhost", "gather_facts": False, "tasks": [task]}]), encoding="utf-8")
+    command = [str(Path(sys.executable).parent / "ansible-playbook"), str(book)]
+    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS), "ANSIBLE_NOCOLOR": "1"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment, text=True, start_new_session=True
+    ) as play:
+        while not any(entry["operation"] == "poll" for entry in sim.log()):
+            assert play.poll() is None
+            time.sleep(0.05)
+        os.killpg(play.pid, number)
+        output = play.communicate(timeout=60)[0]
+    told = re.search(
+        r"^Onboard: AddKVMHost may still run in the service; job_wait can take up the job (\w{32})$", output, re.M
+    )
+    assert told, output
+    assert play.returncode != 0
+    sim.advance()
+    assert runner("job_wait", {"jobs": [{"uuid": told[1]}]})["jobs"][0]["state"] == "succeeded"
+
+
+# ------------------------------------------------------------------------------------------------------------- overload
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
+def test_one_connection_for_a_task(sim: Simulator, runner: Runner, scenario: Scenario) -> None:
+    sim.reset(cbt_tasks=4, latency=0.0, reconnect=0.0)
+    for kind, uuid, members in scenario.prepare:
+        sim.change(kind, uuid, **members)
+    sim.fault("status", status=429, retry_after=0)
+    with Relay(sim) as relay:
+        ran = runner(scenario.module, scenario.options, base_url=relay.url)
+    assert not ran.failed, ran.result
+    assert relay.accepted == 1
+    assert [entry["status"] for entry in ran.log].count(429) == 1
+
+
+def test_more_tasks_than_the_service_likes(sim: Simulator) -> None:
+    sim.configure(rate_limit=40.0)
+    connection = {"base_url": sim.url, "session_id": sim.session}
+    addresses = [f"10.0.1.{number}" for number in range(1, 21)]
+
+    def add(address: str) -> dict[str, Any]:
+        return run("kvm_host", {**connection, **NEW_HOST, "name": address, "management_ip": address}).result
+
+    with ThreadPoolExecutor(len(addresses)) as pool:
+        results = list(pool.map(add, addresses))
+    sim.configure(rate_limit=0.0)
+    assert [result for result in results if result.get("failed")] == []
+    assert any(entry["status"] == 429 for entry in sim.log())
+    assert sorted(host["managementIp"] for host in sim.records("host"))[-20:] == sorted(addresses)
+
+
+# ----------------------------------------------------------------------------------------------- answers without an end
+
+
+def drip(first: bytes, part: bytes) -> Callable[[], Iterator[bytes]]:
+    """Speak a byte now and then, each of them in time, for longer than a request may take."""
+
+    def speak() -> Iterator[bytes]:
+        yield first
+        for dummy in range(60):
+            time.sleep(0.05)
+            yield part
+
+    return speak
+
+
+@pytest.mark.parametrize(
+    "speak",
+    [
+        drip(b"", b"H"),
+        drip(b"HTTP/1.1 200 OK\r\nX-Long: ", b"x"),
+        drip(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n"),
+        drip(b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        drip(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", b" "),
+        drip(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n"),
+        drip(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", b"X: y\r\n"),
+        drip(b"HTTP/1.1 503 No\r\n\r\n", b" "),
+    ],
+    ids=["status", "header", "headers", "continue", "body", "chunks", "trailers", "error"],
+)
+def test_answers_that_trickle_in(speak: Callable[[], Iterator[bytes]]) -> None:
+    with Speaker(speak) as service:
+        connection = Connection(service.url, session_id="s", request_timeout=0.4, request_retries=0)
+        with (
+            Client(connection) as client,
+            pytest.raises(TransportError, match=r"did not answer QueryHost within 0\.4 s"),
+        ):
+            client.get("QueryHost", {})
+
+
+def flood() -> Iterator[bytes]:
+    """Speak without an end."""
+    yield b"HTTP/1.1 200 OK\r\n\r\n{"
+    yield from itertools.repeat(b'"a": "' + b"x" * 1_000_000 + b'",')
+
+
+def test_answer_without_an_end() -> None:
+    with Speaker(flood) as service, Client(Connection(service.url, session_id="s")) as client:
+        assert "larger than 64 MiB" in in_little_memory(lambda: client.get("QueryHost", {}))
+
+
+@pytest.mark.parametrize("garbage", ["huge", "bomb", "deep"])
+@pytest.mark.parametrize("operation", ["QueryHost", "DisableCbtTask", "poll"])
+def test_answers_that_are_too_much(sim: Simulator, garbage: str, operation: str) -> None:
+    sim.reset(cbt_tasks=1, latency=0.0)
+    sim.fault("garbage", operation, garbage=garbage, count=None)
+    module, options = "host_info", {"base_url": sim.url, "session_id": sim.session, "request_retries": 1}
+    if operation != "QueryHost":
+        module, call = "api", {"operation": "DisableCbtTask", "params": {"uuid": CREATED_TASK}}
+        options = {**options, **call, "wait_timeout": 0.3, "wait_interval": 0.1}
+    told = in_little_memory(lambda: run(module, options).result.get("msg", ""))
+    if garbage != "huge":
+        assert "no JSON object" in told or "not asked for" in told or "still running" in told or told == "", told
+
+
+def in_little_memory(function: Callable[[], Any], megabytes: int = 400) -> str:
+    """Call a function in a child that has not much memory; return its result, or the words of its failure."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        held = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (held + megabytes * 2**20,) * 2)
+        told = "it did not end as it should"
+        try:
+            told = str(function())
+        except Failure as failure:
+            told = str(failure)
+        except MemoryError:
+            told = "it needs too much memory"
+        finally:
+            os.write(writing, told[:60000].encode())
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, encoding="utf-8") as pipe:
+        told = pipe.read()
+    os.waitpid(child, 0)
+    assert not told.startswith("it "), told
+    return told
+
+
+# ------------------------------------------------------------------------------------------------------- hostile values
+
+
+@pytest.mark.parametrize(
+    ("told", "heard"),
+    [
+        (b'"half \\ud83d"', "half ?"),
+        (b'"\\udfff\\ud800"', "??"),
+        (b'"whole \\ud83d\\ude00"', "whole \U0001f600"),
+        (b'"not \\\\ud83d"', "not \\ud83d"),
+        (b"1e999", float("inf")),
+    ],
+)
+def test_values_that_are_no_text(told: bytes, heard: Any) -> None:
+    body = b'{"inventories": [{"uuid": "%s", "name": %s}]}' % (HOST.encode(), told)
+    with Scripted(lambda asked: Told(200, body)) as service:
+        result = run("host_info", {"base_url": service.url, "session_id": "s", "query": ["state=Enabled"]}).result
+    assert result["hosts"][0]["name"] == heard
+
+
+@pytest.mark.parametrize("told", [b"NaN", b"Infinity", b"-Infinity", b"[" * 200 + b"]" * 200, b'"\xff"', b"'single'"])
+def test_values_that_are_no_json(told: bytes) -> None:
+    body = b'{"inventories": [{"uuid": "%s", "name": %s}]}' % (HOST.encode(), told)
+    with Scripted(lambda asked: Told(200, body)) as service:
+        result = run("host_info", {"base_url": service.url, "session_id": "s", "request_retries": 0}).result
+    assert "the answer to QueryHost is no JSON object" in result["msg"]
+
+
+def test_values_of_the_service_are_never_templates(sim: Simulator, player: Player, tmp_path: Path) -> None:
+    trap = tmp_path / "trap"
+    sim.change("host", HOST, name=f"{{{{ lookup('ansible.builtin.pipe', 'touch {trap}') }}}}")
+    hosts, shown, dummy, used = player.play(
+        {"virtinfra.manager.host_info": {"uuid": HOST}, "register": "found"},
+        {"ansible.builtin.debug": {"msg": "{{ found.hosts[0].name }} is {{ found }}"}},
+        {"ansible.builtin.set_fact": {"first": "{{ found.hosts[0] }}"}},
+        {"virtinfra.manager.kvm_host": {"uuid": "{{ first.uuid }}", "name": "{{ first.name }}", "state": "disabled"}},
+    ).results
+    assert hosts["hosts"][0]["name"].startswith("{{ lookup")
+    assert "{{ lookup" in shown["msg"]
+    assert used["changed"]
+    assert not trap.exists()
