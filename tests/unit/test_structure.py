@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible.parsing.dataloader import DataLoader
 from modules import MODULES, ROOT, module
 
 PLUGINS = ROOT / "plugins"
@@ -357,7 +358,7 @@ def test_conditions_of_the_targets_are_texts() -> None:
     targets = sorted((ROOT / "tests" / "integration" / "targets").glob("*/tasks/*.yml"))
     assert targets
     for path in targets:
-        conditions = list(conditions_of(yaml.safe_load(path.read_text(encoding="utf-8"))))
+        conditions = list(conditions_of(DataLoader().load_from_file(str(path))))
         assert [condition for condition in conditions if not isinstance(condition, str)] == [], path
 
 
