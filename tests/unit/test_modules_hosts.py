@@ -132,7 +132,7 @@ def test_whatever_was_there(
     run = Runner(running_simulator)
     nics = [nic["uuid"] for nic in running_simulator.records("hostnic") if nic["interfaceName"] != "eth0"][:3]
     for (interface, vlan), kinds in before.items():
-        once = {"interfaceUuids": [nics[interface]], "vlanIds": [vlan], "serviceTypes": sorted(kinds)}
+        once = {"interfaceUuids": [nics[interface]], "vlanIds": [vlan], "serviceTypes": sorted(kinds, reverse=True)}
         run("api", {"operation": "SetServiceTypeOnHostNetworkInterface", "params": once})
     asked = {"interface_uuids": [nics[each] for each in interfaces], "vlan_ids": vlans, "service_types": types}
     ran = run("host_nic_service", asked)

@@ -180,11 +180,12 @@ def test_read_by_a_cursor_where_there_is_no_query(
     sim.configure(**lacking)
     session = sim.session if lacking else None
     member, kind, dummy = LISTS[name]
-    record = sim.records(kind)[0]
+    record = sim.records(kind)[-1]
     for options, expected in (
         ({}, sim.records(kind)),
         ({"uuid": record["uuid"]}, [record]),
         ({"name": record["name"]}, [record]),
+        ({"name": record["name"], "limit": 1}, [record]),
         ({"name": "nobody"}, []),
         ({"filters": [f"name={record['name']}"]}, [record]),
     ):
