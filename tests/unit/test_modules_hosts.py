@@ -78,6 +78,14 @@ def test_order_never_matters(run: Runner, plain: list[str]) -> None:
             run.idle("host_nic_service", {"interface_uuids": interfaces, "vlan_ids": vlans, "service_types": types})
 
 
+def test_order_that_the_service_tells_does_not_matter_either(run: Runner, plain: list[str]) -> None:
+    for types in (TYPES, TYPES[::-1]):
+        once = {"interfaceUuids": plain[:1], "serviceTypes": types}
+        run("api", {"operation": "SetServiceTypeOnHostNetworkInterface", "params": once})
+        ran = run.idle("host_nic_service", {"interface_uuids": plain[:1], "service_types": TYPES})
+        assert told(ran) == {(plain[0], 0): sorted(TYPES)}
+
+
 @pytest.mark.parametrize("vlans", [{}, {"vlan_ids": []}, {"vlan_ids": [0]}])
 def test_no_vlan_is_vlan_0(run: Runner, sim: Simulator, plain: list[str], vlans: dict[str, Any]) -> None:
     options = {"interface_uuids": plain[:1], "service_types": ["TenantNetwork"], **vlans}
