@@ -59,7 +59,8 @@ class Condition:
             pattern = "".join(wildcards.get(each) or re.escape(each) for each in value)
             return re.fullmatch(pattern, text, re.DOTALL) is not None
         values = [each.strip() for each in value.split(",")] if self.operator.endswith("?=") else [value]
-        return text in values or any(_number(there) == _number(each) is not None for each in values)
+        number = _number(there)
+        return text in values or (number is not None and number in map(_number, values))
 
     def _disordered(self, there: Any) -> bool:
         mine, other = _number(there), _number(self.value)

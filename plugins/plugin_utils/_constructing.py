@@ -73,7 +73,7 @@ class KeyedGroup:
             return None
         if isinstance(key, str) and key:
             return self._places.get(key) or self._named(key)
-        if type(key) is list and all(isinstance(each, str) and each for each in key):
+        if isinstance(key, list) and all(isinstance(each, str) and each for each in key):
             return [place for each in key for place in self._named(each)]
         if (key is None or key == "") and self._default is None and not strict:
             return []

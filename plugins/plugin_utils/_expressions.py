@@ -236,7 +236,7 @@ def _converter(expression: Expression) -> Callable[[Any], Any]:
 
 
 def _as_condition(result: Any) -> Any:
-    if type(result) is bool:
+    if isinstance(result, bool):
         return result
     raise _NotHere
 
@@ -265,7 +265,7 @@ def _as_old_plain_value(result: Any) -> Any:
 
 def _as_old_value(result: Any) -> Any:
     """Before 2.19 the result is made a text, and of a text that looks like it a list, a mapping or a truth value."""
-    if type(result) is bool:
+    if isinstance(result, bool):
         return result
     if type(result) not in _SCALARS or result is None or _NATIVE:
         raise _NotHere

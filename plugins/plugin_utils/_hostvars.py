@@ -97,7 +97,7 @@ def _is_plain(record: Record) -> bool:
         return False
     if TRUSTS_NOBODY:
         return True
-    text = "".join([value for value in values if type(value) is str])
+    text = "".join([value for value in values if isinstance(value, str)])
     return "{" not in text and "#" not in text
 
 
