@@ -17,6 +17,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -33,7 +34,7 @@ from direct import Runner
 from playing import Player
 from scripted import Asked, Scripted, Told
 
-from chaos.running import run
+from chaos.running import hurried, run
 from chaos.scenarios import CREATED_TASK, HOST, NEW_HOST, SCENARIOS, Scenario
 from simulator.launch import Simulator
 
@@ -310,7 +311,7 @@ def test_one_connection_for_a_task(sim: Simulator, runner: Runner, scenario: Sce
     for kind, uuid, members in scenario.prepare:
         sim.change(kind, uuid, **members)
     sim.fault("status", status=429, retry_after=0)
-    with Relay(sim) as relay:
+    with Relay(sim) as relay, hurried():
         ran = runner(scenario.module, scenario.options, base_url=relay.url)
     assert not ran.failed, ran.result
     assert relay.accepted == 1
@@ -400,7 +401,10 @@ def test_answers_that_are_too_much(sim: Simulator, garbage: str, operation: str)
 def in_little_memory(function: Callable[[], Any], megabytes: int = 400) -> str:
     """Call a function in a child that has not much memory; return its result, or the words of its failure."""
     reading, writing = os.pipe()
-    child = os.fork()
+    with warnings.catch_warnings():
+        # The threads of a test's own servers wait for requests meanwhile and hold no lock.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
     if child == 0:
         os.close(reading)
         held = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
