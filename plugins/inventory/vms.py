@@ -65,7 +65,7 @@ keyed_groups:
     prefix: os
     default_value: unknown
   - key: virtinfra_host.name
-    prefix: on
+    prefix: host
 """
 
 import ipaddress
