@@ -99,7 +99,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import A
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import common
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory import Inventory
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import HOSTS, PRIMARY_STORAGES, Service
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import HOSTS, PRIMARY_STORAGES
 
 # What a host tells of a primary storage.
 STORAGE = ("uuid", "name", "type", "state", "status", "totalCapacity", "availableCapacity")
@@ -113,15 +113,12 @@ class InventoryModule(Inventory):
 
     NAME = "virtinfra.manager.hosts"
     KIND = HOSTS
+    RELATED = ("primary_storages", PRIMARY_STORAGES)
     DERIVED = ("bondings", "nics", "networkFactsError", "primaryStorages")
 
     def question(self) -> list[Any]:
         """Return the options that add something to the answer."""
-        return [self.get_option("network_facts"), self.get_option("primary_storages")]
-
-    def details(self, client: Client, service: Service) -> list[Record] | None:
-        """Read the primary storages."""
-        return self.related(client, service, "primary_storages", PRIMARY_STORAGES)
+        return [self.get_option("network_facts"), *super().question()]
 
     def joined(self, details: list[Record] | None) -> Callable[[Record], dict[str, Any]]:
         """Add to a host the primary storages of its cluster."""

@@ -60,15 +60,12 @@ keyed_groups:
     prefix: storage
 """
 
-from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._entries import Entry
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import HostVars
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory import Answer, Inventory
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._selection import named
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import HOSTS, PRIMARY_STORAGES, Service
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import HOSTS, PRIMARY_STORAGES
 
 
 class InventoryModule(Inventory):
@@ -76,15 +73,8 @@ class InventoryModule(Inventory):
 
     NAME = "virtinfra.manager.primary_storages"
     KIND = PRIMARY_STORAGES
+    RELATED = ("hosts", HOSTS)
     DERIVED = ("hosts",)
-
-    def question(self) -> list[Any]:
-        """Return the option that adds something to the answer."""
-        return [self.get_option("hosts")]
-
-    def details(self, client: Client, service: Service) -> list[Record] | None:
-        """Read the hosts."""
-        return self.related(client, service, "hosts", HOSTS)
 
     def beside(self, entries: list[Entry], hostvars: HostVars, answers: list[Answer]) -> list[Entry]:
         """Return the hosts behind the storages, each in the groups of those."""

@@ -72,12 +72,11 @@ import ipaddress
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._expressions import unsafe
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import common
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory import Inventory
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import HOSTS, VMS, Service
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import HOSTS, VMS
 
 # What a virtual machine tells of its host.
 HOST = ("uuid", "name", "managementIp", "state", "status")
@@ -88,15 +87,8 @@ class InventoryModule(Inventory):
 
     NAME = "virtinfra.manager.vms"
     KIND = VMS
+    RELATED = ("hosts", HOSTS)
     DERIVED = ("addresses", "host")
-
-    def question(self) -> list[Any]:
-        """Return the option that adds something to the answer."""
-        return [self.get_option("hosts")]
-
-    def details(self, client: Client, service: Service) -> list[Record] | None:
-        """Read the hosts."""
-        return self.related(client, service, "hosts", HOSTS)
 
     def joined(self, details: list[Record] | None) -> Callable[[Record], dict[str, Any]]:
         """Add to a virtual machine its addresses, and its host where hosts were read."""

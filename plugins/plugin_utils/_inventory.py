@@ -47,26 +47,25 @@ class Answer:
 class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
     """An inventory of the records of one kind. What is particular to a kind stands in its plugin.
 
-    ``DERIVED`` are the API names of what ``complete`` and ``joined`` add to the records.
+    ``RELATED`` are the option that says whether other records are read too, and their kind. ``DERIVED`` are the API
+    names of what ``complete`` and ``joined`` add to the records.
     """
 
     NAME: ClassVar[str]
     KIND: ClassVar[Kind]
+    RELATED: ClassVar[tuple[str, Kind]]
     DERIVED: ClassVar[tuple[str, ...]] = ()
 
     def question(self) -> list[Any]:
         """Return the values of the options that decide what is read."""
-        return []
+        return [self.get_option(self.RELATED[0])]
 
     def details(self, client: Client, service: Service) -> list[Record] | None:
-        """Read what else is wanted beside the records; it is kept in the cache with them."""
-        return None
-
-    def related(self, client: Client, service: Service, option: str, kind: Kind) -> list[Record] | None:
-        """Return all records of another kind, for ``details``, if the option says so.
+        """Return the related records, if the option says so; they are kept in the cache with the others.
 
         When it says nothing they are returned where a session is at hand, and only a warning tells of a refusal.
         """
+        option, kind = self.RELATED
         wanted = self.get_option(option)
         if wanted is False or (wanted is None and not service.connection.session_id):
             return None
