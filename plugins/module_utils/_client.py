@@ -241,7 +241,11 @@ class Client:
         if not reply.keys() & {"inventories", "inventory"}:
             # A null is left out, so this may be a record that is not there, or a query that never tells anything.
             return self.matching(name, "uuid", uuid)
-        return [record for record in _records(reply, name) if record.get("uuid") == uuid]
+        found = _records(reply, name)
+        asked = [record for record in found if record.get("uuid") == uuid]
+        if found and not asked:
+            raise TransportError(f"{name} was asked for {uuid} and brought something else", transient=False)
+        return asked
 
     def matching(
         self,
