@@ -63,24 +63,32 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 MAPS = frozenset(("webhookResp", "opaque", "atPersonList", "dataVolumeSystemTags"))
 
 
-# What tasks decide by: members that are text where they are there at all, and members that are lists of something.
-_TEXTS = ("uuid", "type", "ip", "mac", "interfaceUuid", "resourceUuid")
+# What tasks decide by: members that are text or numbers where they are there at all, and lists of something.
+_SCALARS: Mapping[str, type] = {
+    **dict.fromkeys(("uuid", "type", "ip", "mac", "interfaceUuid", "resourceUuid"), str),
+    "vlanId": int,
+}
 _LISTS: Mapping[str, type] = {"vmNics": dict, "resourceRefs": dict, "serviceTypes": str, "atPersonUserIds": str}
+_DECISIVE = (*_SCALARS, *_LISTS)
 
 
 def unsound(record: Record) -> str | None:
     """Return the first member of a record that is of another type than tasks rely on; None when there is none."""
-    for name in _TEXTS:
-        if not isinstance(record.get(name), (str, type(None))):
-            return name
-    if not isinstance(record.get("vlanId"), (int, type(None))):
-        return "vlanId"
-    for name, kind in _LISTS.items():
-        elements = record.get(name) or []
-        if not isinstance(elements, list) or not all(isinstance(each, kind) for each in elements):
-            return name
-        if kind is dict and (inner := next(filter(None, map(unsound, elements)), None)):
-            return f"{name}.{inner}"
+    for name in _DECISIVE:
+        # Most records have few of these, and lists may have many records.
+        if name in record and (wrong := _unsound_member(name, record[name])):
+            return wrong
+    return None
+
+
+def _unsound_member(name: str, value: Any) -> str | None:
+    if name in _SCALARS:
+        return None if isinstance(value, (_SCALARS[name], type(None))) else name
+    kind, elements = _LISTS[name], value or []
+    if not isinstance(elements, list) or not all(isinstance(each, kind) for each in elements):
+        return name
+    if kind is dict and (inner := next(filter(None, map(unsound, elements)), None)):
+        return f"{name}.{inner}"
     return None
 
 
