@@ -58,6 +58,11 @@ TAGS: Options = {
     "user_tags": {"type": "list", "elements": "str"},
 }
 
+CREATION: Options = {
+    "resource_uuid": {"type": "str"},
+    "tag_uuids": {"type": "list", "elements": "str"},
+}
+
 NAMES: Options = {
     "uuid": {"type": "str"},
     "name": {"type": "str"},

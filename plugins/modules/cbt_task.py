@@ -17,6 +17,7 @@ extends_documentation_fragment:
   - virtinfra.manager._wait
   - virtinfra.manager._wait.times
   - virtinfra.manager._tags
+  - virtinfra.manager._creation
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.actiongroup_api
 attributes:
@@ -57,13 +58,6 @@ options:
     type: str
   resource_uuids:
     description: The uuids of what a task that is created protects; O(task_type) goes with it.
-    type: list
-    elements: str
-  resource_uuid:
-    description: The uuid that a task that is created shall have.
-    type: str
-  tag_uuids:
-    description: The uuids of tags for a task that is created.
     type: list
     elements: str
   bitmap_name:
@@ -119,15 +113,12 @@ job:
   description: The handle of a call that is still running, for M(virtinfra.manager.job_wait).
   returned: when O(wait=false) started a call, and when the time was up
   type: dict
-  sample:
-    uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
-    location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
-    operation: CreateCbtTask
-    state: running
+  sample: {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: CreateCbtTask, state: running}
 """
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine import Move, Resource
 from ansible_collections.virtinfra.manager.plugins.module_utils._manage import managed
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import CREATION
 from ansible_collections.virtinfra.manager.plugins.module_utils._readers import by_query
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
 
@@ -161,8 +152,7 @@ TASK = managed(
         "vm_instance_uuid": {"type": "str"},
         "task_type": {"type": "str"},
         "resource_uuids": {"type": "list", "elements": "str"},
-        "resource_uuid": {"type": "str"},
-        "tag_uuids": {"type": "list", "elements": "str"},
+        **CREATION,
         "bitmap_name": {"type": "str"},
         "force": {"type": "bool"},
         "delete_mode": {"type": "str", "choices": ["Permissive", "Enforcing"]},

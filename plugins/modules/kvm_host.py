@@ -19,6 +19,7 @@ extends_documentation_fragment:
   - virtinfra.manager._wait
   - virtinfra.manager._wait.times
   - virtinfra.manager._tags
+  - virtinfra.manager._creation
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.actiongroup_api
 attributes:
@@ -68,15 +69,6 @@ options:
   ssh_port:
     description: The SSH port of a host that is added.
     type: int
-  resource_uuid:
-    description:
-      - The uuid that a host shall have that is created, on servers that take one.
-      - Unless O(uuid) is given, it finds a host with this uuid before anything else does.
-    type: str
-  tag_uuids:
-    description: The uuids of tags for a host that is created, where the service takes them.
-    type: list
-    elements: str
   system_tags:
     description:
       - System tags to send with the call, for example V(pageTableExtensionDisabled), which disables EPT on a new host.
@@ -122,15 +114,12 @@ job:
   description: The handle of a call that is still running, for M(virtinfra.manager.job_wait).
   returned: when O(wait=false) started a call, and when the time was up
   type: dict
-  sample:
-    uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
-    location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
-    operation: AddKVMHost
-    state: running
+  sample: {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: AddKVMHost, state: running}
 """
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine import Move, Resource
 from ansible_collections.virtinfra.manager.plugins.module_utils._manage import managed
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import CREATION
 from ansible_collections.virtinfra.manager.plugins.module_utils._readers import by_cursor, by_query, first_of
 
 KEYS = ("uuid", "managementIp", "name")
@@ -159,8 +148,7 @@ TASK = managed(
         "username": {"type": "str"},
         "password": {"type": "str", "no_log": True},
         "ssh_port": {"type": "int"},
-        "resource_uuid": {"type": "str"},
-        "tag_uuids": {"type": "list", "elements": "str"},
+        **CREATION,
     },
     required_one_of=[("uuid", "management_ip", "name")],
 )

@@ -19,6 +19,7 @@ extends_documentation_fragment:
   - virtinfra.manager._wait
   - virtinfra.manager._wait.times
   - virtinfra.manager._tags
+  - virtinfra.manager._creation
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.actiongroup_api
 attributes:
@@ -76,15 +77,6 @@ options:
   platform_uuid:
     description: The SNMP platform of an SNMP endpoint. Some servers need it.
     type: str
-  resource_uuid:
-    description:
-      - The uuid that an endpoint shall have that is created, on servers that take one.
-      - Unless O(uuid) is given, it finds an endpoint with this uuid before anything else does.
-    type: str
-  tag_uuids:
-    description: The uuids of tags for an endpoint that is created, where the service takes them.
-    type: list
-    elements: str
 seealso:
   - module: virtinfra.manager.sns_endpoint_info
   - module: virtinfra.manager.sns_snmp_platform
@@ -123,17 +115,14 @@ job:
   description: The handle of a call that is still running, for M(virtinfra.manager.job_wait).
   returned: when O(wait=false) started a call, and when the time was up
   type: dict
-  sample:
-    uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
-    location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
-    operation: CreateSNSSnmpEndpoint
-    state: running
+  sample: {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: CreateSNSSnmpEndpoint, state: running}
 """
 
 from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine import Assumed, Resource, Step, usual_plan
 from ansible_collections.virtinfra.manager.plugins.module_utils._manage import managed
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import CREATION
 from ansible_collections.virtinfra.manager.plugins.module_utils._readers import Reader, by_query, first_of, partly
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
 
@@ -196,8 +185,7 @@ TASK = managed(
         "at_person_user_ids": {"type": "list", "elements": "str"},
         "at_person_list": {"type": "dict"},
         "platform_uuid": {"type": "str"},
-        "resource_uuid": {"type": "str"},
-        "tag_uuids": {"type": "list", "elements": "str"},
+        **CREATION,
     },
     by="type",
     required_one_of=[("uuid", "name")],

@@ -75,11 +75,7 @@ job:
   description: The handle of a call that is still running, for M(virtinfra.manager.job_wait).
   returned: when O(wait=false) started a call, and when the time was up
   type: dict
-  sample:
-    uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
-    location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
-    operation: UpdateAtPersonOfAtTeamchatEndpoint
-    state: running
+  sample: {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: UpdateAtPersonOfAtTeamchatEndpoint, state: running}
 """
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine import (

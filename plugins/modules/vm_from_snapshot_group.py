@@ -18,6 +18,7 @@ extends_documentation_fragment:
   - virtinfra.manager._wait
   - virtinfra.manager._wait.times
   - virtinfra.manager._tags
+  - virtinfra.manager._creation
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.actiongroup_api
 attributes:
@@ -107,15 +108,6 @@ options:
   vm_encryption:
     description: Whether the machine is encrypted.
     type: bool
-  resource_uuid:
-    description:
-      - The uuid that a machine shall have that is created, on servers that take one.
-      - Unless O(uuid) is given, it finds a machine with this uuid before anything else does.
-    type: str
-  tag_uuids:
-    description: The uuids of tags for a machine that is created, where the service takes them.
-    type: list
-    elements: str
 seealso:
   - module: virtinfra.manager.vm_info
 """
@@ -143,15 +135,12 @@ job:
   description: The handle of a call that is still running, for M(virtinfra.manager.job_wait).
   returned: when O(wait=false) started a call, and when the time was up
   type: dict
-  sample:
-    uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
-    location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
-    operation: CreateVmInstanceFromVolumeSnapshotGroup
-    state: running
+  sample: {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: CreateVmInstanceFromVolumeSnapshotGroup, state: running}
 """
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine import Resource, Step, usual_plan
 from ansible_collections.virtinfra.manager.plugins.module_utils._manage import managed
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import CREATION
 from ansible_collections.virtinfra.manager.plugins.module_utils._readers import by_cursor, by_query, first_of
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
 
@@ -197,8 +186,7 @@ TASK = managed(
         "reset_tpm": {"type": "bool"},
         "volume_snapshot_encryptions": {"type": "list", "elements": "raw"},
         "vm_encryption": {"type": "bool"},
-        "resource_uuid": {"type": "str"},
-        "tag_uuids": {"type": "list", "elements": "str"},
+        **CREATION,
     },
     required_one_of=[("uuid", "name")],
 )
