@@ -8,7 +8,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, ClassVar
@@ -33,6 +35,18 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import
 EXPRESSIONS = ("compose", "groups", "keyed_groups", "hostnames", "include", "exclude")
 SESSION_INVALID = "ID.1001"
 LISTS = ("hostnames", "include", "exclude", "query", "filters")
+
+
+@contextmanager
+def hoarding() -> Iterator[None]:
+    """Collect no garbage: next to all that is made here stays, and looking through it takes a quarter of the time."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 @dataclass(frozen=True)
@@ -108,7 +122,8 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
         super().parse(inventory, loader, path, cache)
         try:
             self._read_config_data(path)
-            self._add(self._entries(self._answers(path, cache)))
+            with hoarding():
+                self._add(self._entries(self._answers(path, cache)))
         except (Failure, AnsibleError) as error:
             raise AnsibleParserError(f"{path}: {error}") from error
 
