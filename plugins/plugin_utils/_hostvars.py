@@ -14,7 +14,8 @@ from typing import Any
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS, MAPS, Record, snake, to_ansible
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._entries import Entry
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._expressions import TRUSTS_NOBODY, unsafe
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._expressions import unsafe
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._harmless import TRUSTS_NOBODY
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._names import is_address, is_variable_name
 
 _PLAIN = frozenset((str, int, float, bool, type(None)))
