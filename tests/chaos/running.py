@@ -6,17 +6,20 @@
 
 from __future__ import annotations
 
+import signal
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn, TypeVar
 from unittest import mock
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.virtinfra.manager.plugins.module_utils._task import Outcome, Task
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock
+
+Result = TypeVar("Result")
 
 LONGEST_SLEEP = 0.0005
 _slept = 0.0
@@ -55,3 +58,18 @@ def run(module: str, options: Mapping[str, Any], check: bool = False) -> Outcome
     validation = ArgumentSpecValidator(task.argument_spec, **task.rules).validate(dict(options))
     assert not validation.error_messages, validation.error_messages
     return task.execute(validation.validated_parameters, check)
+
+
+def in_time(function: Callable[[], Result], seconds: int = 120) -> Result:
+    """Call a function; TimeoutError when it does not end."""
+
+    def stop(*dummy: object) -> NoReturn:
+        raise TimeoutError(f"it did not end within {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        return function()
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)

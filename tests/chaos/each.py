@@ -1,0 +1,124 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Each fault on each operation: a task runs into it, then runs again, and the service must hold what was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from chaos.report import Report
+from chaos.running import hurried, in_time, run
+from chaos.scenarios import SCENARIOS, Scenario
+from chaos.store import settled, untruth
+from simulator.launch import Simulator
+
+GARBAGE = ("json", "utf8", "types", "missing", "deep", "huge", "bomb")
+FAULTS: tuple[Mapping[str, Any], ...] = (
+    {"fault": "drop_before"},
+    {"fault": "drop_after"},
+    {"fault": "truncate"},
+    {"fault": "slow", "seconds": 0.35},
+    *({"fault": "status", "status": status} for status in (429, 500, 502, 503, 504)),
+    *({"fault": "status", "status": status, "taken": True} for status in (502, 503, 504)),
+    {"fault": "html", "taken": True},
+    *({"fault": "garbage", "garbage": kind} for kind in GARBAGE),
+    {"fault": "redirect", "url": "http://192.0.2.1:9/elsewhere"},
+    {"fault": "expire"},
+    {"fault": "fail"},
+    {"fault": "session_expiry"},
+    {"fault": "hang"},
+)
+SERVERS: Mapping[str, Mapping[str, Any]] = {
+    "honours the job id": {},
+    "ignores the job id": {"job_uuid": "ignore"},
+    "answers at once": {"sync": True},
+}
+
+
+@dataclass(frozen=True)
+class Hit:
+    """Which request a fault hits: a call of the operation itself, or the reading request of this number."""
+
+    name: str
+    reading: int | None = None
+
+    def on(self, operation: str) -> dict[str, Any]:
+        """Return the members of a fault that say so."""
+        if self.reading is None:
+            return {"operation": operation}
+        return {"operation": "*", "method": "GET", "skip": self.reading}
+
+
+HITS = (Hit("the call"), Hit("the read before", 0), Hit("the first poll", 1), Hit("the read after", 2))
+
+
+def each_fault(
+    sim: Simulator,
+    report: Report,
+    servers: tuple[str, ...],
+    hits: tuple[Hit, ...],
+    faults: tuple[Mapping[str, Any], ...] = FAULTS,
+) -> None:
+    """Play every scenario with every fault."""
+    with hurried():
+        for server in servers:
+            for scenario in SCENARIOS:
+                for hit in hits:
+                    for fault in faults:
+                        case = f"{scenario}, {server}: {fault_name(fault)} on {hit.name}"
+                        for trouble in in_time(partial(play, sim, report, scenario, server, hit, fault)):
+                            report.wrong(f"{case}: {trouble}")
+
+
+def fault_name(fault: Mapping[str, Any]) -> str:
+    """Return the words for a fault."""
+    return " ".join(str(value) for name, value in fault.items() if name not in ("url", "seconds"))
+
+
+def play(
+    sim: Simulator, report: Report, scenario: Scenario, server: str, hit: Hit, fault: Mapping[str, Any]
+) -> list[str]:
+    """Play a scenario with a fault on a fresh service and return what is wrong."""
+    if scenario.action and hit.reading is not None and fault["fault"] == "fail":
+        return []  # The service says that the operation failed, although it did not, and there is nothing to look at.
+    return list(_troubles(sim, report, scenario, server, hit, fault))
+
+
+def _troubles(
+    sim: Simulator, report: Report, scenario: Scenario, server: str, hit: Hit, fault: Mapping[str, Any]
+) -> Iterator[str]:
+    sim.reset(latency=0.0, reconnect=0.0, cbt_tasks=4, **SERVERS[server])
+    for kind, uuid, members in scenario.prepare:
+        sim.change(kind, uuid, **members)
+    before = sim.state()
+    sim.fault(**{**fault, **hit.on(scenario.operation)})
+    connection = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token, "request_timeout": 30}
+    patience = {"request_timeout": 0.25} if fault["fault"] in ("slow", "hang") else {}
+    options = {**connection, "request_retries": 3, "wait_timeout": 20, **scenario.options}
+    result = run(scenario.module, {**options, **patience}).result
+    happened = sum(each["happened"] for each in sim.faults())
+    report.task(result, {fault["fault"]: happened}, len(sim.log()))
+    after = settled(sim)
+    if trouble := untruth(result, before, after, scenario.action or not scenario.changes):
+        yield trouble
+    if scenario.times(before, after) > 1:
+        yield "it was done more than once"
+    if not result.get("failed") and scenario.times(before, after) != 1:
+        yield "it succeeded, yet it was not done"
+    never_ends = fault["fault"] == "hang" and hit.reading is None and happened
+    if scenario.action or never_ends:
+        return
+    sim.clear_faults()
+    sim.configure(session_expired=False, token_expired=False)
+    for expected in ("it does not converge", "it is not idempotent"):
+        result = run(scenario.module, options).result
+        after = settled(sim)
+        if result.get("failed") or scenario.times(before, after) != 1:
+            yield f"{expected}: {result.get('msg', 'it is not done')}"
+    if result["changed"]:
+        yield "it changes something each time"

@@ -1,0 +1,218 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Many tasks of all modules, one after the other, on a service of whose requests one in ten goes wrong."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from chaos.report import Report
+from chaos.running import hurried, in_time, run
+from chaos.scenarios import CLUSTER, PASSWORD, PERSON, PLATFORM, SNAPSHOT_GROUP
+from chaos.store import settled, twins, untruth
+from simulator.launch import Simulator
+
+SEED = {"hosts": 6, "vms": 40, "l3_networks": 6, "cbt_tasks": 4, "persons": 4}
+RATE = 0.1
+
+# What goes wrong with a request, each as likely as the others.
+FAULTS: tuple[Mapping[str, Any], ...] = (
+    {"fault": "drop_before"},
+    {"fault": "drop_after"},
+    {"fault": "truncate"},
+    {"fault": "status", "status": 429},
+    {"fault": "status", "status": 429, "retry_after": 1},
+    {"fault": "status", "status": 502},
+    {"fault": "status", "status": 503},
+    {"fault": "status", "status": 504, "taken": True},
+    {"fault": "slow", "seconds": 0.4},
+    {"fault": "html", "taken": True},
+    {"fault": "garbage", "garbage": "json"},
+    {"fault": "garbage", "garbage": "utf8"},
+    {"fault": "garbage", "garbage": "deep"},
+    {"fault": "redirect", "url": "https://192.0.2.1/elsewhere"},
+    # A poll that tells of a failure which there was not would be a lie of the service.
+    {"fault": "fail", "method": "POST"},
+    {"fault": "fail", "method": "PUT"},
+    {"fault": "expire"},
+    {"fault": "hang", "operation": "poll"},
+)
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A task. ``about`` is what it is about: of several wishes about the same thing the last one counts.
+
+    Without it the task is an action, or only reads.
+    """
+
+    module: str
+    options: Mapping[str, Any]
+    about: str = ""
+
+
+def uuid(kind: int, number: int) -> str:
+    """Return the uuid of a seeded object."""
+    return f"a{kind:07x}000040008000{number:012x}"
+
+
+def wishes(dice: random.Random) -> Iterator[Wish]:
+    """Yield tasks without an end, some about things that are there, some about new ones."""
+    makers = (host, cbt_task, endpoint, machine, nic, services, platform, person, action, reading)
+    serial = itertools.count(1)
+    while True:
+        yield dice.choice(makers)(dice, next(serial))
+
+
+def old_or_new(dice: random.Random, serial: int) -> int:
+    """Return the number of a thing: one that may be there already, or a new one."""
+    return dice.choice((serial, dice.randint(1, serial)))
+
+
+def host(dice: random.Random, serial: int) -> Wish:
+    """Wish for a host."""
+    number = old_or_new(dice, serial)
+    address = f"10.{1 + number // 250}.0.{1 + number % 250}"
+    new = {"name": f"new-{number}", "cluster_uuid": CLUSTER, "username": "root", "password": PASSWORD}
+    state = dice.choice(("present", "enabled", "disabled", "maintenance"))
+    return Wish("kvm_host", {**new, "management_ip": address, "state": state}, f"host {address}")
+
+
+def cbt_task(dice: random.Random, serial: int) -> Wish:
+    """Wish for a CBT task of a machine that runs and has none of the seeded ones."""
+    number = dice.randrange(5, SEED["vms"], 2)
+    state = dice.choice(("present", "enabled", "disabled", "absent"))
+    options = {"name": f"cbt-{number}", "vm_instance_uuid": uuid(4, number), "state": state}
+    return Wish("cbt_task", options, f"CBT task {number}")
+
+
+def endpoint(dice: random.Random, serial: int) -> Wish:
+    """Wish for an endpoint of either type, perhaps with another description."""
+    number = old_or_new(dice, serial)
+    details = (
+        {"type": "snmp"} if number % 2 else {"type": "workchat", "url": f"https://chat.example.com/?key=k{number}"}
+    )
+    description = f"description {dice.randint(1, 3)}"
+    name = f"endpoint-{number}"
+    return Wish("sns_endpoint", {**details, "name": name, "description": description}, f"endpoint {number}")
+
+
+def machine(dice: random.Random, serial: int) -> Wish:
+    """Wish for a machine made from a snapshot group."""
+    number = old_or_new(dice, serial)
+    options = {"name": f"restored-{number}", "volume_snapshot_group_uuid": SNAPSHOT_GROUP, "strategy": "CreateStopped"}
+    return Wish("vm_from_snapshot_group", options, f"machine {number}")
+
+
+def nic(dice: random.Random, serial: int) -> Wish:
+    """Wish for a NIC of a machine on a network that it has no other NIC on."""
+    number, network = dice.randint(1, SEED["vms"]), dice.randint(2, SEED["l3_networks"])
+    options = {"vm_instance_uuid": uuid(4, number), "l3_network_uuid": uuid(5, network)}
+    state = dice.choice(("present", "enabled", "disabled"))
+    return Wish("vm_nic", {**options, "state": state}, f"NIC {number} on {network}")
+
+
+def services(dice: random.Random, serial: int) -> Wish:
+    """Wish for the services of an interface."""
+    number = 4 * dice.randint(1, SEED["hosts"]) - dice.randint(0, 2)
+    types = dice.sample(("TenantNetwork", "StorageNetwork", "BackupNetwork", "MigrationNetwork"), dice.randint(0, 3))
+    return Wish("host_nic_service", {"interface_uuids": [uuid(9, number)], "service_types": types}, f"NIC {number}")
+
+
+def platform(dice: random.Random, serial: int) -> Wish:
+    """Wish for the address of the SNMP platform."""
+    options = {"uuid": PLATFORM, "snmp_address": f"10.9.0.{dice.randint(1, 9)}", "snmp_port": dice.randint(161, 170)}
+    return Wish("sns_snmp_platform", options, "platform")
+
+
+def person(dice: random.Random, serial: int) -> Wish:
+    """Wish for the remark and the user id of a person."""
+    options = {"uuid": PERSON, "user_id": f"user-{serial}", "remark": f"remark {dice.randint(1, 3)}"}
+    return Wish("sns_teamchat_person", options, "person")
+
+
+def action(dice: random.Random, serial: int) -> Wish:
+    """Wish for something to be done, once."""
+    stopped = 2 * dice.randint(1, SEED["vms"] // 2)
+    return dice.choice(
+        (
+            Wish("vm_nic_qos", {"uuid": uuid(6, 1), "direction": dice.choice(("in", "out"))}),
+            Wish("sns_snmp_test", {"platform_uuid": PLATFORM}),
+            Wish(
+                "cbt_volume_export",
+                {"vm_instance_uuid": uuid(4, stopped), "volume_uuids": [uuid(7, 2 * stopped)], "force": True},
+            ),
+            Wish("api", {"operation": "DisableCbtTask", "params": {"uuid": uuid(16, dice.randint(1, 4))}}),
+        )
+    )
+
+
+def reading(dice: random.Random, serial: int) -> Wish:
+    """Wish to read something."""
+    hosts = [uuid(3, number) for number in range(1, 4)]
+    return dice.choice(
+        (
+            Wish("host_info", {"query": ["state=Enabled"]}),
+            Wish("vm_info", {"uuid": uuid(4, 1)}),
+            Wish("cbt_task_info", {}),
+            Wish("sns_endpoint_info", {}),
+            Wish("sns_topic_subscriber_info", {}),
+            Wish("primary_storage_info", {"name": "ps-1"}),
+            Wish("resource_info", {"resource_type": "vm", "page_size": 10}),
+            Wish("host_network_info", {"host_uuids": hosts}),
+            Wish("host_nic_candidate_info", {"host_uuids": hosts}),
+            Wish("job_info", {"jobs": [{"uuid": uuid(99, 1)}]}),
+            Wish("job_wait", {"jobs": [{"uuid": uuid(99, 1)}]}),
+        )
+    )
+
+
+def random_walk(sim: Simulator, report: Report, tasks: int, seed: int, **server: Any) -> None:
+    """Play so many tasks while one in ten requests goes wrong, then all wishes that count without any fault."""
+    dice = random.Random(seed)
+    last: dict[str, Wish] = {}
+    sim.reset(latency=0.0, reconnect=0.0, **SEED, **server)
+    with hurried():
+        for number, wish in enumerate(itertools.islice(wishes(dice), tasks)):
+            sim.clear_faults()
+            sim.clear_log()
+            for offset, fault in enumerate(FAULTS):
+                sim.fault(**{**fault, "probability": RATE / len(FAULTS), "seed": 1000 * number + offset, "count": None})
+            trouble = in_time(partial(play, sim, report, wish))
+            if trouble:
+                report.wrong(f"task {number} of walk {seed}, {wish.module} {wish.options}: {trouble}")
+            if wish.about:
+                last[wish.about] = wish
+        sim.clear_faults()
+        for trouble in itertools.chain(unfulfilled(sim, last.values()), twins(settled(sim))):
+            report.wrong(f"walk {seed}, at the end: {trouble}")
+
+
+def play(sim: Simulator, report: Report, wish: Wish) -> str | None:
+    """Run a task and return what is wrong."""
+    before = settled(sim)
+    connection = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token, "request_timeout": 0.3}
+    result = run(wish.module, {**connection, **wish.options}).result
+    happened: dict[str, int] = {}
+    for fault in sim.faults():
+        happened[fault["fault"]] = happened.get(fault["fault"], 0) + fault["happened"]
+    report.task(result, happened, len(sim.log()))
+    return untruth(result, before, settled(sim), not wish.about)
+
+
+def unfulfilled(sim: Simulator, last: Iterator[Wish] | Any) -> Iterator[str]:
+    """Run tasks twice without faults; yield what does not succeed, or changes something the second time."""
+    connection = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token}
+    for second, wish in itertools.product((False, True), list(last)):
+        result = run(wish.module, {**connection, **wish.options}).result
+        if result.get("failed"):
+            yield f"{wish.about} is not as wished: {result['msg']}"
+        elif second and result["changed"]:
+            yield f"{wish.about} is changed each time"
