@@ -180,6 +180,24 @@ def bench(session: nox.Session) -> None:
     session.run("python", "tests/benchmarks/run.py", *session.posargs, env=linked_collection())
 
 
+@nox.session(name="chaos-short")
+def chaos_short(session: nox.Session) -> None:
+    """Play tasks on a service that fails, for a minute."""
+    play_chaos(session, "--short")
+
+
+@nox.session(default=False)
+def chaos(session: nox.Session) -> None:
+    """Play thousands of tasks, and the demo many times, on a service that fails in every way; half an hour."""
+    play_chaos(session)
+
+
+def play_chaos(session: nox.Session, *arguments: str) -> None:
+    """Run tests/chaos."""
+    session.install("ansible-core>=2.19,<2.22", *RUNTIME)
+    session.run("python", "-m", "chaos.run", *arguments, *session.posargs, env=linked_collection())
+
+
 @nox.session(name="format", default=False)
 def format_code(session: nox.Session) -> None:
     """Rewrite the Python files as the style session wants them."""
