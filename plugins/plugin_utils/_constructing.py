@@ -126,7 +126,8 @@ class Constructor:
         blind = bool(self._hidden)
         self._magic = blind or any(each.mentions(name) for each in [*values, *later] for name in MAGIC)
         self._needs_composed = blind or any(each.mentions(name) for each in later for name in composed)
-        self._in_turn = self._needs_composed or any(each.mentions("group_names") for each in later)
+        self._needs_groups = blind or any(each.mentions("group_names") for each in later)
+        self._in_turn = self._needs_composed or self._needs_groups
         self._all = Batch([*values, *conditions, *keys], evaluate, seen_first)
         self._values = Batch(values, evaluate, seen_first)
         self._conditions = Batch(conditions, evaluate, seen_later)
@@ -151,8 +152,11 @@ class Constructor:
         by_core = by_core or (self._needs_composed and not fast)
         scope = self._scope(name, variables, there)
         places = self._by_conditions(name, self._conditions.results(scope, by_core)[0])
-        scope = self._scope(name, variables, there, places)
-        return places + self._by_keys(name, self._keys.results(scope, by_core)[0], scope)
+        if not self._needs_groups:
+            return places + self._by_keys(name, self._keys.results(scope, by_core)[0], scope)
+        for keyed in self._keyed:
+            places += self._by_core(name, keyed.entry, self._scope(name, variables, there, places))
+        return places
 
     def _scope(
         self, name: str, variables: dict[str, Any], there: Host | None, places: list[Place] | None = None

@@ -20,6 +20,7 @@ TRUSTS_NOBODY = hasattr(Templar, "evaluate_expression")
 
 _OPERATIONS = (
     nodes.Name,
+    nodes.Const,
     nodes.Compare,
     nodes.Operand,
     nodes.And,
@@ -79,8 +80,8 @@ def is_constant(node: nodes.Expr) -> bool:
 
 def parsed(source: Any, braces: bool) -> nodes.Expr:
     """Return the node of an expression that may be evaluated here; raises NotHere or Jinja's TemplateError."""
-    # What core does with these, and with templates inside of constants, depends on its version.
-    if not isinstance(source, str) or "\\" in source or "\n" in source or (not braces and "{" in source):
+    # What core does with backslashes, and with templates inside of constants, depends on its version.
+    if not isinstance(source, str) or "\\" in source or (not braces and "{" in source):
         raise NotHere
     body = _ENVIRONMENT.parse(source if braces else f"{{{{ {source} }}}}").body
     if len(body) != 1 or not isinstance(body[0], nodes.Output):
@@ -122,8 +123,6 @@ def _check(node: nodes.Node) -> None:
 
 
 def _is_allowed(node: nodes.Node) -> bool:
-    if isinstance(node, nodes.Const):
-        return "{" not in str(node.value)
     if isinstance(node, nodes.Filter):
         return node.name in _FILTERS and node.node is not None
     if isinstance(node, nodes.Test):

@@ -204,6 +204,56 @@ def test_every_expression_has_the_result_of_core(expression: str, records: list[
     assert ours == theirs
 
 
+# What only some versions of core do, and what only some combinations lead to.
+CORNERS: list[dict[str, Any]] = [
+    {"compose": {"value": r"virtinfra_name ~ 'a\nb'"}},
+    {"compose": {"value": "virtinfra_name ~ '\n'"}},
+    {"compose": {"value": "virtinfra_extra_member.append('x')", "other": "virtinfra_extra_member.pop()"}},
+    {"compose": {"value": "virtinfra_name.format(1)", "other": "virtinfra_name.join(['a', 'b'])"}},
+    {"compose": {"value": "[virtinfra_name]", "other": "(virtinfra_name, 1)"}},
+    {"compose": {"virtinfra_name": "virtinfra_state", "other": "virtinfra_name"}},
+    {"compose": {"first": "'{{ virtinfra_name }}'"}, "groups": {"g": "first == virtinfra_name"}},
+    {"compose": {"first": "'{{ virtinfra_name }}'"}, "keyed_groups": [{"key": "first"}]},
+    {"compose": {"first": "virtinfra_name"}, "groups": {"g": "first is defined"}, "keyed_groups": [{"key": "first"}]},
+    {"compose": {"first": "nowhere"}, "groups": {"g": "first is defined"}, "keyed_groups": [{"key": "first"}]},
+    {"compose": {"virtinfra_extra_member": "{'a': virtinfra_name}"}},
+    {"groups": {"g": "virtinfra_name == '{{ virtinfra_name }}'", "h": "virtinfra_name", "i": "virtinfra_cpu_num"}},
+    {"groups": {"g": True, "h": "true", "i": "", "j": "'x'"}, "keyed_groups": [{"key": "group_names | join('-')"}]},
+    {"groups": {"a group": "true"}, "keyed_groups": [{"key": "group_names"}, {"key": "group_names | length"}]},
+    {"keyed_groups": [{"key": "'k'", "parent_group": "all"}, {"key": "group_names | join('-')"}]},
+    {"keyed_groups": [{"key": "'k'", "parent_group": "{{ virtinfra_state }}"}, {"key": "group_names | join('-')"}]},
+    {"keyed_groups": [{"key": "virtinfra_description", "default_value": "none"}]},
+    {"keyed_groups": [{"key": "virtinfra_description", "trailing_separator": False, "prefix": "p"}]},
+    {"keyed_groups": [{"key": "virtinfra_description", "trailing_separator": False, "default_value": "x"}]},
+    {"keyed_groups": [{"key": "virtinfra_extra_member", "prefix": "p", "parent_group": "a parent"}]},
+    {"keyed_groups": [{"key": "{'a': virtinfra_name, 'b': ''}", "separator": "-"}], "leading_separator": False},
+    {"keyed_groups": [{"key": "virtinfra_name", "separator": "-"}], "leading_separator": False},
+    {"keyed_groups": [{"key": "virtinfra_name", "prefix": None, "separator": None}]},
+    {"keyed_groups": [{"key": "virtinfra_cpu_num"}]},
+    {"keyed_groups": [{}, {"prefix": "p"}]},
+    {"keyed_groups": [{"key": "inventory_hostname_short"}, {"key": "inventory_hostname", "prefix": "n"}]},
+    {"use_extra_vars": True, "compose": {"value": "virtinfra_name", "other": "site"}},
+    {"use_extra_vars": True, "groups": {"g": "virtinfra_name == 's'"}, "keyed_groups": [{"key": "virtinfra_name"}]},
+    {"use_extra_vars": True, "compose": {"virtinfra_state": "'x'"}, "keyed_groups": [{"key": "site"}]},
+    {"use_extra_vars": True, "compose": {"value": "place"}, "keyed_groups": [{"key": "place"}]},
+]
+SITE = {"virtinfra_name": "s", "site": "{{ virtinfra_state }}", "place": "{{ inventory_hostname }}"}
+SOME = [
+    {"name": "a", "state": "Enabled", "cpuNum": 4, "description": "", "extraMember": ["a", "b"]},
+    {"name": "True", "state": "a", "cpuNum": 0, "description": None, "extraMember": {"a": 1}},
+    {"name": "[1]", "state": None, "description": "x y", "extraMember": ["", None, 1]},
+    {"name": "{{ virtinfra_state }}", "state": "Enabled", "description": 5, "extraMember": []},
+]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("record", SOME, ids=str)
+@pytest.mark.parametrize("options", CORNERS, ids=str)
+def test_corners_are_as_core_makes_them(options: dict[str, Any], record: dict[str, Any], strict: bool) -> None:
+    theirs, ours = both(one(strict=strict, **options), SITE, [record, {"name": "other"}])
+    assert ours == theirs
+
+
 HARMLESS = [
     "virtinfra_name",
     "virtinfra_cpu_num",
