@@ -98,10 +98,9 @@ class ActionModule(ActionBase):
             try:
                 outcome = task.execute(params, self._task.check_mode, None if self._task.no_log else self._tell)
             except Interrupted as stop:
-                reason = stop.__cause__
-                if isinstance(reason, KeyboardInterrupt):
+                if isinstance(stop.__cause__, KeyboardInterrupt):
                     os.write(STDERR, f"{self._task.get_name()}: {stop}\n".encode())
-                    raise reason from None
+                    raise KeyboardInterrupt(*stop.__cause__.args) from None
                 period = {"period": self._task.timeout}
                 return {"failed": True, "msg": f"The task's time is up. {stop}", "timedout": period, **stop.facts}
         warnings = {"warnings": outcome.warnings} if outcome.warnings else {}
