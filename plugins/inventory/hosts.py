@@ -97,7 +97,7 @@ from typing import Any
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import ApiError, TransportError
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import common
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import common, elements, text
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory import Inventory
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import HOSTS, PRIMARY_STORAGES
 
@@ -126,9 +126,9 @@ class InventoryModule(Inventory):
             return super().joined(details)
         by_cluster: dict[str, list[Any]] = {}
         for storage in details:
-            for cluster in storage.get("attachedClusterUuids") or ():
+            for cluster in elements(storage, "attachedClusterUuids", str):
                 by_cluster.setdefault(cluster, []).extend(common([storage], STORAGE))
-        return lambda host: {"primaryStorages": by_cluster.get(host.get("clusterUuid") or "", [])}
+        return lambda host: {"primaryStorages": by_cluster.get(text(host, "clusterUuid"), [])}
 
     def complete(self, client: Client, records: list[Record]) -> None:
         """Ask the hosts for their bonds and NICs, if that is wanted."""
@@ -141,9 +141,9 @@ class InventoryModule(Inventory):
         if failed := [record["networkFactsError"] for record in records if record["networkFactsError"]]:
             self.display.warning(f"{len(failed)} hosts did not tell their network facts, the first: {failed[0]}")
 
-    def address(self, record: Record) -> str | None:
+    def address(self, record: Record) -> str:
         """Return the management IP address."""
-        return record.get("managementIp")
+        return text(record, "managementIp")
 
 
 def _facts(client: Client, host: Record) -> Record:

@@ -62,7 +62,7 @@ keyed_groups:
 
 
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._entries import Entry
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import HostVars
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import HostVars, elements, text
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory import Answer, Inventory
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._selection import named
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import HOSTS, PRIMARY_STORAGES
@@ -83,11 +83,11 @@ class InventoryModule(Inventory):
         for host in self._hosts(answers):
             if host.name in taken:
                 host.name = f"{host.name}_{host.uuid}"
-            by_cluster.setdefault(host.record.get("clusterUuid") or "", []).append(host)
+            by_cluster.setdefault(text(host.record, "clusterUuid"), []).append(host)
         groups: set[str] = set()
         for storage in entries:
-            clusters = storage.record.get("attachedClusterUuids") or ()
-            behind = [host for cluster in clusters for host in by_cluster.get(cluster, ())]
+            clusters = elements(storage.record, "attachedClusterUuids", str)
+            behind = [host for cluster in dict.fromkeys(clusters) for host in by_cluster.get(cluster, ())]
             if variable := hostvars.name("hosts"):
                 storage.variables[variable] = [host.name for host in behind]
             group = self._sanitize_group_name(f"hosts_of_{storage.name}")
@@ -101,7 +101,7 @@ class InventoryModule(Inventory):
         """Return the hosts of all services, without variables where an earlier source has given them some."""
         hostvars = self.hostvars(HOSTS)
         hosts = [
-            hostvars.entry(record, answer.service, {}, record.get("managementIp"))
+            hostvars.entry(record, answer.service, {}, text(record, "managementIp"))
             for answer in answers
             for record in answer.details or ()
         ]

@@ -74,7 +74,7 @@ from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._expressions import unsafe
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import common
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import common, elements, text
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory import Inventory
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import HOSTS, VMS
 
@@ -92,31 +92,36 @@ class InventoryModule(Inventory):
 
     def joined(self, details: list[Record] | None) -> Callable[[Record], dict[str, Any]]:
         """Add to a virtual machine its addresses, and its host where hosts were read."""
-        hosts = {host["uuid"]: host for host in common(details or (), HOST)}
+        hosts = {text(host, "uuid"): host for host in common(details or (), HOST)}
 
         def join(machine: Record) -> dict[str, Any]:
             own = {"addresses": [unsafe(address) for dummy, address in addresses(machine)]}
-            return own if details is None else {**own, "host": hosts.get(machine.get("hostUuid"))}
+            return own if details is None else {**own, "host": hosts.get(text(machine, "hostUuid"))}
 
         return join
 
-    def address(self, record: Record) -> str | None:
+    def address(self, record: Record) -> str:
         """Return the first address in the first of the networks that has one."""
         there = addresses(record)
         networks = self.get_option("networks")
         if not networks:
-            return there[0][1] if there else None
-        return next((address for network in networks for each, address in there if is_in(address, each, network)), None)
+            return there[0][1] if there else ""
+        return next((address for network in networks for each, address in there if is_in(address, each, network)), "")
 
 
 def addresses(machine: Record) -> list[tuple[str, str]]:
     """Return the addresses of a virtual machine, each with the uuid of its L3 network, in the order of the NICs."""
     found: dict[tuple[str, str], None] = {}
-    for nic in sorted(machine.get("vmNics") or (), key=lambda nic: nic.get("deviceId") or 0):
-        for record in (nic, *(nic.get("usedIps") or ())):
-            if record.get("ip"):
-                found[record.get("l3NetworkUuid") or nic.get("l3NetworkUuid") or "", record["ip"]] = None
+    for nic in sorted(elements(machine, "vmNics", dict), key=_place):
+        for record in (nic, *elements(nic, "usedIps", dict)):
+            if address := text(record, "ip"):
+                found[text(record, "l3NetworkUuid") or text(nic, "l3NetworkUuid"), address] = None
     return list(found)
+
+
+def _place(nic: Record) -> int:
+    device = nic.get("deviceId")
+    return device if isinstance(device, int) else 0
 
 
 def is_in(address: str, uuid: str, network: str) -> bool:

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS, MAPS, Record, snake, to_ansible
@@ -18,6 +18,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._expressions imp
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._harmless import TRUSTS_NOBODY
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._names import is_address, is_variable_name
 
+Element = TypeVar("Element")
 _PLAIN = frozenset((str, int, float, bool, type(None)))
 
 
@@ -62,7 +63,7 @@ class HostVars:
         """Whether a name is that of a variable made here, for some hosts at least."""
         return name in self._blank or name in self._names.values()
 
-    def entry(self, record: Record, service: str, added: Mapping[str, Any], address: str | None) -> Entry:
+    def entry(self, record: Record, service: str, added: Mapping[str, Any], address: str) -> Entry:
         """Return what becomes of a record, a host by a name that is still to be found.
 
         The values in ``added``, by API names too, are taken as they are.
@@ -100,6 +101,18 @@ def _is_plain(record: Record) -> bool:
         return True
     text = "".join([value for value in values if isinstance(value, str)])
     return "{" not in text and "#" not in text
+
+
+def text(record: Mapping[str, Any], field: str) -> str:
+    """Return a field that is a text, ``""`` when it is none."""
+    value = record.get(field)
+    return value if isinstance(value, str) else ""
+
+
+def elements(record: Mapping[str, Any], field: str, kind: type[Element]) -> list[Element]:
+    """Return those of the elements of a field that are of a kind."""
+    value = record.get(field)
+    return [each for each in value if isinstance(each, kind)] if isinstance(value, list) else []
 
 
 def common(related: Iterable[Mapping[str, Any]], fields: Iterable[str]) -> list[dict[str, Any]]:

@@ -102,9 +102,9 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
         """Return further hosts, with their places, made of the details in the answers; may add variables."""
         return []
 
-    def address(self, record: Record) -> str | None:
-        """Return the value for ansible_host, None if there is none."""
-        return None
+    def address(self, record: Record) -> str:
+        """Return the value for ansible_host, ``""`` if there is none."""
+        return ""
 
     # What core calls
 

@@ -8,10 +8,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from ansible.errors import AnsibleParserError
+from ansible.inventory.data import InventoryData
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from inventories import Source
 from playing import Player, Task
+from scripted import Asked, Scripted, Told
 
 from simulator.launch import Simulator
 
@@ -123,3 +129,46 @@ def test_nor_is_one_of_the_others(sim: Simulator, player: Player, tmp_path: Path
         checks += ["virtinfra_host is none or virtinfra_host.name == value"]
     assert checked(player, source, checks, value=value) == {"vms": 6, "primary_storages": 5}[plugin]
     assert not mark.exists(), "a value of the service was run"
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=5), inner, max_size=2),
+    max_leaves=5,
+)
+MEMBERS = [
+    *("name", "managementIp", "clusterUuid", "hostUuid", "attachedClusterUuids", "vmNics", "deviceId", "usedIps", "ip"),
+    *("bondings", "nics", "host", "hosts", "service", "l3NetworkUuid", "description", "a-b", "1", "", "class"),
+]
+NESTED = st.dictionaries(st.sampled_from(MEMBERS), JSON, max_size=5)
+RECORDS = st.lists(
+    st.dictionaries(st.sampled_from(MEMBERS), JSON | st.lists(NESTED, max_size=2), max_size=8), max_size=3
+)
+
+
+@pytest.mark.parametrize("plugin", ["hosts", "vms", "primary_storages"])
+def test_records_of_any_shape_are_an_inventory_or_a_failure(tmp_path: Path, plugin: str) -> None:
+    records: list[dict[str, Any]] = []
+
+    def answer(asked: Asked) -> Told:
+        if "network-facts" in asked.path:
+            return Told(200, {"nics": records, "bondings": records})
+        return Told(200, {"inventories": records, "total": len(records)})
+
+    with Scripted(answer) as service:
+        facts = {"network_facts": True} if plugin == "hosts" else {}
+        source = Source(tmp_path, plugin, base_url=service.url, session_id="s", request_retries=0, **facts)
+
+        @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+        @given(RECORDS)
+        def hold(given_records: list[dict[str, Any]]) -> None:
+            records[:] = [{**record, "uuid": f"{number:032x}"} for number, record in enumerate(given_records)]
+            inventory = InventoryData()
+            try:
+                source.fill(inventory)
+            except AnsibleParserError:
+                assert list(inventory.hosts) == []
+            else:
+                assert len(inventory.hosts) >= len(records)
+
+        hold()
