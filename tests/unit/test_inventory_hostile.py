@@ -104,6 +104,20 @@ def test_no_value_of_a_host_is_a_template(sim: Simulator, player: Player, tmp_pa
     assert not mark.exists(), "a value of the service was run"
 
 
+@pytest.mark.parametrize("attack", ["expression", "statement", "delimiters"])
+def test_one_text_among_harmless_ones_is_no_template(
+    sim: Simulator, player: Player, tmp_path: Path, attack: str
+) -> None:
+    mark = tmp_path / "mark"
+    value = ATTACKS[attack].replace("MARK", str(mark))
+    for record in sim.records("host"):
+        sim.change("host", record["uuid"], description=value)
+    compose = {"copied": "virtinfra_description"}
+    source = Source(tmp_path, "hosts", base_url=sim.url, session_id=sim.session, compose=compose)
+    assert checked(player, source, ["virtinfra_description == value", "copied == value"], value=value) == 3
+    assert not mark.exists(), "a value of the service was run"
+
+
 @pytest.mark.parametrize("plugin", ["vms", "primary_storages"])
 def test_nor_is_one_of_the_others(sim: Simulator, player: Player, tmp_path: Path, plugin: str) -> None:
     mark = tmp_path / "mark"

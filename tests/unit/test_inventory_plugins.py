@@ -88,6 +88,7 @@ def test_reserved_names_are_left_out(fill: Fill, warnings: list[str]) -> None:
     assert variables["state"] == "Enabled"
     assert "name" not in variables
     assert "hosts" not in variables
+    assert "" not in variables
     assert names(inventory, "LocalStorage") == ["ps-1"]
     assert any("name" in warning and "Ansible takes no such names" in warning for warning in warnings)
 
@@ -243,6 +244,16 @@ def test_a_host_tells_the_storages_of_its_cluster(sim: Simulator, fill: Fill) ->
         expected = [storage["name"]] if record["clusterUuid"] in storage["attachedClusterUuids"] else []
         assert [each["name"] for each in told] == expected
         assert all(each["total_capacity"] == storage["totalCapacity"] for each in told)
+
+
+def test_a_host_without_storages_says_so(tmp_path: Path) -> None:
+    def answer(asked: Asked) -> Told:
+        hosts = [{"uuid": "1", "name": "h", "clusterUuid": "c"}] if asked.path.endswith("hosts") else []
+        return Told(200, {"inventories": hosts, "total": len(hosts)})
+
+    with Scripted(answer) as service:
+        source = Source(tmp_path, "hosts", base_url=service.url, session_id="s")
+        assert source.fill().hosts["h"].vars["virtinfra_primary_storages"] == []
 
 
 def test_what_is_near_can_be_refused(sim: Simulator, fill: Fill, warnings: list[str]) -> None:
