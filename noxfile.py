@@ -10,6 +10,7 @@ Nothing here needs more than PyPI. What antsibull-nox.toml asks for is added to 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -25,6 +26,9 @@ ROOT = Path(__file__).resolve().parent
 CACHE = ROOT / ".cache"
 FOLDER = Path("ansible_collections", "virtinfra", "manager")
 RUNTIME = ("-r", "tests/integration/requirements.txt")
+
+# The share of mutations that the unit tests must notice.
+LEAST_NOTICED = 0.85
 
 # The Python versions that can run ansible-test of a core, as that core declares them.
 PYTHONS = {"2.16": ">=3.10,<3.13", "2.19": ">=3.11,<3.14", "2.21": ">=3.12,<3.15"}
@@ -190,6 +194,22 @@ def chaos_short(session: nox.Session) -> None:
 def chaos(session: nox.Session) -> None:
     """Play thousands of tasks, and the demo many times, on a service that fails in every way; half an hour."""
     play_chaos(session)
+
+
+@nox.session(default=False)
+def mutation(session: nox.Session) -> None:
+    """Change the client and the engine in one place at a time; the unit tests must notice 85 % of it. An hour."""
+    session.install("mutmut>=3.8,<4", "ansible-core>=2.19,<2.22", *RUNTIME, "-r", "tests/unit/requirements.txt")
+    with copied_collection() as copy, session.chdir(copy.parents[2]):
+        shutil.copy(copy / "tests" / "tools" / "mutmut.toml", "pyproject.toml")
+        session.run("mutmut", "run", *session.posargs, silent=True)
+        session.run("mutmut", "results")
+        session.run("mutmut", "export-cicd-stats", silent=True)
+        found = json.loads(Path("mutants", "mutmut-cicd-stats.json").read_text(encoding="utf-8"))
+    noticed, all_of_them = found["killed"] + found["timeout"], found["total"] - found["skipped"]
+    session.log(f"{noticed} of {all_of_them} changes were noticed, {noticed / all_of_them:.1%}")
+    if noticed < LEAST_NOTICED * all_of_them:
+        session.error(f"That is less than {LEAST_NOTICED:.0%}")
 
 
 def play_chaos(session: nox.Session, *arguments: str) -> None:

@@ -230,8 +230,12 @@ class Client:
         items = list(items)
         if len(items) < 2:
             return [function(item) for item in items]
-        with ThreadPoolExecutor(min(CONNECTIONS, len(items))) as pool:
+        pool = ThreadPoolExecutor(min(CONNECTIONS, len(items)))
+        try:
             return list(pool.map(function, items))
+        finally:
+            # A task that is stopped does not wait for the answers that are still to come.
+            pool.shutdown(wait=False, cancel_futures=True)
 
     # Lists
 
