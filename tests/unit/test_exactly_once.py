@@ -108,6 +108,35 @@ def test_lost_answer(sim: Simulator, scenario: Scenario, server: str) -> None:
             assert trial.times() == 1, loss
 
 
+@pytest.mark.parametrize("wait", [True, False])
+def test_lost_answer_to_a_call_that_takes_its_time(sim: Simulator, wait: bool) -> None:
+    """The service knows the job, which is followed to its end, or handed over while it runs."""
+    scenario = SCENARIOS[0]
+    trial = Trial(sim, scenario, {"latencies": {scenario.operation: 0.1}})
+    sim.fault("drop_after", scenario.operation)
+    result = trial.play(wait=wait).result
+    assert result["changed"]
+    assert [entry["operation"] for entry in sim.log()].count(scenario.operation) == 1
+    if wait:
+        assert result["host"]["status"] == "Connected"
+    else:
+        assert result["job"]["state"] == "running"
+        sim.advance()
+        options = {"base_url": sim.url, "session_id": sim.session, "jobs": [result["job"]]}
+        assert run("job_wait", options).result["jobs"][0]["state"] == "succeeded"
+    assert trial.times() == 1
+
+
+@pytest.mark.parametrize("wait", [True, False])
+def test_lost_answer_to_a_call_that_fails(sim: Simulator, wait: bool) -> None:
+    trial = Trial(sim, SCENARIOS[0], {})
+    sim.fault("drop_after", "AddKVMHost")
+    result = trial.play(password="wrong-password", wait=wait).result
+    assert "AddKVMHost failed (HOST.1001, caused by SYS.1006)" in result["msg"]
+    assert result["changed"] is False
+    assert trial.times() == 0
+
+
 def may_be_unknown(scenario: Scenario, server: str, loss: str) -> bool:
     """Tell whether there is no way to know what became of a call."""
     if server == BLIND or (scenario.action and loss == "expired"):

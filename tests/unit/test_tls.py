@@ -280,6 +280,13 @@ def test_tls_by_way_of_a_proxy(
     assert b"\r\nAuthorization" not in head
 
 
+def test_proxy_that_wants_a_name_only(service: Simulator, papers: Papers, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Proxy(service.port) as proxy:
+        monkeypatch.setenv("https_proxy", f"http://user@{proxy.address}")
+        assert hosts(service, HOSTNAME, ca_path=papers.ca) == 3
+    assert b"Proxy-Authorization: Basic " + base64.b64encode(b"user:") + b"\r\n" in proxy.heads[0]
+
+
 def test_the_proxy_cannot_put_itself_in_between(
     papers: Papers, service: Simulator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
