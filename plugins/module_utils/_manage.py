@@ -175,7 +175,7 @@ class Managing:
         told = job.result.get("inventory")
         if by_name(step.operation).record != self.resource.kind or not isinstance(told, dict):
             told = {}
-        if told.get("uuid"):
+        if told.get("uuid") and isinstance(told["uuid"], str):
             self.desired = {**self.desired, "uuid": told["uuid"]}
         if not self.blind:
             return self._read()
