@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ansible.template import Templar
-from jinja2 import StrictUndefined, nodes
+from jinja2 import StrictUndefined, Undefined, nodes
 from jinja2.nativetypes import NativeEnvironment
 
 # Since 2.19 a string is a template only where it comes from a file of the user; before, wherever it comes from.
@@ -50,6 +50,20 @@ _ENVIRONMENT = NativeEnvironment(undefined=StrictUndefined)
 
 class NotHere(Exception):
     """The expression is one for core."""
+
+
+def _of_something(test: Any) -> Callable[[Any], bool]:
+    """Return a test that leaves what is undefined to core; for Jinja it is simply no text, no number and not None."""
+
+    def checked(value: Any) -> bool:
+        if isinstance(value, Undefined):
+            raise NotHere
+        return bool(test(value))
+
+    return checked
+
+
+_ENVIRONMENT.tests.update({name: _of_something(_ENVIRONMENT.tests[name]) for name in ("none", "number", "string")})
 
 
 def compiled(expressions: Sequence[nodes.Expr]) -> Callable[[dict[str, Any]], list[Any]]:

@@ -226,9 +226,10 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
         groups = {place: self._group(place) for place in places}
         inventory = self.inventory
         for entry in entries:
+            known = entry.name in inventory.hosts
             host = inventory.hosts[inventory.add_host(entry.name)]
             # In one step: set_variable would look into every value, at ten times the cost of all the rest.
-            host.vars = combine_vars(host.vars, entry.variables)
+            host.vars = combine_vars(host.vars, entry.variables) if known else {**host.vars, **entry.variables}
             for place in entry.places:
                 groups[place].add_host(host)
 

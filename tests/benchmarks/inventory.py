@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from ansible.inventory.data import InventoryData
@@ -160,13 +161,10 @@ def _snake(name: str) -> str:
     return "".join(f"_{each.lower()}" if each.isupper() else each for each in name)
 
 
-def best(rounds: int, *ways: Callable[[], float]) -> list[float]:
-    """Return the least of several measurements of each way: whatever else the machine does can only add to it.
-
-    The ways take turns, so that a busy moment does not hit one of them alone.
-    """
+def typical(rounds: int, *ways: Callable[[], float]) -> list[float]:
+    """Return the median of several measurements of each way; they take turns, so that all meet the same busy moments."""
     measured = [[way() for way in ways] for dummy in range(rounds)]
-    return [min(times) for times in zip(*measured, strict=True)]
+    return [median(times) for times in zip(*measured, strict=True)]
 
 
 @contextmanager
@@ -186,7 +184,7 @@ def measure() -> Iterator[tuple[str, float, float | None]]:
     """Yield what was measured: a label, a number, and the largest that it may be if there is a goal."""
     with bench() as service:
         service.ours(10000)
-        least, plain, nine = best(
+        least, plain, nine = typical(
             7, lambda: floor(10000), lambda: service.ours(10000), lambda: service.ours(10000, **NINE)
         )
         loop = peer(300, NINE) * 10000 / 300
@@ -196,9 +194,9 @@ def measure() -> Iterator[tuple[str, float, float | None]]:
         yield "inventory: nine expressions / core's loop over them", nine / loop, 1 / 30
         yield "inventory: KB a host", service.memory(2000) / 1024, 5
         passing = time.perf_counter
-        slow, quick = best(4, lambda: service.ours(10000, 20, passing), lambda: service.ours(10000, 0, passing))
+        slow, quick = typical(8, lambda: service.ours(10000, 20, passing), lambda: service.ours(10000, 0, passing))
         yield "inventory: pages of 20 ms / waiting or filling", slow / max(10 * 0.02, quick), 1.2
-        few, many = best(4, lambda: service.ours(2000), lambda: service.ours(20000))
+        few, many = typical(4, lambda: service.ours(2000), lambda: service.ours(20000))
         yield "inventory: a host of 20,000 / a host of 2,000", many / few / 10, 1.3
 
 
@@ -214,7 +212,7 @@ def table(sizes: list[int]) -> None:
                 "with 5 expressions": partial(service.ours, size, **FIVE),
                 "with 9 expressions": partial(service.ours, size, **NINE),
             }
-            for name, seconds in zip(ways, best(3, *ways.values()), strict=True):
+            for name, seconds in zip(ways, typical(3, *ways.values()), strict=True):
                 rows.setdefault(name, []).append(seconds * 1e6 / size)
         for name, times in rows.items():
             print(f"{name:<36}" + "".join(f"{time:10.1f}" for time in times))

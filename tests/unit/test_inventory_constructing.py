@@ -50,13 +50,15 @@ def _binary(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.tuples(parts, st.sampled_from(operators), parts).map(" ".join).map("({})".format)
 
 
+FILTERS = [
+    *("lower", "upper", "title", "capitalize", "trim", "length", "int", "float", "string", "abs", "first", "last"),
+    *("default('x')", "default('', true)", "join('-')", "replace('a', 'b')", "int(3)", "list", "bool", "sort"),
+    *("ternary(1, 2)", "split('-')", "regex_replace('a', 'b')", "count", "d(virtinfra_name)", "reject('none')"),
+]
+
+
 def _filtered(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    filters = [
-        *("lower", "upper", "title", "capitalize", "trim", "length", "int", "float", "string", "abs", "first", "last"),
-        *("default('x')", "default('', true)", "join('-')", "replace('a', 'b')", "int(3)", "list", "bool", "sort"),
-        *("ternary(1, 2)", "split('-')", "regex_replace('a', 'b')", "count", "d(virtinfra_name)", "reject('none')"),
-    ]
-    return st.tuples(parts, st.sampled_from(filters)).map(" | ".join).map("({})".format)
+    return st.tuples(parts, st.sampled_from(FILTERS)).map(" | ".join).map("({})".format)
 
 
 def _tested(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
@@ -231,6 +233,10 @@ CORNERS: list[dict[str, Any]] = [
     {"keyed_groups": [{"key": "virtinfra_name", "prefix": None, "separator": None}]},
     {"keyed_groups": [{"key": "virtinfra_cpu_num"}]},
     {"keyed_groups": [{}, {"prefix": "p"}]},
+    {"groups": {each: f"virtinfra_extra_member is {each}" for each in ("none", "string", "number", "defined")}},
+    {"groups": {each: f"virtinfra_extra_member is not {each}" for each in ("none", "string", "number", "defined")}},
+    {"compose": {"value": "virtinfra_extra_member.a is none", "other": "virtinfra_extra_member[5] is defined"}},
+    {"compose": {f"v{place}": f"virtinfra_extra_member | {each}" for place, each in enumerate(FILTERS)}},
     {"keyed_groups": [{"key": "inventory_hostname_short"}, {"key": "inventory_hostname", "prefix": "n"}]},
     {"use_extra_vars": True, "compose": {"value": "virtinfra_name", "other": "site"}},
     {"use_extra_vars": True, "groups": {"g": "virtinfra_name == 's'"}, "keyed_groups": [{"key": "virtinfra_name"}]},
