@@ -162,7 +162,7 @@ def _snake(name: str) -> str:
 
 
 def typical(rounds: int, *ways: Callable[[], float]) -> list[float]:
-    """Return the median of several measurements of each way; they take turns, so that all meet the same busy moments."""
+    """Return the median of several measurements of each way; they take turns, to meet the same busy moments."""
     measured = [[way() for way in ways] for dummy in range(rounds)]
     return [median(times) for times in zip(*measured, strict=True)]
 
