@@ -12,6 +12,7 @@ import base64
 import http.client
 import io
 import json
+import os
 import random
 import re
 import selectors
@@ -26,7 +27,6 @@ from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlencode, urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     AnswerLost,
@@ -352,8 +352,13 @@ class Transport:
 
     def _proxy(self) -> SplitResult | None:
         """Return the proxy that the environment names for the service."""
+        if not self.connection.use_proxy or not any(name.lower().endswith("_proxy") for name in os.environ):
+            return None
+        # It imports much, which a module process would do each time.
+        from urllib.request import getproxies, proxy_bypass
+
         place = urlsplit(self.connection.base_url)
-        proxies = getproxies() if self.connection.use_proxy else {}
+        proxies = getproxies()
         named = proxies.get(place.scheme) or proxies.get("all")
         if not named or proxy_bypass(place.netloc):
             return None
