@@ -91,7 +91,7 @@ def demo_at_random(sim: Simulator, report: Report, times: int) -> None:
     """Play the demo while one in ten requests goes wrong, and each time again without."""
     for number in range(times):
         faults = [
-            {**fault, "probability": RATE / len(FAULTS), "seed": 1000 * number + offset, "count": None}
+            {**fault, "probability": RATE / len(FAULTS), "seed": 7919 * (number + 1) + 31 * offset, "count": None}
             for offset, fault in enumerate(FAULTS)
         ]
         for trouble in _demo(sim, report, faults):

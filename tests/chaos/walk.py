@@ -20,7 +20,9 @@ from chaos.store import settled, twins, untruth
 from simulator.launch import Simulator
 
 SEED = {"hosts": 6, "vms": 40, "l3_networks": 6, "cbt_tasks": 4, "persons": 4}
-RATE = 0.1
+
+# A little more than one in ten, for some of the faults do not hit every request.
+RATE = 0.12
 
 # What goes wrong with a request, each as likely as the others.
 FAULTS: tuple[Mapping[str, Any], ...] = (
