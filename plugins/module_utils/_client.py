@@ -12,6 +12,7 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
@@ -94,6 +95,7 @@ class Client:
         self._transports: list[Transport] = []
         self._poll_auth: str | None = None
         self._latest: Job | None = None
+        self._bounded = False
 
     def __enter__(self) -> Client:
         return self
@@ -224,6 +226,15 @@ class Client:
             if elapsed > GRACE:
                 break
         return False
+
+    @contextmanager
+    def bounded(self) -> Iterator[None]:
+        """Let reading requests end with the waiting, as polls do."""
+        self._bounded = True
+        try:
+            yield
+        finally:
+            self._bounded = False
 
     def each(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Apply a function that calls the service to many items at once, over up to 16 connections, in order."""
@@ -388,7 +399,8 @@ class Client:
 
     def _get(self, operation: Operation, params: Mapping[str, Any]) -> dict[str, Any]:
         request, auth = self._request(operation, params), self._auth(operation)
-        answer = self._transport().send(request, operation.name, auth)
+        until = self.wait.deadline if self._bounded else None
+        answer = self._transport().send(request, operation.name, auth, deadline=until, slack=self.wait.interval)
         if answer.status in (404, 405) and answer.error is None:
             raise Unreadable(f"the service does not offer {operation.name} (HTTP status {answer.status})")
         if answer.error is not None or not 200 <= answer.status < 300:

@@ -77,11 +77,15 @@ class OutcomeUnknown(Failure):
 
 
 class ApiError(Failure):
-    """The service answered that an operation failed. ``error`` is the whole ErrorCode (section ErrorCode)."""
+    """The service answered that an operation failed. ``error`` is the whole ErrorCode (section ErrorCode).
+
+    ``transient`` tells whether it was but a proxy or an overload, which may pass.
+    """
 
     def __init__(self, operation: str, status: int, error: Mapping[str, Any] | None, text: str = "") -> None:
         self.operation, self.status, self.error = operation, status, dict(error or {})
         self.code = str(self.error.get("code") or "")
+        self.transient = not self.error and status in (408, 429, 502, 503, 504)
         super().__init__(
             self._sentence(text.strip()), operation=operation, status=status, error=self.error or {"details": text}
         )

@@ -26,6 +26,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     ApiError,
     BadInput,
     Failure,
+    TransportError,
     Unreadable,
     WaitTimeout,
 )
@@ -183,13 +184,18 @@ class Managing:
 
     def _settled(self, here: Record | None) -> Record | None:
         """Wait until nothing of the record is about to change by itself."""
-        if self.context.params["wait"] and not self.blind and passing(self.resource, here):
+        if not self.context.params["wait"] or self.blind or not passing(self.resource, here):
+            return here
+        with self.client.bounded():
             for dummy in self.client.wait.pauses(f"the {self.about}"):
-                here = self.resource.read(self.client, self.desired)
+                try:
+                    here = self.resource.read(self.client, self.desired)
+                except (ApiError, TransportError) as error:
+                    if not error.transient:
+                        raise
                 if not passing(self.resource, here):
                     return here
-            raise WaitTimeout(f"still {passing(self.resource, here)} after {self.client.wait.timeout:g} s")
-        return here
+        raise WaitTimeout(f"still {passing(self.resource, here)} after {self.client.wait.timeout:g} s")
 
     def _verify(self, here: Record | None, left: list[Step]) -> None:
         """Say where the record is not what the operations that were done should have made of it."""

@@ -176,6 +176,42 @@ def test_job_wait_finishes_what_timed_out(sim: Simulator, runner: Runner) -> Non
     assert unchanged.calls == []
 
 
+def test_silent_reads_do_not_prolong_the_waiting(sim: Simulator) -> None:
+    """A host that is about to be connected is asked for, and answers when the time is up that all is well."""
+    late = threading.Event()
+    record = {"uuid": HOST, "state": "Enabled", "status": "Connecting"}
+
+    def answer(asked: Asked) -> Told:
+        if len(service.asked) > 1:
+            late.wait(3)
+            return Told(200, {"inventories": [{**record, "status": "Connected"}]})
+        return Told(200, {"inventories": [record]})
+
+    with Scripted(answer) as service:
+        options = {"uuid": HOST, "state": "enabled", "wait_timeout": 0.3, "wait_interval": 0.2}
+        result = run("kvm_host", {"base_url": service.url, "session_id": "s", **options}).result
+        late.set()
+    assert "still status Connecting after 0.3 s" in result["msg"]
+    assert not result["changed"]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [{"fault": "drop_before"}, {"fault": "status", "status": 502}, {"fault": "status", "status": 429}],
+    ids=str,
+)
+def test_waiting_for_a_host_survives(sim: Simulator, fault: dict[str, Any]) -> None:
+    sim.reset(reconnect=0.2, latency=0.0)
+    sim.change("host", HOST, state="Maintenance")
+    sim.fault(**fault, operation="QueryHost", skip=2, count=6)
+    options = {"base_url": sim.url, "session_id": sim.session, "request_retries": 1}
+    with hurried():
+        result = run("kvm_host", {**options, "uuid": HOST, "state": "enabled"}).result
+    assert not result.get("failed"), result
+    assert result["host"]["status"] == "Connected"
+    assert sim.faults()[0]["happened"] == 6
+
+
 def test_session_that_expires_during_the_waiting(sim: Simulator, runner: Runner) -> None:
     """Polls need no session, and do not prolong it: the job ends well, and then the host cannot be read."""
     sim.reset(session_lifetime=0.3, latencies={"ChangeHostState": 0.6})
