@@ -20,6 +20,10 @@ ADVICE = {
 }
 
 
+# The longest text of an ErrorCode that stands in a message; the whole of it stands in the result.
+LONGEST_WORD = 2000
+
+
 class Failure(Exception):
     """Anything that ends a task; its text is a sentence for the user.
 
@@ -96,7 +100,7 @@ class ApiError(Failure):
         chain = error_chain(self.error)
         words = [str(self.error.get("description") or "")]
         words += [str(each.get("details") or each.get("description") or "") for each in chain[:: len(chain) - 1 or 1]]
-        told = ": ".join(dict.fromkeys(word.strip() for word in words if word.strip()))
+        told = ": ".join(dict.fromkeys(word.strip()[:LONGEST_WORD] for word in words if word.strip()))
         code = chain[-1].get("code") or self.code
         codes = self.code if code == self.code else f"{self.code}, caused by {code}"
         advice = ADVICE.get(self.code) or ADVICE.get(str(code)) or ""

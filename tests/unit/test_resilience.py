@@ -434,6 +434,15 @@ def test_answers_that_are_too_much(sim: Simulator, garbage: str, operation: str)
         assert "no JSON object" in told or "not asked for" in told or "still running" in told or told == "", told
 
 
+def test_error_that_has_much_to_say(sim: Simulator, runner: Runner) -> None:
+    details = "no " * 300_000
+    sim.fault("fail", "QueryHost", error={"code": "SYS.1006", "details": details})
+    ran = runner("host_info", {})
+    assert "QueryHost failed (SYS.1006): " in ran.message
+    assert len(ran.message) < 3000
+    assert ran["error"]["details"] == details
+
+
 def in_little_memory(function: Callable[[], Any], megabytes: int = 400) -> str:
     """Call a function in a child that has not much memory; return its result, or the words of its failure."""
     reading, writing = os.pipe()
