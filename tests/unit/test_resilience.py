@@ -435,7 +435,7 @@ def test_answers_that_are_too_much(sim: Simulator, garbage: str, operation: str)
 
 
 def test_error_that_has_much_to_say(sim: Simulator, runner: Runner) -> None:
-    details = "no " * 300_000
+    details = "no " * 100_000 + "end"
     sim.fault("fail", "QueryHost", error={"code": "SYS.1006", "details": details})
     ran = runner("host_info", {})
     assert "QueryHost failed (SYS.1006): " in ran.message
