@@ -424,7 +424,8 @@ class Client:
             return job
         if answer.status == 400 and answer.text().startswith("Duplicate job uuid"):
             return job
-        if answer.status >= 502 or (answer.status < 300 and answer.body.strip() and answer.object is None):
+        garbled = bool(answer.body.strip()) and answer.object is None
+        if answer.status < 200 or answer.status >= 502 or (answer.status < 300 and garbled):
             raise AnswerLost(
                 f"{job.operation} was answered with HTTP status {answer.status} and no result: {answer.text()};"
                 " whether it was taken is not known"

@@ -27,7 +27,13 @@ from typing import Any
 import pytest
 import yaml
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Failure, TransportError, WaitTimeout
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    AnswerLost,
+    ApiError,
+    Failure,
+    TransportError,
+    WaitTimeout,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Wait
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock, Connection
 from direct import Runner
@@ -406,6 +412,17 @@ def test_answers_that_trickle_in(speak: Callable[[], Iterator[bytes]]) -> None:
             Client(connection) as client,
             pytest.raises(TransportError, match=r"did not answer QueryHost within 0\.4 s"),
         ):
+            client.get("QueryHost", {})
+
+
+def test_hint_that_is_no_answer_yet() -> None:
+    def speak() -> Iterator[bytes]:
+        yield b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\n{}"
+
+    with Speaker(speak) as service, Client(Connection(service.url, session_id="s")) as client:
+        with pytest.raises(AnswerLost, match="HTTP status 103"):
+            client.start("CreateSNSSnmpEndpoint", {"name": "a"})
+        with pytest.raises(ApiError, match="HTTP status 103"):
             client.get("QueryHost", {})
 
 
