@@ -93,7 +93,7 @@ def is_constant(node: nodes.Expr) -> bool:
 
 
 def parsed(source: Any, braces: bool) -> nodes.Expr:
-    """Return the node of an expression that may be evaluated here; raises NotHere or Jinja's TemplateError."""
+    """Return the node of an expression that may be evaluated here; raises NotHere, or TemplateError of Jinja."""
     # What core does with backslashes, and with templates inside of constants, depends on its version.
     if not isinstance(source, str) or "\\" in source or (not braces and "{" in source):
         raise NotHere
@@ -105,11 +105,16 @@ def parsed(source: Any, braces: bool) -> nodes.Expr:
         raise NotHere
     for part in parts:
         _check(part)
-    if len(parts) == 1 and not isinstance(parts[0], nodes.TemplateData):
-        return parts[0]
-    text = nodes.Concat([_text(part) for part in parts], lineno=1)
-    text.set_environment(_ENVIRONMENT)
-    return text
+    node = parts[0]
+    if len(parts) > 1 or isinstance(node, nodes.TemplateData):
+        node = nodes.Concat([_text(part) for part in parts], lineno=1)
+        node.set_environment(_ENVIRONMENT)
+    try:
+        compiled([node])
+    except Exception as error:
+        # Jinja evaluates what is constant while it compiles, and so stumbles over mistakes in it.
+        raise NotHere from error
+    return node
 
 
 def _text(part: nodes.Expr) -> nodes.Expr:

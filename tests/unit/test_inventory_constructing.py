@@ -233,6 +233,8 @@ CORNERS: list[dict[str, Any]] = [
     {"keyed_groups": [{"key": "virtinfra_name", "prefix": None, "separator": None}]},
     {"keyed_groups": [{"key": "virtinfra_cpu_num"}]},
     {"keyed_groups": [{}, {"prefix": "p"}]},
+    {"compose": {"value": "-(virtinfra_name if 'a'.name)", "other": "virtinfra_name ~ ('a'.name ~ 'b')"}},
+    {"groups": {"g": "virtinfra_name in [1 // 0]", "h": "virtinfra_name == 'a' or 1 / 0"}},
     {"groups": {each: f"virtinfra_extra_member is {each}" for each in ("none", "string", "number", "defined")}},
     {"groups": {each: f"virtinfra_extra_member is not {each}" for each in ("none", "string", "number", "defined")}},
     {"compose": {"value": "virtinfra_extra_member.a is none", "other": "virtinfra_extra_member[5] is defined"}},
