@@ -8,10 +8,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._calls import carry_out, unfinished
+from ansible_collections.virtinfra.manager.plugins.module_utils._calls import called, carry_out, unfinished
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine import Step
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Failure
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING
@@ -38,18 +39,19 @@ def action(
 
     def run(context: Context) -> dict[str, Any]:
         params = {name: value for name, value in context.wanted.items() if name in (*row.parameters, *TAG_NAMES)}
-        if context.check_mode:
-            context.client.prepare(operation, params)
-            context.changed = changes
-            return {**to_ansible(dict.fromkeys(row.result))}
-        try:
-            job = carry_out(context, Step(operation, params, None), "")
-        finally:
-            context.changed = context.changed and changes
-        result = {**to_ansible({name: job.result.get(name) for name in row.result}), **unfinished(job)}
-        if job.state != RUNNING and judge and (wrong := judge({**context.wanted, **job.result})):
-            raise Failure(wrong, **result)
-        return result
+        with _about(params) as about:
+            if context.check_mode:
+                context.client.prepare(operation, params)
+                context.changed = changes
+                return {**to_ansible(dict.fromkeys(row.result))}
+            try:
+                job = carry_out(context, Step(operation, params, None), about)
+            finally:
+                context.changed = context.changed and changes
+            result = {**to_ansible({name: job.result.get(name) for name in row.result}), **unfinished(job)}
+            if job.state != RUNNING and judge and (wrong := judge({**context.wanted, **job.result})):
+                raise Failure(wrong, **result)
+            return result
 
     return Task(run, options, (operation,), (WAIT, TAGS), rules)
 
@@ -61,13 +63,24 @@ def any_operation(options: Options, **rules: Any) -> Task:
         tags = {name: context.wanted[name] for name in TAG_NAMES if name in context.wanted}
         name, params = context.wanted["operation"], {**context.wanted["params"], **tags}
         row = by_name(name)
-        if not row.asynchronous:
-            return {"reply": context.client.get(name, params)}
-        if context.check_mode:
-            context.client.prepare(name, params)
-            context.changed = True
-            return {"reply": {}}
-        job = carry_out(context, Step(name, params, None), "")
-        return {"reply": job.result, **unfinished(job)}
+        with _about(params) as about:
+            if not row.asynchronous:
+                return {"reply": context.client.get(name, params)}
+            if context.check_mode:
+                context.client.prepare(name, params)
+                context.changed = True
+                return {"reply": {}}
+            job = carry_out(context, Step(name, params, None), about)
+            return {"reply": job.result, **unfinished(job)}
 
     return Task(run, options, tuple(OPERATIONS), (WAIT, TAGS), rules)
+
+
+@contextmanager
+def _about(params: Record) -> Iterator[str]:
+    """Let failures name what a call is about."""
+    about = called(params)
+    try:
+        yield about
+    except Failure as failure:
+        raise failure.about(about) from None

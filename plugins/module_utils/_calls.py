@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine import Step
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
@@ -22,10 +23,11 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING, SUCCEEDED, Job
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import by_name
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, snake
 from ansible_collections.virtinfra.manager.plugins.module_utils._task import Context
 
 TRIES = 3
+_UUIDS = ("Uuid", "Uuids")
 
 
 def carry_out(context: Context, step: Step, about: str, needed: Callable[[], bool | None] = lambda: None) -> Job:
@@ -102,3 +104,17 @@ def _found_out(
 def unfinished(job: Job) -> Record:
     """Return the member of the result that tells of a job that was not waited for."""
     return {"job": job.handle()} if job.state == RUNNING else {}
+
+
+def called(params: Record, noun: str = "") -> str:
+    """Return what a call is about: the name of the object, or else the uuids of what it belongs to."""
+    if name := next(filter(None, (params.get(key) for key in ("name", "managementIp", "uuid"))), None):
+        return f"{noun} {name}".lstrip()
+    owners = ", ".join(f"{snake(key)} {_some(params[key])}" for key in params if params[key] and key.endswith(_UUIDS))
+    return f"{noun} of {owners}" if noun and owners else noun or owners
+
+
+def _some(value: Any) -> str:
+    """Return a value, or the first of several and how many more there are."""
+    several = isinstance(value, list) and len(value) > 1
+    return f"{value[0]} and {len(value) - 1} more" if several else str(value[0] if isinstance(value, list) else value)

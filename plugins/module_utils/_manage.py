@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._calls import carry_out, unfinished
+from ansible_collections.virtinfra.manager.plugins.module_utils._calls import called, carry_out, unfinished
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine import (
     Resource,
     Step,
@@ -74,7 +74,7 @@ class Managing:
         self.resource, self.context, self.client = resource, context, context.client
         self.desired = desired
         self.state = self.desired.pop("state", "present")
-        self.about = f"{resource.returns.replace('_', ' ')} {_called(self.desired)}".strip()
+        self.about = called(self.desired, resource.returns.replace("_", " "))
         self.blind = False
         self.extras: Record = {}
 
@@ -234,8 +234,3 @@ def _alike(step: Step, other: Step) -> bool:
 def _extra(operation: str) -> list[str]:
     """Return the members of an operation's reply that belong into the result beside the record."""
     return [name for name in by_name(operation).result if name != "inventory"]
-
-
-def _called(record: Record) -> str:
-    names = (record.get(key) for key in ("name", "managementIp", "uuid"))
-    return str(next(filter(None, names), ""))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from chaos.books import CALLED, EACH, demo, demo_at_random, overload
+from chaos.books import demo, demo_at_random, overload, targets, targets_at_random
 from chaos.each import FAULTS, HITS, SERVERS, each_fault
 from chaos.report import Report
 from chaos.walk import random_walk
@@ -34,8 +34,10 @@ LONG: dict[str, Part] = {
     "at random, job ids ignored": lambda sim, report: random_walk(
         sim, report, 1500, 2, job_uuid="ignore", location="malformed"
     ),
-    "demo with each fault on each operation": lambda sim, report: demo(sim, report, CALLED, EACH),
+    "demo with each fault on each operation": demo,
     "demo at random": lambda sim, report: demo_at_random(sim, report, 10),
+    "integration playbooks with each fault on each operation": targets,
+    "integration playbooks at random": lambda sim, report: targets_at_random(sim, report, 3),
     "100 tasks at once, 20 requests a second": lambda sim, report: overload(sim, report, 100, 20.0),
 }
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -97,6 +98,17 @@ CALLS: dict[str, tuple[str, Options]] = {
     ),
 }
 
+# What the messages of these tasks begin with: the object by its name, its uuid, or the uuids of what it belongs to.
+ABOUT = {
+    "CreateCbtTask": "cbt task n: ",
+    "ChangeHostState": r"host a\w{31}: ",
+    "AttachL3NetworkToVm": r"nic of vm_instance_uuid a\w{31}, l3_network_uuid a\w{31}: ",
+    "SetServiceTypeOnHostNetworkInterface": r"services of interface_uuids a\w{31}: ",
+    "DeleteNicQos": r"a\w{31}: ",
+    "SNSSnmpTestConnection": r"platform_uuid a\w{31}: ",
+    "ExportNbdVolumes": r"volume_uuids a\w{31}, vm_instance_uuid a\w{31}: ",
+}
+
 ADVISED = {
     "ID.1001": "log in again and pass the new one as session_id",
     "ID.1002": "use another account or have it permitted",
@@ -129,6 +141,7 @@ def test_failure_of_a_call(run: Runner, sim: Simulator, operation: str, code: st
     assert ran["error"]["cause"]["details"] == "the root of it"
     assert ran["operation"] == operation
     assert "\n" not in ran.message
+    assert re.match(ABOUT.get(operation, ""), ran.message)
 
 
 @pytest.mark.parametrize("operation", CALLS)

@@ -156,7 +156,7 @@ def test_whatever_was_there(
 def test_management_network_stays_and_that_is_said(run: Runner, management: str) -> None:
     ran = set_to(run, [management], ["TenantNetwork"])
     assert told(ran) == {(management, 0): ["ManagementNetwork", "TenantNetwork"]}
-    assert ran.warnings == [f"services: ManagementNetwork stays on {management}."]
+    assert ran.warnings == [f"services of interface_uuids {management}: ManagementNetwork stays on {management}."]
     cleared = set_to(run, [management], [])
     assert told(cleared) == {(management, 0): ["ManagementNetwork"]}
     assert len(cleared.warnings) == 1
@@ -171,7 +171,8 @@ def test_management_network_that_is_asked_for_is_no_surprise(run: Runner, manage
 def test_management_network_cannot_be_added(run: Runner, sim: Simulator, management: str, plain: list[str]) -> None:
     types = ["ManagementNetwork", "TenantNetwork"]
     message = run.refused("host_nic_service", {"interface_uuids": [management, plain[0]], "service_types": types})
-    assert message == f"services: the API cannot add ManagementNetwork to the interface {plain[0]} on VLAN 0"
+    told = f"services of interface_uuids {management} and 1 more: the API cannot add ManagementNetwork to the interface"
+    assert message == f"{told} {plain[0]} on VLAN 0"
 
 
 def test_interface_that_is_not_there(run: Runner, plain: list[str]) -> None:

@@ -1,0 +1,77 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Writes down what each task of a playbook tells, and what the simulator holds before and after it."""
+
+from __future__ import annotations
+
+import json
+import os
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from ansible.plugins.callback import CallbackBase
+
+DOCUMENTATION = r"""
+name: witness
+type: notification
+short_description: Write down what tasks tell and what the simulator holds
+description:
+  - Appends a line of JSON for each task to the file that E(WITNESS_FILE) names.
+  - It holds the state of the simulator at E(WITNESS_SIMULATOR) before and after the task.
+"""
+
+
+class CallbackModule(CallbackBase):
+    """Notes one task after the other; what is there after one is there before the next."""
+
+    CALLBACK_VERSION = 2.0
+    CALLBACK_TYPE = "notification"
+    CALLBACK_NAME = "witness"
+    CALLBACK_NEEDS_ENABLED = True
+
+    def __init__(self) -> None:
+        """Begin without a task."""
+        super().__init__()
+        self._task: dict[str, Any] | None = None
+
+    def v2_playbook_on_task_start(self, task: Any, is_conditional: bool) -> None:
+        """Note the task before and begin with this one."""
+        state = self._note()
+        self._task = {
+            "name": task.get_name(),
+            "action": task.action,
+            "check": bool(task.check_mode),
+            # What is told is not what the module says, or not of all of its runs, or not of their end.
+            "apart": bool(task.changed_when or task.until or task.async_val),
+            "before": state,
+            "results": [],
+        }
+
+    def v2_runner_on_ok(self, result: Any) -> None:
+        """Keep the result of a host."""
+        self._keep(result, failed=False)
+
+    def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
+        """Keep the result of a host."""
+        self._keep(result, failed=True)
+
+    def v2_playbook_on_stats(self, stats: Any) -> None:
+        """Note the last task."""
+        self._note()
+
+    def _keep(self, result: Any, failed: bool) -> None:
+        if self._task is not None:
+            # Recent cores always have words where a traceback might be.
+            told = {name: value for name, value in result.result.items() if name != "exception"}
+            self._task["results"].append({**told, "failed": failed})
+
+    def _note(self) -> Any:
+        with urllib.request.urlopen(os.environ["WITNESS_SIMULATOR"] + "/_simulator/state", timeout=30) as answer:
+            state = json.load(answer)
+        if self._task is not None:
+            with Path(os.environ["WITNESS_FILE"]).open("a", encoding="utf-8") as file:
+                file.write(json.dumps({**self._task, "after": state}, default=str) + "\n")
+        return state

@@ -1,0 +1,62 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Running the integration targets as playbooks, on a simulator that is there already."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from chaos.playbooks import Played, play
+from simulator.launch import Simulator
+
+FOLDER = Path(__file__).resolve().parent.parent / "integration" / "targets"
+START = "setup_simulator"
+TARGETS = sorted(path.name for path in FOLDER.iterdir() if path.name != START)
+
+
+def run_target(sim: Simulator, name: str, faults: Sequence[Mapping[str, Any]] = ()) -> Played:
+    """Play a target on a fresh service on which these things go wrong."""
+    sim.reset(latency=0.0, reconnect=0.0)
+    for fault in faults:
+        sim.fault(**fault)
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "roles", START).mkdir(parents=True)
+        book = Path(folder, "book.yml")
+        book.write_text(json.dumps([{"hosts": "testhost", "gather_facts": False, "roles": [name]}]), encoding="utf-8")
+        connection = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token}
+        variables = {
+            "ansible_connection": "local",
+            "ansible_python_interpreter": "{{ ansible_playbook_python }}",
+            "output_dir": folder,
+            "virtinfra_connection": connection,
+            "virtinfra_simulator_url": sim.url,
+        }
+        return play(
+            *("--inventory", "testhost,", "--extra-vars", json.dumps(variables), str(book)),
+            sim=sim,
+            environment={"ANSIBLE_ROLES_PATH": f"{folder}/roles{os.pathsep}{FOLDER}"},
+        )
+
+
+def excused(played: Played, usual: Played) -> bool:
+    """Tell whether a task failed that usually does not, or in other words; then the play may end otherwise."""
+    return not _failures(played) <= _failures(usual)
+
+
+def _failures(played: Played) -> set[tuple[str, str]]:
+    """Return what failed and why, without ids and times; an assertion is no reason but a consequence."""
+    return {
+        (task["name"], re.sub(r"[0-9a-f-]{32,}|\d+", "", str(part.get("msg"))))
+        for task in played.tasks
+        for result in task["results"]
+        for part in (result, *result.get("results", ()))
+        if part.get("failed") and task["action"] != "ansible.builtin.assert"
+    }
