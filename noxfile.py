@@ -202,7 +202,8 @@ def mutation(session: nox.Session) -> None:
     session.install("mutmut>=3.8,<4", "ansible-core>=2.19,<2.22", *RUNTIME, "-r", "tests/unit/requirements.txt")
     with copied_collection() as copy, session.chdir(copy.parents[2]):
         shutil.copy(copy / "tests" / "tools" / "mutmut.toml", "pyproject.toml")
-        session.run("mutmut", "run", *session.posargs, silent=True)
+        # The tests wait more than they work.
+        session.run("mutmut", "run", "--max-children", str(3 * (os.cpu_count() or 1)), *session.posargs, silent=True)
         session.run("mutmut", "results")
         session.run("mutmut", "export-cicd-stats", silent=True)
         found = json.loads(Path("mutants", "mutmut-cicd-stats.json").read_text(encoding="utf-8"))

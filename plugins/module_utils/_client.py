@@ -12,7 +12,7 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, TypeVar
 
@@ -116,12 +116,6 @@ class Client:
         operation = by_name(name)
         return operation, self._request(operation, params), self._auth(operation)
 
-    def call(self, name: str, params: Mapping[str, Any], label: str = "") -> dict[str, Any]:
-        """Call an operation, wait for its job and return its reply, a JSON object."""
-        if not by_name(name).asynchronous:
-            return self.get(name, params)
-        return self.finish(self.start(name, params, label))
-
     def get(self, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Call a reading operation and return its reply. Raises Unreadable when the service does not have it."""
         return self._get(by_name(name), params)
@@ -214,13 +208,10 @@ class Client:
     def knows(self, job: Job) -> bool:
         """Whether the service took a call whose answer was lost; asked for 2 s, for the call may still be under way."""
         for elapsed in self.wait.pauses(f"news of {job.operation}"):
-            try:
+            with suppress(TransportError):
                 self.poll(job)
-            except TransportError:
-                job.state = UNKNOWN
-            else:
                 if not isinstance(job.failure, JobExpired):
-                    job.state = RUNNING if job.state == UNKNOWN and job.failure is None else job.state
+                    job.state = RUNNING if job.state == UNKNOWN else job.state
                     return True
                 job.failure = None
             if elapsed > GRACE:
@@ -276,9 +267,9 @@ class Client:
         seen = map(view, self.query(name, [*conditions, *exact]))
         return [record for record in seen if same(value, record.get(attribute))]
 
-    def query(self, name: str, conditions: Iterable[str] = (), limit: int | None = None) -> list[Record]:
-        """Return all records (or the first ``limit``) that meet the conditions, each ``<field><op><value>``."""
-        return [record for page, dummy in self.pages(name, conditions, limit=limit) for record in page]
+    def query(self, name: str, conditions: Iterable[str] = ()) -> list[Record]:
+        """Return all records that meet the conditions, each ``<field><op><value>``."""
+        return [record for page, dummy in self.pages(name, conditions) for record in page]
 
     def pages(
         self,

@@ -140,7 +140,7 @@ def update(resource: Resource, changes: Record, desired: Record, current: Record
 
 def unchangeable(resource: Resource, changes: Record) -> Failure:
     """Return the failure that the API cannot make these changes."""
-    options = {resource.rename.get(name, name): name for name in _parameters(resource.create)}
+    options = {shown: name for name, shown in resource.rename.items() if name in _parameters(resource.create)}
     told = ", ".join(f"{snake(options.get(name, name))} (should be {value!r})" for name, value in changes.items())
     return Failure(f"the API cannot change {told}")
 

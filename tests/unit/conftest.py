@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ for unwanted in [name for name in os.environ if name.startswith("VIRTINFRA_") or
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Wait
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import by_name
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Connection
 from hypothesis import settings
 
@@ -106,6 +107,11 @@ def patient(new_client: ClientFactory, clock: FakeClock) -> Client:
 @pytest.fixture
 def player(sim: Simulator, tmp_path: Path) -> Player:
     return Player(tmp_path, sim.url, {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token})
+
+
+def reply_to(client: Client, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Call an operation, wait for its job and return its reply."""
+    return client.finish(client.start(name, params)) if by_name(name).asynchronous else client.get(name, params)
 
 
 def client_of(service: Scripted, **options: Any) -> Client:

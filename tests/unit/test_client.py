@@ -19,7 +19,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     TransportError,
     Unreadable,
 )
-from conftest import ClientFactory, client_of
+from conftest import ClientFactory, client_of, reply_to
 from scripted import Asked, Scripted, Told
 
 from simulator.launch import Simulator
@@ -49,7 +49,7 @@ def requests_of(sim: Simulator, operation: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("header", [False, True])
 def test_every_form_of_polling_address(sim: Simulator, client: Client, location: str, header: bool) -> None:
     sim.configure(location=location, location_header=header)
-    assert client.call("ChangeHostState", DISABLE)["inventory"]["state"] == "Disabled"
+    assert reply_to(client, "ChangeHostState", DISABLE)["inventory"]["state"] == "Disabled"
     (call,) = requests_of(sim, "ChangeHostState")
     assert {entry["job"] for entry in requests_of(sim, "poll")} == {call["job"]}
 
@@ -72,7 +72,7 @@ def test_polling_stays_at_the_configured_origin() -> None:
 
         with Scripted(answer) as service:
             client = client_of(service)
-            assert client.call("ChangeHostState", DISABLE) == {"inventory": {"uuid": HOST}}
+            assert reply_to(client, "ChangeHostState", DISABLE) == {"inventory": {"uuid": HOST}}
         assert [asked.target for asked in service.asked[1:]] == [f"/service/v1/api-jobs/{JOB}?a=b"]
         assert other.asked == []
 
@@ -88,13 +88,13 @@ def test_result_at_once(sim: Simulator, client: Client) -> None:
 @pytest.mark.parametrize("body", [b"", {}, b"  "])
 def test_nothing_at_once(body: Any) -> None:
     with Scripted(lambda asked: Told(200, body)) as service:
-        assert client_of(service).call("ChangeHostState", DISABLE) == {}
+        assert reply_to(client_of(service), "ChangeHostState", DISABLE) == {}
 
 
 @pytest.mark.parametrize("switches", [{"api_timeout": False}, {"success_members": True}, {"content_type": False}])
 def test_accepted_in_other_forms(sim: Simulator, client: Client, switches: dict[str, Any]) -> None:
     sim.configure(**switches)
-    assert client.call("ChangeHostState", DISABLE)["inventory"]["state"] == "Disabled"
+    assert reply_to(client, "ChangeHostState", DISABLE)["inventory"]["state"] == "Disabled"
 
 
 # ------------------------------------------------------------------------------------------------------------- headers
@@ -103,7 +103,7 @@ def test_accepted_in_other_forms(sim: Simulator, client: Client, switches: dict[
 def test_own_job_uuid_is_for_the_first_call_only(sim: Simulator, new_client: ClientFactory) -> None:
     client = new_client(job_uuid="5D1F3F9A-0E7B-4F0D-9B9A-0C6F3A7F1B2C")
     for event in ("disable", "enable"):
-        client.call("ChangeHostState", {"uuid": HOST, "stateEvent": event})
+        reply_to(client, "ChangeHostState", {"uuid": HOST, "stateEvent": event})
     first, second = (entry["headers"]["x-job-uuid"] for entry in requests_of(sim, "ChangeHostState"))
     assert first == JOB
     assert second != JOB
@@ -111,7 +111,7 @@ def test_own_job_uuid_is_for_the_first_call_only(sim: Simulator, new_client: Cli
 
 def test_every_call_has_a_job_uuid_of_its_own(sim: Simulator, client: Client) -> None:
     for dummy in range(3):
-        client.call("ChangeHostState", DISABLE)
+        reply_to(client, "ChangeHostState", DISABLE)
     assert len({entry["headers"]["x-job-uuid"] for entry in requests_of(sim, "ChangeHostState")}) == 3
 
 
@@ -125,7 +125,7 @@ def test_same_job_uuid_is_the_same_call(sim: Simulator, client: Client) -> None:
 
 def test_webhook_and_time_limit_are_sent_with_writing_calls(sim: Simulator, new_client: ClientFactory) -> None:
     client = new_client(webhook_url="http://192.0.2.9/hook", api_timeout=77)
-    client.call("ChangeHostState", DISABLE)
+    reply_to(client, "ChangeHostState", DISABLE)
     client.get("QueryHost", {})
     call, read = (requests_of(sim, name)[0]["headers"] for name in ("ChangeHostState", "QueryHost"))
     assert (call["x-web-hook"], call["x-api-timeout"]) == ("http://192.0.2.9/hook", "77")
@@ -133,7 +133,7 @@ def test_webhook_and_time_limit_are_sent_with_writing_calls(sim: Simulator, new_
 
 
 def test_schemes_of_authentication(sim: Simulator, client: Client) -> None:
-    client.call("ChangeHostState", DISABLE)
+    reply_to(client, "ChangeHostState", DISABLE)
     client.get("QueryHost", {})
     client.get("CursorQuery", {"resourceType": "host"})
     schemes = {entry["operation"]: entry["headers"].get("authorization") for entry in sim.log()}
@@ -147,7 +147,7 @@ def test_service_that_wants_credentials_for_polls() -> None:
         return Told(200, {"done": True}) if "Authorization" in asked.headers else Told(401, b"who are you")
 
     with Scripted(answer) as service:
-        assert client_of(service).call("ChangeHostState", DISABLE) == {"done": True}
+        assert reply_to(client_of(service), "ChangeHostState", DISABLE) == {"done": True}
     assert [asked.headers.get("Authorization") for asked in service.asked] == [
         "OAuth the-session",
         None,
@@ -173,7 +173,7 @@ def test_missing_credentials(sim: Simulator, new_client: ClientFactory, name: st
 def test_path_prefix(sim: Simulator, new_client: ClientFactory, prefix: str) -> None:
     sim.configure(prefix=prefix)
     client = new_client(path_prefix=prefix)
-    assert client.call("ChangeHostState", DISABLE)["inventory"]["state"] == "Disabled"
+    assert reply_to(client, "ChangeHostState", DISABLE)["inventory"]["state"] == "Disabled"
     assert len(client.query("QueryHost")) == 3
     assert client.get("CursorQuery", {"resourceType": "host"})["total"] == 3
 
@@ -199,7 +199,7 @@ def test_service_version(
     sim: Simulator, new_client: ClientFactory, name: str, params: dict[str, Any], version: str, message: str
 ) -> None:
     with pytest.raises(BadInput, match=message):
-        new_client(service_version=version).call(name, params)
+        reply_to(new_client(service_version=version), name, params)
     assert sim.log() == []
 
 
@@ -226,7 +226,7 @@ def test_error_tells_the_cause(sim: Simulator, client: Client) -> None:
         },
     )
     with pytest.raises(ApiError) as caught:
-        client.call("ChangeHostState", DISABLE)
+        reply_to(client, "ChangeHostState", DISABLE)
     text, facts = str(caught.value), caught.value.facts
     assert text.startswith("ChangeHostState failed (SYS.1006, caused by SYS.1000): ")
     assert "outer details" in text
@@ -247,7 +247,7 @@ def test_error_with_status_200() -> None:
     with Scripted(lambda asked: Told(200, {"success": False, "error": error, "inventory": None})) as service:
         for name, params in (("ChangeHostState", DISABLE), ("QueryHost", {})):
             with pytest.raises(ApiError, match=rf"{name} failed \(SYS\.1006\): refused: no"):
-                client_of(service).call(name, params)
+                reply_to(client_of(service), name, params)
 
 
 @pytest.mark.parametrize("error", [None, {}])
@@ -268,14 +268,14 @@ def test_no_error_with_status_200(error: Any) -> None:
 def test_advice(sim: Simulator, client: Client, code: str, advice: str) -> None:
     sim.fault("fail", "ChangeHostState", error={"code": code, "details": "d"})
     with pytest.raises(ApiError, match=advice):
-        client.call("ChangeHostState", DISABLE)
+        reply_to(client, "ChangeHostState", DISABLE)
 
 
 @pytest.mark.parametrize("operation", ["QueryHost", "ChangeHostState"])
 def test_expired_session(sim: Simulator, client: Client, operation: str) -> None:
     sim.configure(session_expired=True)
     with pytest.raises(ApiError, match="The session is invalid or has expired"):
-        client.call(operation, DISABLE if operation == "ChangeHostState" else {})
+        reply_to(client, operation, DISABLE if operation == "ChangeHostState" else {})
 
 
 def test_endless_causes() -> None:
@@ -308,7 +308,7 @@ def test_odd_errors(error: dict[str, Any]) -> None:
 def test_refusals_in_plain_text(status: int, body: bytes) -> None:
     for name, params in (("QueryHost", {}), ("ChangeHostState", DISABLE)):
         with Scripted(lambda asked: Told(status, body)) as service, pytest.raises(ApiError) as caught:
-            client_of(service).call(name, params)
+            reply_to(client_of(service), name, params)
         words = ": Too bad" if body else ""
         assert str(caught.value) == f"{name} failed with HTTP status {status}{words}"
         assert len(service.asked) == 1
@@ -325,7 +325,7 @@ def test_reads_that_a_service_lacks(sim: Simulator, client: Client, status: int)
 
 def test_writing_operation_that_a_service_lacks(sim: Simulator, new_client: ClientFactory) -> None:
     with pytest.raises(ApiError, match="ChangeHostState failed with HTTP status 404"):
-        new_client(path_prefix="elsewhere").call("ChangeHostState", DISABLE)
+        reply_to(new_client(path_prefix="elsewhere"), "ChangeHostState", DISABLE)
 
 
 def test_check_mode_sends_nothing_but_get(sim: Simulator, new_client: ClientFactory) -> None:
@@ -333,7 +333,7 @@ def test_check_mode_sends_nothing_but_get(sim: Simulator, new_client: ClientFact
     assert len(client.query("QueryHost")) == 3
     sim.clear_log()
     with pytest.raises(BadInput, match="ChangeHostState changes something and is not sent in check mode"):
-        client.call("ChangeHostState", DISABLE)
+        reply_to(client, "ChangeHostState", DISABLE)
     assert sim.log() == []
 
 
@@ -363,7 +363,7 @@ def test_expired_job(sim: Simulator, patient: Client) -> None:
 )
 def test_polling_survives(sim: Simulator, patient: Client, fault: dict[str, Any]) -> None:
     sim.fault(operation="poll", count=3, **fault)
-    assert patient.call("ChangeHostState", DISABLE)["inventory"]["state"] == "Disabled"
+    assert reply_to(patient, "ChangeHostState", DISABLE)["inventory"]["state"] == "Disabled"
     assert len(requests_of(sim, "poll")) == 4
     assert len(requests_of(sim, "ChangeHostState")) == 1
 
@@ -373,7 +373,7 @@ def test_polls_that_are_refused(patient: Client) -> None:
         return Told(202, {}) if asked.method == "PUT" else Told(400, b"what job?")
 
     with Scripted(answer) as service, pytest.raises(Failure, match="HTTP status 400: what job") as caught:
-        client_of(service).call("ChangeHostState", DISABLE)
+        reply_to(client_of(service), "ChangeHostState", DISABLE)
     assert not isinstance(caught.value, TransportError)
 
 
@@ -402,7 +402,7 @@ def test_lost_answer_of_a_writing_call(sim: Simulator, patient: Client, fault: d
 
 def test_what_was_surely_not_taken_is_sent_again(sim: Simulator, patient: Client) -> None:
     sim.fault("status", "ChangeHostState", status=429, count=3)
-    assert patient.call("ChangeHostState", DISABLE)["inventory"]["state"] == "Disabled"
+    assert reply_to(patient, "ChangeHostState", DISABLE)["inventory"]["state"] == "Disabled"
     calls = requests_of(sim, "ChangeHostState")
     assert len(calls) == 4
     assert len({call["headers"]["x-job-uuid"] for call in calls}) == 1
@@ -411,7 +411,7 @@ def test_what_was_surely_not_taken_is_sent_again(sim: Simulator, patient: Client
 @pytest.mark.parametrize("garbage", ["json", "utf8", "types", "missing", "deep"])
 def test_call_that_was_taken_with_unreadable_words(sim: Simulator, patient: Client, garbage: str) -> None:
     sim.fault("garbage", "ChangeHostState", garbage=garbage)
-    assert patient.call("ChangeHostState", DISABLE)["inventory"]["state"] == "Disabled"
+    assert reply_to(patient, "ChangeHostState", DISABLE)["inventory"]["state"] == "Disabled"
     assert len(requests_of(sim, "ChangeHostState")) == 1
 
 

@@ -22,6 +22,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import F
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Wait
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock, Connection
+from conftest import reply_to
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from scripted import Asked, Scripted, Told
@@ -297,7 +298,7 @@ def test_any_bytes(line: bytes, headers: list[bytes], body: bytes) -> None:
         calls: tuple[Callable[[], dict[str, Any]], ...] = (
             lambda: client.get("QueryHost", {}),
             lambda: client.get("CursorQuery", {"resourceType": "vm"}),
-            lambda: client.call("DeleteCbtTask", {"uuid": HOST}),
+            lambda: reply_to(client, "DeleteCbtTask", {"uuid": HOST}),
         )
         with client:
             for call in calls:

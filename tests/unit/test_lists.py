@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
@@ -81,6 +82,51 @@ def test_no_more_is_asked_for_than_is_needed(sim: Simulator, client: Client) -> 
     sim.reset(hosts=25)
     by_pages(client, 1000, 10)
     assert [entry["query"]["limit"] for entry in sim.log()] == [["10"]]
+
+
+@pytest.mark.parametrize("hosts", [999, 1000, 1001, 4321])
+def test_pages_that_are_read_at_once(sim: Simulator, client: Client, hosts: int) -> None:
+    """After the first page, which tells how many there are; all come in their order, and none is asked for twice."""
+    sim.reset(hosts=hosts)
+    pages = list(client.pages("QueryHost", (), connections=4))
+    assert [len(page) for page, total in pages] == [1000] * (hosts // 1000) + [hosts % 1000] * (hosts % 1000 > 0)
+    assert [record["uuid"] for page, total in pages for record in page] == [
+        f"a0000003000040008000{number:012x}" for number in range(1, hosts + 1)
+    ]
+    starts = sorted(int(entry["query"]["start"][0]) for entry in sim.log())
+    assert starts == [number * 1000 for number in range((hosts + 999) // 1000)]
+
+
+def test_pages_come_over_several_connections() -> None:
+    """No answer of the last four is given before all four are asked for."""
+    together = threading.Barrier(4, timeout=30)
+    page = pages_of(RECORDS, 500, total=True)
+
+    def answer(asked: Asked) -> Told:
+        if asked.query["start"] != ["0"]:
+            together.wait()
+        told: Told = page(asked)
+        return told
+
+    with Scripted(answer) as service:
+        pages = list(client_of(service).pages("QueryHost", (), 500, connections=4))
+    assert [record for page, total in pages for record in page] == RECORDS
+    assert len({asked.client_port for asked in service.asked}) == 5
+
+
+def test_pages_that_are_cut_are_not_read_at_once() -> None:
+    """Where the next page begins is then known only when one is there."""
+    with Scripted(pages_of(RECORDS, 700, total=True)) as service:
+        pages = list(client_of(service).pages("QueryHost", (), connections=4))
+    assert [len(page) for page, total in pages] == [700, 700, 700, 400]
+    assert [asked.query["start"] for asked in service.asked] == [["0"], ["700"], ["1400"], ["2100"]]
+
+
+@pytest.mark.parametrize(("name", "sort"), [("QueryHost", "+uuid"), ("QuerySNSTopicSubscriber", "+topicUuid")])
+def test_pages_are_sorted(sim: Simulator, client: Client, name: str, sort: str) -> None:
+    """Without an order of their own they might overlap."""
+    client.query(name)
+    assert [entry["query"]["sort"] for entry in sim.log()] == [[sort]]
 
 
 def test_total_is_told(sim: Simulator, client: Client) -> None:
@@ -159,6 +205,49 @@ def test_record_that_appears_meanwhile() -> None:
         assert uuids(by_pages(client_of(service), 3)) == uuids(RECORDS[:8])
 
 
+def test_number_that_changes_all_the_time() -> None:
+    """New records come each time, and there are always more at the second page than at the first."""
+    numbers = iter(range(0, 1000, 3))
+
+    def answer(asked: Asked) -> Told:
+        first = next(numbers)
+        return Told(
+            200, {"inventories": RECORDS[first : first + 3], "total": 4 if asked.query["start"] == ["0"] else 5}
+        )
+
+    message = "QueryHost brought 30 records, but their number changes all the time; list them again"
+    with Scripted(answer) as service, pytest.raises(Failure, match=message):
+        by_pages(client_of(service), 3)
+
+
+def test_record_that_changes_from_page_to_page() -> None:
+    """It is one, by its uuid, and there are three; only without a uuid is one known by all that it holds."""
+    pages = {0: [{"uuid": "a", "name": "old"}, {"uuid": "b"}], 2: [{"uuid": "a", "name": "new"}, {"uuid": "c"}]}
+
+    def answer(asked: Asked) -> Told:
+        return Told(200, {"inventories": pages.get(int(asked.query["start"][0]), []), "total": 3})
+
+    with Scripted(answer) as service:
+        assert by_pages(client_of(service), 2) == [{"uuid": "a", "name": "old"}, {"uuid": "b"}, {"uuid": "c"}]
+
+
+def test_records_of_the_same_members_in_another_order() -> None:
+    pages = {0: [{"type": "a", "name": None}, {"type": "b"}], 2: [{"name": None, "type": "a"}, {"type": "c"}]}
+
+    def answer(asked: Asked) -> Told:
+        return Told(200, {"inventories": pages.get(int(asked.query["start"][0]), []), "total": 3})
+
+    with Scripted(answer) as service:
+        found = by_pages(client_of(service), 2)
+    assert found == [{"type": "a", "name": None}, {"type": "b"}, {"type": "c"}]
+
+
+def test_total_of_nothing(sim: Simulator, client: Client) -> None:
+    sim.reset(hosts=0)
+    assert list(client.pages("QueryHost")) == []
+    assert len(sim.log()) == 1
+
+
 def test_records_without_a_uuid(sim: Simulator, client: Client) -> None:
     assert len(client.query("QuerySNSTopicSubscriber")) == 2
 
@@ -204,6 +293,7 @@ def test_lists_of_something_else(found: Any) -> None:
 def test_by_uuid(sim: Simulator, client: Client, single: bool) -> None:
     sim.configure(single_inventory=single)
     assert [record["name"] for record in client.by_uuid("QueryHost", HOST)] == ["host-1"]
+    assert [entry["path"] for entry in sim.log()] == [f"/service/v1/hosts/{HOST}"]
 
 
 def test_by_uuid_without_a_match(client: Client) -> None:
@@ -214,6 +304,26 @@ def test_a_service_that_ignores_the_uuid() -> None:
     with Scripted(lambda asked: Told(200, {"inventories": RECORDS})) as service:
         assert client_of(service).by_uuid("QueryHost", RECORDS[7]["uuid"]) == [RECORDS[7]]
         assert client_of(service).by_uuid("QueryHost", HOST) == []
+    assert [asked.query.get("q") for asked in service.asked[:3]] == [None, None, [f"uuid={HOST}"]]
+
+
+def test_a_service_that_ignores_the_uuid_and_sends_a_page_of_others() -> None:
+    """The one that is meant may be among those that it did not send, so it is asked for once more, by a query."""
+
+    def answer(asked: Asked) -> Told:
+        return Told(200, {"inventories": RECORDS[7:8] if "q" in asked.query else RECORDS[:5]})
+
+    with Scripted(answer) as service:
+        assert client_of(service).by_uuid("QueryHost", RECORDS[7]["uuid"]) == [RECORDS[7]]
+
+
+def test_record_of_a_wrong_type_is_named() -> None:
+    with Scripted(lambda asked: Told(200, {"inventories": [{"uuid": 5}]})) as service:
+        client = client_of(service)
+        with pytest.raises(
+            TransportError, match="the answer to QueryHost holds a record whose uuid is of a wrong type"
+        ):
+            client.by_uuid("QueryHost", HOST)
 
 
 NAMES = [
@@ -251,6 +361,23 @@ def test_names_that_a_query_might_misread(sim: Simulator, client: Client, name: 
     sim.change("host", HOST, name=name)
     assert uuids(client.matching("QueryHost", "name", name)) == [HOST]
     assert client.matching("QueryHost", "name", name + "x") == []
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "asked"),
+    [
+        ("name", "host-1", ["state=Enabled", "name=host-1"]),
+        ("name", "a>b", ["state=Enabled", "name=a>b"]),
+        ("name", "a!=b", ["state=Enabled"]),
+        ("nickname", "host-1", ["state=Enabled"]),
+    ],
+)
+def test_what_the_service_is_asked(
+    sim: Simulator, client: Client, attribute: str, value: str, asked: list[str]
+) -> None:
+    """For the value itself, unless the service would misread it or does not know the attribute."""
+    client.matching("QueryHost", attribute, value, ["state=Enabled"])
+    assert [entry["query"]["q"] for entry in sim.log()] == [asked]
 
 
 def test_more_than_a_page_of_records_with_a_trap(sim: Simulator, client: Client) -> None:
@@ -356,9 +483,9 @@ def test_endless_cursor() -> None:
         records = [{"uuid": f"{page}-{number}"} for number in range(4)]
         return Told(200, cursor_page(records, hasMore=True, nextCursor=str(page)))
 
-    with Scripted(answer) as service, pytest.raises(Failure, match="the cursor for host does not end"):
+    message = "the cursor for host does not end: 20 records of 7"
+    with Scripted(answer) as service, pytest.raises(Failure, match=message):
         by_cursor_pages(client_of(service), 4)
-    assert len(service.asked) < 20
 
 
 @pytest.mark.parametrize("left_out", ["hasMore", "total", "nextCursor"])

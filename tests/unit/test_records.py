@@ -20,6 +20,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
     snake,
     to_ansible,
     to_datetime,
+    unsound,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -201,3 +202,34 @@ def test_every_moment_can_be_told(moment: datetime.datetime) -> None:
     month = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()[moment.month - 1]
     text = f"{month} {moment.day}, {moment.year:04} {hour}:{moment.minute:02}:{moment.second:02} {half}"
     assert to_datetime(text) == moment
+
+
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        ({}, None),
+        ({"name": 5, "state": [], "cpuNum": "many"}, None),
+        ({"uuid": "a", "type": None, "ip": "10.0.0.1", "vlanId": 0}, None),
+        ({"uuid": 5}, "uuid"),
+        ({"mac": ["fa:16:3e:00:00:01"]}, "mac"),
+        ({"vlanId": "0"}, "vlanId"),
+        ({"vlanId": 0, "interfaceUuid": {}}, "interfaceUuid"),
+        ({"vmNics": None, "serviceTypes": [], "resourceRefs": [{"resourceUuid": "a"}]}, None),
+        ({"vmNics": "none"}, "vmNics"),
+        ({"vmNics": {}}, None),
+        ({"vmNics": {"uuid": "a"}}, "vmNics"),
+        ({"vmNics": [{"uuid": "a"}, None]}, "vmNics"),
+        ({"vmNics": [{"uuid": "a"}, {"uuid": "b", "ip": 7}]}, "vmNics.ip"),
+        ({"resourceRefs": [{"resourceUuid": 7}]}, "resourceRefs.resourceUuid"),
+        ({"serviceTypes": ["StorageNetwork", 7]}, "serviceTypes"),
+        ({"serviceTypes": ["StorageNetwork"]}, None),
+        ({"atPersonUserIds": "user-1"}, "atPersonUserIds"),
+    ],
+)
+def test_members_that_tasks_rely_on(record: dict[str, Any], expected: str | None) -> None:
+    assert unsound(record) == expected
+
+
+def test_what_is_no_timestamp_is_named() -> None:
+    with pytest.raises(ValueError, match="not a timestamp of the service: '2024-01-06'"):
+        to_datetime("2024-01-06")

@@ -36,6 +36,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Wait
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock, Connection
+from conftest import reply_to
 from direct import Runner
 from playing import Player
 from scripted import Asked, Scripted, Told
@@ -153,7 +154,7 @@ def test_silent_polls_do_not_prolong_the_waiting() -> None:
         connection = Connection(service.url, session_id="s", request_timeout=30)
         client = Client(connection, wait=Wait(Clock, timeout=0.3, interval=0.2))
         with client, pytest.raises(WaitTimeout, match=r"still running after 0\.3 s of waiting") as caught:
-            client.call("ChangeHostState", {"uuid": HOST, "stateEvent": "disable"})
+            reply_to(client, "ChangeHostState", {"uuid": HOST, "stateEvent": "disable"})
         late.set()
     assert caught.value.facts["job"] == {
         "uuid": JOB,

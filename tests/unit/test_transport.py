@@ -6,9 +6,12 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
 from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +27,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     TransportError,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Connection
-from conftest import ClientFactory, FakeClock, client_of
+from conftest import ClientFactory, FakeClock, client_of, reply_to
 from scripted import Asked, Scripted, Told
 
 from simulator.launch import Simulator
@@ -37,7 +40,7 @@ SECRETS = ("the-session", "the-token", "simulator-session", "simulator-token")
 def failure_of(client: Client, name: str = "QueryHost") -> Failure:
     """Call an operation that is to fail and return the failure, which tells no secret."""
     with pytest.raises(Failure) as caught:
-        client.call(name, DISABLE if name == "ChangeHostState" else {})
+        reply_to(client, name, DISABLE if name == "ChangeHostState" else {})
     told = f"{caught.value} {caught.value.facts} {caught.value!r}"
     assert not [secret for secret in SECRETS if secret in told]
     assert "\n" not in str(caught.value)
@@ -111,6 +114,32 @@ def test_retry_after_that_makes_no_sense(sim: Simulator, new_client: ClientFacto
     sim.fault("status", "QueryHost", status=429, retry_after=told)
     new_client(clock=clock).query("QueryHost")
     assert clock.slept == [0.5]
+
+
+def test_retry_after_as_a_date(sim: Simulator, new_client: ClientFactory) -> None:
+    """It is what is left until then, whatever the chance; the clock of the test stands still."""
+    clock = FakeClock(chance=0.0)
+    date = format_datetime(datetime.now(timezone.utc) + timedelta(seconds=90), usegmt=True)
+    sim.fault("status", "QueryHost", status=429, retry_after=date)
+    new_client(clock=clock).query("QueryHost")
+    assert clock.slept == [pytest.approx(90, abs=30)]
+
+
+@pytest.mark.parametrize("told", ["Wed, 21 Oct 99999 07:28:00 GMT", "Wed, 99 Oct 2015 07:28:00 GMT", "Wed"])
+def test_retry_after_as_a_date_that_there_is_not(told: str) -> None:
+    answers = [Told(429, b"", (("Retry-After", told),)), Told(200, {"inventories": []})]
+    with Scripted(lambda asked: answers[len(service.asked) - 1]) as service:
+        assert client_of(service).query("QueryHost") == []
+
+
+@pytest.mark.parametrize(("chance", "slept"), [(0.0, [0.0] * 4), (1.0, [0.1, 0.2, 0.4, 0.8])])
+def test_pauses_before_a_new_connection_are_short(
+    sim: Simulator, new_client: ClientFactory, chance: float, slept: list[float]
+) -> None:
+    clock = FakeClock(chance)
+    sim.fault("drop_before", "QueryHost", count=4)
+    new_client(clock=clock).query("QueryHost")
+    assert clock.slept == pytest.approx(slept)
 
 
 def test_retry_after_that_is_too_long(sim: Simulator, new_client: ClientFactory) -> None:
@@ -205,7 +234,10 @@ def test_answer_that_is_too_much(sim: Simulator, client: Client, monkeypatch: py
     """The limit is lowered here: a real one would take its time."""
     monkeypatch.setattr(_transport, "SIZE_LIMIT", _transport.MEBIBYTE)
     sim.fault("garbage", garbage="huge", count=None)
-    assert "larger than 1 MiB" in str(failure_of(client, name))
+    failure = failure_of(client, name)
+    assert "larger than 1 MiB" in str(failure)
+    assert isinstance(failure, TransportError)
+    assert failure.transient is False
     assert len(sim.log()) == 1
 
 
@@ -219,6 +251,19 @@ def test_answer_that_does_not_come(sim: Simulator, new_client: ClientFactory) ->
     failure = failure_of(client, "ChangeHostState")
     assert str(failure) == (f"{sim.url} did not answer ChangeHostState within 0.3 s; whether it was taken is not known")
     assert isinstance(failure, AnswerLost)
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [("drop_after", "Connection reset by peer"), ("truncate", r"IncompleteRead\(0 bytes read, \d+ more expected\)")],
+)
+def test_connection_that_breaks(sim: Simulator, new_client: ClientFactory, fault: str, reason: str) -> None:
+    client = new_client(request_retries=0)
+    sim.fault(fault, count=None)
+    told = re.escape(f"{sim.url} broke the connection for ")
+    assert re.fullmatch(f"{told}QueryHost: {reason}", str(failure_of(client)))
+    told_of_write = f"{told}ChangeHostState: {reason}; whether it was taken is not known"
+    assert re.fullmatch(told_of_write, str(failure_of(client, "ChangeHostState")))
 
 
 def test_answer_that_drips() -> None:
@@ -272,6 +317,16 @@ def test_host_without_an_address() -> None:
 # --------------------------------------------------------------------------------------- where requests and secrets go
 
 
+def test_credentials_that_a_service_repeats() -> None:
+    """One of them begins with the other: nothing of the longer one is left."""
+    error = {"code": "SYS.1000", "details": "not s3ss10n, not s3ss10n&more, not s3ss10n%26more, not s3ss10n\\u0026more"}
+    with Scripted(lambda asked: Told(503, {"error": error})) as service:
+        connection = Connection(base_url=service.url, session_id="s3ss10n", api_token="s3ss10n&more")
+        with Client(connection) as client, pytest.raises(ApiError) as caught:
+            client.get("QueryHost", {})
+    assert caught.value.error["details"] == "not ********, not ********, not ********, not ********"
+
+
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 @pytest.mark.parametrize("name", ["QueryHost", "ChangeHostState"])
 def test_redirects_are_not_followed(name: str, status: int) -> None:
@@ -297,7 +352,7 @@ def test_one_connection_is_kept() -> None:
         return Told(202 if len(service.asked) < 10 else 200, {})
 
     with Scripted(answer) as service:
-        client_of(service).call("ChangeHostState", DISABLE)
+        reply_to(client_of(service), "ChangeHostState", DISABLE)
     assert len(service.asked) == 10
     assert len({asked.client_port for asked in service.asked}) == 1
 
@@ -399,7 +454,13 @@ def test_plain_http_to_a_secure_port(secure: tuple[Simulator, str]) -> None:
 def test_tls_to_a_plain_port(sim: Simulator) -> None:
     with secure_client(sim.url.replace("http", "https"), request_retries=1) as client:
         failure = failure_of(client)
-    assert "TLS with https://127.0.0.1" in str(failure)
+    assert re.fullmatch(
+        r"QueryHost could not be sent: TLS with https://127\.0\.0\.1:\d+ failed: [a-z ]+"
+        r" \(see validate_certs, ca_path and client_cert\)",
+        str(failure),
+    )
+    assert isinstance(failure, TransportError)
+    assert failure.transient is False
     assert sim.log() == []
 
 
