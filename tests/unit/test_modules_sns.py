@@ -407,7 +407,7 @@ def test_check_mode_sends_no_trap(run: Runner, sim: Simulator, platform: str) ->
 def test_receiver_that_does_not_answer(run: Runner, sim: Simulator, platform: str) -> None:
     sim.configure(snmp_connected=False)
     ran = run("sns_snmp_test", {"platform_uuid": platform})
-    assert ran.message.startswith("the service could not reach the SNMP receiver")
+    assert ran.message.startswith(f"platform_uuid {platform}: the service could not reach the SNMP receiver")
     assert ran["connected"] is False
     assert ran["webhook_resp"]["statusCode"] == 504
     assert not ran.changed
