@@ -243,7 +243,7 @@ class Client:
 
     def by_uuid(self, name: str, uuid: str) -> list[Record]:
         """Return the record with this uuid as a list of none or one, by ``GET <collection>/{uuid}``."""
-        reply = self._get(one(by_name(name), uuid), {"uuid": uuid})
+        reply = self._get(one(by_name(name)), {"uuid": uuid})
         told = bool(reply.keys() & {"inventories", "inventory"})
         found = _records(reply, name) if told else []
         asked = [record for record in found if record.get("uuid") == uuid]

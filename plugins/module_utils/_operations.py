@@ -406,7 +406,7 @@ def by_name(name: str) -> Operation:
     raise BadInput(f"There is no operation {name}. Known are {', '.join(similar or OPERATIONS)}.")
 
 
-def one(operation: Operation, uuid: str) -> Operation:
+def one(operation: Operation) -> Operation:
     """Return the form of a query that asks for one record: ``GET <collection>/{uuid}`` (convention 8)."""
     return Operation(
         name=operation.name,

@@ -314,7 +314,7 @@ class Transport:
             raise self._not_sent(what, error) from None
         try:
             connection.request(request.method, self._seen_by_proxy(target, sent), body, sent)
-            answer = self._read(connection.getresponse(), what)
+            answer = self._read(connection.getresponse())
         except (OSError, http.client.HTTPException, ValueError) as error:
             self.close()
             raise self._not_answered(what, error, request.method == "GET") from None
@@ -375,7 +375,7 @@ class Transport:
         headers.update(_proxy_login(proxy))
         return self.connection.origin + target
 
-    def _read(self, response: http.client.HTTPResponse, what: str) -> Answer:
+    def _read(self, response: http.client.HTTPResponse) -> Answer:
         """Read an answer to its end, within the size limit."""
         limit = SIZE_LIMIT if response.status < 300 else ERROR_SIZE_LIMIT
         body = bytearray()

@@ -19,7 +19,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     TransportError,
     Unreadable,
 )
-from conftest import ClientFactory, client_of, reply_to
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Wait
+from conftest import ClientFactory, FakeClock, client_of, reply_to
 from scripted import Asked, Scripted, Told
 
 from simulator.launch import Simulator
@@ -421,3 +422,29 @@ def test_own_job_tells_whether_a_call_was_taken(sim: Simulator, patient: Client,
     with pytest.raises(AnswerLost) as caught:
         patient.start("ChangeHostState", DISABLE)
     assert patient.knows(caught.value.job) is taken
+    assert caught.value.job.failure is None
+
+
+def test_own_job_is_asked_for_until_it_is_known_what_became_of_it(sim: Simulator, new_client: ClientFactory) -> None:
+    clock = FakeClock()
+    client = new_client(clock=clock, wait=Wait(clock), request_retries=0)
+    sim.fault("drop_after", "ChangeHostState")
+    sim.fault("status", "poll", status=502, count=3)
+    with pytest.raises(AnswerLost) as caught:
+        client.start("ChangeHostState", DISABLE)
+    sim.advance()
+    assert client.knows(caught.value.job) is True
+    assert caught.value.job.state == "succeeded"
+    assert len(requests_of(sim, "poll")) == 4
+
+
+def test_asking_for_the_own_job_ends(sim: Simulator, new_client: ClientFactory) -> None:
+    clock = FakeClock()
+    client = new_client(clock=clock, wait=Wait(clock), request_retries=0)
+    sim.fault("drop_after", "ChangeHostState")
+    sim.fault("drop_before", "poll", count=None)
+    with pytest.raises(AnswerLost) as caught:
+        client.start("ChangeHostState", DISABLE)
+    assert client.knows(caught.value.job) is False
+    assert caught.value.job.state == "unknown"
+    assert 2 < clock.now - 1000 < 4

@@ -97,7 +97,7 @@ class TestRow:
 @pytest.mark.parametrize("name", [name for name, operation in operations().items() if operation.uuid_path])
 def test_read_by_uuid(name: str) -> None:
     stated = operations()[name]
-    row = one(OPERATIONS[name], UUID)
+    row = one(OPERATIONS[name])
     assert row.path == stated.uuid_path
     assert row.request({"uuid": UUID}).path.endswith(f"/v1/{stated.path}/{UUID}")
 
