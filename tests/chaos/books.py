@@ -55,14 +55,14 @@ def demo_at_random(sim: Simulator, report: Report, times: int) -> None:
 def targets(sim: Simulator, report: Report) -> None:
     """Play the integration targets once with each fault on each operation that they call."""
     for name in TARGETS:
-        usual = run_target(sim, name)
+        usual = _usual(sim, report, name)
         each_on_each(sim, report, name, partial(_target, sim, report, name, usual))
 
 
 def targets_at_random(sim: Simulator, report: Report, times: int) -> None:
     """Play the integration targets while one in ten requests goes wrong."""
     for name in TARGETS:
-        usual = run_target(sim, name)
+        usual = _usual(sim, report, name)
         at_random(report, name, partial(_target, sim, report, name, usual), times)
 
 
@@ -104,6 +104,15 @@ def _demo(sim: Simulator, report: Report, faults: Sequence[Mapping[str, Any]]) -
     yield from twins(state)
     if len(state["host"]) != 6 or len(state["cbttask"]) != 3:
         yield f"there are {len(state['host'])} hosts and {len(state['cbttask'])} CBT tasks"
+
+
+def _usual(sim: Simulator, report: Report, name: str) -> Played:
+    """Play a target on a service that does not fail."""
+    played = run_target(sim, name)
+    troubles = [f"it fails: {played.output}"] if played.code else list(untruths(played))
+    for trouble in troubles:
+        report.wrong(f"{name} without any fault: {trouble}")
+    return played
 
 
 def _target(

@@ -281,9 +281,12 @@ def test_replies_that_tell_nothing(reply: dict[str, Any]) -> None:
 def test_lists_of_something_else(found: Any) -> None:
     with (
         Scripted(lambda asked: Told(200, {"inventories": found})) as service,
-        pytest.raises(TransportError, match="the answer to QueryHost holds no list of records in inventories"),
+        pytest.raises(
+            TransportError, match="the answer to QueryHost holds no list of records in inventories"
+        ) as caught,
     ):
         client_of(service).query("QueryHost")
+    assert caught.value.transient is False
 
 
 # ------------------------------------------------------------------------------------------------------ single records
@@ -322,8 +325,9 @@ def test_record_of_a_wrong_type_is_named() -> None:
         client = client_of(service)
         with pytest.raises(
             TransportError, match="the answer to QueryHost holds a record whose uuid is of a wrong type"
-        ):
+        ) as caught:
             client.by_uuid("QueryHost", HOST)
+    assert caught.value.transient is False
 
 
 NAMES = [
