@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -14,12 +15,11 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     AnswerLost,
     ApiError,
     BadInput,
-    Failure,
     JobExpired,
     TransportError,
     Unreadable,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Wait
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Job, Wait
 from conftest import ClientFactory, FakeClock, client_of, reply_to
 from scripted import Asked, Scripted, Told
 
@@ -141,19 +141,22 @@ def test_schemes_of_authentication(sim: Simulator, client: Client) -> None:
     assert schemes == {"ChangeHostState": "OAuth", "poll": None, "QueryHost": "OAuth", "CursorQuery": "Bearer"}
 
 
-def test_service_that_wants_credentials_for_polls() -> None:
+@pytest.mark.parametrize("status", [401, 403])
+def test_service_that_wants_credentials_for_polls(status: int) -> None:
+    """It gets them when it asks for them, and from then on."""
+    running = iter((True, True, False))
+
     def answer(asked: Asked) -> Told:
         if asked.method == "PUT":
             return Told(202, {"location": f"/service/v1/api-jobs/{JOB}"})
-        return Told(200, {"done": True}) if "Authorization" in asked.headers else Told(401, b"who are you")
+        if "Authorization" not in asked.headers:
+            return Told(status, b"who are you")
+        return Told(202, {}) if next(running) else Told(200, {"done": True})
 
     with Scripted(answer) as service:
         assert reply_to(client_of(service), "ChangeHostState", DISABLE) == {"done": True}
-    assert [asked.headers.get("Authorization") for asked in service.asked] == [
-        "OAuth the-session",
-        None,
-        "OAuth the-session",
-    ]
+    sent = [asked.headers.get("Authorization") for asked in service.asked]
+    assert sent == ["OAuth the-session", None, *["OAuth the-session"] * 3]
 
 
 @pytest.mark.parametrize(
@@ -369,13 +372,57 @@ def test_polling_survives(sim: Simulator, patient: Client, fault: dict[str, Any]
     assert len(requests_of(sim, "ChangeHostState")) == 1
 
 
-def test_polls_that_are_refused(patient: Client) -> None:
-    def answer(asked: Asked) -> Told:
-        return Told(202, {}) if asked.method == "PUT" else Told(400, b"what job?")
+ERROR = {"error": {"code": "HOST.1001", "details": "no"}}
 
-    with Scripted(answer) as service, pytest.raises(Failure, match="HTTP status 400: what job") as caught:
-        reply_to(client_of(service), "ChangeHostState", DISABLE)
-    assert not isinstance(caught.value, TransportError)
+
+@pytest.mark.parametrize(
+    ("status", "body", "state", "message"),
+    [
+        (202, {}, "running", None),
+        (202, b"", "running", None),
+        (200, {"done": True}, "succeeded", None),
+        (200, {}, "succeeded", None),
+        (200, ERROR, "failed", r"ChangeHostState failed \(HOST\.1001\): no"),
+        (503, ERROR, "failed", r"ChangeHostState failed \(HOST\.1001\): no"),
+        (400, ERROR, "failed", r"ChangeHostState failed \(HOST\.1001\): no"),
+        (404, b"", "unknown", f"the service does not know the job {JOB} .any more."),
+        (404, ERROR, "failed", r"ChangeHostState failed \(HOST\.1001\): no"),
+        (
+            400,
+            b"what job?",
+            "unknown",
+            f"asking for the job {JOB} of ChangeHostState brought HTTP status 400: what job",
+        ),
+        (499, b"what job?", "unknown", "HTTP status 499"),
+    ],
+)
+def test_what_a_poll_tells(status: int, body: Any, state: str, message: str | None) -> None:
+    with Scripted(lambda asked: Told(status, body)) as service:
+        job = Job(JOB, f"/service/v1/api-jobs/{JOB}", "ChangeHostState")
+        assert client_of(service).poll(job) is (state != "running")
+    assert job.state == state
+    assert job.result == ({"done": True} if body == {"done": True} else {})
+    assert (job.failure is None) == (message is None)
+    assert message is None or re.search(message, str(job.failure))
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [(500, b"<html>oops</html>"), (429, ERROR), (502, ERROR), (504, ERROR), (408, b""), (503, b""), (200, b"oops")],
+)
+def test_polls_that_tell_nothing(status: int, body: Any) -> None:
+    job = Job(JOB, f"/service/v1/api-jobs/{JOB}", "ChangeHostState")
+    message = f"asking for the job {JOB} of ChangeHostState brought HTTP status {status}: "
+    with Scripted(lambda asked: Told(status, body)) as service, pytest.raises(TransportError, match=message):
+        client_of(service, request_retries=1).poll(job)
+    assert (job.state, job.failure) == ("running", None)
+
+
+def test_job_of_an_operation_that_nobody_knows() -> None:
+    with Scripted(lambda asked: Told(503, ERROR)) as service:
+        job = Job(JOB, f"/service/v1/api-jobs/{JOB}")
+        client_of(service).poll(job)
+    assert str(job.failure) == "the operation failed (HOST.1001): no"
 
 
 # ---------------------------------------------------------------------------------------------- what is sent once only

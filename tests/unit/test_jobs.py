@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import math
+import re
 from itertools import pairwise
 
 import pytest
@@ -29,6 +30,7 @@ from playing import Player
 from simulator.launch import Simulator
 
 HOST = "a0000003000040008000000000000001"
+STILL_RUNNING = "ChangeHostState is still running after 25 s of waiting; job_wait can go on waiting for job"
 
 
 def polls_of(duration: float, interval: float = 5, chance: float = 0.5) -> list[float]:
@@ -232,6 +234,46 @@ def test_when_the_oldest_has_ended_the_others_are_looked_at(sim: Simulator, pati
     assert {job.state for job in jobs} == {"succeeded"}
     polls = [entry["job"] for entry in sim.log() if entry["operation"] == "poll"]
     assert sorted(polls) == sorted(job.uuid for job in jobs)
+
+
+def test_all_of_the_others_are_looked_at_together(sim: Simulator, new_client: ClientFactory, clock: FakeClock) -> None:
+    """Also those that have not ended yet; then the next one is the oldest."""
+    sim.fault("hang", "ChangeHostState", skip=2, count=2)
+    client = new_client(clock=clock, wait=Wait(clock, timeout=30))
+    jobs = [disable(client) for dummy in range(5)]
+    sim.advance()
+    with pytest.raises(WaitTimeout) as caught:
+        client.finish_all(jobs)
+    assert [job.state for job in jobs] == ["succeeded", "succeeded", "running", "running", "succeeded"]
+    assert caught.value.facts["job"]["uuid"] == jobs[2].uuid
+    polls = [entry["job"] for entry in sim.log() if entry["operation"] == "poll"]
+    assert polls.count(jobs[3].uuid) == 1
+
+
+@pytest.mark.parametrize(("count", "several"), [(1, ""), (3, "3 jobs, the first ")])
+def test_lines_say_what_is_waited_for(
+    sim: Simulator, new_client: ClientFactory, clock: FakeClock, count: int, several: str
+) -> None:
+    lines: list[str] = []
+    sim.fault("hang", "ChangeHostState", count=None)
+    client = new_client(clock=clock, wait=Wait(clock, timeout=25, tell=lines.append))
+    jobs = [disable(client) for dummy in range(count)]
+    with pytest.raises(WaitTimeout, match=rf"^{re.escape(STILL_RUNNING)} {jobs[0].uuid}\.$"):
+        client.finish_all(jobs)
+    told = f"still waiting for {several}ChangeHostState host-1 (job {jobs[0].uuid}), "
+    assert [line.startswith(told) for line in lines] == [True, True]
+
+
+def test_lines_of_a_job_that_is_known_by_its_id_only(
+    sim: Simulator, new_client: ClientFactory, clock: FakeClock
+) -> None:
+    lines: list[str] = []
+    sim.fault("hang", "ChangeHostState")
+    client = new_client(clock=clock, wait=Wait(clock, timeout=15, tell=lines.append))
+    known = disable(client)
+    with pytest.raises(WaitTimeout, match="The operation is still running"):
+        client.finish_all([Job(known.uuid, known.location)])
+    assert [line.startswith(f"still waiting for job (job {known.uuid}), ") for line in lines] == [True]
 
 
 def test_waiting_is_shown(sim: Simulator, player: Player, monkeypatch: pytest.MonkeyPatch) -> None:
