@@ -76,6 +76,21 @@ def test_polling_stays_at_the_configured_origin() -> None:
             assert reply_to(client, "ChangeHostState", DISABLE) == {"inventory": {"uuid": HOST}}
         assert [asked.target for asked in service.asked[1:]] == [f"/service/v1/api-jobs/{JOB}?a=b"]
         assert other.asked == []
+        job = client.start("ChangeHostState", DISABLE)
+        assert (job.uuid, job.location) == (JOB, f"/service/v1/api-jobs/{JOB}?a=b")
+
+
+def test_polling_address_in_the_header_only() -> None:
+    headers = (("Location", f"http://192.0.2.1/front/v1/api-jobs/{JOB}"),)
+    with Scripted(lambda asked: Told(202, b"", headers)) as service:
+        job = client_of(service).start("ChangeHostState", DISABLE)
+    assert (job.uuid, job.location) == (JOB, f"/front/v1/api-jobs/{JOB}")
+
+
+def test_no_polling_address_behind_a_prefix() -> None:
+    with Scripted(lambda asked: Told(202, {})) as service:
+        job = client_of(service, path_prefix="front/gate").start("ChangeHostState", DISABLE)
+    assert job.location == f"/front/gate/v1/api-jobs/{job.uuid}"
 
 
 def test_result_at_once(sim: Simulator, client: Client) -> None:

@@ -438,6 +438,18 @@ def test_answer_without_an_end() -> None:
         assert "larger than 64 MiB" in in_little_memory(lambda: client.get("QueryHost", {}))
 
 
+def test_connection_that_the_service_closed_meanwhile() -> None:
+    """That is seen before a call is sent on it; sent, the call would be lost."""
+
+    def speak() -> Iterator[bytes]:
+        yield b"HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\n{}"
+
+    with Speaker(speak) as service, Client(Connection(service.url, session_id="s")) as client:
+        for dummy in range(3):
+            assert client.start("CreateSNSSnmpEndpoint", {"name": "a"}).state == "running"
+            time.sleep(0.1)
+
+
 @pytest.mark.parametrize("garbage", ["huge", "bomb", "deep"])
 @pytest.mark.parametrize("operation", ["QueryHost", "DisableCbtTask", "poll"])
 def test_answers_that_are_too_much(sim: Simulator, garbage: str, operation: str) -> None:
