@@ -205,6 +205,26 @@ def test_refusals_of_every_kind(status: int, body: bytes) -> None:
         assert str(failure).isprintable()
 
 
+def test_answer_without_a_word() -> None:
+    with Scripted(lambda asked: Told(200, b"")) as service:
+        failure = failure_of(client_of(service))
+    told = "the answer to QueryHost is no JSON object: it is empty. Is base_url the address of the service?"
+    assert str(failure) == told
+    assert isinstance(failure, TransportError)
+    assert failure.transient is False
+
+
+@pytest.mark.parametrize(("size", "read"), [(_transport.MEBIBYTE - 100, True), (_transport.MEBIBYTE + 1, False)])
+def test_of_an_error_one_mebibyte_counts(size: int, read: bool) -> None:
+    """What is cut off makes no JSON, so the code in it is not known."""
+    error = {"error": {"code": "SYS.1000", "details": "x" * size}}
+    with Scripted(lambda asked: Told(500, error)) as service:
+        failure = failure_of(client_of(service))
+    assert isinstance(failure, ApiError)
+    assert (failure.code == "SYS.1000") is read
+    assert str(failure).startswith("QueryHost failed " + ("(SYS.1000)" if read else "with HTTP status 500"))
+
+
 def test_json_is_known_by_itself() -> None:
     body = b'\xef\xbb\xbf{"inventories": []}'
     for kind in ("text/html", "application/octet-stream", "application/json;charset=latin-1"):
