@@ -337,14 +337,22 @@ def test_host_without_an_address() -> None:
 # --------------------------------------------------------------------------------------- where requests and secrets go
 
 
-def test_credentials_that_a_service_repeats() -> None:
+REPEATED = "not s3ss10n, not s3ss10n&more, not s3ss10n%26more, not s3ss10n\\u0026more"
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [(503, {"error": {"details": REPEATED}}), (200, {"error": {"details": REPEATED}}), (400, REPEATED.encode())],
+)
+def test_credentials_that_a_service_repeats(status: int, body: Any) -> None:
     """One of them begins with the other: nothing of the longer one is left."""
-    error = {"code": "SYS.1000", "details": "not s3ss10n, not s3ss10n&more, not s3ss10n%26more, not s3ss10n\\u0026more"}
-    with Scripted(lambda asked: Told(503, {"error": error})) as service:
+    with Scripted(lambda asked: Told(status, body)) as service:
         connection = Connection(base_url=service.url, session_id="s3ss10n", api_token="s3ss10n&more")
         with Client(connection) as client, pytest.raises(ApiError) as caught:
             client.get("QueryHost", {})
-    assert caught.value.error["details"] == "not ********, not ********, not ********, not ********"
+    hidden = "not ********, not ********, not ********, not ********"
+    assert caught.value.facts["error"] == {"details": hidden}
+    assert str(caught.value).endswith(f": {hidden}")
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
