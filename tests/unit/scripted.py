@@ -7,9 +7,11 @@
 from __future__ import annotations
 
 import json
+import socket
 import ssl
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -45,6 +47,14 @@ class Told:
     status: int = 200
     body: Any = b""
     headers: tuple[tuple[str, str], ...] = ()
+
+
+@contextmanager
+def taken_port() -> Iterator[socket.socket]:
+    """Give a socket whose port nobody else gets, and at which nobody answers unless it listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield taken
 
 
 class Scripted:

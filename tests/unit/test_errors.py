@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import re
-import socket
 import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from typing import Any
 import pytest
 import trustme
 from playing import Played, Player, Run
-from scripted import Scripted, Told
+from scripted import Scripted, Told, taken_port
 
 from simulator.launch import Simulator
 
@@ -47,15 +46,15 @@ class Places:
 
 @pytest.fixture
 def places(sim: Simulator) -> Iterator[Places]:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        dead = f"http://127.0.0.1:{listener.getsockname()[1]}"
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     trustme.CA().issue_cert("127.0.0.1").configure_cert(context)
     with (
+        taken_port() as nobody,
         Scripted(lambda asked: Told(200, PAGE)) as page,
         Scripted(lambda asked: Told(502, PAGE)) as gateway,
         Scripted(lambda asked: Told(200, {}), context) as secure,
     ):
+        dead = f"http://127.0.0.1:{nobody.getsockname()[1]}"
         yield Places(dead, page.url, gateway.url, secure.url, sim.url.replace("http:", "https:"))
 
 

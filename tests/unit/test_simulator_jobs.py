@@ -10,7 +10,6 @@ import contextlib
 import http.server
 import json
 import queue
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from typing import Any
 
 import pytest
 import requests
+from scripted import taken_port
 
 from simulator.launch import Simulator
 from simulator.store import seeded_uuid
@@ -268,13 +268,12 @@ def test_webhooks_are_dropped_in_the_end(talk: Talk) -> None:
 
 
 def test_a_webhook_is_tried_until_its_receiver_is_there(talk: Talk) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    talk.sim.configure(webhook_interval=0.05, webhook_tries=400)
-    talk.send("PUT", PATH, BODY, {"X-Web-Hook": f"http://127.0.0.1:{port}/", "X-Job-UUID": JOB})
-    while talk.poll(JOB).status_code == 202:
-        time.sleep(0.01)
-    with socket.create_server(("127.0.0.1", port)) as late:
+    with taken_port() as late:
+        talk.sim.configure(webhook_interval=0.05, webhook_tries=400)
+        talk.send("PUT", PATH, BODY, {"X-Web-Hook": f"http://127.0.0.1:{late.getsockname()[1]}/", "X-Job-UUID": JOB})
+        while talk.poll(JOB).status_code == 202:
+            time.sleep(0.01)
+        late.listen()
         late.settimeout(30)
         connection, dummy = late.accept()
         assert connection.recv(100).startswith(b"POST / HTTP/1.1")

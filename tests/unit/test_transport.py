@@ -28,7 +28,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Connection
 from conftest import ClientFactory, FakeClock, client_of, reply_to
-from scripted import Asked, Scripted, Told
+from scripted import Asked, Scripted, Told, taken_port
 
 from simulator.launch import Simulator
 
@@ -317,13 +317,12 @@ def test_answer_that_drips() -> None:
 
 @pytest.mark.parametrize("name", ["QueryHost", "ChangeHostState"])
 def test_nobody_listens(name: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
     clock = FakeClock()
-    connection = Connection(base_url=f"http://127.0.0.1:{port}", session_id="the-session", request_retries=3)
-    with Client(connection, clock=clock) as client:
-        failure = failure_of(client, name)
-    assert str(failure) == f"http://127.0.0.1:{port} could not be reached for {name}: Connection refused"
+    with taken_port() as nobody:
+        url = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+        with Client(Connection(base_url=url, session_id="the-session", request_retries=3), clock=clock) as client:
+            failure = failure_of(client, name)
+    assert str(failure) == f"{url} could not be reached for {name}: Connection refused"
     assert not isinstance(failure, AnswerLost)
     assert len(clock.slept) == 3
 
