@@ -53,8 +53,8 @@ def untruth(result: Mapping[str, Any], before: State, after: State, action: bool
 def twins(state: State) -> list[str]:
     """Return what there is more than once although a task makes it once."""
     found = []
-    for kind, key in (("host", "managementIp"), ("endpoint", "name"), ("vm", "name"), ("cbttask", "name")):
-        counts = Counter(str(record[key]) for record in state[kind])
+    for kind, *keys in (("host", "managementIp"), ("endpoint", "type", "name"), ("vm", "name"), ("cbttask", "name")):
+        counts = Counter(" ".join(str(record[key]) for key in keys) for record in state[kind])
         found += [f"{count} times the {kind} {value}" for value, count in counts.items() if count > 1]
     for vm in state["vm"]:
         counts = Counter(nic["l3NetworkUuid"] for nic in vm["vmNics"])
