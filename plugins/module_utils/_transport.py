@@ -297,9 +297,7 @@ class Transport:
         return float(min(longest, shortest * 2 ** min(attempt, 20)) * self.clock.random())
 
     def _once(self, request: Request, what: str, auth: str | None, headers: Mapping[str, str] | None) -> Answer:
-        target = request.path
-        if request.query:
-            target += ("&" if "?" in target else "?") + urlencode(request.query)
+        target = f"{request.path}?{urlencode(request.query)}" if request.query else request.path
         sent = {**HEADERS, **(headers or {})}
         body = None
         if request.body is not None:

@@ -139,6 +139,14 @@ def test_same_job_uuid_is_the_same_call(sim: Simulator, client: Client) -> None:
     assert len(sim.records("cbttask")) == 1
 
 
+def test_bodies_are_json(sim: Simulator, client: Client) -> None:
+    """Requests without a body name no type."""
+    reply_to(client, "ChangeHostState", DISABLE)
+    (call,) = requests_of(sim, "ChangeHostState")
+    assert call["headers"]["content-type"] == "application/json;charset=UTF-8"
+    assert not [poll for poll in requests_of(sim, "poll") if "content-type" in poll["headers"]]
+
+
 def test_webhook_and_time_limit_are_sent_with_writing_calls(sim: Simulator, new_client: ClientFactory) -> None:
     client = new_client(webhook_url="http://192.0.2.9/hook", api_timeout=77)
     reply_to(client, "ChangeHostState", DISABLE)
