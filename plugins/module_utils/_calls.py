@@ -87,6 +87,8 @@ def _found_out(
             break
         if left is False:
             job.state, job.failure = SUCCEEDED, None
+            if lost_too := [snake(name) for name in by_name(step.operation).result if name != "inventory"]:
+                context.warnings.append(f"{about}: {step.operation} was done, but {', '.join(lost_too)} was lost.")
             return job
         if left and isinstance(trouble, ApiError):
             raise trouble

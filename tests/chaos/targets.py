@@ -47,16 +47,25 @@ def run_target(sim: Simulator, name: str, faults: Sequence[Mapping[str, Any]] = 
 
 
 def excused(played: Played, usual: Played) -> bool:
-    """Tell whether a task failed that usually does not, or in other words; then the play may end otherwise."""
-    return not _failures(played) <= _failures(usual)
+    """Tell whether a task told of trouble of which it usually does not; then the play may end otherwise."""
+    return not _troubles(played) <= _troubles(usual)
 
 
-def _failures(played: Played) -> set[tuple[str, str]]:
-    """Return what failed and why, without ids and times; an assertion is no reason but a consequence."""
-    return {
-        (task["name"], re.sub(r"[0-9a-f-]{32,}|\d+", "", str(part.get("msg"))))
+def _troubles(played: Played) -> set[tuple[str, str]]:
+    """Return all trouble that tasks told, without ids and times; an assertion is no reason but a consequence."""
+    parts = [
+        (task["name"], part)
         for task in played.tasks
+        if task["action"] != "ansible.builtin.assert"
         for result in task["results"]
         for part in (result, *result.get("results", ()))
-        if part.get("failed") and task["action"] != "ansible.builtin.assert"
+    ]
+    return {
+        (name, re.sub(r"[0-9a-f-]{32,}|\d+", "", str(words)))
+        for name, part in parts
+        for words in (
+            *([part.get("msg")] if part.get("failed") else []),
+            *(part.get("warnings") or []),
+            *(job["state"] for job in part.get("jobs") or [] if job["state"] == "unknown"),
+        )
     }

@@ -109,3 +109,15 @@ def test_uuid_of_ones_choice(run: Runner, sim: Simulator, vm: str) -> None:
     assert ran["cbt_task"]["uuid"] == chosen
     assert sim.state()["tags"][chosen]["tagUuids"] == [chosen]
     run.idle("cbt_task", {"uuid": chosen})
+
+
+def test_reply_that_is_lost_although_it_was_done(run: Runner, sim: Simulator) -> None:
+    """The service forgot the job: that the task runs can be read, what else enabling it told cannot."""
+    sim.reset(cbt_tasks=1)
+    sim.fault("expire", "EnableCbtTask")
+    ran = run("cbt_task", {"name": "cbt-task-1", "state": "enabled"})
+    assert ran.calls == ["EnableCbtTask"]
+    assert ran.changed
+    assert ran["cbt_task"]["status"] == "Running"
+    assert ran["volume_cbt_backup_infos"] == []
+    assert ran.warnings == ["cbt task cbt-task-1: EnableCbtTask was done, but volume_cbt_backup_infos was lost."]
