@@ -207,7 +207,8 @@ def mutation(session: nox.Session) -> None:
         session.run("mutmut", "results")
         session.run("mutmut", "export-cicd-stats", silent=True)
         found = json.loads(Path("mutants", "mutmut-cicd-stats.json").read_text(encoding="utf-8"))
-    noticed, all_of_them = found["killed"] + found["timeout"], found["total"] - found["skipped"]
+    # One that runs out of time may have been noticed, or the machine was busy.
+    noticed, all_of_them = found["killed"], found["total"] - found["skipped"]
     session.log(f"{noticed} of {all_of_them} changes were noticed, {noticed / all_of_them:.1%}")
     if noticed < LEAST_NOTICED * all_of_them:
         session.error(f"That is less than {LEAST_NOTICED:.0%}")
