@@ -192,7 +192,7 @@ def chaos_short(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def chaos(session: nox.Session) -> None:
-    """Play thousands of tasks, and the demo many times, on a service that fails in every way; half an hour."""
+    """Play thousands of tasks, and playbooks hundreds of times, on a service that fails in every way; over an hour."""
     play_chaos(session)
 
 
