@@ -87,8 +87,8 @@ def _found_out(
             break
         if left is False:
             job.state, job.failure = SUCCEEDED, None
-            if lost_too := [snake(name) for name in by_name(step.operation).result if name != "inventory"]:
-                context.warnings.append(f"{about}: {step.operation} was done, but {', '.join(lost_too)} was lost.")
+            if extra := ", ".join(map(snake, besides(step.operation))):
+                context.warnings.append(f"{about}: {step.operation} was done, but {extra} was lost.")
             return job
         if left and isinstance(trouble, ApiError):
             raise trouble
@@ -101,6 +101,11 @@ def _found_out(
     context.changed = True
     advice = "Run the task again: it looks first" if left else "Look at what it is about before you call it again"
     raise OutcomeUnknown(f"the outcome of {step.operation} is unknown: {trouble.message}. {advice}", job=job.handle())
+
+
+def besides(operation: str) -> list[str]:
+    """Return the members of an operation's reply that tell more than the record."""
+    return [name for name in by_name(operation).result if name != "inventory"]
 
 
 def unfinished(job: Job) -> Record:

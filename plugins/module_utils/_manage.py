@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._calls import called, carry_out, unfinished
+from ansible_collections.virtinfra.manager.plugins.module_utils._calls import besides, called, carry_out, unfinished
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine import (
     Resource,
     Step,
@@ -118,7 +118,7 @@ class Managing:
                 raise
             if job.state == RUNNING:
                 return step.after, unfinished(job)
-            self.extras.update({name: job.result.get(name, []) for name in _extra(step.operation)})
+            self.extras.update({name: job.result.get(name, []) for name in besides(step.operation)})
             here = self._settled(self._read_after(step, job))
             if trouble := broken(self.resource, here):
                 raise Failure(f"after {step.operation} the service shows {trouble}")
@@ -229,8 +229,3 @@ def _refuse_others(resource: Resource, desired: Record, kind: str) -> None:
 
 def _alike(step: Step, other: Step) -> bool:
     return step.operation == other.operation and step.params == other.params
-
-
-def _extra(operation: str) -> list[str]:
-    """Return the members of an operation's reply that belong into the result beside the record."""
-    return [name for name in by_name(operation).result if name != "inventory"]

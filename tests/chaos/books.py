@@ -13,12 +13,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from chaos.each import fault_name
 from chaos.playbooks import Played, access, note, play, untruths
 from chaos.report import Report
 from chaos.scenarios import NEW_HOST
 from chaos.store import settled, twins
 from chaos.targets import TARGETS, excused, run_target
-from chaos.walk import FAULTS, RATE
+from chaos.walk import one_in_ten
 from simulator.launch import Simulator
 
 DEMO = "virtinfra.manager.demo"
@@ -70,19 +71,14 @@ def each_on_each(sim: Simulator, report: Report, name: str, player: Player) -> N
     """Play a playbook with each fault on each operation that the simulator was asked for until now."""
     for operation in sorted({entry["operation"] for entry in sim.log() if entry["operation"]}):
         for fault in EACH:
-            words = " ".join(str(value) for value in fault.values())
             for trouble in player([{**fault, "operation": operation}]):
-                report.wrong(f"{name} with {words} on {operation}: {trouble}")
+                report.wrong(f"{name} with {fault_name(fault)} on {operation}: {trouble}")
 
 
 def at_random(report: Report, name: str, player: Player, times: int) -> None:
     """Play a playbook some times while one in ten requests goes wrong."""
     for number in range(times):
-        faults = [
-            {**fault, "probability": RATE / len(FAULTS), "seed": 7919 * (number + 1) + 31 * offset, "count": None}
-            for offset, fault in enumerate(FAULTS)
-        ]
-        for trouble in player(faults):
+        for trouble in player(one_in_ten(7919 * (number + 1), apart=31)):
             report.wrong(f"{name}, time {number} at random: {trouble}")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -176,6 +176,12 @@ def reading(dice: random.Random, serial: int) -> Wish:
     )
 
 
+def one_in_ten(seed: int, apart: int = 1) -> list[dict[str, Any]]:
+    """Return the faults that together hit one in ten requests, each with a seed of its own."""
+    rest = {"probability": RATE / len(FAULTS), "count": None}
+    return [{**fault, **rest, "seed": seed + apart * offset} for offset, fault in enumerate(FAULTS)]
+
+
 def random_walk(sim: Simulator, report: Report, tasks: int, seed: int, **server: Any) -> None:
     """Play so many tasks while one in ten requests goes wrong, then all wishes that count without any fault."""
     dice = random.Random(seed)
@@ -185,8 +191,8 @@ def random_walk(sim: Simulator, report: Report, tasks: int, seed: int, **server:
         for number, wish in enumerate(itertools.islice(wishes(dice), tasks)):
             sim.clear_faults()
             sim.clear_log()
-            for offset, fault in enumerate(FAULTS):
-                sim.fault(**{**fault, "probability": RATE / len(FAULTS), "seed": 1000 * number + offset, "count": None})
+            for fault in one_in_ten(1000 * number):
+                sim.fault(**fault)
             trouble = in_time(partial(play, sim, report, wish))
             if trouble:
                 report.wrong(f"task {number} of walk {seed}, {wish.module} {wish.options}: {trouble}")
@@ -209,7 +215,7 @@ def play(sim: Simulator, report: Report, wish: Wish) -> str | None:
     return untruth(result, before, settled(sim), not wish.about)
 
 
-def unfulfilled(sim: Simulator, last: Iterator[Wish] | Any) -> Iterator[str]:
+def unfulfilled(sim: Simulator, last: Iterable[Wish]) -> Iterator[str]:
     """Run tasks twice without faults; yield what does not succeed, or changes something the second time."""
     connection = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token}
     for second, wish in itertools.product((False, True), list(last)):
