@@ -22,6 +22,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     BadInput,
     Failure,
     JobExpired,
+    ReadTakenForChange,
     TransportError,
     Unreadable,
     WaitTimeout,
@@ -43,7 +44,6 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._operations impo
     Operation,
     Request,
     by_name,
-    one,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS, Record, same, unsound
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Answer, Clock, Connection, Transport
@@ -242,8 +242,8 @@ class Client:
     # Lists
 
     def by_uuid(self, name: str, uuid: str) -> list[Record]:
-        """Return the record with this uuid as a list of none or one, by ``GET <collection>/{uuid}``."""
-        reply = self._get(one(by_name(name)), {"uuid": uuid})
+        """Return the record with this uuid as a list of none or one; the table knows how it may be asked for."""
+        reply = self.get(name, {"uuid": uuid})
         told = bool(reply.keys() & {"inventories", "inventory"})
         found = _records(reply, name) if told else []
         asked = [record for record in found if record.get("uuid") == uuid]
@@ -392,6 +392,8 @@ class Client:
         request, auth = self._request(operation, params), self._auth(operation)
         until = self.wait.deadline if self._bounded else None
         answer = self._transport().send(request, operation.name, auth, deadline=until, slack=self.wait.interval)
+        if answer.status == 202 and operation.name != "GetApiJob":
+            raise ReadTakenForChange(operation.name, request.path, self._job_of(answer, operation.name))
         if answer.status in (404, 405) and answer.error is None:
             raise Unreadable(f"the service does not offer {operation.name} (HTTP status {answer.status})")
         if answer.error is not None or not 200 <= answer.status < 300:
@@ -403,6 +405,12 @@ class Client:
                 transient=False,
             )
         return answer.object
+
+    def _job_of(self, answer: Answer, operation: str) -> Job | None:
+        """Return the job that a 202 names, None if it names none."""
+        location = (answer.object or {}).get("location") or answer.headers.get("Location")
+        path, uuid = polling_path(location), told_id(location)
+        return Job(uuid, path or self.polling_path(uuid), operation) if uuid else None
 
     def _taken(self, job: Job, answer: Answer) -> Job:
         """Return the job that the answer to a writing call tells of."""

@@ -80,6 +80,20 @@ class OutcomeUnknown(Failure):
     """A writing call may have happened and there is no way to find out."""
 
 
+class ReadTakenForChange(OutcomeUnknown):
+    """A GET was answered with a job: a service that ignores the verb may have changed or deleted something."""
+
+    def __init__(self, operation: str, path: str, job: Any) -> None:
+        started = f"job {job.uuid}" if job else "a job that it does not name"
+        super().__init__(
+            f"{operation}: the service took the read for a change: it answered GET {path} with HTTP status 202 and"
+            f" started {started}. It may have changed or deleted the object. Check the job and the object, and do not"
+            " run this again against this service.",
+            changed=True,
+            **({"job": job.handle()} if job else {}),
+        )
+
+
 class ApiError(Failure):
     """The service answered that an operation failed. ``error`` is the whole ErrorCode (section ErrorCode).
 

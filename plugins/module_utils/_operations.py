@@ -49,6 +49,7 @@ class Parameter:
 
 
 TAG = Parameter("tag", "list")
+_UUID = re.compile(r"[0-9a-f]{32}", re.IGNORECASE)
 _TYPES = {
     "str": check_type_str,
     "int": check_type_int,
@@ -76,6 +77,10 @@ class Operation:
     ``result`` names the members of the reply that carry the result, ``record`` the kind of what is in them.
     ``instead`` maps a parameter to the required ones that it stands for. ``repeatable`` is False where doing it a
     second time makes a second object or has another effect once more.
+
+    ``get_by_uuid`` marks the queries that may be sent as ``GET <collection>/{uuid}``: those for which the document
+    lists that path, and those whose servers are known to read there. Where the path has only one operation, servers
+    ignore the verb, so on any other collection this GET may delete the object; the uuid is a condition there.
     """
 
     name: str
@@ -88,6 +93,7 @@ class Operation:
     companion: bool = False
     instead: Mapping[str, tuple[str, ...]] | None = None
     repeatable: bool = True
+    get_by_uuid: bool = False
 
     @property
     def asynchronous(self) -> bool:
@@ -141,11 +147,20 @@ class Operation:
         inner = {name: value for name, value in given.items() if name not in self.in_path}
         inner.update({self._alias(name): value for name, value in given.items() if self._alias(name)})
         if self.method == "GET":
-            return Request(self.method, path, _pairs(inner))
+            return self._read(path, inner)
         tags = {name: inner.pop(name) for name in TAGS if name in inner}
         if self.method == "DELETE":
             return Request(self.method, path, _pairs({**inner, **tags}), {**inner, **tags})
         return Request(self.method, path, (), {self.body_key: inner, **tags})
+
+    def _read(self, path: str, params: dict[str, Any]) -> Request:
+        """Return the GET request for a path; the ``uuid`` of a query becomes part of it, or else a condition."""
+        uuid = params.pop("uuid", None)
+        if uuid is not None and self.get_by_uuid and not params and _UUID.fullmatch(uuid):
+            return Request("GET", f"{path}/{uuid}")
+        if uuid is not None:
+            params["q"] = [*params.get("q", ()), f"uuid={uuid}"]
+        return Request("GET", path, _pairs(params))
 
     def _alias(self, name: str) -> str:
         return self.parameters[name].alias if name in self.parameters else ""
@@ -159,7 +174,7 @@ class Operation:
             value = _TYPES[parameter.type](value)
         except (TypeError, ValueError) as error:
             raise BadInput(f"{name} of {self.name} must be of type {parameter.type}, not {value!r}") from error
-        if name in self.in_path and value.strip() in ("", ".", ".."):
+        if (name in self.in_path or name == "uuid") and value.strip() in ("", ".", ".."):
             raise BadInput(f"{name} of {self.name} must not be {value!r}")
         for each in value if isinstance(value, list) else [value]:
             if parameter.choices and each not in parameter.choices:
@@ -216,7 +231,7 @@ def _row(call: str, since: str, result: str, parameters: str = "", **more: Any) 
     )
 
 
-_QUERY = "q:list limit:int~ start:int~ sort~ replyWithCount:bool~ count:bool~ fields~"
+_QUERY = "uuid q:list limit:int~ start:int~ sort~ replyWithCount:bool~ count:bool~ fields~"
 _SERVICES = "ManagementNetwork|TenantNetwork|StorageNetwork|BackupNetwork|MigrationNetwork"
 _CURSOR = "items,total,nextCursor,hasMore"
 
@@ -237,7 +252,7 @@ _ROWS: Sequence[Operation] = (
         "inventory,volumeCbtBackupInfos: CbtTaskInventory",
         "bitmapName",
     ),
-    _row("QueryCbtTask GET cbt-task", "4.10.10", "inventories: CbtTaskInventory", _QUERY),
+    _row("QueryCbtTask GET cbt-task", "4.10.10", "inventories: CbtTaskInventory", _QUERY, get_by_uuid=True),
     _row(
         "ExportNbdVolumes POST cbt-task/exportvolume",
         "4.10.10",
@@ -259,6 +274,7 @@ _ROWS: Sequence[Operation] = (
         "",
         "inventories: SNSWorkchatEndpointInventory",
         _QUERY,
+        get_by_uuid=True,
     ),
     _row(
         "CreateSNSSnmpEndpoint POST sns/application-endpoints/snmp",
@@ -297,6 +313,7 @@ _ROWS: Sequence[Operation] = (
         "2.3.1",
         "inventories: SNSTopicSubscriberInventory",
         _QUERY,
+        get_by_uuid=True,
     ),
     # Virtual machines and NICs
     _row(
@@ -369,20 +386,21 @@ _ROWS: Sequence[Operation] = (
     _row("CursorNext GET /api/v1/resources/cursor-next", "1.0", _CURSOR, "cursor pageSize:int"),
     # Companion reads: convention 8 of the document on collections for which it lists no query. A server may lack them.
     *(
-        _row(f"{name} GET {path}", "", f"inventories: {record}", _QUERY, companion=True)
-        for name, path, record in (
-            ("QueryHost", "hosts", "HostInventory"),
-            ("QueryVmInstance", "vm-instances", "VmInstanceInventory"),
-            ("QueryVmNic", "vm-instances/nics", "VmNicInventory"),
-            ("QuerySNSApplicationEndpoint", "sns/application-endpoints", "SNSApplicationEndpointInventory"),
-            ("QuerySNSApplicationPlatform", "sns/application-platforms", "SNSApplicationPlatformInventory"),
-            ("QuerySNSSnmpPlatform", "sns/application-platforms/snmp", "SNSApplicationPlatformInventory"),
+        _row(f"{name} GET {path}", "", f"inventories: {record}", _QUERY, companion=True, get_by_uuid=get_by_uuid)
+        for name, path, record, get_by_uuid in (
+            ("QueryHost", "hosts", "HostInventory", True),
+            ("QueryVmInstance", "vm-instances", "VmInstanceInventory", True),
+            ("QueryVmNic", "vm-instances/nics", "VmNicInventory", True),
+            ("QuerySNSApplicationEndpoint", "sns/application-endpoints", "SNSApplicationEndpointInventory", True),
+            ("QuerySNSApplicationPlatform", "sns/application-platforms", "SNSApplicationPlatformInventory", True),
+            ("QuerySNSSnmpPlatform", "sns/application-platforms/snmp", "SNSApplicationPlatformInventory", False),
             (
                 "QuerySNSTeamchatAtPerson",
                 "sns/application-endpoints/teamchat/at-persons",
                 "SNSTeamchatAtPersonInventory",
+                False,
             ),
-            ("QueryHostNetworkInterface", "hosts/nics", "HostNetworkInterface"),
+            ("QueryHostNetworkInterface", "hosts/nics", "HostNetworkInterface", False),
         )
     ),
     _row(
@@ -404,17 +422,3 @@ def by_name(name: str) -> Operation:
         return OPERATIONS[name]
     similar = [known for known in OPERATIONS if name.lower() in known.lower() or known.lower() in name.lower()]
     raise BadInput(f"There is no operation {name}. Known are {', '.join(similar or OPERATIONS)}.")
-
-
-def one(operation: Operation) -> Operation:
-    """Return the form of a query that asks for one record: ``GET <collection>/{uuid}`` (convention 8)."""
-    return Operation(
-        name=operation.name,
-        method="GET",
-        path=f"{operation.path}/{{uuid}}",
-        since=operation.since,
-        result=operation.result,
-        record=operation.record,
-        parameters={"uuid": Parameter("uuid", required=True)},
-        companion=operation.companion,
-    )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Failure
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Failure, ReadTakenForChange
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import TAGS as TAG_NAMES
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import by_name
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import TAGS, Options
@@ -43,6 +43,8 @@ def reading_each(operation: str, returns: str, over: str, options: Options) -> T
         def ask(value: str) -> Record:
             try:
                 reply, error = context.client.get(operation, {parameter: value, **tags}), None
+            except ReadTakenForChange:
+                raise
             except Failure as failure:
                 reply, error = {}, str(failure)
             members = {name: reply.get(name) or [] for name in row.result}

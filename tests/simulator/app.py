@@ -6,8 +6,10 @@
 
 from __future__ import annotations
 
+import collections
 import collections.abc as c
 import functools
+import re
 import typing as t
 
 from starlette.applications import Starlette
@@ -24,6 +26,9 @@ from .params import known
 from .registry import Operation
 from .requestlog import Recorder
 from .service import Service
+
+VERBS = ["GET", "POST", "PUT", "DELETE"]
+Endpoint = c.Callable[[Request], t.Any]
 
 
 def application(service: Service, stop: c.Callable[[], None]) -> ASGIApp:
@@ -47,23 +52,29 @@ async def _refused(request: Request, error: Exception) -> Response:
 def _routes(service: Service, gateway: Gateway) -> list[BaseRoute]:
     """Return the routes of the operations that this version has, fixed paths before those with parameters."""
     switches = service.switches
-    routes = [Route(f"{switches.root}/v1/api-jobs/{{uuid}}", gateway.poll, methods=["GET"])]
+    found: dict[str, list[tuple[str, str, Endpoint]]] = collections.defaultdict(list)
     for operation in OPERATIONS.values():
         if not known(operation.since, "" if operation.absolute else switches.version):
             continue
-        endpoint: c.Callable[[Request], t.Any] = functools.partial(gateway.operation, operation)
+        endpoint: Endpoint = functools.partial(gateway.operation, operation)
         if _absent(operation, service):
             if switches.companions != "405":
                 continue
             endpoint = _not_allowed
         for path in operation.paths:
             full = path if operation.absolute else f"{switches.root}/v1/{path}"
-            routes.append(Route(full, endpoint, methods=[operation.method], name=operation.name))
+            found[re.sub(r"{\w+}", "{}", full)].append((full, operation.method, endpoint))
+    routes = [Route(f"{switches.root}/v1/api-jobs/{{uuid}}", gateway.poll, methods=["GET"])]
+    for rows in found.values():
+        any_verb = len(rows) == 1 and not switches.verbs_matter
+        routes += [Route(path, endpoint, methods=VERBS if any_verb else [method]) for path, method, endpoint in rows]
     return [*sorted(routes, key=lambda route: route.path.count("{"))]
 
 
 def _absent(operation: Operation, service: Service) -> bool:
     if operation.name == "GetHostNicServiceTypeStatistic" and not service.switches.service_type_statistic:
+        return True
+    if operation.further and not service.switches.further_operations:
         return True
     return operation.companion and service.switches.companions != "present"
 

@@ -52,6 +52,7 @@ class Control:
                     "paths": operation.paths,
                     "since": operation.since or None,
                     "companion": operation.companion,
+                    "further": operation.further,
                     "params": [
                         {
                             "name": param.name,

@@ -96,7 +96,13 @@ class Switches:
     companions: t.Annotated[
         str, About("reads that the document does not list", choices=("present", "404", "405"), literal="404")
     ] = "present"
+    further_operations: t.Annotated[
+        bool, About("operations that neither the document lists nor the collection calls", literal=False)
+    ] = True
     service_type_statistic: t.Annotated[bool, About("the service types of host interfaces can be read")] = True
+    verbs_matter: t.Annotated[
+        bool, About("a path with one operation answers its own verb only; else any verb calls it", literal=True)
+    ] = False
     delete_params: t.Annotated[
         str, About("where a DELETE is read for parameters", choices=("query", "body", "both"), literal="body")
     ] = "query"

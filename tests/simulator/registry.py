@@ -70,6 +70,9 @@ class Operation:
     params: tuple[Param, ...]
     since: str = ""
     companion: bool = False
+    """Servers have it, the document does not list it."""
+    further: bool = False
+    """A companion that the collection does not call."""
     minutes: int = 30
     """How long the job may take unless the caller says otherwise."""
     enveloped: bool = True

@@ -77,7 +77,7 @@ class ReferenceOperation:
     path: str
     """With {placeholders}; relative to `<prefix>/v1/`, or absolute for the cursor operations."""
     uuid_path: str | None
-    """Where a query reads one record."""
+    """Where a query may read one record; None where that GET may be another operation."""
     parameters: Mapping[str, ReferenceParameter]
     body_key: str | None
     """The member of the body that holds the body parameters; None if they are its members, or if there are none."""

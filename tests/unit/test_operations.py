@@ -17,7 +17,6 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._operations impo
     Operation,
     Request,
     by_name,
-    one,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS
 from openapi_reference import ReferenceParameter, operations, records
@@ -64,7 +63,7 @@ class TestRow:
     def test_names_of_parameters(self, name: str) -> None:
         stated = operations()[name].parameters
         spelled_otherwise = {key for key, parameter in stated.items() if parameter.alias_of}
-        expected = stated.keys() - spelled_otherwise - set(TAGS)
+        expected = stated.keys() - spelled_otherwise - set(TAGS) | ({"uuid"} if name.startswith("Query") else set())
         assert OPERATIONS[name].parameters.keys() == expected
         aliases = {parameter.alias: key for key, parameter in OPERATIONS[name].parameters.items() if parameter.alias}
         assert aliases == {key: parameter.alias_of for key, parameter in stated.items() if parameter.alias_of}
@@ -73,6 +72,9 @@ class TestRow:
         stated = operations()[name].parameters
         for key, parameter in OPERATIONS[name].parameters.items():
             assert parameter.name == key
+            if key not in stated:
+                assert (parameter.type, parameter.required) == ("str", False)
+                continue
             assert parameter.type == type_of(stated[key])
             assert parameter.required == stated[key].required
             assert parameter.companion == stated[key].compatibility or OPERATIONS[name].companion
@@ -94,12 +96,36 @@ class TestRow:
         assert ours.record == RENAMED_RECORDS.get(record, record)
 
 
-@pytest.mark.parametrize("name", [name for name, operation in operations().items() if operation.uuid_path])
-def test_read_by_uuid(name: str) -> None:
-    stated = operations()[name]
-    row = one(OPERATIONS[name])
-    assert row.path == stated.uuid_path
-    assert row.request({"uuid": UUID}).path.endswith(f"/v1/{stated.path}/{UUID}")
+QUERIES = [name for name in OPERATIONS if name.startswith("Query")]
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_query_reads_by_uuid_only_where_that_is_known_to_be_a_read(name: str) -> None:
+    row, stated = OPERATIONS[name], operations()[name]
+    condition = Request("GET", f"/service/v1/{stated.path}", (("q", f"uuid={UUID}"),))
+    direct = Request("GET", f"/service/v1/{stated.path}/{UUID}")
+    assert row.request({"uuid": UUID}) == (direct if stated.uuid_path else condition)
+    assert row.request({"uuid": UUID.upper()}).path.lower() == row.request({"uuid": UUID}).path
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_query_by_uuid_keeps_its_other_parameters(name: str) -> None:
+    request = OPERATIONS[name].request({"uuid": UUID, "q": ["name=n"], "fields": "name"})
+    assert request.path == f"/service/v1/{operations()[name].path}"
+    assert sorted(request.query) == [("fields", "name"), ("q", "name=n"), ("q", f"uuid={UUID}")]
+
+
+@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("odd", ["kvm", "../hosts", "a/b", "exportvolume"])
+def test_what_is_no_uuid_never_becomes_part_of_the_path_of_a_read(name: str, odd: str) -> None:
+    request = OPERATIONS[name].request({"uuid": odd})
+    assert request == Request("GET", f"/service/v1/{operations()[name].path}", (("q", f"uuid={odd}"),))
+
+
+def test_reads_with_a_parameter_in_their_path() -> None:
+    """Of these the document, or compatibility for the job, says that they read."""
+    reads = {row.name for row in OPERATIONS.values() if row.method == "GET" and row.in_path}
+    assert reads == {"GetHostNetworkFacts", "GetApiJob"}
 
 
 def type_of(parameter: ReferenceParameter) -> str:

@@ -142,8 +142,23 @@ def test_what_is_refused_before_a_job(talk: Talk) -> None:
     assert is_plain(talk.send("GET", "nothing"), 404)
     assert is_plain(talk.send("GET", "hosts/"), 404)
     assert is_plain(talk.send("GET", "cbt-task/create/x"), 404)
-    assert is_plain(talk.send("POST", PATH, BODY), 405)
-    assert is_plain(talk.send("PUT", "cbt-task/create", {}), 405)
+
+
+def test_the_verb_counts_only_where_a_path_has_several_operations(talk: Talk) -> None:
+    storage = seeded_uuid("primarystorage", 1)
+    task = talk.inventory("POST", "cbt-task/create", {"params": {"name": "x", "vmInstanceUuid": seeded_uuid("vm", 1)}})
+    path = f"cbt-task/{task['uuid']}"
+    assert talk.inventory("POST", PATH, BODY)["state"] == "Disabled"
+    assert is_plain(talk.send("GET", PATH), 400)
+    assert talk.code("GET", "hosts/kvm") == "SYS.1007"
+    assert talk.code("GET", f"primary-storage/{storage}") == "SYS.1006"
+    assert talk.found(path) == [task]
+    assert is_plain(talk.send("PUT", path, {}), 405)
+    talk.sim.configure(verbs_matter=True)
+    for method, refused in (("POST", PATH), ("GET", "cbt-task/enable/x"), ("GET", f"primary-storage/{storage}")):
+        assert is_plain(talk.send(method, refused, BODY), 405)
+    talk.sim.configure(further_operations=False)
+    assert is_plain(talk.send("DELETE", f"primary-storage/{storage}"), 404)
 
 
 def test_a_post_without_params_is_a_post_with_none(talk: Talk) -> None:

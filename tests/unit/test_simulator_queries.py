@@ -129,7 +129,7 @@ def test_counts_and_fields(talk: Talk) -> None:
 def test_one_record(talk: Talk) -> None:
     assert [host["name"] for host in talk.found(f"hosts/{seeded_uuid('host', 2)}")] == ["host-2"]
     assert talk.found(f"hosts/{seeded_uuid('host', 99)}") == []
-    assert talk.found("primary-storage/nonsense") == []
+    assert talk.found("cbt-task/nonsense") == []
     talk.sim.configure(single_inventory=True)
     assert talk.inventory("GET", f"hosts/{seeded_uuid('host', 2)}")["name"] == "host-2"
     assert talk.call("GET", f"hosts/{seeded_uuid('host', 99)}").get("inventory") is None

@@ -7,6 +7,6 @@
 from __future__ import annotations
 
 from ..registry import OPERATIONS
-from . import cbt, cursor, host_network, hosts, nics, queries, sns, vms
+from . import cbt, cursor, host_network, hosts, nics, queries, sns, storage, vms
 
-__all__ = ["OPERATIONS", "cbt", "cursor", "host_network", "hosts", "nics", "queries", "sns", "vms"]
+__all__ = ["OPERATIONS", "cbt", "cursor", "host_network", "hosts", "nics", "queries", "sns", "storage", "vms"]

@@ -34,9 +34,14 @@ def _query(
     kind: str,
     only: c.Callable[[Record], bool] | None = None,
     shown: c.Callable[[Call, Record], Record] | None = None,
+    by_uuid: bool = True,
     **rules: t.Any,
 ) -> None:
-    """Register a query of the records of a kind that `only` lets pass, each sent as `shown` makes it."""
+    """Register a query of the records of a kind that `only` lets pass, each sent as `shown` makes it.
+
+    `by_uuid` tells whether a GET on `<collection>/{uuid}` is a read too.
+    """
+    paths = [collection, f"{collection}/{{uuid}}"] if by_uuid else [collection]
 
     def handler(call: Call) -> Reply:
         if name == "QuerySNSWorkchatEndpoint" and call.switches.workchat_query_empty:
@@ -46,7 +51,7 @@ def _query(
             reply["inventories"] = [shown(call, record) for record in reply["inventories"]]
         return _reduced(call, kind, reply)
 
-    operation(name, "GET", collection, f"{collection}/{{uuid}}", params=PARAMS, **rules)(handler)
+    operation(name, "GET", *paths, params=PARAMS, **rules)(handler)
 
 
 def _select(call: Call, kind: str, only: c.Callable[[Record], bool] | None) -> Reply:
@@ -101,12 +106,18 @@ _query(
     enveloped=False,
 )
 _query("QuerySNSTopicSubscriber", "sns/topics/subscribers", "subscriber", since="2.3.1")
-_query("QueryPrimaryStorage", "primary-storage", "primarystorage", since="0.6")
+_query("QueryPrimaryStorage", "primary-storage", "primarystorage", by_uuid=False, since="0.6")
 _query("QueryHost", "hosts", "host", companion=True)
 _query("QueryVmInstance", "vm-instances", "vm", companion=True)
 _query("QueryVmNic", "vm-instances/nics", "vmnic", companion=True)
 _query("QuerySNSApplicationEndpoint", "sns/application-endpoints", "endpoint", companion=True)
 _query("QuerySNSApplicationPlatform", "sns/application-platforms", "platform", companion=True)
-_query("QuerySNSSnmpPlatform", "sns/application-platforms/snmp", "platform", _is_snmp, companion=True)
-_query("QuerySNSTeamchatAtPerson", "sns/application-endpoints/teamchat/at-persons", "person", companion=True)
-_query("QueryHostNetworkInterface", "hosts/nics", "hostnic", companion=True)
+_query("QuerySNSSnmpPlatform", "sns/application-platforms/snmp", "platform", _is_snmp, by_uuid=False, companion=True)
+_query(
+    "QuerySNSTeamchatAtPerson",
+    "sns/application-endpoints/teamchat/at-persons",
+    "person",
+    by_uuid=False,
+    companion=True,
+)
+_query("QueryHostNetworkInterface", "hosts/nics", "hostnic", by_uuid=False, companion=True)
