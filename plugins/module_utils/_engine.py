@@ -12,7 +12,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput, Failure
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    BadInput,
+    Failure,
+    NotFound,
+    Unchangeable,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import TAGS, Parameter, by_name
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS, Record, same, shaped, snake
 
@@ -100,7 +105,7 @@ def usual_plan(resource: Resource, state: str, desired: Record, current: Record 
     here = current
     if here is None:
         if "uuid" in desired:
-            raise Failure(f"there is none with the uuid {desired['uuid']}")
+            raise NotFound(f"there is none with the uuid {desired['uuid']}")
         here = created(resource, desired)
         steps.append(step(resource, resource.create, desired, None, here))
     elif changes := drift(resource, desired, here):
@@ -142,7 +147,7 @@ def unchangeable(resource: Resource, changes: Record) -> Failure:
     """Return the failure that the API cannot make these changes."""
     options = {shown: name for name, shown in resource.rename.items() if name in _parameters(resource.create)}
     told = ", ".join(f"{snake(options.get(name, name))} (should be {value!r})" for name, value in changes.items())
-    return Failure(f"the API cannot change {told}")
+    return Unchangeable(f"the API cannot change {told}")
 
 
 def step(
@@ -158,7 +163,7 @@ def step(
     Raises BadInput when a required one is neither; the uuid of an object that is yet to be made will be known in time.
     """
     if operation is None:
-        raise Failure(f"there is no such {resource.returns} and the API cannot make one")
+        raise NotFound(f"there is no such {resource.returns} and the API cannot make one")
     row = by_name(operation)
     recorded = {name: resource.rename.get(name, name) for name in (*row.parameters, *TAGS)}
     told = {name: (current or {}).get(recorded[name]) for name in row.parameters if row.parameters[name].required}

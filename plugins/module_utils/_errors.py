@@ -4,31 +4,46 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""What can go wrong, as exceptions that know what to tell the user."""
+"""Exceptions that end a task. Each has a stable code; docs/errors.md lists the codes. Section "ErrorCode"."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-ADVICE = {
-    "ID.1001": "The session is invalid or has expired: log in again and pass the new one as session_id.",
-    "ID.1002": "The account of this session may not do this: use another account or have it permitted.",
+HINTS = {
+    "ID.1001": "The {credential} is invalid or has expired: {remedy}.",
+    "ID.1002": "The account of this {credential} may not do this: use another account or have it permitted.",
     "ID.1003": "A quota is used up: free something or have the quota raised.",
     "SYS.1001": "The service gave up waiting; look at the object before you try again.",
     "SYS.1003": "Something named in the call does not exist: check the uuids.",
 }
+CREDENTIALS = {
+    "session_id": {"credential": "session", "remedy": "log in again and pass the new one as session_id"},
+    "api_token": {"credential": "API token", "remedy": "create a new one and pass it as api_token"},
+}
 
+# HTTP statuses of a proxy or of an overloaded service; they may pass.
+TRANSIENT_STATUSES = (408, 429, 502, 503, 504)
 
-# The longest text of an ErrorCode that stands in a message; the whole of it stands in the result.
-LONGEST_WORD = 2000
+# The length of an error's texts in a message, and how many of the deepest errors it quotes; then how many errors below
+# the first a result holds, and how deep they are nested. The result has the whole texts.
+MAX_TEXT = 2000
+MAX_QUOTED = 5
+MAX_CAUSES = 50
+MAX_DEPTH = 20
 
 
 class Failure(Exception):
-    """Anything that ends a task; its text is a sentence for the user.
+    """The base of all failures; the text is a sentence for the user.
 
-    ``facts`` are further members of the task's result. ``label`` says which object it is about.
+    ``code`` is stable, playbooks compare it; ``description`` says in general what it means. ``facts`` are further
+    members of the task's result. ``label`` names the object that the failure is about.
     """
+
+    code = "FAILED"
+    description = "The operation failed, or the object did not reach the requested state."
 
     def __init__(self, message: str, **facts: Any) -> None:
         super().__init__(message)
@@ -36,8 +51,13 @@ class Failure(Exception):
         self.facts = facts
         self.label = ""
 
+    @property
+    def error(self) -> dict[str, Any]:
+        """The member ``error`` of the result: ``code``, ``description``, ``details`` and the list ``causes``."""
+        return {"code": self.code, "description": self.description, "details": self.message, "causes": []}
+
     def about(self, label: str) -> Failure:
-        """Name the object that the failure is about, unless a place nearer to it already did."""
+        """Name the object that the failure is about, unless it is named already."""
         self.label = self.label or label
         return self
 
@@ -45,12 +65,32 @@ class Failure(Exception):
         return f"{self.label}: {self.message}" if self.label else self.message
 
 
+class Bug(Failure):
+    """The collection itself is wrong."""
+
+    code = "BUG"
+    description = "This is a bug of the collection. Please report it."
+
+
 class BadInput(Failure):
     """The options cannot be right; nothing was sent."""
+
+    code = "INVALID"
+    description = "The options are invalid. Nothing was sent."
+
+
+class NotFound(Failure):
+    """An object that has to exist does not."""
+
+    code = "NOT_FOUND"
+    description = "An object that has to exist was not found."
 
 
 class NotUnique(Failure):
     """More than one record has the given name."""
+
+    code = "AMBIGUOUS"
+    description = "Several objects match."
 
     def __init__(self, what: str, uuids: list[str]) -> None:
         super().__init__(
@@ -58,26 +98,43 @@ class NotUnique(Failure):
         )
 
 
+class Unchangeable(Failure):
+    """The object differs from the options in something that the API cannot change."""
+
+    code = "UNCHANGEABLE"
+    description = "The object differs from the options in something that the API cannot change."
+
+
 class Unreadable(Failure):
-    """The service has no way to read records of this kind with the credentials at hand."""
+    """The service lacks the operation that reads this kind of record, or the credentials for it are missing."""
+
+    code = "UNSUPPORTED"
+    description = "The service does not offer the operation, or the credentials for it are missing."
 
 
 class TransportError(Failure):
-    """No answer that makes sense came back. ``transient`` tells whether it may come when asked again."""
+    """No usable response came. ``transient`` says whether one may come after a retry."""
+
+    code = "UNREACHABLE"
+    description = "No usable response came from the service."
 
     def __init__(self, message: str, transient: bool = True, **facts: Any) -> None:
         super().__init__(message, **facts)
         self.transient = transient
 
 
-class AnswerLost(TransportError):
-    """A writing call may or may not have been taken: its answer did not arrive. ``job`` is what it may be known by."""
-
-    job: Any = None
-
-
 class OutcomeUnknown(Failure):
-    """A writing call may have happened and there is no way to find out."""
+    """A call may have changed something, and there is no way to find out."""
+
+    code = "OUTCOME_UNKNOWN"
+    description = "The call may have changed something. Check the object before you repeat it."
+
+
+class AnswerLost(TransportError):
+    """The response to a write was lost: the service may have taken the call. ``job`` identifies it."""
+
+    code, description = OutcomeUnknown.code, OutcomeUnknown.description
+    job: Any = None
 
 
 class ReadTakenForChange(OutcomeUnknown):
@@ -95,47 +152,131 @@ class ReadTakenForChange(OutcomeUnknown):
 
 
 class ApiError(Failure):
-    """The service answered that an operation failed. ``error`` is the whole ErrorCode (section ErrorCode).
+    """The service answered that an operation failed. ``error`` is the ErrorCode, see `with_causes`.
 
-    ``transient`` tells whether it was but a proxy or an overload, which may pass.
+    ``transient`` says whether it was only a proxy or an overload, which may pass. ``credential`` is the option whose
+    value the call was authorised with. Without an ErrorCode the code is UNREACHABLE for a transient status, else
+    ``HTTP_<status>``.
     """
 
-    def __init__(self, operation: str, status: int, error: Mapping[str, Any] | None, text: str = "") -> None:
-        self.operation, self.status, self.error = operation, status, dict(error or {})
-        self.code = str(self.error.get("code") or "")
-        self.transient = not self.error and status in (408, 429, 502, 503, 504)
-        super().__init__(
-            self._sentence(text.strip()), operation=operation, status=status, error=self.error or {"details": text}
-        )
+    def __init__(
+        self,
+        operation: str,
+        status: int,
+        error: Mapping[str, Any] | None,
+        text: str = "",
+        credential: str = "session_id",
+    ) -> None:
+        self.operation, self.status, text = operation, status, text.strip()
+        self.transient = not error and status in TRANSIENT_STATUSES
+        if error:
+            self._error = with_causes(error)
+            self.code = self._error["code"] or Failure.code
+            message = f"{operation} failed{_explain(self._error, credential)}"
+        else:
+            self.code = TransportError.code if self.transient else f"HTTP_{status}"
+            self._error = with_causes({"description": f"HTTP status {status}", "details": text})
+            message = f"{operation} failed with HTTP status {status}" + (f": {text}" if text else "")
+        super().__init__(message, operation=operation, status=status)
 
-    def _sentence(self, text: str) -> str:
-        if not self.error:
-            return f"{self.operation} failed with HTTP status {self.status}" + (f": {text}" if text else "")
-        chain = error_chain(self.error)
-        words = [str(self.error.get("description") or "")]
-        words += [str(each.get("details") or each.get("description") or "") for each in chain[:: len(chain) - 1 or 1]]
-        told = ": ".join(dict.fromkeys(word.strip()[:LONGEST_WORD] for word in words if word.strip()))
-        code = chain[-1].get("code") or self.code
-        codes = self.code if code == self.code else f"{self.code}, caused by {code}"
-        advice = ADVICE.get(self.code) or ADVICE.get(str(code)) or ""
-        return f"{self.operation} failed ({codes}): " + (f"{told.rstrip('.')}. {advice}" if advice else told)
+    @property
+    def error(self) -> dict[str, Any]:
+        """The ErrorCode with all of its members, and the errors below it in the list ``causes``."""
+        return {**self._error, "code": self.code}
 
 
 class JobExpired(Failure):
-    """What became of ``job`` cannot be asked: the service does not know it (any more), or ``reason`` says why."""
+    """The service cannot say what became of ``job``: it does not know it (any more), or ``reason`` says why."""
+
+    code = "JOB_NOT_FOUND"
+    description = "The service does not know the job, or no longer."
 
     def __init__(self, job: Any, reason: str = "") -> None:
         super().__init__(reason or f"the service does not know the job {job.uuid} (any more)", job=job.handle())
         self.job = job
+        if reason:
+            self.code, self.description = OutcomeUnknown.code, OutcomeUnknown.description
+
+
+class JobUuidUsed(Failure):
+    """The option ``job_uuid`` was used for an earlier call, so this call was not made."""
+
+    code = "JOB_UUID_USED"
+    description = "The job_uuid was used for an earlier call. This call was not made."
 
 
 class WaitTimeout(Failure):
-    """The job, or the object after it, was not ready in time; it goes on in the service."""
+    """The job, or the object after it, was not ready in time; it continues in the service."""
+
+    code = "TIMEOUT"
+    description = "The time to wait is over. The operation continues in the service."
 
 
-def error_chain(error: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the ErrorCode and its causes, the root cause last; at most 20 of them."""
-    chain = [error]
-    while isinstance(cause := chain[-1].get("cause"), Mapping) and len(chain) < 20:
-        chain.append(cause)
-    return chain
+def is_error_code(error: Any) -> bool:
+    """Whether a value is an ErrorCode of the service: an object whose ``code`` has the form ``<AREA>.<number>``."""
+    code = error.get("code") if isinstance(error, Mapping) else None
+    return isinstance(code, str) and re.fullmatch(r"\w+(\.\w+)*\.\d+", code.strip(), re.ASCII) is not None
+
+
+def with_causes(error: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an ErrorCode with the errors below it in lists ``causes``, whether it has them in ``cause`` or ``causes``.
+
+    All of them have the texts ``code``, ``description`` and ``details``; they are at most 50, nested at most 20 deep.
+    """
+    top = _without_causes(error)
+    level, remaining = [(error, top)], MAX_CAUSES
+    for dummy in range(MAX_DEPTH):
+        next_level = []
+        for source, target in level:
+            for cause in _causes_of(source)[:remaining]:
+                below = _without_causes(cause)
+                target["causes"].append(below)
+                next_level.append((cause, below))
+                remaining -= 1
+        level = next_level
+    return top
+
+
+def _causes_of(error: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    many = error.get("causes")
+    causes = [*(many if isinstance(many, list) else [many])]
+    if error.get("cause") not in causes:
+        causes.append(error.get("cause"))
+    return [
+        {"details": cause} if isinstance(cause, str) else cause
+        for cause in causes
+        if cause and isinstance(cause, (str, Mapping))
+    ]
+
+
+def _without_causes(error: Mapping[str, Any]) -> dict[str, Any]:
+    texts = {name: str(error.get(name) or "") for name in ("code", "description", "details")}
+    others = {name: value for name, value in error.items() if name not in (*texts, "cause", "causes")}
+    return {**texts, **others, "causes": []}
+
+
+def _roots(error: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the deepest errors of each branch, in order."""
+    return [root for cause in error["causes"] for root in _roots(cause) or [cause]]
+
+
+def _explain(error: Mapping[str, Any], credential: str) -> str:
+    """Return the codes of an error, its texts and those of the deepest errors below it, and a hint."""
+    roots = _roots(error)
+    causes = list(dict.fromkeys(root["code"] for root in roots if root["code"] not in ("", error["code"])))
+    codes = ", caused by ".join(filter(None, [error["code"], ", ".join(causes[:MAX_QUOTED])]))
+    top = [error["description"], error["details"]]
+    below = [root["details"] or root["description"] for root in roots[:MAX_QUOTED]]
+    texts: list[str] = []
+    for text in (_shorten(text.strip(), MAX_TEXT // len([*top, *below])) for text in [*top, *below]):
+        # Errors often repeat the texts of those below them, also as a part of their own.
+        texts.append("" if any(text in other for other in texts) else text)
+    reason = ": ".join(filter(None, [*texts[: len(top)], "; ".join(filter(None, texts[len(top) :]))]))
+    hint = next((HINTS[code] for code in (error["code"], *causes) if code in HINTS), "")
+    hint = hint.format_map(CREDENTIALS[credential])
+    return (f" ({codes})" if codes else "") + ": " + (f"{reason.rstrip('.')}. {hint}" if hint else reason)
+
+
+def _shorten(text: str, length: int) -> str:
+    """Return a text that is cut between words where it is too long: half a secret would not be recognised as one."""
+    return text if len(text) <= length else text[:length].rpartition(" ")[0] + " ..."

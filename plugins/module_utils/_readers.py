@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client, sound
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Failure, NotUnique, Unreadable
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import NotFound, NotUnique, Unreadable
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, same, snake
 
 Reader = Callable[[Client, Record], "Record | None"]
@@ -113,7 +113,7 @@ def _nics_of_vm_by_cursor(client: Client, wanted: Record) -> list[Record]:
 
 def _nics_of(vms: list[Record], wanted: Record) -> list[Record]:
     if not vms and "uuid" not in wanted:
-        raise Failure(f"there is no machine with the uuid {wanted['vmInstanceUuid']}")
+        raise NotFound(f"there is no machine with the uuid {wanted['vmInstanceUuid']}")
     return [{**nic, "vm": vm} for vm in vms for nic in vm.get("vmNics") or []]
 
 

@@ -17,7 +17,9 @@ from ansible.module_utils import basic
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     BadInput,
+    Bug,
     Failure,
+    WaitTimeout,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Job, Wait
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, TAGS, Options
@@ -51,7 +53,8 @@ class Interrupted(BaseException):
 
     def __init__(self, job: Job, done: list[str]) -> None:
         super().__init__(f"{job.operation} may still run in the service; job_wait can take up the job {job.uuid}")
-        self.facts = {"changed": True, "job": job.handle(), **({"done": done} if done else {})}
+        error = WaitTimeout(str(self)).error
+        self.facts = {"error": error, "changed": True, "job": job.handle(), **({"done": done} if done else {})}
 
 
 @dataclass(frozen=True)
@@ -97,21 +100,27 @@ class Task:
                 result = self.run(context)
             return Outcome({"changed": context.changed, **result}, context.warnings)
         except Failure as failure:
-            changed = bool(context and context.changed)
-            done = {"done": context.done} if context and context.done else {}
-            return Outcome(
-                {"failed": True, "msg": str(failure), "changed": changed, **done, **failure.facts},
-                context.warnings if context else [],
-            )
+            return self._failed(context, failure)
         except Exception as mistake:
             # Its text may hold anything, so it takes the way on which secrets are taken out.
-            message = f"This is a bug of the collection: {type(mistake).__name__}: {mistake}"
-            changed = bool(context and context.changed)
-            return Outcome({"failed": True, "msg": message, "changed": changed, "exception": format_exc()}, [])
+            bug = Bug(f"This is a bug of the collection: {type(mistake).__name__}: {mistake}", exception=format_exc())
+            return self._failed(context, bug)
         except BaseException as stop:
             if context is None or (job := context.client.unfinished) is None:
                 raise
             raise Interrupted(job, context.done) from stop
+
+    def _failed(self, context: Context | None, failure: Failure) -> Outcome:
+        """Return the failed result; docs/errors.md lists its members."""
+        result = {
+            "failed": True,
+            "msg": str(failure),
+            "error": failure.error,
+            "changed": bool(context and context.changed),
+            **({"done": context.done} if context and context.done else {}),
+            **failure.facts,
+        }
+        return Outcome(result, context.warnings if context else [])
 
     def run_as_module(self) -> None:
         """Run in a module process."""

@@ -254,12 +254,12 @@ def test_error_tells_the_cause(sim: Simulator, client: Client) -> None:
     )
     with pytest.raises(ApiError) as caught:
         reply_to(client, "ChangeHostState", DISABLE)
-    text, facts = str(caught.value), caught.value.facts
+    text, facts, error = str(caught.value), caught.value.facts, caught.value.error
     assert text.startswith("ChangeHostState failed (SYS.1006, caused by SYS.1000): ")
     assert "outer details" in text
     assert text.endswith("the disk is on fire")
     assert (facts["operation"], facts["status"]) == ("ChangeHostState", 503)
-    assert facts["error"]["cause"]["cause"]["details"] == "the disk is on fire"
+    assert error["causes"][0]["causes"][0]["details"] == "the disk is on fire"
 
 
 def test_error_of_a_read_comes_at_once_and_is_not_asked_again(sim: Simulator, client: Client) -> None:

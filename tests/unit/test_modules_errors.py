@@ -138,7 +138,7 @@ def test_failure_of_a_call(run: Runner, sim: Simulator, operation: str, code: st
     assert "the root of it" in ran.message
     assert ADVISED[code] in ran.message
     assert ran["error"]["code"] == code
-    assert ran["error"]["cause"]["details"] == "the root of it"
+    assert ran["error"]["causes"][0]["details"] == "the root of it"
     assert ran["operation"] == operation
     assert "\n" not in ran.message
     assert re.match(ABOUT.get(operation, ""), ran.message)

@@ -350,7 +350,7 @@ def test_credentials_that_a_service_repeats(status: int, body: Any) -> None:
         with Client(connection) as client, pytest.raises(ApiError) as caught:
             client.get("QueryHost", {})
     hidden = "not ********, not ********, not ********, not ********"
-    assert caught.value.facts["error"] == {"details": hidden}
+    assert caught.value.error["details"] == hidden
     assert str(caught.value).endswith(f": {hidden}")
 
 

@@ -1,0 +1,161 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The member ``error`` of failed results: stable codes, and the errors below an ErrorCode."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import MAX_CAUSES, is_error_code
+from direct import Ran, Runner
+from scripted import Scripted, Told
+
+from simulator.launch import Simulator
+
+NOWHERE = "f" * 32
+SSH = {"code": "SYS.1006", "description": "an operation failed", "details": "ssh: permission denied for root"}
+DNS = {"code": "SYS.1007", "description": "an argument is wrong", "details": "web-1 cannot be resolved"}
+
+
+@pytest.fixture
+def run(sim: Simulator) -> Runner:
+    return Runner(sim)
+
+
+def failed(run: Runner, error: dict[str, Any]) -> Ran:
+    """Return the failed result of a read that the service answers with this ErrorCode."""
+    with Scripted(lambda asked: Told(503, {"error": error})) as service:
+        ran = run("host_info", {}, base_url=service.url)
+    assert ran.failed
+    return ran
+
+
+CONNECTION = {"code": "HOST.1003", "description": "connection error for KVM host", "details": "it failed"}
+
+
+@pytest.mark.parametrize(
+    ("below", "causes"),
+    [
+        ({}, []),
+        ({"cause": None, "causes": None}, []),
+        ({"cause": SSH}, [SSH]),
+        ({"causes": [SSH]}, [SSH]),
+        ({"cause": None, "causes": [SSH, DNS]}, [SSH, DNS]),
+        ({"cause": SSH, "causes": [SSH]}, [SSH]),
+        ({"cause": DNS, "causes": [SSH]}, [SSH, DNS]),
+        ({"causes": ["text", 5, None, SSH]}, [{"code": "", "description": "", "details": "text"}, SSH]),
+        ({"causes": SSH}, [SSH]),
+    ],
+)
+def test_error_has_causes_whichever_way_the_service_nests_them(
+    run: Runner, below: dict[str, Any], causes: list[dict[str, Any]]
+) -> None:
+    ran = failed(run, {**CONNECTION, **below})
+    assert ran["error"] == {**CONNECTION, "causes": [{**cause, "causes": []} for cause in causes]}
+    for cause in causes:
+        assert cause["details"] in ran.message
+
+
+def test_message_quotes_the_deepest_error_of_each_branch(run: Runner) -> None:
+    middle = {"code": "HOST.1001", "details": "not in the message", "causes": [SSH, {"code": "SYS.1000", "cause": DNS}]}
+    ran = failed(run, {"code": "SYS.1090", "description": "several reasons", "causes": [middle], "i18nDetails": "text"})
+    assert ran.message == (
+        "QueryHost failed (SYS.1090, caused by SYS.1006, SYS.1007): several reasons:"
+        " ssh: permission denied for root; web-1 cannot be resolved"
+    )
+    assert ran["error"]["i18nDetails"] == "text"
+    assert ran["error"]["causes"][0]["causes"][1]["causes"][0]["details"] == DNS["details"]
+
+
+def test_text_that_repeats_the_cause_is_quoted_once(run: Runner) -> None:
+    outer = {"code": "HOST.1001", "description": "host error", "details": f"cannot connect, because {SSH['details']}"}
+    ran = failed(run, {**outer, "causes": [SSH]})
+    assert ran.message.count(SSH["details"]) == 1
+
+
+@pytest.mark.parametrize("shape", ["wide", "deep", "both"])
+def test_causes_are_bounded(run: Runner, shape: str) -> None:
+    copies, depth = {"wide": (500, 1), "deep": (1, 40), "both": (3, 5)}[shape]
+    error: dict[str, Any] = {"code": "SYS.1000", "details": "word " * 300}
+    for dummy in range(depth):
+        error = {"code": "SYS.1001", "details": "word " * 300, "causes": [error] * copies}
+    ran = failed(run, error)
+    assert len(ran.message) < 2500
+    assert 20 < json.dumps(ran["error"]).count('"causes"') <= MAX_CAUSES + 1
+
+
+def test_cut_text_ends_between_words(run: Runner) -> None:
+    ran = failed(run, {"code": "SYS.1000", "details": "x " * 990 + "root:" + "p" * 300})
+    assert "root:" not in ran.message
+    assert ran.message.endswith(" ...")
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        ({"code": "SYS.1000"}, True),
+        ({"code": "VM.NIC.1000"}, True),
+        ({"code": 503, "message": "no backend"}, False),
+        ({"code": "503"}, False),
+        ({"code": "SYS."}, False),
+        ({"code": "not found"}, False),
+        ({"code": None}, False),
+        ({"details": "text"}, False),
+        ({}, False),
+        ("SYS.1000", False),
+        (None, False),
+    ],
+)
+def test_is_error_code(error: Any, expected: bool) -> None:
+    assert is_error_code(error) is expected
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "code"),
+    [
+        (502, b"<html>Bad gateway</html>", "UNREACHABLE"),
+        (503, b"", "UNREACHABLE"),
+        (404, b"", "UNSUPPORTED"),
+        (403, b"forbidden", "HTTP_403"),
+        (200, b"<html>a page</html>", "UNREACHABLE"),
+        (200, {"success": False}, "FAILED"),
+        (200, {}, "UNSUPPORTED"),
+        (200, {"error": {"code": "SYS.1000"}}, "SYS.1000"),
+    ],
+)
+def test_code_of_a_read(run: Runner, status: int, body: Any, code: str) -> None:
+    with Scripted(lambda asked: Told(status, body)) as service:
+        ran = run("host_info", {}, base_url=service.url, request_retries=0, api_token=None)
+    assert ran["error"]["code"] == code
+    assert {"description", "details", "causes"} <= ran["error"].keys()
+
+
+@pytest.mark.parametrize(
+    ("module", "options", "code"),
+    [
+        ("kvm_host", {"name": ""}, "INVALID"),
+        ("kvm_host", {"uuid": NOWHERE}, "NOT_FOUND"),
+        ("kvm_host", {"name": "twin"}, "AMBIGUOUS"),
+        ("kvm_host", {"name": "host-3", "description": "other"}, "UNCHANGEABLE"),
+        ("cbt_task_info", {"session_id": None}, "UNSUPPORTED"),
+        ("vm_nic", {"vm_instance_uuid": NOWHERE, "l3_network_uuid": NOWHERE}, "NOT_FOUND"),
+    ],
+)
+def test_code_of_what_is_not_sent(run: Runner, sim: Simulator, module: str, options: dict[str, Any], code: str) -> None:
+    for host in sim.records("host")[:2]:
+        sim.change("host", host["uuid"], name="twin")
+    for check in (True, False):
+        ran = run(module, options, check)
+        assert ran.calls == []
+        assert ran["error"] == {**ran["error"], "code": code, "causes": []}
+        assert ran["error"]["details"] in ran.message
+
+
+def test_code_when_the_time_is_up(run: Runner, sim: Simulator) -> None:
+    sim.configure(latency=60.0)
+    ran = run("kvm_host", {"name": "host-1", "state": "disabled"}, wait_timeout=0.05)
+    assert ran["error"]["code"] == "TIMEOUT"
