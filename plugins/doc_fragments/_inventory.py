@@ -106,8 +106,8 @@ options:
       - cursor
   query:
     description:
-      - Conditions that the service checks, each C(FIELD OPERATOR VALUE) without blanks, with the service's own field
-        names, for example V(state=Enabled). All of them must hold.
+      - Conditions that the service checks, each C(FIELD OPERATOR VALUE) with the service's own field names, for example
+        V(state=Enabled). Blanks around the operator are removed. All conditions must hold.
       - Operators are V(=), V(!=), V(>), V(<), V(>=), V(<=), V(?=) (one of a list with commas), V(!?=), V(~=) (like,
         with V(%)), V(!~=), V(is null) and V(not null).
       - What comes back is checked again. A value that holds an operator is only checked here, as the service would

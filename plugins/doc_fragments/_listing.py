@@ -16,10 +16,16 @@ class ModuleDocFragment:
 options:
   query:
     description:
-      - Conditions that the service checks, each C(FIELD OPERATOR VALUE) without blanks, with the service's own field
-        names, for example V(state=Enabled). All of them must hold.
+      - Conditions that the service checks, each C(FIELD OPERATOR VALUE) with the service's own field names, for example
+        V(state=Enabled). Blanks around the operator are removed. All conditions must hold.
       - Operators are V(=), V(!=), V(>), V(<), V(>=), V(<=), V(?=) (one of a list with commas), V(!?=), V(~=) (like,
         with V(%)), V(!~=), V(is null) and V(not null).
+      - A field can be one of another resource, for example V(vmNics.uuid=UUID), or a tag, V(__systemTag__=TAG) and
+        V(__userTag__=TAG).
+      - A name that is nearly that of a documented field is refused as a misspelling. Any other name is sent as it is,
+        because the API does not document all fields that can be queried. M(virtinfra.manager.api) sends every name.
+      - A condition whose value holds an operator, for example V(name=a>=b), is not sent, because services misread it.
+        The module checks it itself.
     type: list
     elements: str
   limit:
@@ -44,8 +50,9 @@ options:
 options:
   filters:
     description:
-      - Filters for the cursor query, in the service's own syntax, handed on as they are. They are used when the records
-        are read by O(api_token) because there is no O(session_id) or the service does not list this collection.
+      - Filters for the cursor query, in the service's own syntax, sent as they are.
+      - With filters the records are read by the cursor query, which needs O(api_token), even when O(session_id) is set.
+        They cannot be used together with O(query).
     type: list
     elements: str
 """

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import re
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, TypeVar
 
+from ansible_collections.virtinfra.manager.plugins.module_utils._conditions import equality
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     AnswerLost,
     ApiError,
@@ -52,14 +54,14 @@ PAGE_SIZE = 1000
 
 # How often a list is read anew because it changed while it was read.
 PASSES = 5
+
+# The most requests for one list: 20 million records in pages of 1000. A service that announces more is not believed.
+MAX_PAGES = 20_000
 GRACE = 2.0
 
 # With these somebody says that no answer came about, which tells nothing of the operation, whatever else is said.
 NO_VERDICT = (408, 429, 502, 504)
 CONNECTIONS = 16
-
-# A query's operators are looked for in this order, so a value that holds one of them cannot be asked for with "=".
-_TRAPS = re.compile(r"!=|>=|<=|!\?=|!~=|~=|\?=")
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -262,9 +264,9 @@ class Client:
         view: Callable[[Record], Record] = dict,
     ) -> list[Record]:
         """Return the records, as ``view`` shows them, that meet the conditions and whose attribute is the value."""
-        asked = attribute in FIELDS.get(by_name(name).record, ()) and not _TRAPS.search(value)
-        exact = [f"{attribute}={value}"] if asked else []
-        seen = map(view, self.query(name, [*conditions, *exact]))
+        is_known = attribute in FIELDS.get(by_name(name).record, ())
+        exact = equality(attribute, value) if is_known else None
+        seen = map(view, self.query(name, [*conditions, *([exact] if exact else [])]))
         return [record for record in seen if same(value, record.get(attribute))]
 
     def query(self, name: str, conditions: Iterable[str] = ()) -> list[Record]:
@@ -284,6 +286,7 @@ class Client:
 
         The list is complete or a Failure is raised: servers cut at 1000 without saying so, and may know no paging. When
         their number changes meanwhile, which may move some from a page to one that was read before, it is read again.
+        Complete is what has as many records as the service counts; equal ones without a uuid count each.
         ``also`` are parameters besides the conditions; over several ``connections`` pages are read at once.
         """
         operation = by_name(name)
@@ -299,10 +302,11 @@ class Client:
         }
         seen: set[str] = set()
         for dummy in range(PASSES):
-            totals = []
-            for records, total in self._pass(operation, params, connections):
+            totals, repeated = [], []
+            for records, total in self._pass(operation, params, connections, limit):
                 totals.append(total)
-                fresh = _unseen(records, seen)
+                fresh, again = _split_by_novelty(records, seen)
+                repeated += again
                 if fresh:
                     yield fresh[: limit - len(seen) + len(fresh) if limit is not None else None], total
                 elif len(set(totals)) == 1:
@@ -312,6 +316,9 @@ class Client:
             steady, total = len(set(totals)) == 1, totals[-1]
             if steady and (len(seen) >= total if total is not None else fresh or len(records) != size):
                 return
+            if steady and fresh and total == len(seen) + len(repeated):
+                yield repeated[: limit - len(seen) if limit is not None else None], total
+                return
             if steady:
                 raise Failure(
                     f"{name} brought {len(seen)} of {total or 'more'} records: the service repeats or cuts pages"
@@ -319,7 +326,7 @@ class Client:
         raise Failure(f"{name} brought {len(seen)} records, but their number changes all the time; list them again")
 
     def _pass(
-        self, operation: Operation, params: Record, connections: int
+        self, operation: Operation, params: Record, connections: int, limit: int | None
     ) -> Iterator[tuple[list[Record], int | None]]:
         """Yield the pages of a query with their totals, from the first to the last, as the service has them."""
 
@@ -329,7 +336,8 @@ class Client:
 
         records, total = page(0)
         yield records, total
-        start, size = len(records), params["limit"]
+        start, size, number = len(records), params["limit"], 1
+        _check_page_count(operation.name, number, len(records), total, limit)
         if connections > 1 and total is not None and size == start < total:
             with ThreadPoolExecutor(connections) as pool:
                 for answer in pool.map(page, range(size, total, size)):
@@ -339,7 +347,8 @@ class Client:
         while records and (start < total if total is not None else len(records) >= min(size, PAGE_SIZE)):
             records, total = page(start)
             yield records, total
-            start += len(records)
+            start, number = start + len(records), number + 1
+            _check_page_count(operation.name, number, len(records), total, limit)
 
     def cursor(
         self,
@@ -366,10 +375,12 @@ class Client:
         )
         seen: set[str] = set()
         cursors: set[str] = set()
+        repeated: list[Record] = []
         while True:
             reply = self.get(name, params)
             records, total, following = _records(reply, name, "items"), _total(reply), reply.get("nextCursor")
-            fresh = _unseen(records, seen)
+            fresh, again = _split_by_novelty(records, seen)
+            repeated += again
             more = bool(reply.get("hasMore", following))
             if fresh:
                 yield fresh[: limit - len(seen) + len(fresh) if limit is not None else None], total
@@ -382,8 +393,12 @@ class Client:
             if total is not None and len(seen) > 2 * total + page_size:
                 raise Failure(f"the cursor for {resource_type} does not end: {len(seen)} records of {total}")
             cursors.add(following)
+            _check_page_count(f"the cursor for {resource_type}", len(cursors), len(records), total, limit)
             name, params = "CursorNext", {"cursor": following, "pageSize": page_size}
         if total is not None and len(seen) < total:
+            if fresh and len(seen) + len(repeated) == total:
+                yield repeated[: limit - len(seen) if limit is not None else None], total
+                return
             raise Failure(f"the cursor for {resource_type} ended after {len(seen)} of {total} records; list it again")
 
     # Details
@@ -486,12 +501,33 @@ def _total(reply: Mapping[str, Any]) -> int | None:
     return total if isinstance(total, int) and not isinstance(total, bool) and total >= 0 else None
 
 
-def _unseen(records: list[Record], seen: set[str]) -> list[Record]:
-    """Return the records that were not seen before and remember them, by their uuid or else by all they hold."""
-    fresh = []
+def _split_by_novelty(records: list[Record], seen: set[str]) -> tuple[list[Record], list[Record]]:
+    """Return the records of a page that were not seen before, which are remembered, and equal ones without a uuid.
+
+    A record is known by its uuid, or else by all it holds. Equal ones on one page are several records; on another page
+    they may be several, or the same that have moved.
+    """
+    new, repeated = [], []
+    counts: Counter[str] = Counter()
     for record in records:
-        key = str(record.get("uuid") or sorted(record.items(), key=str))
+        key = str(record.get("uuid") or "")
+        if not key:
+            content = str(sorted(record.items(), key=str))
+            counts[content] += 1
+            key = f"{counts[content]} {content}"
         if key not in seen:
             seen.add(key)
-            fresh.append(record)
-    return fresh
+            new.append(record)
+        elif not record.get("uuid"):
+            repeated.append(record)
+    return new, repeated
+
+
+def _check_page_count(label: str, pages: int, size: int, total: int | None, limit: int | None) -> None:
+    """Raise Failure when a list takes too many requests, after ``pages`` of them, the last with ``size`` records."""
+    left = total or 0 if limit is None else min(total or 0, limit)
+    if pages > MAX_PAGES or left > MAX_PAGES * max(size, 1):
+        announced = f"the service announces {total} records and sends {size} at a time" if total else "it does not end"
+        raise Failure(
+            f"{label}: the list takes more than {MAX_PAGES} requests: {announced}. Set limit, or ask for less."
+        )

@@ -47,6 +47,12 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
         " architecture hostname nqn totalCpuCapacity availableCpuCapacity totalMemoryCapacity"
         " availableMemoryCapacity cpuSockets cpuNum ipmiAddress ipmiUsername ipmiPowerStatus ipmiPort createDate"
         f" lastOpDate {_HARDWARE}",
+        "UsedIp": "uuid ipRangeUuid l3NetworkUuid ip netmask gateway usedFor vmNicUuid ipVersion ipInLong createDate"
+        " lastOpDate",
+        "Volume": "uuid name description primaryStorageUuid vmInstanceUuid diskOfferingUuid rootImageUuid installPath"
+        " type format state status volumeQos lastVmInstanceUuid size actualSize deviceId isShareable encrypted"
+        " createDate lastOpDate lastDetachDate",
+        "CdRom": "uuid vmInstanceUuid isoUuid isoInstallPath name description deviceId createDate lastOpDate",
         "Bonding": "uuid hostUuid bondingName mode xmitHashPolicy miiStatus mac ipAddresses miimon allSlavesActive"
         " createDate lastOpDate slaves",
         "HostNetworkInterface": _NIC,
@@ -57,6 +63,19 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
         " availableCapacity totalPhysicalCapacity availablePhysicalCapacity systemUsedCapacity createDate"
         " lastOpDate attachedClusterUuids",
     }.items()
+}
+
+# Members that hold a record, or a list of records, of a kind in FIELDS.
+NESTED: Mapping[str, str] = {
+    "platform": "SNSApplicationPlatformInventory",
+    "vmNics": "VmNicInventory",
+    "usedIps": "UsedIp",
+    "allVolumes": "Volume",
+    "vmCdRoms": "CdRom",
+    "bondings": "Bonding",
+    "slaves": "HostNetworkInterface",
+    "nics": "HostNetworkInterface",
+    "candidateNics": "CandidateNetworkInterface",
 }
 
 # Members whose keys are data (user ids, uuids, header names): they are kept as they are.
@@ -92,10 +111,14 @@ def _unsound_member(name: str, value: Any) -> str | None:
     return None
 
 
+# Converting a name takes time with the square of its length. What is longer than this is data, not a name.
+MAX_NAME = 256
+
+
 @lru_cache(maxsize=1024)
 def snake(name: str) -> str:
-    """Return the option name of an API name: ``managementIp`` becomes ``management_ip``."""
-    return str(next(iter(camel_dict_to_snake_dict({name: None}))))
+    """Return the option name of an API name: ``managementIp`` becomes ``management_ip``; a text too long stays."""
+    return name if len(name) > MAX_NAME else str(next(iter(camel_dict_to_snake_dict({name: None}))))
 
 
 @lru_cache(maxsize=1024)
@@ -110,13 +133,16 @@ def to_ansible(value: Any) -> Any:
     The values in the query of a ``url`` are keys, so they are left out.
     """
     if isinstance(value, dict):
-        return {
-            snake(key): each if key in MAPS else without_keys(each) if key == "url" else to_ansible(each)
-            for key, each in value.items()
-        }
+        return {snake(key): _member_to_ansible(key, each) for key, each in value.items()}
     if isinstance(value, list):
         return [to_ansible(each) for each in value]
     return value
+
+
+def _member_to_ansible(name: str, value: Any) -> Any:
+    if name == "url":
+        return without_keys(value)
+    return value if name in MAPS and isinstance(value, dict) else to_ansible(value)
 
 
 def without_keys(url: Any) -> Any:
@@ -125,8 +151,23 @@ def without_keys(url: Any) -> Any:
 
 
 def shaped(kind: str, record: Mapping[str, Any]) -> Record:
-    """Return a record with every documented field of its kind, None where the service left it out, and any others."""
-    return {**dict.fromkeys(FIELDS.get(kind, ())), **record}
+    """Return a record with every documented field of its kind, None where the service left it out, and any others.
+
+    The records in its members are shaped too.
+    """
+    return {**dict.fromkeys(FIELDS.get(kind, ())), **shaped_members(record)}
+
+
+def shaped_members(record: Mapping[str, Any]) -> Record:
+    """Return a record whose members that hold records, those in NESTED, have them with every documented field."""
+    nested = {name: _shaped_value(NESTED[name], record[name]) for name in record.keys() & NESTED.keys()}
+    return {**record, **nested}
+
+
+def _shaped_value(kind: str, value: Any) -> Any:
+    if isinstance(value, list):
+        return [_shaped_value(kind, item) for item in value]
+    return shaped(kind, value) if isinstance(value, dict) else value
 
 
 def same(wanted: Any, there: Any) -> bool:

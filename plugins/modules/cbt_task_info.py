@@ -52,9 +52,9 @@ total:
   sample: 1
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._listing import listing
+from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import list_module
 
-TASK = listing("QueryCbtTask", returns="cbt_tasks")
+TASK = list_module("QueryCbtTask", returns="cbt_tasks")
 
 
 def main() -> None:

@@ -11,7 +11,8 @@ version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Lists hosts, completely, however many there are.
-  - They are read by a query with the session, or by a cursor with the token where the session or the query is missing.
+  - They are read by a query with O(session_id). With O(filters), and where the session is missing or the service does
+    not list them, they are read by a cursor with O(api_token).
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._listing
@@ -59,9 +60,9 @@ total:
   sample: 1
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._listing import listing
+from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import list_module
 
-TASK = listing("QueryHost", returns="hosts", cursor="host")
+TASK = list_module("QueryHost", returns="hosts", cursor="host")
 
 
 def main() -> None:

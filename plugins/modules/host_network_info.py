@@ -78,12 +78,13 @@ hosts:
       error: null
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._reading import reading_each
+from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import info_module_per_item
 
-TASK = reading_each(
+TASK = info_module_per_item(
     "GetHostNetworkFacts",
     returns="hosts",
     over="host_uuids",
+    parameter="hostUuid",
     options={
         "host_uuids": {"type": "list", "elements": "str", "required": True},
         "fail_on_error": {"type": "bool", "default": False},

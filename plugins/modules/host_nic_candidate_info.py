@@ -70,9 +70,9 @@ candidate_nics:
       host_uuid: a0000003000040008000000000000001
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._reading import reading
+from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import info_module
 
-TASK = reading(
+TASK = info_module(
     "GetCandidateNetworkInterfaces",
     options={
         "host_uuids": {"type": "list", "elements": "str", "required": True},

@@ -55,9 +55,9 @@ total:
   sample: 1
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._listing import listing
+from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import list_module
 
-TASK = listing("QueryPrimaryStorage", returns="primary_storages")
+TASK = list_module("QueryPrimaryStorage", returns="primary_storages")
 
 
 def main() -> None:

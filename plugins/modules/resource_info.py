@@ -69,9 +69,9 @@ total:
   sample: 12
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._listing import cursor_listing
+from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import cursor_list_module
 
-TASK = cursor_listing(
+TASK = cursor_list_module(
     options={
         "resource_type": {"type": "str", "required": True},
         "sort": {"type": "str"},

@@ -60,10 +60,10 @@ total:
   sample: 1
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._listing import listing
+from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import list_module
 
 QUERIES = {"workchat": "QuerySNSWorkchatEndpoint", "any": "QuerySNSApplicationEndpoint"}
-TASK = listing(
+TASK = list_module(
     QUERIES,
     returns="endpoints",
     options={"type": {"type": "str", "default": "workchat", "choices": list(QUERIES)}},

@@ -50,12 +50,12 @@ total:
   sample: 2
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._listing import listing
+from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import list_module
 
-TASK = listing(
+TASK = list_module(
     "QuerySNSTopicSubscriber",
     returns="subscribers",
-    exact={"topic_uuid": {"type": "str"}, "endpoint_uuid": {"type": "str"}},
+    equality_options={"topic_uuid": {"type": "str"}, "endpoint_uuid": {"type": "str"}},
 )
 
 

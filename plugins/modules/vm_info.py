@@ -11,7 +11,10 @@ version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Lists virtual machines with their NICs and volumes, completely, however many there are.
-  - They are read by a query with the session, or by a cursor with the token where the session or the query is missing.
+  - They are read by a query with O(session_id). With O(filters), and where the session is missing or the service does
+    not list them, they are read by a cursor with O(api_token).
+  - VMs in every state are listed. Services keep a deleted VM for some time, in the state V(Destroyed) or V(Expunging);
+    O(query=state!=Destroyed) leaves such VMs out.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._listing
@@ -56,9 +59,9 @@ total:
   sample: 1
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._listing import listing
+from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import list_module
 
-TASK = listing("QueryVmInstance", returns="vms", cursor="vm")
+TASK = list_module("QueryVmInstance", returns="vms", cursor="vm")
 
 
 def main() -> None:

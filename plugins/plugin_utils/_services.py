@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._conditions import Condition, parse_condition
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput, Failure, Unreadable
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, Options
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS, Record
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Connection
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._conditions import Condition, parsed
 
 CREDENTIALS = ("session_id", "api_token")
 
@@ -89,7 +89,7 @@ class Service:
         or not heed, are noted in ``dropped``.
         """
         if self.by_query:
-            conditions = [parsed(text, FIELDS[kind.record]) for text in self.query]
+            conditions = [parse_condition(text, kind.record) for text in self.query]
             pages = self._queried(client, kind, conditions)
         else:
             conditions = self._checkable(kind)
@@ -103,7 +103,7 @@ class Service:
         return [record for page in other.pages(client, kind) for record in page]
 
     def _queried(self, client: Client, kind: Kind, conditions: Iterable[Condition]) -> Iterator[list[Record]]:
-        asked = [condition.text for condition in conditions if not condition.misread]
+        asked = [condition.text for condition in conditions if not condition.is_ambiguous]
         try:
             for page, dummy in client.pages(kind.query, asked, self.page_size, connections=CONNECTIONS):
                 yield page
@@ -121,15 +121,17 @@ class Service:
         found = []
         for text in self.filters:
             try:
-                found.append(parsed(text, FIELDS[kind.record]))
+                found.append(parse_condition(text, kind.record))
             except BadInput:
                 continue
-        return [condition for condition in found if condition.field in FIELDS[kind.record] and not condition.misread]
+        return [
+            condition for condition in found if condition.field in FIELDS[kind.record] and not condition.is_ambiguous
+        ]
 
     def _meeting(self, page: list[Record], conditions: Iterable[Condition]) -> list[Record]:
         meeting = []
         for record in page:
-            if any(condition.excludes(record) for condition in conditions):
+            if any(condition.rejects(record) for condition in conditions):
                 self.dropped.append(str(record.get("uuid")))
             else:
                 meeting.append(record)

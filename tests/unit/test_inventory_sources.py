@@ -326,7 +326,7 @@ def test_another_question_is_not_answered_from_the_cache(sim: Simulator, tmp_pat
         ({"services": [{"bse_url": "x"}]}, "services[0]"),
         ({"services": [{}, {"base_url": "ftp://x"}]}, "services[1]: base_url must look like"),
         ({"services": ["x"]}, "services"),
-        ({"query": "state"}, "'state' is no condition"),
+        ({"query": "state"}, "'state' is not a condition"),
         ({"filters": "x", "query": "state=Enabled"}, "query goes with source query, filters with source cursor"),
         ({"filters": "x", "source": "query"}, "filters go with source cursor"),
         ({"hostnames": "nmae"}, "hostnames: there is no attribute nmae"),

@@ -242,6 +242,67 @@ def test_records_of_the_same_members_in_another_order() -> None:
     assert found == [{"type": "a", "name": None}, {"type": "b"}, {"type": "c"}]
 
 
+SUBSCRIBER = {"topicUuid": "t", "endpointUuid": "e", "createDate": "Jan 6, 2017 3:51:16 AM"}
+OTHER = {**SUBSCRIBER, "endpointUuid": "f"}
+
+
+@pytest.mark.parametrize(
+    ("pages", "total"),
+    [
+        ([[SUBSCRIBER, SUBSCRIBER]], 2),
+        ([[SUBSCRIBER, SUBSCRIBER]], None),
+        ([[SUBSCRIBER, SUBSCRIBER, OTHER]], 3),
+        ([[SUBSCRIBER, OTHER], [OTHER, SUBSCRIBER, {**OTHER, "topicUuid": "u"}]], 5),
+    ],
+)
+def test_equal_records_without_a_uuid_count_each(pages: list[list[dict[str, Any]]], total: int | None) -> None:
+    starts = {str(sum(map(len, pages[:number]))): page for number, page in enumerate(pages)}
+    reply = {} if total is None else {"total": total}
+    with Scripted(lambda asked: Told(200, {**reply, "inventories": starts[asked.query["start"][0]]})) as service:
+        listed = client_of(service).query("QuerySNSTopicSubscriber")
+    assert sorted(map(str, listed)) == sorted(str(record) for page in pages for record in page)
+
+
+def test_pages_of_equal_records_without_a_uuid_may_be_a_service_without_paging() -> None:
+    with (
+        Scripted(lambda asked: Told(200, {"inventories": [SUBSCRIBER, OTHER], "total": 4})) as service,
+        pytest.raises(Failure, match="QuerySNSTopicSubscriber brought 2 of 4 records"),
+    ):
+        client_of(service).query("QuerySNSTopicSubscriber")
+
+
+def test_equal_resources_without_a_uuid_by_a_cursor() -> None:
+    pages = iter([cursor_page([SUBSCRIBER, OTHER], hasMore=True, nextCursor="n"), cursor_page([OTHER, SUBSCRIBER, {}])])
+    with Scripted(lambda asked: Told(200, {**next(pages), "total": 5})) as service:
+        assert len(by_cursor_pages(client_of(service), 3)) == 5
+
+
+@pytest.mark.parametrize("connections", [1, 4])
+def test_list_that_would_never_end(connections: int) -> None:
+    """A service announces more than anybody has, and each page has one new record."""
+    numbers = iter(range(1_000_000))
+
+    def answer(asked: Asked) -> Told:
+        number = next(numbers)
+        page = {"inventories": [{"uuid": str(number)}], "total": 10**9}
+        return Told(
+            200,
+            page
+            if "q" in asked.query or "start" in asked.query
+            else {**cursor_page([{"uuid": str(number)}], hasMore=True, nextCursor=str(number)), "total": 10**9},
+        )
+
+    message = "takes more than 20000 requests: the service announces 1000000000 records and sends 1 at a time"
+    with Scripted(answer) as service:
+        with pytest.raises(Failure, match=f"QueryHost: the list {message}"):
+            list(client_of(service).pages("QueryHost", connections=connections))
+        with pytest.raises(Failure, match=f"the cursor for host: the list {message}"):
+            by_cursor_pages(client_of(service), 1000)
+        assert len(service.asked) < 5
+        assert len(by_pages(client_of(service), 1000, limit=7)) == 7
+        assert len(by_cursor_pages(client_of(service), 1000, limit=7)) == 7
+
+
 def test_total_of_nothing(sim: Simulator, client: Client) -> None:
     sim.reset(hosts=0)
     assert list(client.pages("QueryHost")) == []

@@ -124,7 +124,74 @@ def test_condition_that_makes_no_sense(run: Runner, name: str) -> None:
     for condition in ("colour=blue", "state"):
         ran = run(name, {**LISTS[name][2], "query": [condition]})
         assert ran.failed
-        assert ran.message.startswith("Query")
+        assert ran.message.startswith("query 'state' is not a condition" if condition == "state" else "Query")
+
+
+def test_conditions_with_blanks_mean_the_same(run: Runner, sim: Simulator) -> None:
+    sim.change("host", sim.records("host")[0]["uuid"], state="Disabled")
+    for query, number in (("state = Enabled", 6), ("state != Enabled", 1), (" state  ?= Enabled, Disabled ", 7)):
+        assert len(listed(run, "host_info", query=[query])) == number
+
+
+def test_condition_that_services_misread_is_checked_here(run: Runner, sim: Simulator) -> None:
+    first, second = sim.records("host")[:2]
+    for host in (first, second):
+        sim.change("host", host["uuid"], description="a>=b")
+    ran = run("host_info", {"query": ["description=a>=b", "state=Enabled"], "limit": 1})
+    assert [record["uuid"] for record in ran["hosts"]] == [first["uuid"]]
+    assert ran["total"] == 2
+    assert {query["q"][0] for query in ran.asked("QueryHost")} == {"state=Enabled"}
+    assert len(listed(run, "host_info", query=["description=a>=b"], name=second["name"])) == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("state==Enabled", "query 'state==Enabled' has the operator ==, which services do not know. Write =."),
+        ("stat=Enabled", "query 'stat=Enabled': HostInventory has no field stat. Did you mean state?"),
+    ],
+)
+def test_condition_that_is_a_mistake_is_not_sent(run: Runner, query: str, message: str) -> None:
+    ran = run("host_info", {"query": [query]})
+    assert ran.message.startswith(message)
+    assert ran.log == []
+
+
+def test_fields_of_other_resources_and_tags_are_sent(run: Runner, sim: Simulator) -> None:
+    nic = sim.records("vmnic")[0]
+    (vm,) = listed(run, "vm_info", query=[f"vmNics.uuid = {nic['uuid']}"])
+    assert vm["uuid"] == nic["vmInstanceUuid"]
+    ran = run("vm_info", {"query": ["__systemTag__ = x"]})
+    assert ran.asked("QueryVmInstance")[0]["q"] == ["__systemTag__=x"]
+
+
+def test_nested_records_have_all_their_fields(run: Runner, sim: Simulator) -> None:
+    sim.reset(null_members=False, **MANY)
+    for vm in listed(run, "vm_info"):
+        for kind, records in (
+            ("Volume", vm["all_volumes"]),
+            ("CdRom", vm["vm_cd_roms"]),
+            ("VmNicInventory", vm["vm_nics"]),
+        ):
+            assert records
+            assert all({snake(field) for field in FIELDS[kind]} <= record.keys() for record in records)
+        for nic in vm["vm_nics"]:
+            assert all({snake(field) for field in FIELDS["UsedIp"]} <= used.keys() for used in nic["used_ips"])
+
+
+def test_interfaces_have_all_their_fields(run: Runner, sim: Simulator) -> None:
+    sim.reset(null_members=False, **MANY)
+    hosts = [host["uuid"] for host in sim.records("host")]
+    nic = {snake(field) for field in FIELDS["HostNetworkInterface"]}
+    for host in run("host_network_info", {"host_uuids": hosts})["hosts"]:
+        assert [each for each in host["nics"] if each["bonding_uuid"] is None]
+        assert all(nic <= each.keys() for each in host["nics"])
+        for bonding in host["bondings"]:
+            assert {snake(field) for field in FIELDS["Bonding"]} <= bonding.keys()
+            assert all(nic <= slave.keys() for slave in bonding["slaves"])
+    candidates = run("host_nic_candidate_info", {"host_uuids": hosts})["candidate_nics"]
+    assert candidates
+    assert all({snake(field) for field in FIELDS["CandidateNetworkInterface"]} <= each.keys() for each in candidates)
 
 
 @pytest.mark.parametrize("name", NAMED)
@@ -202,6 +269,24 @@ def test_conditions_have_no_meaning_for_a_cursor(run: Runner, sim: Simulator) ->
     assert ran.message.startswith("QueryVmInstance needs session_id")
     sim.configure(companions="404")
     assert "does not offer QueryVmInstance" in run("vm_info", {"query": ["state=Running"]}).message
+
+
+@pytest.mark.parametrize("name", ["host_info", "vm_info"])
+def test_filters_choose_the_cursor(run: Runner, sim: Simulator, name: str) -> None:
+    """There is a session too, but a query would know nothing of them."""
+    member, kind, dummy = LISTS[name]
+    record = sim.records(kind)[0]
+    filters = [f"name={record['name']}"]
+    ran = run(name, {"filters": filters})
+    assert uuids(counted(ran, member)) == [record["uuid"]]
+    assert [query["filter"] for query in ran.asked("CursorQuery")] == [filters]
+    assert counted(run(name, {"filters": filters, "name": "another"}), member) == []
+    both = run(name, {"filters": filters, "query": ["state=Enabled"]})
+    assert both.message.startswith("query and filters cannot be used together")
+    assert both.log == []
+    ran = run(name, {"filters": filters}, api_token=None)
+    assert ran.message == "CursorQuery needs api_token (or VIRTINFRA_API_TOKEN in the environment)"
+    assert ran.log == []
 
 
 def test_neither_query_nor_cursor(run: Runner, sim: Simulator) -> None:

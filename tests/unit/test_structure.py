@@ -108,12 +108,12 @@ def test_only_the_clock_sleeps() -> None:
 # From the ground up: a file knows only of those below its own row.
 LAYERS = (
     {"_errors", "_records", "_options"},
-    {"_operations", "_secrets"},
+    {"_conditions", "_operations", "_secrets"},
     {"_engine", "_jobs", "_transport"},
     {"_client"},
     {"_readers", "_task"},
     {"_calls"},
-    {"_actions", "_listing", "_manage", "_reading", "_waiting"},
+    {"_actions", "_info_modules", "_manage", "_waiting"},
 )
 
 
@@ -169,7 +169,7 @@ def lines_of(node: ast.AST) -> set[int]:
 
 def lines_of_description(node: ast.AST) -> set[int]:
     """Return the lines of an option spec or of a docstring, if that is what the node is."""
-    is_spec = isinstance(node, ast.keyword) and node.arg in ("options", "exact")
+    is_spec = isinstance(node, ast.keyword) and node.arg in ("options", "equality_options")
     is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     return lines_of(node) if is_spec or is_text else set()
 

@@ -2,80 +2,18 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Conditions of queries, names and addresses: what is checked here, and what Ansible can take."""
+"""Names and addresses: what Ansible can take."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput, Failure
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._conditions import parsed
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Failure
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._names import (
     is_address,
     is_host_name,
     is_variable_name,
     unambiguous,
 )
-
-HOST = FIELDS["HostInventory"]
-
-
-@pytest.mark.parametrize(
-    ("text", "record", "excluded"),
-    [
-        ("state=Enabled", {"state": "Enabled"}, False),
-        ("state=Enabled", {"state": " enabled "}, False),
-        ("state=Enabled", {"state": "Disabled"}, True),
-        ("state!=Enabled", {"state": "Enabled"}, True),
-        ("state!=Enabled", {"state": "enabled"}, False),
-        ("state?=Enabled,Disabled", {"state": "Disabled"}, False),
-        ("state?=Enabled,Disabled", {"state": "Maintenance"}, True),
-        ("state!?=Enabled,Disabled", {"state": "Disabled"}, True),
-        ("state!?=Enabled,Disabled", {"state": "Maintenance"}, False),
-        ("name~=host-%", {"name": "host-1"}, False),
-        ("name~=host-_", {"name": "host-12"}, True),
-        ("name~=host.1", {"name": "host-1"}, True),
-        ("name!~=host-%", {"name": "host-1"}, True),
-        ("name!~=host-%", {"name": "HOST-1"}, False),
-        ("cpuNum=32", {"cpuNum": 32}, False),
-        ("cpuNum=32", {"cpuNum": 64}, True),
-        ("cpuNum>32", {"cpuNum": 32}, True),
-        ("cpuNum>=32", {"cpuNum": 32}, False),
-        ("cpuNum<32", {"cpuNum": 64}, True),
-        ("cpuNum<=32.5", {"cpuNum": 32}, False),
-        ("createDate>Jan 6, 2017 3:51:16 AM", {"createDate": "Jan 6, 2016 3:51:16 AM"}, False),
-        ("description is null", {"description": "x"}, True),
-        ("description is null", {"description": None}, False),
-        ("description not null", {"description": None}, True),
-        ("description not null", {}, False),
-        ("state=Enabled", {}, False),
-        ("cluster.name=cluster-1", {"cluster": "other"}, False),
-        ("attachedClusterUuids=a", {"attachedClusterUuids": ["b"]}, False),
-        ("encrypted=true", {"encrypted": True}, False),
-        ("encrypted=true", {"encrypted": False}, True),
-    ],
-)
-def test_only_what_surely_does_not_meet_a_condition_is_excluded(text: str, record: Any, excluded: bool) -> None:
-    assert parsed(text, HOST).excludes(record) is excluded
-
-
-@pytest.mark.parametrize("text", ["name=a>=b", "name=a!=b", "name=50%~=x", "name=why?=x"])
-def test_a_value_with_an_operator_is_checked_here_and_exactly(text: str) -> None:
-    condition = parsed(text, HOST)
-    value = text.partition("=")[2]
-    assert condition.misread
-    assert not condition.excludes({"name": value})
-    assert condition.excludes({"name": value.upper()})
-    assert condition.excludes({})
-
-
-def test_what_nobody_can_check_is_refused() -> None:
-    with pytest.raises(BadInput, match="the service would take '>=' for the operator"):
-        parsed("cluster.name=a>=b", HOST)
-    with pytest.raises(BadInput, match="none of the operators"):
-        parsed("state", HOST)
 
 
 @pytest.mark.parametrize("name", ["host-1", "web server (1)", "10.0.0.1", "fd00::1", "ä", "a.b", "a" * 253, "x,y"])

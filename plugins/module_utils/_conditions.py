@@ -1,0 +1,163 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The conditions of a query, ``<field><operator><value>`` (conventions 8 and 9 of section "Endpoints")."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS, camel
+
+# In the order in which services look for them: the first one that a condition contains wins.
+OPERATORS = ("!=", ">=", "<=", "!?=", "!~=", "~=", "?=", "=", ">", "<", "is null", "not null")
+
+# What other languages write, and the operator that is meant. Services would take a part of it for the value.
+_FOREIGN_OPERATORS = {"==": "=", "!==": "!=", "<>": "!=", "=~": "~=", "=>": ">=", "=<": "<="}
+
+# How alike two names must be for one to be a misspelling of the other, as difflib measures it.
+_SIMILARITY = 0.8
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition as its author means it: the operator is the first one in the text.
+
+    ``is_ambiguous`` says that the service would split the text elsewhere, because the value holds an operator too.
+    """
+
+    field: str
+    operator: str
+    value: str
+    is_ambiguous: bool = False
+
+    @property
+    def text(self) -> str:
+        """The condition as it is sent: services would take blanks around the operator for a part of the value."""
+        blank = " " if self.operator in ("is null", "not null") else ""
+        return f"{self.field}{blank}{self.operator}{self.value}"
+
+    def rejects(self, record: Mapping[str, Any]) -> bool:
+        """Return whether the record definitely does not meet the condition.
+
+        Services compare as their databases do: a difference in case alone rejects nothing, unless the service could not
+        be asked. Fields of other resources and values that are not scalars are left to the service.
+        """
+        value = record.get(self.field)
+        is_negated = self.operator.startswith("!")
+        if self.operator in ("is null", "not null"):
+            return self.field in record and (value is None) != (self.operator == "is null")
+        if value is None:
+            return self.is_ambiguous and not is_negated
+        if isinstance(value, (list, dict)):
+            return False
+        if self.operator in (">", ">=", "<", "<="):
+            return self._is_out_of_order(value)
+        return self._matches(value, exact=is_negated or self.is_ambiguous) == is_negated
+
+    def _matches(self, value: Any, exact: bool) -> bool:
+        text, wanted = _text(value), self.value.strip()
+        if not exact or isinstance(value, bool):
+            text, wanted = text.casefold(), wanted.casefold()
+        if self.operator.endswith("~="):
+            wildcards = {"%": ".*", "_": "."}
+            pattern = "".join(wildcards.get(char) or re.escape(char) for char in wanted)
+            return re.fullmatch(pattern, text, re.DOTALL) is not None
+        values = [item.strip() for item in wanted.split(",")] if self.operator.endswith("?=") else [wanted]
+        number = _number(value)
+        return text in values or (number is not None and number in map(_number, values))
+
+    def _is_out_of_order(self, value: Any) -> bool:
+        mine, other = _number(value), _number(self.value)
+        if mine is None or other is None:
+            return False
+        meets = {">": mine > other, ">=": mine >= other, "<": mine < other, "<=": mine <= other}
+        return not meets[self.operator]
+
+
+def parse_condition(text: str, record_type: str) -> Condition:
+    """Read a condition on records of a type in FIELDS.
+
+    Raises BadInput for an operator of another language, for a field that is a documented one misspelled, and when
+    neither the service nor this collection could check it.
+    """
+    found = [(text.find(operator), -len(operator), operator) for operator in OPERATORS if operator in text]
+    if not found:
+        raise BadInput(f"query {text!r} is not a condition: it has none of the operators {', '.join(OPERATORS)}")
+    operator = min(found)[2]
+    field, dummy, value = text.partition(operator)
+    _check_operator(text, operator, value)
+    field, values = field.strip(), value.split(",") if operator.endswith("?=") else [value]
+    _check_field(text, field, record_type)
+    condition = Condition(field, operator, ",".join(item.strip() for item in values))
+    if not _is_split_as_meant(condition):
+        if field not in FIELDS.get(record_type, ()):
+            raise BadInput(
+                f"query {text!r} cannot be asked for: the service would take {_served_operator(condition.text)!r} for"
+                " the operator"
+            )
+        condition = Condition(field, operator, condition.value, is_ambiguous=True)
+    return condition
+
+
+def equality(field: str, value: str) -> str | None:
+    """Return the condition that a field has a value; None when the service would split it elsewhere."""
+    condition = Condition(field, "=", value)
+    return condition.text if _is_split_as_meant(condition) else None
+
+
+def parse_conditions(texts: Iterable[str], record_type: str) -> tuple[list[str], list[Condition]]:
+    """Return the conditions that the service is asked for, and those that are ambiguous, to be checked afterwards."""
+    conditions = [parse_condition(text, record_type) for text in texts]
+    sent = [condition.text for condition in conditions if not condition.is_ambiguous]
+    return sent, [condition for condition in conditions if condition.is_ambiguous]
+
+
+def _served_operator(text: str) -> str:
+    return next(operator for operator in OPERATORS if operator in text)
+
+
+def _is_split_as_meant(condition: Condition) -> bool:
+    served = _served_operator(condition.text)
+    return (served, condition.text.partition(served)[0].strip()) == (condition.operator, condition.field)
+
+
+def _check_operator(text: str, operator: str, value: str) -> None:
+    for foreign, meant in _FOREIGN_OPERATORS.items():
+        if foreign.startswith(operator) and f"{operator}{value}".startswith(foreign):
+            raise BadInput(f"query {text!r} has the operator {foreign}, which services do not know. Write {meant}.")
+
+
+def _check_field(text: str, field: str, record_type: str) -> None:
+    if field.split() != [field]:
+        raise BadInput(f"query {text!r} is not a condition: {field!r} cannot be the name of a field")
+    fields = {name.casefold(): name for name in FIELDS.get(record_type, ())}
+    if field in fields.values() or "." in field or re.fullmatch("__.+__", field):
+        return
+    if near := get_close_matches(camel(field).casefold(), fields, 1, _SIMILARITY):
+        raise BadInput(
+            f"query {text!r}: {record_type} has no field {field}. Did you mean {fields[near[0]]}? If the service has a"
+            f" field {field}, send the query by the module api."
+        )
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value).strip()
+
+
+def _number(value: Any) -> float | None:
+    """Return a number, also one in a text as it is in a condition, else None."""
+    if isinstance(value, bool):
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
