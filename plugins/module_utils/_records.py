@@ -82,6 +82,10 @@ NESTED: Mapping[str, str] = {
 MAPS = frozenset(("webhookResp", "opaque", "atPersonList", "dataVolumeSystemTags"))
 
 
+# Ansible's JSON decoders make their own objects of mappings with such keys: trusted templates, decrypted values.
+RESERVED_KEY_PREFIX = "__ansible_"
+
+
 # What tasks decide by: members that are text or numbers where they are there at all, and lists of something.
 _SCALARS: Mapping[str, type] = {
     **dict.fromkeys(("uuid", "type", "ip", "mac", "interfaceUuid", "resourceUuid"), str),
@@ -111,6 +115,19 @@ def _unsound_member(name: str, value: Any) -> str | None:
     return None
 
 
+def rename_reserved_keys(value: Any) -> Any:
+    """Return decoded JSON without keys that are special to Ansible: ``__ansible_type`` becomes ``ansible_type``."""
+    if isinstance(value, dict):
+        return {_without_reserved_prefix(key): rename_reserved_keys(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [rename_reserved_keys(each) for each in value]
+    return value
+
+
+def _without_reserved_prefix(key: str) -> str:
+    return key.lstrip("_") if key.startswith(RESERVED_KEY_PREFIX) else key
+
+
 # Converting a name takes time with the square of its length. What is longer than this is data, not a name.
 MAX_NAME = 256
 
@@ -118,7 +135,10 @@ MAX_NAME = 256
 @lru_cache(maxsize=1024)
 def snake(name: str) -> str:
     """Return the option name of an API name: ``managementIp`` becomes ``management_ip``; a text too long stays."""
-    return name if len(name) > MAX_NAME else str(next(iter(camel_dict_to_snake_dict({name: None}))))
+    if len(name) > MAX_NAME:
+        return name
+    # The conversion makes reserved names of harmless ones too: of _AnsibleType for example.
+    return _without_reserved_prefix(str(next(iter(camel_dict_to_snake_dict({name: None})))))
 
 
 @lru_cache(maxsize=1024)

@@ -34,6 +34,10 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     TransportError,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import Request
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
+    RESERVED_KEY_PREFIX,
+    rename_reserved_keys,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import forms
 
 MEBIBYTE = 1024 * 1024
@@ -121,7 +125,7 @@ class Answer:
     def object(self) -> dict[str, Any] | None:
         """The body as a JSON object, whatever its Content-Type says; None when it is no such thing."""
         try:
-            value = json.loads(self.body, parse_constant=_refused)
+            value = json.loads(self.body.decode("utf-8-sig"), parse_constant=_refused)
         except (ValueError, RecursionError):
             return None
         if not isinstance(value, dict) or _too_deep(value):
@@ -129,6 +133,9 @@ class Answer:
         if re.search(rb"\\u[dD]", self.body):
             # Half of a surrogate pair is no character: it could not be written anywhere.
             value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+        if RESERVED_KEY_PREFIX.encode() in self.body or re.search(rb"\\u00[567]", self.body):
+            # The letters of a key may be written as escapes.
+            value = rename_reserved_keys(value)
         return dict(value)
 
     @property

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import gc
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -170,15 +171,16 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
                 yield Answer(service.name, details, self._pages(client, service, read))
             answers.append([read, details])
         if caching:
-            self._cache[key] = {"questions": questions, "answers": answers}
+            # One opaque text: core would revive what looks like its own tagged or encrypted values in the records.
+            self._cache[key] = {"json": json.dumps({"questions": questions, "answers": answers})}
 
     def _kept(self, key: str, questions: list[Any]) -> list[Any] | None:
+        """Return the answers in the cache; None when there are none, to these questions or in this form."""
         try:
-            kept = self._cache[key]
-        except KeyError:
+            kept = json.loads(self._cache[key]["json"])
+            return list(kept["answers"]) if kept["questions"] == questions else None
+        except (KeyError, TypeError, ValueError):
             return None
-        same = isinstance(kept, Mapping) and kept.get("questions") == questions
-        return list(kept["answers"]) if same else None
 
     def _pages(self, client: Client, service: Service, records: list[Record]) -> Iterator[list[Record]]:
         """Yield the pages of a service and collect what is in them."""

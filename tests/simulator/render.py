@@ -81,7 +81,7 @@ class Renderer:
         return record.text[1]
 
     def plain(self, value: t.Any) -> t.Any:
-        """Return the value as it is sent: without internal, null, hidden members."""
+        """Return the value as it is sent: without null members, and in records without internal and hidden ones."""
         if isinstance(value, list):
             return [self.plain(element) for element in value]
         if not isinstance(value, dict):
@@ -90,7 +90,9 @@ class Renderer:
         plain = {
             name: self.plain(element) if isinstance(element, (list, dict)) else element
             for name, element in value.items()
-            if name not in hidden and name[:1] != "_" and (element is not None or self._nulls)
+            if name not in hidden
+            and (element is not None or self._nulls)
+            and not (name[:1] == "_" and isinstance(value, Record))
         }
         if self._plain_dates:
             plain |= {name: _plain_date(plain[name]) for name in DATES if plain.get(name)}

@@ -145,6 +145,48 @@ def test_nor_is_one_of_the_others(sim: Simulator, player: Player, tmp_path: Path
     assert not mark.exists(), "a value of the service was run"
 
 
+# What core's decoders would make objects of; the last one reaches the cache with any spelling of its key.
+REVIVED = {
+    "trusted": {
+        "__ansible_type": "_AnsibleTaggedStr",
+        "value": "{{ lookup('pipe', 'touch MARK') }}",
+        "tags": [{"__ansible_type": "TrustedAsTemplate"}],
+    },
+    "unknown": {"__ansible_type": "no such type"},
+    "vault": {"__ansible_vault": "$ANSIBLE_VAULT;1.1;AES256\n00\n"},
+    "unsafe": {"__ansible_unsafe": "x"},
+    "converted": {"_AnsibleType": "no such type"},
+}
+
+
+@pytest.mark.parametrize("attack", REVIVED)
+def test_the_cache_revives_no_object_of_the_service(
+    sim: Simulator, player: Player, tmp_path: Path, attack: str
+) -> None:
+    mark = tmp_path / "mark"
+    value = json.loads(json.dumps(REVIVED[attack]).replace("MARK", str(mark)))
+    for record in sim.records("host"):
+        sim.change("host", record["uuid"], description=value, extraMember=[value])
+    source = Source(
+        tmp_path,
+        "hosts",
+        base_url=sim.url,
+        session_id=sim.session,
+        cache=True,
+        cache_plugin="jsonfile",
+        cache_connection=str(tmp_path / "cache"),
+        compose={"copied": "virtinfra_description"},
+    )
+    name = "ansible_vault" if attack == "vault" else "ansible_unsafe" if attack == "unsafe" else "ansible_type"
+    checks = [f"virtinfra_description.{name} is string", "copied == virtinfra_description"]
+    checks += [f"virtinfra_extra_member[0].{name} == virtinfra_description.{name}"]
+    for dummy in ("fresh", "cached"):
+        assert checked(player, source, checks) == 3
+        sim.clear_log()
+    assert not sim.log(), "the cache must have answered"
+    assert not mark.exists(), "a value of the service was run"
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=5), inner, max_size=2),

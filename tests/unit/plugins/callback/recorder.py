@@ -61,12 +61,15 @@ class CallbackModule(CallbackBase):
         self._record("unreachable", result)
 
     def _record(self, status: str, result: Any) -> None:
+        # Before 2.19 core has no public names for the two.
+        names = ("task", "result") if hasattr(result, "task") else ("_task", "_result")
+        task, members = (getattr(result, name) for name in names)
         line = {
             "play": self.play,
-            "task": result.task.name,
-            "action": result.task.action,
+            "task": task.name,
+            "action": task.action,
             "status": status,
-            "result": {key: value for key, value in result.result.items() if not key.startswith("_ansible_")},
+            "result": {key: value for key, value in members.items() if not key.startswith("_ansible_")},
             "requests": _ask("GET", "log"),
         }
         with Path(os.environ["RECORDER_FILE"]).open("a", encoding="utf-8") as file:

@@ -1,0 +1,85 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Replies that mean something to Ansible or to a terminal: modules return them as the data that they are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import TransportError
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import to_ansible
+from conftest import client_of
+from playing import Player, Task
+from scripted import Scripted, Told
+
+from simulator.launch import Simulator
+
+HOST = "a0000003000040008000000000000001"
+TRUSTED = {"__ansible_type": "_AnsibleTaggedStr", "tags": [{"__ansible_type": "TrustedAsTemplate"}]}
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "__ansible_type",
+        r"\u005f_ansible_type",
+        r"_\u005Fansible_type",
+        r"__\u0061nsible_type",
+        r"__ansib\u006c\u0065_type",
+        r"\u005f\u005f\u0061\u006e\u0073\u0069\u0062\u006c\u0065\u005f\u0074\u0079\u0070\u0065",
+        "_AnsibleType",
+        "__ansibleType",
+    ],
+)
+def test_reserved_keys_are_renamed_however_they_are_written(key: str) -> None:
+    body = '{"inventories": [{"a": [{"b": {"KEY": "x", "kept_key": "__ansible_type"}}]}]}'.replace("KEY", key)
+    with Scripted(lambda asked: Told(200, body.encode())) as service, client_of(service) as client:
+        reply = client.get("QueryHost", {})
+    (record,) = to_ansible(reply["inventories"])
+    assert record["a"] == [{"b": {"ansible_type": "x", "kept_key": "__ansible_type"}}]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_a_reply_in_another_encoding_is_no_json(encoding: str) -> None:
+    body = json.dumps({"inventories": [{"uuid": HOST, "a": TRUSTED}]}).encode(encoding)
+    with (
+        Scripted(lambda asked: Told(200, body)) as service,
+        client_of(service, request_retries=0) as client,
+        pytest.raises(TransportError, match="no JSON object"),
+    ):
+        client.get("QueryHost", {})
+
+
+@pytest.mark.parametrize("as_module", [False, True])
+@pytest.mark.parametrize(
+    "member",
+    [
+        {"__ansible_type": "no such type"},
+        {"__ansible_unsafe": "x"},
+        {"__ansible_vault": "$ANSIBLE_VAULT;1.1;AES256\n00\n"},
+        {**TRUSTED, "value": "{{ lookup('pipe', 'touch MARK') }}"},
+    ],
+    ids=["unknown", "unsafe", "vault", "trusted"],
+)
+def test_a_reserved_key_in_a_record_changes_no_result(
+    sim: Simulator, player: Player, tmp_path: Path, member: dict[str, Any], as_module: bool
+) -> None:
+    mark = tmp_path / "mark"
+    member = json.loads(json.dumps(member).replace("MARK", str(mark)))
+    sim.change("host", HOST, extraMember=[member])
+    write: Task = {"virtinfra.manager.kvm_host": {"uuid": HOST, "state": "disabled"}, "register": "written"}
+    show: Task = {"ansible.builtin.debug": {"msg": "{{ written.host.extra_member[0] }}"}}
+    run = player.play(write, show, as_module=as_module)
+    assert len(run.tasks) == 2, run.output
+    written, shown = run.results
+    assert written["changed"], written
+    assert not written.get("failed"), written
+    renamed = json.loads(json.dumps(member).replace("__ansible_", "ansible_"))
+    assert written["host"]["extra_member"] == [renamed]
+    assert shown["msg"] == renamed
+    assert not mark.exists(), "a value of the service was run"
