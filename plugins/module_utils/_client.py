@@ -46,6 +46,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._operations impo
     Operation,
     Request,
     by_name,
+    parse_version,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS, Record, same, unsound
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Answer, Clock, Connection, Transport
@@ -85,6 +86,8 @@ class Client:
     ) -> None:
         self.connection, self.read_only, self.clock = connection, read_only, clock
         self.wait = wait or Wait(clock)
+        if connection.service_version:
+            parse_version(connection.service_version)
         self._job_uuid = checked_uuid(job_uuid) if job_uuid else None
         self._headers = {}
         if webhook_url:
@@ -452,7 +455,10 @@ class Client:
     def _request(self, operation: Operation, params: Mapping[str, Any]) -> Request:
         version = self.connection.service_version
         if version and (reason := operation.too_new(params, version)):
-            raise BadInput(f"{reason}; this service has {version} (service_version)")
+            raise BadInput(
+                f"{reason}, but service_version is {version}. If the service is newer, correct service_version; to"
+                " switch this check off, remove it (and VIRTINFRA_SERVICE_VERSION from the environment)"
+            )
         return operation.request(params, self.connection.path_prefix)
 
     def _auth(self, operation: Operation) -> str:

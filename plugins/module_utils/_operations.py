@@ -11,6 +11,7 @@ This is the only place that knows paths, bodies and parameter names. Section "En
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from ansible.module_utils.common.validation import (
     check_type_bool,
     check_type_dict,
     check_type_int,
+    check_type_jsonarg,
     check_type_list,
     check_type_str,
 )
@@ -33,7 +35,7 @@ TAGS = ("systemTags", "userTags")
 class Parameter:
     """One parameter of an operation.
 
-    ``type`` is one of str, int, long, bool, list, dict. ``required`` is what the document says; a ``lenient`` one is
+    ``type`` is one of str, int, long, bool, list, dict, json (a text of JSON). ``required`` is what the document says; a ``lenient`` one is
     left out when it is not given, since servers refuse it empty. ``companion`` marks what only some servers know.
     ``alias`` is a second spelling of the document, sent along.
     """
@@ -57,7 +59,20 @@ _TYPES = {
     "bool": check_type_bool,
     "list": check_type_list,
     "dict": check_type_dict,
+    "json": check_type_jsonarg,
 }
+
+# What servers refuse with SYS.1007: texts (elements of a list, keys of a map) that are longer, and other numbers.
+_USER_ID, _REMARK = 256, 128
+MAX_LENGTHS = {
+    "name": 255,
+    "description": 2048,
+    "url": 2048,
+    **dict.fromkeys(("userId", "atPersonUserIds", "atPersonList"), _USER_ID),
+    "remark": _REMARK,
+}
+PORTS = range(1, 65536)
+RANGES = {"sshPort": PORTS, "snmpPort": PORTS}
 
 
 @dataclass(frozen=True)
@@ -126,10 +141,11 @@ class Operation:
 
     def too_new(self, params: Mapping[str, Any], version: str) -> str | None:
         """Return what of this call a service of ``version`` does not know yet, with the version that has it."""
-        if _version(self.since) > _version(version):
+        available = parse_version(version)
+        if self.since and parse_version(self.since) > available:
             return f"{self.name} needs version {self.since}"
         for name, parameter in self.parameters.items():
-            if params.get(name) is not None and _version(parameter.since) > _version(version):
+            if params.get(name) is not None and parameter.since and parse_version(parameter.since) > available:
                 return f"the parameter {name} of {self.name} needs version {parameter.since}"
         return None
 
@@ -171,15 +187,33 @@ class Operation:
         if parameter is None:
             raise BadInput(f"{self.name} has no parameter {name}; it has {', '.join(self.parameters) or 'none'}")
         try:
+            if parameter.type == "str" and isinstance(value, (list, dict)):
+                raise TypeError
             value = _TYPES[parameter.type](value)
         except (TypeError, ValueError) as error:
             raise BadInput(f"{name} of {self.name} must be of type {parameter.type}, not {value!r}") from error
+        if parameter.type == "json":
+            _check_json(f"{name} of {self.name}", value)
         if (name in self.in_path or name == "uuid") and value.strip() in ("", ".", ".."):
             raise BadInput(f"{name} of {self.name} must not be {value!r}")
         for each in value if isinstance(value, list) else [value]:
             if parameter.choices and each not in parameter.choices:
                 raise BadInput(f"{name} of {self.name} must be one of {', '.join(parameter.choices)}, not {each!r}")
+        if self.asynchronous:
+            self._check_size(name, value)
         return value
+
+    def _check_size(self, name: str, value: Any) -> None:
+        """Raise BadInput when servers refuse a value for its length or for its size."""
+        if name in MAX_LENGTHS:
+            texts = [(each, MAX_LENGTHS[name]) for each in (value if isinstance(value, (list, dict)) else [value])]
+            remarks = [(each, _REMARK) for each in value.values()] if isinstance(value, dict) else []
+            for text, longest in (*texts, *remarks):
+                if (length := len(str(text).strip())) > longest:
+                    raise BadInput(f"{name} of {self.name} must have at most {longest} characters, not {length}")
+        numbers = RANGES.get(name)
+        if numbers and value not in numbers:
+            raise BadInput(f"{name} of {self.name} must be from {numbers[0]} to {numbers[-1]}, not {value}")
 
 
 def _pairs(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
@@ -191,8 +225,27 @@ def _pairs(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
-def _version(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", text))
+def _check_json(what: str, text: str) -> None:
+    """Raise BadInput when a text is not JSON."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{what} must be JSON: {error}") from None
+
+
+def parse_version(version: Any) -> tuple[int, ...]:
+    """Return the parts of a version without zeros at the end, so that 4.10 equals 4.10.0.
+
+    Raises BadInput when it is none, and for a number: YAML reads 4.10 as 4.1.
+    """
+    if not isinstance(version, str):
+        raise BadInput(f"service_version must be quoted, like '4.10.10': without quotes YAML reads a number, {version}")
+    if not re.fullmatch(r"\d+(\.\d+)*", version.strip(), re.ASCII):
+        raise BadInput(f"service_version must be a version like 4.10.10, not {version!r}")
+    parts = [int(part) for part in version.split(".")]
+    while parts and parts[-1] == 0:
+        parts.pop()
+    return tuple(parts)
 
 
 def _parameter(token: str) -> Parameter:
@@ -324,7 +377,7 @@ _ROWS: Sequence[Operation] = (
         "name! description instanceOfferingUuid cpuNum:int memorySize:long l3NetworkUuids:list type=UserVm|ApplianceVm"
         " zoneUuid clusterUuid hostUuid primaryStorageUuidForRootVolume defaultL3NetworkUuid"
         " strategy=InstantStart|CreateStopped rootVolumeSystemTags:list dataVolumeSystemTags:dict"
-        " reservedMemorySize:long>3.17.21 vmNicParams>4.10.10 resetTpm:bool>5.0.0 volumeSnapshotEncryptions:list>5.1.0"
+        " reservedMemorySize:long>3.17.21 vmNicParams:json>4.10.10 resetTpm:bool>5.0.0 volumeSnapshotEncryptions:list>5.1.0"
         " vmEncryption:bool>5.1.0 resourceUuid~ tagUuids:list~",
         repeatable=False,
     ),
@@ -332,7 +385,7 @@ _ROWS: Sequence[Operation] = (
         "AttachL3NetworkToVm POST vm-instances/{vmInstanceUuid}/l3-networks/{l3NetworkUuid}",
         "0.6",
         "inventory: VmInstanceInventory",
-        "staticIp driverType>3.10.0 customMac>3.10.0 vmNicParams>3.17.0",
+        "staticIp driverType>3.10.0 customMac>3.10.0 vmNicParams:json>3.17.0",
         repeatable=False,
     ),
     _row(
@@ -345,7 +398,7 @@ _ROWS: Sequence[Operation] = (
         "ChangeVmNicNetwork POST vm-instances/nics/{vmNicUuid}/l3-networks/{destL3NetworkUuid}",
         "4.1.0",
         "inventory: VmNicInventory",
-        "staticIp vmNicParams>4.2.0",
+        "staticIp vmNicParams:json>4.2.0",
     ),
     _row("DeleteNicQos DELETE vm-instances/{uuid}/nic-qos", "0.6", "", "direction!=in|out"),
     # Hosts

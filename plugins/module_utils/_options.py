@@ -36,7 +36,8 @@ CONNECTION = _with_fallbacks(
         "use_proxy": {"type": "bool", "default": True},
         "request_timeout": {"type": "float", "default": 30},
         "request_retries": {"type": "int", "default": 8},
-        "service_version": {"type": "str"},
+        # A number is told from a text only here: YAML makes 4.1 of 4.10.
+        "service_version": {"type": "raw"},
     }
 )
 

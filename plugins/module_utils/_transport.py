@@ -83,7 +83,7 @@ class Connection:
     use_proxy: bool = True
     request_timeout: float = 30
     request_retries: int = 8
-    service_version: str | None = None
+    service_version: Any = None
 
     def __post_init__(self) -> None:
         if not self.base_url:

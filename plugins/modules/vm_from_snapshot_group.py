@@ -69,8 +69,8 @@ options:
     description: The network of the default route. Needed with several O(l3_network_uuids).
     type: str
   vm_nic_params:
-    description: Details of the NICs, a JSON text in the service's own form.
-    type: str
+    description: Details of the NICs in the service's own form, as a list or a mapping, or as a JSON text.
+    type: json
   type:
     description: What kind of machine it is.
     type: str
@@ -104,7 +104,7 @@ options:
   volume_snapshot_encryptions:
     description: For each snapshot, by its uuid, whether the volume is encrypted, in the service's own form.
     type: list
-    elements: raw
+    elements: dict
   vm_encryption:
     description: Whether the machine is encrypted.
     type: bool
@@ -174,7 +174,7 @@ TASK = managed(
         "reserved_memory_size": {"type": "int"},
         "l3_network_uuids": {"type": "list", "elements": "str"},
         "default_l3_network_uuid": {"type": "str"},
-        "vm_nic_params": {"type": "str"},
+        "vm_nic_params": {"type": "json"},
         "type": {"type": "str", "choices": ["UserVm", "ApplianceVm"]},
         "zone_uuid": {"type": "str"},
         "cluster_uuid": {"type": "str"},
@@ -184,7 +184,7 @@ TASK = managed(
         "root_volume_system_tags": {"type": "list", "elements": "str"},
         "data_volume_system_tags": {"type": "dict"},
         "reset_tpm": {"type": "bool"},
-        "volume_snapshot_encryptions": {"type": "list", "elements": "raw"},
+        "volume_snapshot_encryptions": {"type": "list", "elements": "dict"},
         "vm_encryption": {"type": "bool"},
         **CREATION,
     },

@@ -64,8 +64,10 @@ options:
     description: The driver of a NIC that is attached. The API does not change it.
     type: str
   vm_nic_params:
-    description: Details of a NIC that is attached or moved, a JSON text in the service's own form. It is not compared.
-    type: str
+    description:
+      - Details of a NIC that is attached or moved, in the service's own form. It is not compared.
+      - Write it as a list or a mapping, or as a JSON text.
+    type: json
 seealso:
   - module: virtinfra.manager.vm_nic_qos
 """
@@ -177,7 +179,7 @@ TASK = managed(
         "static_ip": {"type": "str"},
         "custom_mac": {"type": "str"},
         "driver_type": {"type": "str"},
-        "vm_nic_params": {"type": "str"},
+        "vm_nic_params": {"type": "json"},
     },
     required_one_of=[("uuid", "vm_instance_uuid")],
     required_by={"vm_instance_uuid": ["l3_network_uuid"]},

@@ -212,13 +212,13 @@ def test_path_prefix(sim: Simulator, new_client: ClientFactory, prefix: str) -> 
             "GetHostNetworkFacts",
             {"hostUuid": HOST},
             "3.4.9",
-            "GetHostNetworkFacts needs version 3.5.0; this service has",
+            "GetHostNetworkFacts needs version 3.5.0, but service_version is 3.4.9. .* remove it",
         ),
         (
             "AttachL3NetworkToVm",
             {"vmInstanceUuid": "a", "l3NetworkUuid": "b", "customMac": "c"},
             "3.5.0",
-            "the parameter customMac of AttachL3NetworkToVm needs version 3.10.0; this service has 3.5.0",
+            "the parameter customMac of AttachL3NetworkToVm needs version 3.10.0, but service_version is 3.5.0",
         ),
     ],
 )
@@ -228,6 +228,12 @@ def test_service_version(
     with pytest.raises(BadInput, match=message):
         reply_to(new_client(service_version=version), name, params)
     assert sim.log() == []
+
+
+@pytest.mark.parametrize("version", ["latest", 4.10])
+def test_what_is_no_service_version(sim: Simulator, new_client: ClientFactory, version: Any) -> None:
+    with pytest.raises(BadInput, match="service_version must be"):
+        new_client(service_version=version)
 
 
 def test_new_enough_service(sim: Simulator, new_client: ClientFactory) -> None:

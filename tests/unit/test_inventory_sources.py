@@ -91,6 +91,12 @@ def test_a_cursor_that_expires_is_a_failure(many: Simulator, tmp_path: Path) -> 
     assert "unknown or expired" in refused(source)
 
 
+@pytest.mark.parametrize(("version", "reason"), [("latest", "like 4.10.10"), (4.1, "must be quoted")])
+def test_what_is_no_service_version(sim: Simulator, tmp_path: Path, version: Any, reason: str) -> None:
+    source = Source(tmp_path, "hosts", base_url=sim.url, session_id=sim.session, service_version=version)
+    assert reason in refused(source)
+
+
 class Pages:
     """A service whose pages a test decides on: ``change`` may alter what there is, after each request."""
 

@@ -17,6 +17,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._operations impo
     Operation,
     Request,
     by_name,
+    parse_version,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS
 from openapi_reference import ReferenceParameter, operations, records
@@ -130,7 +131,9 @@ def test_reads_with_a_parameter_in_their_path() -> None:
 
 def type_of(parameter: ReferenceParameter) -> str:
     """Return the table's word for the type of a parameter of the description."""
-    return "long" if (parameter.type, parameter.format) == ("int", "int64") else parameter.type
+    return {("int", "int64"): "long", ("str", "json"): "json"}.get(
+        (parameter.type, str(parameter.format)), parameter.type
+    )
 
 
 def test_records_have_the_documented_fields() -> None:
@@ -451,6 +454,12 @@ def test_null_is_left_out_and_empty_is_sent() -> None:
         ("DeleteCbtTask", {"uuid": UUID, "deleteMode": "permissive"}, "must be one of Permissive, Enforcing"),
         ("DeleteCbtTask", {"uuid": UUID, "force": "perhaps"}, "force of DeleteCbtTask must be of type bool"),
         ("UpdateSNSSnmpPlatform", {"uuid": UUID, "snmpAddress": "a", "snmpPort": "x"}, "must be of type int"),
+        ("UpdateSNSApplicationEndpoint", {"uuid": UUID, "name": {"a": 1}}, "name of .* must be of type str"),
+        (
+            "ChangeVmNicNetwork",
+            {"vmNicUuid": UUID, "destL3NetworkUuid": UUID, "vmNicParams": "{up: true}"},
+            "vmNicParams of ChangeVmNicNetwork must be JSON",
+        ),
         (
             "ChangeHostState",
             {"uuid": UUID, "stateEvent": "enable", "mode": "x"},
@@ -488,6 +497,10 @@ def test_unknown_operation() -> None:
         ("CreateCbtTask", {}, "4.10.10", None),
         ("CreateCbtTask", {}, "4.9.99", "CreateCbtTask needs version 4.10.10"),
         ("CreateCbtTask", {}, "5.0.0", None),
+        ("CreateCbtTask", {}, "5", None),
+        ("CreateSNSSnmpEndpoint", {}, "4.10", None),
+        ("CreateSNSSnmpEndpoint", {}, " 4.10.0.0 ", None),
+        ("CreateSNSSnmpEndpoint", {}, "4.9", "CreateSNSSnmpEndpoint needs version 4.10.0"),
         ("QueryHost", {}, "0.1", None),
         ("AttachL3NetworkToVm", {"customMac": "m"}, "3.9.0", "the parameter customMac of AttachL3NetworkToVm needs"),
         ("AttachL3NetworkToVm", {"customMac": None}, "3.9.0", None),
@@ -497,6 +510,54 @@ def test_unknown_operation() -> None:
 def test_versions(name: str, params: dict[str, Any], version: str, reason: str | None) -> None:
     found = by_name(name).too_new(params, version)
     assert (found or "").startswith(reason or "") if reason else found is None
+
+
+@pytest.mark.parametrize("version", ["latest", "", "4.", ".4", "4..1", "v4.1", "4.10-rc1", "\u0664.1"])
+def test_what_is_no_version_is_refused(version: str) -> None:
+    with pytest.raises(BadInput, match=r"service_version must be a version like 4\.10\.10, not"):
+        parse_version(version)
+
+
+@pytest.mark.parametrize("number", [4.10, 5, True])
+def test_a_number_as_version_is_refused_since_yaml_has_changed_it(number: Any) -> None:
+    with pytest.raises(BadInput, match=r"service_version must be quoted, .* YAML reads a number"):
+        parse_version(number)
+
+
+LONGEST = [
+    ("UpdateSNSApplicationEndpoint", {"uuid": UUID}, "name", 255),
+    ("UpdateSNSApplicationEndpoint", {"uuid": UUID}, "description", 2048),
+    ("CreateSNSWorkchatEndpoint", {"name": "n"}, "url", 2048),
+    ("UpdateAtPersonOfAtTeamchatEndpoint", {"uuid": UUID, "endpointUuid": UUID, "remark": ""}, "userId", 256),
+    ("UpdateAtPersonOfAtTeamchatEndpoint", {"uuid": UUID, "endpointUuid": UUID}, "remark", 128),
+]
+
+
+@pytest.mark.parametrize(("name", "params", "parameter", "longest"), LONGEST)
+def test_texts_that_are_too_long_are_refused(name: str, params: dict[str, Any], parameter: str, longest: int) -> None:
+    by_name(name).request({**params, parameter: f"  {'x' * longest}  "})
+    with pytest.raises(BadInput) as caught:
+        by_name(name).request({**params, parameter: "x" * (longest + 1)})
+    assert str(caught.value) == f"{parameter} of {name} must have at most {longest} characters, not {longest + 1}"
+
+
+@pytest.mark.parametrize(
+    ("persons", "longest"),
+    [
+        ({"atPersonUserIds": ["x", "x" * 257]}, 256),
+        ({"atPersonList": {"x" * 257: "remark"}}, 256),
+        ({"atPersonList": {"x": "r" * 129}}, 128),
+    ],
+)
+def test_texts_in_lists_and_maps_that_are_too_long_are_refused(persons: dict[str, Any], longest: int) -> None:
+    with pytest.raises(BadInput, match=f"must have at most {longest} characters, not {longest + 1}"):
+        by_name("CreateSNSWorkchatEndpoint").request({"name": "n", "url": "u", **persons})
+
+
+@pytest.mark.parametrize("port", [0, -1, 65536])
+def test_ports_out_of_range_are_refused(port: int) -> None:
+    with pytest.raises(BadInput, match=f"snmpPort of UpdateSNSSnmpPlatform must be from 1 to 65535, not {port}"):
+        by_name("UpdateSNSSnmpPlatform").request({"uuid": UUID, "snmpAddress": "a", "snmpPort": port})
 
 
 def test_creating_twice_is_told_from_setting_twice() -> None:

@@ -10,6 +10,7 @@ is sent like any other value and equals what the service does not have; where it
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,6 +38,12 @@ some_words = st.lists(words, max_size=3)
 truth = st.booleans()
 new_uuid = st.uuids(version=4).map(lambda uuid: uuid.hex)
 some_uuids = st.lists(new_uuid, max_size=2)
+json_values = st.recursive(
+    st.one_of(truth, letters, st.integers()),
+    lambda inner: st.lists(inner) | st.dictionaries(letters, inner),
+    max_leaves=4,
+).filter(lambda value: isinstance(value, (list, dict)))
+some_json = json_values | json_values.map(json.dumps)
 ids = st.lists(words.map(str.strip), max_size=3, unique=True)
 addresses = st.integers(100, 250).map("10.102.0.{}".format)
 macs = st.integers(0, 2**16 - 1).map(lambda number: f"fa:16:3e:00:{number >> 8:02x}:{number & 255:02x}")
@@ -172,7 +179,7 @@ ACTING: dict[str, Case] = {
             "memory_size": st.integers(1, 2**49),
             "reserved_memory_size": st.integers(0, 2**49),
             "l3_network_uuids": st.just([seeded_uuid("l3network", 2)]),
-            "vm_nic_params": words,
+            "vm_nic_params": some_json,
             "type": st.sampled_from(["UserVm", "ApplianceVm"]),
             "zone_uuid": st.just(seeded_uuid("zone", 1)),
             "cluster_uuid": st.just(seeded_uuid("cluster", 1)),
@@ -196,12 +203,12 @@ ACTING: dict[str, Case] = {
     "vm_nic attached": Case(
         "vm_nic",
         ATTACHED,
-        {**TAGS, "static_ip": addresses, "custom_mac": macs, "driver_type": words, "vm_nic_params": words},
+        {**TAGS, "static_ip": addresses, "custom_mac": macs, "driver_type": words, "vm_nic_params": some_json},
     ),
     "vm_nic moved": Case(
         "vm_nic",
         {"uuid": NIC, "l3_network_uuid": seeded_uuid("l3network", 2)},
-        {**TAGS, "static_ip": addresses, "vm_nic_params": words},
+        {**TAGS, "static_ip": addresses, "vm_nic_params": some_json},
     ),
     "vm_nic disabled": Case("vm_nic", {"uuid": NIC, "state": "disabled"}, TAGS),
     "vm_nic_qos": Case("vm_nic_qos", {"uuid": NIC, "direction": "in"}, TAGS, each_time=True),
@@ -338,6 +345,8 @@ def test_given(sim: Simulator, label: str, option: str, data: st.DataObject) -> 
 
 def expected_in_a_call(option: str, value: Any) -> list[Any]:
     """Return what is to be found of an option's value: once, and nobody is left out rather than named."""
+    if option == "vm_nic_params":
+        return [value if isinstance(value, str) else json.dumps(value)]
     return [] if option.startswith("at_person") and not value else [trimmed(value)]
 
 
@@ -347,7 +356,9 @@ def test_empty(sim: Simulator, label: str, option: str) -> None:
     spec = module(case.module).task.argument_spec[option]
     options = {**case.options, option: ""}
     run = case.prepare(sim)
-    if spec["type"] not in ("str", "list") or spec.get("choices") or spec.get("elements") == "int":
+    if spec["type"] == "json":
+        assert "must be JSON" in run.refused(case.module, options)
+    elif spec["type"] not in ("str", "list") or spec.get("choices") or spec.get("elements") in ("int", "dict"):
         with pytest.raises(AssertionError, match=r"unable to convert|value of"):
             run(case.module, options)
     elif spec["type"] == "str" and option.endswith(NAMING):
@@ -551,7 +562,7 @@ NULLABLE = pytest.mark.parametrize(
 def test_what_is_there(sim: Simulator, label: str, option: str, data: st.DataObject) -> None:
     """What is as wanted is left alone, what the API can change is changed once, what it cannot is refused."""
     there = THERE[label]
-    may_be_empty = option in ("description", "remark", "task_type", "vm_nic_params", "password")
+    may_be_empty = option in ("description", "remark", "task_type", "password")
     value = data.draw(st.one_of(there.values[option], st.just("")) if may_be_empty else there.values[option])
     sim.reset(cbt_tasks=2, sync=True)
     run = Runner(sim)

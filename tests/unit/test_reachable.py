@@ -141,8 +141,8 @@ def expected_type(operation: str, stated: ReferenceParameter) -> str:
     if (operation, stated.name) in FOR_EACH:
         return f"list of {stated.type}"
     if stated.type != "list":
-        return stated.type
-    words = {"string": "str", "integer": "int"}
+        return "json" if stated.format == "json" else stated.type
+    words = {"string": "str", "integer": "int", "object": "dict"}
     return f"list of {words.get(element_type(operation, stated.name), 'raw')}"
 
 
