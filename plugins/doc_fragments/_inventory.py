@@ -89,8 +89,8 @@ options:
       - name: VIRTINFRA_REQUEST_RETRIES
   service_version:
     description:
-      - The version of the service as a quoted text, for example V('4.10.10'). What is newer is refused before anything is
-        sent. Nothing is checked without it.
+      - The version of the service as a quoted text, for example V('4.10.10'). What is newer is refused before anything
+        is sent. Nothing is checked without it.
       - Parts that are missing count as 0, so V('4.10') is V('4.10.0'). A number without quotes is refused, because YAML
         reads 4.10 as 4.1.
     type: raw

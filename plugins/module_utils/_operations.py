@@ -35,9 +35,9 @@ TAGS = ("systemTags", "userTags")
 class Parameter:
     """One parameter of an operation.
 
-    ``type`` is one of str, int, long, bool, list, dict, json (a text of JSON). ``required`` is what the document says; a ``lenient`` one is
-    left out when it is not given, since servers refuse it empty. ``companion`` marks what only some servers know.
-    ``alias`` is a second spelling of the document, sent along.
+    ``type`` is one of str, int, long, bool, list, dict, json (a JSON text). ``required`` is what the document says; a
+    ``lenient`` one is left out when it is not given, since servers refuse it empty. ``companion`` marks what only some
+    servers know. ``alias`` is a second spelling of the document, sent along.
     """
 
     name: str
@@ -377,8 +377,8 @@ _ROWS: Sequence[Operation] = (
         "name! description instanceOfferingUuid cpuNum:int memorySize:long l3NetworkUuids:list type=UserVm|ApplianceVm"
         " zoneUuid clusterUuid hostUuid primaryStorageUuidForRootVolume defaultL3NetworkUuid"
         " strategy=InstantStart|CreateStopped rootVolumeSystemTags:list dataVolumeSystemTags:dict"
-        " reservedMemorySize:long>3.17.21 vmNicParams:json>4.10.10 resetTpm:bool>5.0.0 volumeSnapshotEncryptions:list>5.1.0"
-        " vmEncryption:bool>5.1.0 resourceUuid~ tagUuids:list~",
+        " reservedMemorySize:long>3.17.21 vmNicParams:json>4.10.10 resetTpm:bool>5.0.0"
+        " volumeSnapshotEncryptions:list>5.1.0 vmEncryption:bool>5.1.0 resourceUuid~ tagUuids:list~",
         repeatable=False,
     ),
     _row(
