@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client, sound
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import NotFound, NotUnique, Unreadable
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, same, snake
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, canonical_address, same, snake
 
 Reader = Callable[[Client, Record], "Record | None"]
 Finder = Callable[[Client, str, str], "list[Record]"]
@@ -41,12 +41,12 @@ def by_query(
     return _by(find, keys)
 
 
-def by_cursor(resource_type: str, *keys: str) -> Reader:
+def by_cursor(resource_type: str, *keys: str, among: Callable[[Record], bool] = bool) -> Reader:
     """Read by walking a cursor query: its filters have no documented syntax, so the choice is made here."""
 
     def find(client: Client, key: str, value: str) -> list[Record]:
         pages = client.cursor(resource_type)
-        return [record for page, dummy in pages for record in page if same(value, record.get(key))]
+        return [record for page, dummy in pages for record in page if same(value, record.get(key)) and among(record)]
 
     return _by(find, keys)
 
@@ -76,18 +76,37 @@ def partly(reader: Reader, assumed: Callable[[Record], Record]) -> Reader:
     return read
 
 
-def nic_of_vm(client: Client, wanted: Record) -> Record | None:
-    """Read a NIC and, as its member ``vm``, its machine: by the NIC's uuid, or by the machine and the network.
+def exists(vm: Record) -> bool:
+    """Return whether a VM is there: a deleted one keeps its record and its name until the service expunges it."""
+    return vm.get("state") not in ("Destroyed", "Expunging")
 
-    Where a machine has several NICs on the network, the address or the MAC address chooses.
+
+def nic_of_vm(client: Client, wanted: Record) -> Record | None:
+    """Read a NIC and, as its member ``vm``, its VM: by the NIC's uuid, or by its natural key.
+
+    That is the VM, the network and, where they are given, the IP address and the MAC address: a VM may have several
+    NICs on one network. With both addresses, a NIC that has one of them is meant if none has both.
     """
     key = "uuid" if "uuid" in wanted else "l3NetworkUuid"
     found = first_of(_nics_of_queried_vm, _queried_nics, _nics_of_vm_by_cursor)(client, wanted)
     nics = [nic for nic in found if nic.get(key) == wanted[key]]
-    for option, attribute in (("staticIp", "ip"), ("customMac", "mac")):
-        value = wanted.get(option, "").lower()
-        nics = [nic for nic in nics if value and same(value, str(nic.get(attribute)).lower())] or nics
+    if key != "uuid" and (addresses := {option: wanted[option] for option in _ADDRESSES if wanted.get(option)}):
+        matches = [sum(_ADDRESSES[option](nic, addresses[option]) for option in addresses) for nic in nics]
+        nics = [nic for nic, number in zip(nics, matches, strict=True) if number == max(matches) > 0]
     return only(nics, f"the {snake(key)} {wanted[key]!r} on this machine")
+
+
+def shows_ip_address(nic: Record, address: str | None) -> bool:
+    """Return whether an address is one of a NIC's: a NIC with IPv4 and IPv6 has the others in ``usedIps`` only."""
+    addresses = [nic.get("ip"), *(used.get("ip") for used in nic.get("usedIps") or [])]
+    return bool(address) and canonical_address(str(address)) in [canonical_address(ip) for ip in addresses if ip]
+
+
+def _shows_mac_address(nic: Record, address: str) -> bool:
+    return canonical_address(address) == canonical_address(str(nic.get("mac")))
+
+
+_ADDRESSES = {"staticIp": shows_ip_address, "customMac": _shows_mac_address}
 
 
 def _nics_of_queried_vm(client: Client, wanted: Record) -> list[Record]:
@@ -112,9 +131,11 @@ def _nics_of_vm_by_cursor(client: Client, wanted: Record) -> list[Record]:
 
 
 def _nics_of(vms: list[Record], wanted: Record) -> list[Record]:
-    if not vms and "uuid" not in wanted:
-        raise NotFound(f"there is no machine with the uuid {wanted['vmInstanceUuid']}")
-    return [{**nic, "vm": vm} for vm in vms for nic in vm.get("vmNics") or []]
+    existing = list(filter(exists, vms))
+    if not existing and "uuid" not in wanted:
+        states = "".join(f": it is {vm.get('state')}" for vm in vms)
+        raise NotFound(f"there is no machine with the uuid {wanted['vmInstanceUuid']}{states}")
+    return [{**nic, "vm": vm} for vm in existing for nic in vm.get("vmNics") or []]
 
 
 def services_of_nics(client: Client, wanted: Record) -> Record:

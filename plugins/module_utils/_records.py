@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import datetime
+import ipaddress
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -91,7 +92,13 @@ _SCALARS: Mapping[str, type] = {
     **dict.fromkeys(("uuid", "type", "ip", "mac", "interfaceUuid", "resourceUuid"), str),
     "vlanId": int,
 }
-_LISTS: Mapping[str, type] = {"vmNics": dict, "resourceRefs": dict, "serviceTypes": str, "atPersonUserIds": str}
+_LISTS: Mapping[str, type] = {
+    "vmNics": dict,
+    "usedIps": dict,
+    "resourceRefs": dict,
+    "serviceTypes": str,
+    "atPersonUserIds": str,
+}
 _DECISIVE = (*_SCALARS, *_LISTS)
 
 
@@ -212,6 +219,20 @@ def _text(value: Any) -> str:
 
 def _bag(values: Iterable[Any]) -> frozenset[str]:
     return frozenset(map(_text, values))
+
+
+def canonical_address(text: str) -> str:
+    """Return an IP or MAC address in the one form in which two of them can be compared."""
+    text = text.strip().lower()
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        return text.replace("-", ":")
+
+
+def canonical_addresses(nic: Record) -> Record:
+    """Return a NIC whose addresses can be compared."""
+    return {name: canonical_address(value) if value and name in ("ip", "mac") else value for name, value in nic.items()}
 
 
 def to_datetime(text: str) -> datetime.datetime:

@@ -11,6 +11,8 @@ version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Creates a virtual machine from a group of volume snapshots, once; it is found again by its name.
+  - A VM in the state V(Destroyed) or V(Expunging) keeps its name until the service removes its record. It does not
+    count; the VM is created again.
   - The API does not change machines. When a machine with the name is there, and its description, size, offering, type,
     zone or default network is not what the options say, the module fails. Where it runs is not compared.
 extends_documentation_fragment:
@@ -141,7 +143,7 @@ job:
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine import Resource, Step, usual_plan
 from ansible_collections.virtinfra.manager.plugins.module_utils._manage import managed
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CREATION
-from ansible_collections.virtinfra.manager.plugins.module_utils._readers import by_cursor, by_query, first_of
+from ansible_collections.virtinfra.manager.plugins.module_utils._readers import by_cursor, by_query, exists, first_of
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
 
 PLACEMENT = ("clusterUuid", "hostUuid")
@@ -156,7 +158,9 @@ def once(resource: Resource, state: str, desired: Record, current: Record | None
 VM = Resource(
     kind="VmInstanceInventory",
     returns="vm",
-    read=first_of(by_query("QueryVmInstance", "uuid", "name"), by_cursor("vm", "uuid", "name")),
+    read=first_of(
+        by_query("QueryVmInstance", "uuid", "name", among=exists), by_cursor("vm", "uuid", "name", among=exists)
+    ),
     create="CreateVmInstanceFromVolumeSnapshotGroup",
     plan=once,
 )

@@ -12,6 +12,9 @@ author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Attaches networks to virtual machines, moves their NICs to other networks and addresses, and enables and disables
     them.
+  - A NIC is found by O(uuid), or by O(vm_instance_uuid) and O(l3_network_uuid) and, where they are given, O(static_ip)
+    or O(custom_mac). So two tasks with two addresses on one network make two NICs, and changing the address or the
+    network of a NIC takes its O(uuid).
   - The API removes no NICs, and changes neither the MAC address nor the driver of one. The module fails when one of
     these is to be otherwise, and sends nothing.
 extends_documentation_fragment:
@@ -35,33 +38,41 @@ attributes:
 options:
   state:
     description:
-      - V(present) attaches the network when the machine has no NIC on it, and leaves the state of the NIC alone when it
-        has.
+      - V(present) attaches the network when the VM has no such NIC on it, and leaves the state of the NIC alone when it
+        has one.
       - V(enabled) and V(disabled) do so too, and bring the NIC to that state.
     type: str
     choices: [present, enabled, disabled]
     default: present
   uuid:
-    description: The NIC with this uuid. With O(l3_network_uuid) it is moved to that network.
+    description:
+      - The NIC with this uuid. With O(l3_network_uuid) it is moved to that network, with O(static_ip) to that address.
     type: str
   vm_instance_uuid:
-    description: The machine. With O(l3_network_uuid) it finds the NIC when O(uuid) is not given.
+    description:
+      - The VM. With O(l3_network_uuid) it finds the NIC when O(uuid) is not given. Without O(static_ip) and
+        O(custom_mac) the module fails when the VM has several NICs on the network.
+      - A VM in the state V(Destroyed) or V(Expunging) counts as not found.
     type: str
   l3_network_uuid:
     description: The network that the NIC is to be on.
     type: str
   static_ip:
     description:
-      - The address that the NIC is to have. It is changed when it is another.
-      - It chooses the NIC where the machine has several on the network.
+      - The IP address of the NIC. Without O(uuid), it finds the NIC, and a NIC with this address is attached when the
+        VM has none, also when it has a NIC with another address on the network.
+      - With O(uuid), the address of the NIC is changed when it is another.
     type: str
   custom_mac:
     description:
-      - The MAC address for a NIC that is attached. The API does not change it.
-      - It chooses the NIC where the machine has several on the network.
+      - The MAC address of the NIC. The API does not change it.
+      - Without O(uuid), it finds the NIC, and a NIC with this address is attached when the VM has none. When
+        O(static_ip) is given too and a NIC has only one of the two, the module fails instead of attaching another NIC.
     type: str
   driver_type:
-    description: The driver of a NIC that is attached. The API does not change it.
+    description:
+      - The driver of a NIC that is attached. The API does not change it.
+      - It is not compared when the service does not show the driver of the NIC.
     type: str
   vm_nic_params:
     description:
@@ -78,6 +89,17 @@ EXAMPLES = r"""
     vm_instance_uuid: a0000004000040008000000000000001
     l3_network_uuid: a0000005000040008000000000000002
     state: enabled
+
+- name: Attach a NIC with an address, beside those with other addresses on that network
+  virtinfra.manager.vm_nic:
+    vm_instance_uuid: a0000004000040008000000000000001
+    l3_network_uuid: a0000005000040008000000000000001
+    static_ip: 10.101.0.42
+
+- name: Change the address of a NIC
+  virtinfra.manager.vm_nic:
+    uuid: a0000006000040008000000000000001
+    static_ip: 10.101.0.43
 
 - name: Move a NIC to another network
   virtinfra.manager.vm_nic:
@@ -127,31 +149,33 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._engine import (
     drift,
     usual_plan,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput
 from ansible_collections.virtinfra.manager.plugins.module_utils._manage import managed
-from ansible_collections.virtinfra.manager.plugins.module_utils._readers import nic_of_vm
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
+from ansible_collections.virtinfra.manager.plugins.module_utils._readers import nic_of_vm, shows_ip_address
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, canonical_addresses, shaped
 
 ADDRESS = ("ip", "netmask", "gateway", "usedIps")
 
 
-def nic_plan(resource: Resource, state: str, desired: Record, current: Record | None) -> list[Step]:
-    """Plan; the address of a NIC that is moved is given anew, and what becomes of its machine is not foreseen."""
-    wanted, here = in_small_letters(desired), current and in_small_letters(current)
-    if here and drift(resource, wanted, here):
-        here = {**here, **dict.fromkeys(ADDRESS)}
-    steps = usual_plan(resource, state, wanted, here)
+def plan_nic(resource: Resource, state: str, desired: Record, current: Record | None) -> list[Step]:
+    """Plan; the service chooses the address of a NIC that is moved, and the VM afterwards is not predicted."""
+    desired, current = canonical_addresses(desired), current and canonical_addresses(current)
+    if current:
+        equal = {"ip": shows_ip_address(current, desired.get("ip")), "driverType": current.get("driverType") is None}
+        desired = {name: value for name, value in desired.items() if not equal.get(name)}
+    if current and (changes := drift(resource, desired, current)):
+        if "ip" in changes and "uuid" not in desired:
+            raise BadInput(f"the NIC {current['uuid']} has the address {current['ip']}; give its uuid to change that")
+        current = {**current, **dict.fromkeys(ADDRESS)}
+    steps = usual_plan(resource, state, desired, current)
     return [replace(step, after={**(step.after or {}), "vm": None}) for step in steps]
 
 
-def in_small_letters(nic: Record) -> Record:
-    """Return a NIC whose addresses can be compared."""
-    return {name: value.lower() if value and name in ("ip", "mac") else value for name, value in nic.items()}
-
-
 def with_vm(nic: Record | None) -> Record:
-    """Tell the NIC and its machine side by side."""
+    """Return the NIC and its VM as two members of the result."""
     own = nic and {name: value for name, value in nic.items() if name != "vm"}
-    return {"nic": own, "vm": (nic or {}).get("vm")}
+    vm = (nic or {}).get("vm")
+    return {"nic": own, "vm": vm and shaped("VmInstanceInventory", vm)}
 
 
 NIC = Resource(
@@ -166,7 +190,7 @@ NIC = Resource(
     },
     rename={"vmNicUuid": "uuid", "destL3NetworkUuid": "l3NetworkUuid", "staticIp": "ip", "customMac": "mac"},
     how=("vmNicParams",),
-    plan=nic_plan,
+    plan=plan_nic,
     tell=with_vm,
 )
 TASK = managed(

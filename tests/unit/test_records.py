@@ -15,6 +15,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
     FIELDS,
     MAPS,
     camel,
+    canonical_address,
     same,
     shaped,
     snake,
@@ -147,6 +148,19 @@ def test_not_same(wanted: Any, there: Any) -> None:
     assert not same(wanted, there)
 
 
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        (" FA-16-3E-00-00-01", "fa:16:3e:00:00:01"),
+        ("10.0.0.1 ", "10.0.0.1"),
+        ("2001:DB8:0:0::1", "2001:db8::1"),
+        ("None", "none"),
+    ],
+)
+def test_addresses_have_one_form(text: str, canonical: str) -> None:
+    assert canonical_address(text) == canonical
+
+
 TEXTS = st.text("aZ0 \n\u00e9\u202f", max_size=4)
 VALUES = st.none() | st.booleans() | st.integers() | TEXTS | st.lists(TEXTS | st.integers())
 
@@ -226,6 +240,7 @@ def test_every_moment_can_be_told(moment: datetime.datetime) -> None:
         ({"vmNics": {"uuid": "a"}}, "vmNics"),
         ({"vmNics": [{"uuid": "a"}, None]}, "vmNics"),
         ({"vmNics": [{"uuid": "a"}, {"uuid": "b", "ip": 7}]}, "vmNics.ip"),
+        ({"vmNics": [{"usedIps": [{"ip": "10.0.0.1"}, 5]}]}, "vmNics.usedIps"),
         ({"resourceRefs": [{"resourceUuid": 7}]}, "resourceRefs.resourceUuid"),
         ({"serviceTypes": ["StorageNetwork", 7]}, "serviceTypes"),
         ({"serviceTypes": ["StorageNetwork"]}, None),
