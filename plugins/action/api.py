@@ -24,10 +24,10 @@ from ansible.module_utils.common.parameters import remove_values
 from ansible.module_utils.errors import UnsupportedError
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
+from ansible_collections.virtinfra.manager.plugins.module_utils._connection import tls_context
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION
 from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import secrets_of
 from ansible_collections.virtinfra.manager.plugins.module_utils._task import Interrupted, Task
-from ansible_collections.virtinfra.manager.plugins.module_utils._transport import tls_context
 
 # Built once, here, and inherited by every worker.
 tls_context(True, None, None, None)

@@ -18,6 +18,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._conditions import equality
+from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     AnswerLost,
     ApiError,
@@ -49,7 +50,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._operations impo
     parse_version,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS, Record, same, unsound
-from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Answer, Clock, Connection, Transport
+from ansible_collections.virtinfra.manager.plugins.module_utils._response import Response
+from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock, Transport
 
 PAGE_SIZE = 1000
 
@@ -76,7 +78,7 @@ class Client:
 
     def __init__(
         self,
-        connection: Connection,
+        connection: ConnectionOptions,
         read_only: bool = False,
         wait: Wait | None = None,
         clock: Any = Clock,
@@ -424,13 +426,13 @@ class Client:
             )
         return answer.object
 
-    def _job_of(self, answer: Answer, operation: str) -> Job | None:
+    def _job_of(self, answer: Response, operation: str) -> Job | None:
         """Return the job that a 202 names, None if it names none."""
         location = (answer.object or {}).get("location") or answer.headers.get("Location")
         path, uuid = polling_path(location), told_id(location)
         return Job(uuid, path or self.polling_path(uuid), operation) if uuid else None
 
-    def _taken(self, job: Job, answer: Answer) -> Job:
+    def _taken(self, job: Job, answer: Response) -> Job:
         """Return the job that the answer to a writing call tells of."""
         if answer.error is not None and answer.status not in NO_VERDICT:
             raise ApiError(job.operation, answer.status, answer.error)
@@ -475,7 +477,7 @@ class Client:
     def _transport(self) -> Transport:
         """Return this thread's connection."""
         if not hasattr(self._local, "transport"):
-            self._local.transport = Transport(self.connection, self.clock)
+            self._local.transport = Transport(self.connection, self.clock, self.wait.tell)
             self._transports.append(self._local.transport)
         transport: Transport = self._local.transport
         return transport

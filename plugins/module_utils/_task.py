@@ -15,6 +15,7 @@ from typing import Any
 
 from ansible.module_utils import basic
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     BadInput,
     Bug,
@@ -25,7 +26,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Job
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, TAGS, Options
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, camel
 from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import secrets_of
-from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock, Connection
+from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock
 
 # Options with these endings name something: an empty text is a mistake there, not a value.
 IDENTIFIERS = ("uuid", "name", "url", "_uuid", "_ip", "_mac", "_address", "user_id", "username")
@@ -154,4 +155,4 @@ def connect(params: Mapping[str, Any], read_only: bool = False, tell: Callable[[
     options["base_url"] = options["base_url"] or ""
     waiting = {name: params[f"wait_{name}"] for name in ("timeout", "interval") if f"wait_{name}" in params}
     sending = {name: params.get(name) for name in ("job_uuid", "webhook_url", "api_timeout")}
-    return Client(Connection(**options), read_only, Wait(Clock, tell=tell, **waiting), **sending)
+    return Client(ConnectionOptions(**options), read_only, Wait(Clock, tell=tell, **waiting), **sending)

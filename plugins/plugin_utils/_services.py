@@ -19,7 +19,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._conditions impo
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput, Failure, Unreadable
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, Options
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS, Record
-from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Connection
+from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
 
 CREDENTIALS = ("session_id", "api_token")
 
@@ -59,7 +59,7 @@ class Service:
     """
 
     name: str
-    connection: Connection
+    connection: ConnectionOptions
     source: str | None = None
     query: tuple[str, ...] = ()
     filters: tuple[str, ...] = ()
@@ -176,7 +176,9 @@ def _service(where: str, options: Mapping[str, Any], page_size: int) -> Service:
         raise BadInput(prefix + "; ".join(validation.error_messages))
     values = validation.validated_parameters
     try:
-        connection = Connection(**{**{key: values[key] for key in CONNECTION}, "base_url": values["base_url"] or ""})
+        connection = ConnectionOptions(
+            **{**{key: values[key] for key in CONNECTION}, "base_url": values["base_url"] or ""}
+        )
     except Failure as failure:
         raise BadInput(f"{prefix}{failure}") from None
     if not (connection.session_id or connection.api_token):

@@ -11,8 +11,8 @@ import time
 from collections.abc import Iterator
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING
-from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Connection
 
 from simulator.launch import Simulator
 
@@ -24,7 +24,7 @@ HOST = "a0000003000040008000000000000001"
 def measure() -> Iterator[tuple[str, float, float | None]]:
     """Yield what is measured, the measured value, and what it must not exceed."""
     with Simulator("--hosts", str(BATCH)) as simulator:
-        connection = Connection(base_url=simulator.url, session_id=simulator.session)
+        connection = ConnectionOptions(base_url=simulator.url, session_id=simulator.session)
         for duration in DURATIONS:
             simulator.configure(latency=duration)
             lag, polls = one_job(simulator, connection, duration)
@@ -41,7 +41,7 @@ def most_polls(duration: float) -> float:
     return 2 + duration / 0.05 if duration < 1 else 22 + math.log(duration) / math.log(1.05)
 
 
-def one_job(simulator: Simulator, connection: Connection, duration: float) -> tuple[float, float]:
+def one_job(simulator: Simulator, connection: ConnectionOptions, duration: float) -> tuple[float, float]:
     """Return the seconds between the end of a job and its notice, and the number of polls."""
     with Client(connection) as client:
         job = client.start("ChangeHostState", {"uuid": HOST, "stateEvent": "disable"})
@@ -51,7 +51,7 @@ def one_job(simulator: Simulator, connection: Connection, duration: float) -> tu
         return time.monotonic() - begin - duration, count_polls(simulator)
 
 
-def many_jobs(simulator: Simulator, connection: Connection) -> tuple[float, float]:
+def many_jobs(simulator: Simulator, connection: ConnectionOptions) -> tuple[float, float]:
     """Return the polls a job, and the seconds that all take from the first call to the last result."""
     simulator.clear_log()
     begin = time.monotonic()

@@ -20,9 +20,9 @@ for unwanted in [name for name in os.environ if name.startswith("VIRTINFRA_") or
     del os.environ[unwanted]
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Wait
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import by_name
-from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Connection
 from hypothesis import settings
 
 from simulator.launch import Simulator
@@ -73,19 +73,19 @@ def sim(running_simulator: Simulator) -> Simulator:
 
 
 @pytest.fixture
-def connection(sim: Simulator) -> Connection:
-    return Connection(base_url=sim.url, session_id=sim.session, api_token=sim.token)
+def connection(sim: Simulator) -> ConnectionOptions:
+    return ConnectionOptions(base_url=sim.url, session_id=sim.session, api_token=sim.token)
 
 
 @pytest.fixture
 def new_client(sim: Simulator) -> Iterator[ClientFactory]:
-    """Make clients; keywords are those of Connection and of Client."""
+    """Make clients; keywords are those of ConnectionOptions and of Client."""
     clients: list[Client] = []
 
     def make(**options: Any) -> Client:
-        ours = {name: options.pop(name) for name in list(options) if name in Connection.__dataclass_fields__}
+        ours = {name: options.pop(name) for name in list(options) if name in ConnectionOptions.__dataclass_fields__}
         defaults = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token}
-        clients.append(Client(Connection(**{**defaults, **ours}), **options))
+        clients.append(Client(ConnectionOptions(**{**defaults, **ours}), **options))
         return clients[-1]
 
     yield make
@@ -117,5 +117,5 @@ def reply_to(client: Client, name: str, params: Mapping[str, Any]) -> dict[str, 
 def client_of(service: Scripted, **options: Any) -> Client:
     """Return a client of a scripted service, whose waiting takes no time."""
     clock = FakeClock()
-    connection = Connection(base_url=service.url, session_id="the-session", api_token="the-token", **options)
+    connection = ConnectionOptions(base_url=service.url, session_id="the-session", api_token="the-token", **options)
     return Client(connection, clock=clock, wait=Wait(clock))

@@ -18,10 +18,11 @@ from typing import Any
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Failure
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Wait
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS
-from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock, Connection
+from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock
 from conftest import reply_to
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -293,7 +294,7 @@ BODY = st.one_of(
 @settings(max_examples=EXAMPLES)
 def test_any_bytes(line: bytes, headers: list[bytes], body: bytes) -> None:
     with Babbler(b"\r\n".join([line, *headers, b"", body])) as server:
-        connection = Connection(server.url, session_id="s", api_token="t", request_retries=1, request_timeout=2)
+        connection = ConnectionOptions(server.url, session_id="s", api_token="t", request_retries=1, request_timeout=2)
         client = Client(connection, wait=Wait(Clock, timeout=1))
         calls: tuple[Callable[[], dict[str, Any]], ...] = (
             lambda: client.get("QueryHost", {}),

@@ -27,15 +27,15 @@ from typing import Any
 import pytest
 import yaml
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     AnswerLost,
-    ApiError,
     Failure,
     TransportError,
     WaitTimeout,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Wait
-from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock, Connection
+from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock
 from conftest import reply_to
 from direct import Runner
 from playing import Player
@@ -151,7 +151,7 @@ def test_silent_polls_do_not_prolong_the_waiting() -> None:
         return Told(202, {"location": f"/service/v1/api-jobs/{JOB}"})
 
     with Scripted(answer) as service:
-        connection = Connection(service.url, session_id="s", request_timeout=30)
+        connection = ConnectionOptions(service.url, session_id="s", request_timeout=30)
         client = Client(connection, wait=Wait(Clock, timeout=0.3, interval=0.2))
         with client, pytest.raises(WaitTimeout, match=r"still running after 0\.3 s of waiting") as caught:
             reply_to(client, "ChangeHostState", {"uuid": HOST, "stateEvent": "disable"})
@@ -395,20 +395,15 @@ def drip(first: bytes, part: bytes) -> Callable[[], Iterator[bytes]]:
 @pytest.mark.parametrize(
     "speak",
     [
-        drip(b"", b"H"),
-        drip(b"HTTP/1.1 200 OK\r\nX-Long: ", b"x"),
-        drip(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n"),
-        drip(b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
         drip(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", b" "),
         drip(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n"),
-        drip(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", b"X: y\r\n"),
         drip(b"HTTP/1.1 503 No\r\n\r\n", b" "),
     ],
-    ids=["status", "header", "headers", "continue", "body", "chunks", "trailers", "error"],
+    ids=["body", "chunks", "error"],
 )
 def test_answers_that_trickle_in(speak: Callable[[], Iterator[bytes]]) -> None:
     with Speaker(speak) as service:
-        connection = Connection(service.url, session_id="s", request_timeout=0.4, request_retries=0)
+        connection = ConnectionOptions(service.url, session_id="s", request_timeout=0.4, request_retries=0)
         with (
             Client(connection) as client,
             pytest.raises(TransportError, match=r"did not answer QueryHost within 0\.4 s"),
@@ -416,15 +411,31 @@ def test_answers_that_trickle_in(speak: Callable[[], Iterator[bytes]]) -> None:
             client.get("QueryHost", {})
 
 
-def test_hint_that_is_no_answer_yet() -> None:
+@pytest.mark.parametrize(
+    "interim",
+    [
+        b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n",
+        b"HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n",
+    ],
+)
+def test_interim_responses_are_skipped(interim: bytes) -> None:
     def speak() -> Iterator[bytes]:
-        yield b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\n{}"
+        yield interim + b"HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\n{}"
 
-    with Speaker(speak) as service, Client(Connection(service.url, session_id="s")) as client:
-        with pytest.raises(AnswerLost, match="HTTP status 103"):
-            client.start("CreateSNSSnmpEndpoint", {"name": "a"})
-        with pytest.raises(ApiError, match="HTTP status 103"):
-            client.get("QueryHost", {})
+    with Speaker(speak) as service, Client(ConnectionOptions(service.url, session_id="s")) as client:
+        assert client.start("CreateSNSSnmpEndpoint", {"name": "a"}).state == "running"
+
+
+def test_interim_responses_without_end() -> None:
+    def speak() -> Iterator[bytes]:
+        yield from itertools.repeat(b"HTTP/1.1 103 Early Hints\r\n\r\n", 100)
+
+    with (
+        Speaker(speak) as service,
+        Client(ConnectionOptions(service.url, session_id="s")) as client,
+        pytest.raises(AnswerLost, match="too many interim responses"),
+    ):
+        client.start("CreateSNSSnmpEndpoint", {"name": "a"})
 
 
 def flood() -> Iterator[bytes]:
@@ -434,7 +445,7 @@ def flood() -> Iterator[bytes]:
 
 
 def test_answer_without_an_end() -> None:
-    with Speaker(flood) as service, Client(Connection(service.url, session_id="s")) as client:
+    with Speaker(flood) as service, Client(ConnectionOptions(service.url, session_id="s")) as client:
         assert "larger than 64 MiB" in in_little_memory(lambda: client.get("QueryHost", {}))
 
 
@@ -444,7 +455,7 @@ def test_connection_that_the_service_closed_meanwhile() -> None:
     def speak() -> Iterator[bytes]:
         yield b"HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\n{}"
 
-    with Speaker(speak) as service, Client(Connection(service.url, session_id="s")) as client:
+    with Speaker(speak) as service, Client(ConnectionOptions(service.url, session_id="s")) as client:
         for dummy in range(3):
             assert client.start("CreateSNSSnmpEndpoint", {"name": "a"}).state == "running"
             time.sleep(0.1)
@@ -512,7 +523,6 @@ def in_little_memory(function: Callable[[], Any], megabytes: int = 400) -> str:
         (b'"\\udfff\\ud800"', "??"),
         (b'"whole \\ud83d\\ude00"', "whole \U0001f600"),
         (b'"not \\\\ud83d"', "not \\ud83d"),
-        (b"1e999", float("inf")),
     ],
 )
 def test_values_that_are_no_text(told: bytes, heard: Any) -> None:
@@ -522,7 +532,9 @@ def test_values_that_are_no_text(told: bytes, heard: Any) -> None:
     assert result["hosts"][0]["name"] == heard
 
 
-@pytest.mark.parametrize("told", [b"NaN", b"Infinity", b"-Infinity", b"[" * 200 + b"]" * 200, b'"\xff"', b"'single'"])
+@pytest.mark.parametrize(
+    "told", [b"NaN", b"Infinity", b"-Infinity", b"1e999", b"-1e999", b"[" * 200 + b"]" * 200, b'"\xff"', b"'single'"]
+)
 def test_values_that_are_no_json(told: bytes) -> None:
     body = b'{"inventories": [{"uuid": "%s", "name": %s}]}' % (HOST.encode(), told)
     with Scripted(lambda asked: Told(200, body)) as service:

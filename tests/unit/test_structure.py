@@ -108,8 +108,9 @@ def test_only_the_clock_sleeps() -> None:
 # From the ground up: a file knows only of those below its own row.
 LAYERS = (
     {"_errors", "_records", "_options"},
-    {"_conditions", "_operations", "_secrets"},
-    {"_engine", "_jobs", "_transport"},
+    {"_conditions", "_connection", "_operations", "_response", "_secrets"},
+    {"_adapter", "_engine", "_jobs"},
+    {"_transport"},
     {"_client"},
     {"_readers", "_task"},
     {"_calls"},

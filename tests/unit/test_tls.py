@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 import trustme
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import AnswerLost, BadInput, TransportError
-from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Connection
 from conftest import FakeClock
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
@@ -87,7 +87,7 @@ def guarded(papers: Papers, guest: tuple[str, str]) -> Iterator[Simulator]:
 
 def hosts(simulator: Simulator, url: str = "", **options: Any) -> int:
     """Return how many hosts a client with these options of the connection sees."""
-    connection = Connection(url or simulator.url, session_id=simulator.session, request_retries=1, **options)
+    connection = ConnectionOptions(url or simulator.url, session_id=simulator.session, request_retries=1, **options)
     with Client(connection, clock=FakeClock()) as client:
         return len(client.query("QueryHost"))
 
@@ -157,7 +157,7 @@ def test_client_without_a_certificate(papers: Papers, version: ssl.TLSVersion) -
     context.load_cert_chain(*papers.issue("127.0.0.1"))
     context.verify_mode, context.minimum_version, context.maximum_version = ssl.CERT_REQUIRED, version, version
     with Scripted(lambda asked: Told(), context) as service:
-        connection = Connection(service.url, session_id="s", ca_path=papers.ca)
+        connection = ConnectionOptions(service.url, session_id="s", ca_path=papers.ca)
         with Client(connection, clock=FakeClock()) as client, pytest.raises(TransportError) as caught:
             client.query("QueryHost")
     assert service.asked == []
@@ -185,7 +185,7 @@ def test_client_with_a_key_that_does_not_fit(papers: Papers, guest: tuple[str, s
         key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"only the owner knows"))
     )
     for wrong in (str(locked), papers.issue("other.example.com")[1], guest[0]):
-        connection = Connection(
+        connection = ConnectionOptions(
             "https://127.0.0.1:9", session_id="s", ca_path=papers.ca, client_cert=guest[0], client_key=wrong
         )
         with Client(connection) as client, pytest.raises(BadInput, match=r"client_cert .* cannot be used"):
@@ -292,7 +292,9 @@ def test_the_proxy_cannot_put_itself_in_between(
 ) -> None:
     with Proxy(service.port) as proxy:
         monkeypatch.setenv("https_proxy", proxy.address)
-        with pytest.raises(TransportError, match=r"TLS with https://other\.example\.com failed"):
+        with pytest.raises(
+            TransportError, match=r"TLS with https://other\.example\.com \(proxy 127\.0\.0\.1:\d+\) failed"
+        ):
             hosts(service, "https://other.example.com", ca_path=papers.ca)
     assert service.log() == []
 
@@ -318,7 +320,7 @@ def test_proxy_that_is_not_to_be_used(secure: Simulator, papers: Papers, monkeyp
 def test_proxy_that_refuses(service: Simulator, monkeypatch: pytest.MonkeyPatch, refusal: bytes, words: str) -> None:
     with Proxy(service.port, refusal) as proxy:
         monkeypatch.setenv("https_proxy", f"http://user:secret-word@{proxy.address}")
-        connection = Connection(HOSTNAME, session_id=service.session, request_retries=2)
+        connection = ConnectionOptions(HOSTNAME, session_id=service.session, request_retries=2)
         with Client(connection, clock=FakeClock()) as client, pytest.raises(TransportError, match=words) as caught:
             client.start("DeleteCbtTask", {"uuid": "a0000010000040008000000000000001"})
     assert not isinstance(caught.value, AnswerLost)
@@ -332,7 +334,7 @@ def test_write_that_a_proxy_took_along_is_not_sent_again(sim: Simulator, monkeyp
     sim.fault("drop_after", "CreateSNSSnmpEndpoint", count=None)
     with Proxy(sim.port) as proxy:
         monkeypatch.setenv("http_proxy", f"http://{proxy.address}")
-        connection = Connection("http://manager.example.com", session_id=sim.session)
+        connection = ConnectionOptions("http://manager.example.com", session_id=sim.session)
         with Client(connection, clock=FakeClock()) as client, pytest.raises(TransportError, match="is not known"):
             client.start("CreateSNSSnmpEndpoint", {"name": "only-one"})
     assert [entry["operation"] for entry in sim.log()] == ["CreateSNSSnmpEndpoint"]

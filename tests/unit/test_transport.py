@@ -17,8 +17,9 @@ from typing import Any
 
 import pytest
 import trustme
-from ansible_collections.virtinfra.manager.plugins.module_utils import _transport
+from ansible_collections.virtinfra.manager.plugins.module_utils import _response
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     AnswerLost,
     ApiError,
@@ -26,7 +27,6 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     Failure,
     TransportError,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Connection
 from conftest import ClientFactory, FakeClock, client_of, reply_to
 from scripted import Asked, Scripted, Told, taken_port
 
@@ -132,7 +132,7 @@ def test_retry_after_as_a_date_that_there_is_not(told: str) -> None:
         assert client_of(service).query("QueryHost") == []
 
 
-@pytest.mark.parametrize(("chance", "slept"), [(0.0, [0.0] * 4), (1.0, [0.1, 0.2, 0.4, 0.8])])
+@pytest.mark.parametrize(("chance", "slept"), [(0.0, [0.16, 0.32, 0.64, 1.28]), (1.0, [0.2, 0.4, 0.8, 1.6])])
 def test_pauses_before_a_new_connection_are_short(
     sim: Simulator, new_client: ClientFactory, chance: float, slept: list[float]
 ) -> None:
@@ -214,7 +214,7 @@ def test_answer_without_a_word() -> None:
     assert failure.transient is False
 
 
-@pytest.mark.parametrize(("size", "read"), [(_transport.MEBIBYTE - 100, True), (_transport.MEBIBYTE + 1, False)])
+@pytest.mark.parametrize(("size", "read"), [(_response.MEBIBYTE - 100, True), (_response.MEBIBYTE + 1, False)])
 def test_of_an_error_one_mebibyte_counts(size: int, read: bool) -> None:
     """What is cut off makes no JSON, so the code in it is not known."""
     error = {"error": {"code": "SYS.1000", "details": "x" * size}}
@@ -252,7 +252,7 @@ def test_answer_that_was_not_asked_to_be_compressed(sim: Simulator, new_client: 
 @pytest.mark.parametrize("name", ["QueryHost", "ChangeHostState"])
 def test_answer_that_is_too_much(sim: Simulator, client: Client, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """The limit is lowered here: a real one would take its time."""
-    monkeypatch.setattr(_transport, "SIZE_LIMIT", _transport.MEBIBYTE)
+    monkeypatch.setattr(_response, "MAX_BODY_SIZE", _response.MEBIBYTE)
     sim.fault("garbage", garbage="huge", count=None)
     failure = failure_of(client, name)
     assert "larger than 1 MiB" in str(failure)
@@ -307,7 +307,9 @@ def test_answer_that_drips() -> None:
         thread.start()
         try:
             url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-            connection = Connection(base_url=url, session_id="the-session", request_timeout=0.3, request_retries=0)
+            connection = ConnectionOptions(
+                base_url=url, session_id="the-session", request_timeout=0.3, request_retries=0
+            )
             with Client(connection) as client:
                 assert "within 0.3 s" in str(failure_of(client))
         finally:
@@ -320,7 +322,9 @@ def test_nobody_listens(name: str) -> None:
     clock = FakeClock()
     with taken_port() as nobody:
         url = f"http://127.0.0.1:{nobody.getsockname()[1]}"
-        with Client(Connection(base_url=url, session_id="the-session", request_retries=3), clock=clock) as client:
+        with Client(
+            ConnectionOptions(base_url=url, session_id="the-session", request_retries=3), clock=clock
+        ) as client:
             failure = failure_of(client, name)
     assert str(failure) == f"{url} could not be reached for {name}: Connection refused"
     assert not isinstance(failure, AnswerLost)
@@ -328,7 +332,7 @@ def test_nobody_listens(name: str) -> None:
 
 
 def test_host_without_an_address() -> None:
-    connection = Connection(base_url="http://nowhere.invalid", session_id="the-session", request_retries=0)
+    connection = ConnectionOptions(base_url="http://nowhere.invalid", session_id="the-session", request_retries=0)
     with Client(connection) as client:
         assert str(failure_of(client)).startswith("http://nowhere.invalid could not be reached for QueryHost: ")
 
@@ -346,7 +350,7 @@ REPEATED = "not s3ss10n, not s3ss10n&more, not s3ss10n%26more, not s3ss10n\\u002
 def test_credentials_that_a_service_repeats(status: int, body: Any) -> None:
     """One of them begins with the other: nothing of the longer one is left."""
     with Scripted(lambda asked: Told(status, body)) as service:
-        connection = Connection(base_url=service.url, session_id="s3ss10n", api_token="s3ss10n&more")
+        connection = ConnectionOptions(base_url=service.url, session_id="s3ss10n", api_token="s3ss10n&more")
         with Client(connection) as client, pytest.raises(ApiError) as caught:
             client.get("QueryHost", {})
     hidden = "not ********, not ********, not ********, not ********"
@@ -401,7 +405,7 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Scripted]:
 
 
 def test_proxy_of_the_environment(proxy: Scripted) -> None:
-    connection = Connection(base_url="http://manager.invalid:8080", session_id="the-session")
+    connection = ConnectionOptions(base_url="http://manager.invalid:8080", session_id="the-session")
     with Client(connection) as client:
         assert client.query("QueryHost") == []
     assert proxy.asked[0].target.startswith("http://manager.invalid:8080/service/v1/hosts?")
@@ -412,7 +416,7 @@ def test_proxy_of_the_environment(proxy: Scripted) -> None:
 def test_no_proxy(proxy: Scripted, sim: Simulator, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     if how == "environment":
         monkeypatch.setenv("no_proxy", "127.0.0.1")
-    connection = Connection(base_url=sim.url, session_id=sim.session, use_proxy=how == "environment")
+    connection = ConnectionOptions(base_url=sim.url, session_id=sim.session, use_proxy=how == "environment")
     with Client(connection) as client:
         assert len(client.query("QueryHost")) == 3
     assert proxy.asked == []
@@ -442,7 +446,7 @@ def secure(authority: trustme.CA, tmp_path_factory: pytest.TempPathFactory) -> I
 
 def secure_client(url: str, **options: Any) -> Client:
     """Return a client of a service that speaks TLS."""
-    return Client(Connection(base_url=url, session_id="simulator-session", **options), clock=FakeClock())
+    return Client(ConnectionOptions(base_url=url, session_id="simulator-session", **options), clock=FakeClock())
 
 
 def test_private_authority(secure: tuple[Simulator, str]) -> None:
@@ -483,7 +487,7 @@ def test_tls_to_a_plain_port(sim: Simulator) -> None:
         failure = failure_of(client)
     assert re.fullmatch(
         r"QueryHost could not be sent: TLS with https://127\.0\.0\.1:\d+ failed: [a-z ]+"
-        r" \(see validate_certs, ca_path and client_cert\)",
+        r" \(the port may not use TLS: try http in base_url\)",
         str(failure),
     )
     assert isinstance(failure, TransportError)
@@ -538,15 +542,17 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
 )
 def test_connection_that_cannot_be(options: dict[str, Any], message: str) -> None:
     with pytest.raises(BadInput, match=message) as caught:
-        Connection(**{"base_url": "https://manager.example.com", **options})
+        ConnectionOptions(**{"base_url": "https://manager.example.com", **options})
     assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("url", ["https://manager.example.com", "http://[::1]:8080/", "https://10.0.0.1:8443"])
 def test_connection_that_can_be(url: str) -> None:
-    assert Connection(base_url=url).origin == url.rstrip("/")
+    assert ConnectionOptions(base_url=url).origin == url.rstrip("/")
 
 
 def test_secrets_are_not_shown() -> None:
-    connection = Connection(base_url="https://manager.example.com", session_id="the-session", api_token="the-token")
+    connection = ConnectionOptions(
+        base_url="https://manager.example.com", session_id="the-session", api_token="the-token"
+    )
     assert not [secret for secret in SECRETS if secret in repr(connection)]

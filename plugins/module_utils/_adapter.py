@@ -1,0 +1,174 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""What requests and urllib3 (1.26 and 2.x) are taught: which failures prove that a request was never sent, our TLS
+context, interim responses, and reading a body within a deadline.
+"""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import ssl
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._response import Response, read_response
+
+try:
+    import urllib3
+    from requests import Request, RequestException
+    from requests.adapters import HTTPAdapter
+    from urllib3.connection import HTTPConnection, HTTPSConnection
+except ImportError:
+    HAS_REQUESTS = False
+    HTTPAdapter = HTTPConnection = HTTPSConnection = object  # type: ignore[assignment, misc]
+else:
+    HAS_REQUESTS = True
+
+CHUNK_SIZE = 64 * 1024
+
+# More interim responses than this are not a response.
+MAX_INTERIM_RESPONSES = 20
+
+
+class ExchangeFailed(Exception):
+    """The request may have been sent, and no usable response came. ``cause`` is Python's own exception."""
+
+    def __init__(self, error: BaseException) -> None:
+        while isinstance(error, (RequestException, urllib3.exceptions.HTTPError)):
+            inner = error.__cause__ or error.__context__
+            if inner is None:
+                break
+            error = inner
+        super().__init__(str(error))
+        self.cause = error
+
+
+class ConnectFailed(ExchangeFailed):
+    """No connection came about, so nothing was sent. The only certain proof of that: what the libraries raise
+
+    (``ProxyError``, ``SSLError``, ``ConnectionError``) may also come after the service has taken the request.
+    """
+
+
+class FinalResponse(http.client.HTTPResponse):
+    """The response that follows the interim ones (1xx), of which http.client skips ``100 Continue`` only."""
+
+    def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
+        super().__init__(sock, *args, **kwargs)
+        self.socket = sock
+        self._interim = 0
+
+    def _read_status(self) -> tuple[str, int, str]:
+        version, status, reason = super()._read_status()  # type: ignore[misc]
+        if 100 <= status < 200:
+            self._interim += 1
+            if self._interim > MAX_INTERIM_RESPONSES:
+                raise http.client.HTTPException("too many interim responses")
+            status = 100
+        return version, status, reason
+
+    def chunks(self, deadline: float) -> Iterator[bytes]:
+        """Yield the body as it arrives; TimeoutError when it takes longer, IncompleteRead when its end is missing."""
+        missing = self.length
+        while missing != 0:
+            if (seconds := deadline - time.monotonic()) <= 0:
+                raise TimeoutError("timed out")
+            self.socket.settimeout(seconds)
+            chunk = self.read1(CHUNK_SIZE if missing is None else min(CHUNK_SIZE, missing))
+            if not chunk:
+                break
+            missing = None if missing is None else missing - len(chunk)
+            yield chunk
+        if missing:
+            raise http.client.IncompleteRead(b"", missing)
+        self.close()
+
+
+class _ConnectMixin:
+    """Makes ``connect()`` raise ConnectFailed, whatever went wrong."""
+
+    response_class: Any = FinalResponse
+    _tunnel_host: str | None
+
+    def connect(self) -> None:
+        """Connect, by way of a proxy's tunnel and with TLS where they are wanted."""
+        try:
+            super().connect()  # type: ignore[misc]
+        except Exception as error:
+            self.close()  # type: ignore[attr-defined]
+            raise ConnectFailed(error) from None
+
+    def _tunnel(self) -> None:
+        """Ask the proxy for a tunnel; older Pythons name an IPv6 address without its brackets."""
+        host = self._tunnel_host
+        self._tunnel_host = f"[{host}]" if host and ":" in host else host
+        try:
+            super()._tunnel()  # type: ignore[misc]
+        finally:
+            self._tunnel_host = host
+
+
+class PlainConnection(_ConnectMixin, HTTPConnection):
+    """A connection without TLS."""
+
+
+class TlsConnection(_ConnectMixin, HTTPSConnection):
+    """A connection whose certificate is verified by the TLS context."""
+
+    def connect(self) -> None:
+        """Connect. Unverified is what the user asked for then, so urllib3 does not warn of it."""
+        super().connect()
+        self.is_verified = True
+
+
+class Adapter(HTTPAdapter):
+    """One kept-alive connection to the service, by way of ``proxy`` if given, with TLS if there is a ``context``."""
+
+    def __init__(self, context: ssl.SSLContext | None, proxy: str | None) -> None:
+        super().__init__(pool_connections=1, pool_maxsize=1)
+        self._context, self._proxies = context, {"all": proxy} if proxy else {}
+        if context and getattr(urllib3, "__version__", "").startswith("1."):
+            # It gives OpenSSL no address to compare with, and compares the name or address itself.
+            context.check_hostname = False
+
+    def exchange(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, seconds: float
+    ) -> Response:
+        """Send a request once and return the response; ``seconds`` bound each silence and the whole body."""
+        deadline = time.monotonic() + seconds
+        raw: Any = None
+        try:
+            request = Request(method, url, headers=dict(headers), data=body).prepare()
+            timeout: Any = urllib3.Timeout(total=seconds)
+            verify = bool(self._context and self._context.verify_mode)
+            reply = self.send(request, stream=True, timeout=timeout, verify=verify, proxies=self._proxies)
+            raw = reply.raw
+            response = read_response(reply.status_code, reply.headers, raw._original_response.chunks(deadline))
+            raw.release_conn()
+            return response
+        except (
+            RequestException,
+            urllib3.exceptions.HTTPError,
+            http.client.HTTPException,
+            OSError,
+            ValueError,
+        ) as error:
+            raise ExchangeFailed(error) from None
+        finally:
+            if raw is not None:
+                # Does nothing to a connection that was released.
+                raw.close()
+
+    def cert_verify(self, conn: Any, url: Any, verify: Any, cert: Any) -> None:
+        """Prepare a pool: with our connection classes, and our TLS context instead of the authorities of requests."""
+        conn.ConnectionCls = TlsConnection if self._context else PlainConnection
+        if self._context:
+            conn.conn_kw["ssl_context"] = self._context
+            conn.cert_reqs = self._context.verify_mode
+            conn.ca_certs = conn.ca_cert_dir = None

@@ -1,0 +1,125 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""How to reach the service: the validated connection options, the TLS context, and the proxy of the environment."""
+
+from __future__ import annotations
+
+import os
+import re
+import ssl
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput
+
+
+@dataclass(frozen=True)
+class ConnectionOptions:
+    """The options of the doc fragment ``_connection``, validated. ``request_timeout`` is in seconds."""
+
+    base_url: str
+    path_prefix: str = "service"
+    session_id: str | None = field(default=None, repr=False)
+    api_token: str | None = field(default=None, repr=False)
+    validate_certs: bool = True
+    ca_path: str | None = None
+    client_cert: str | None = None
+    client_key: str | None = None
+    use_proxy: bool = True
+    request_timeout: float = 30
+    request_retries: int = 8
+    service_version: Any = None
+
+    def __post_init__(self) -> None:
+        if not self.base_url:
+            raise BadInput("base_url is required: the address of the service, for example https://manager.example.com")
+        try:
+            parts = urlsplit(self.base_url)
+            dummy = parts.port, str(parts.hostname).encode("idna")
+        except ValueError as error:
+            raise BadInput(f"base_url cannot be used: {error}") from None
+        if parts.scheme not in ("http", "https") or not parts.hostname or re.search(r"\s", self.base_url):
+            raise BadInput("base_url must look like https://manager.example.com:8080")
+        if parts.path.strip("/") or parts.query or parts.username:
+            raise BadInput("base_url is scheme, host and port only; what stands before /v1/ is the option path_prefix")
+        if not 0 < self.request_timeout <= 3600:
+            raise BadInput("request_timeout must be more than 0 and at most 3600 seconds")
+        if not 0 <= self.request_retries <= 100:
+            raise BadInput("request_retries must be from 0 to 100")
+        if not re.fullmatch(r"[\w./~%-]*", self.path_prefix, re.ASCII):
+            raise BadInput("path_prefix must be made of letters, digits and . / _ ~ % -")
+        for name in ("session_id", "api_token"):
+            if not re.fullmatch(r"[\x21-\x7e]*", getattr(self, name) or ""):
+                raise BadInput(f"{name} must be printable ASCII without blanks")
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port, without a slash at the end."""
+        return self.base_url.rstrip("/")
+
+    def tls_context(self) -> ssl.SSLContext | None:
+        """Return the TLS context for the service, None for plain http."""
+        if self.base_url.lower().startswith("http:"):
+            return None
+        return tls_context(self.validate_certs, self.ca_path, self.client_cert, self.client_key)
+
+    def proxy(self) -> SplitResult | None:
+        """Return the proxy that the environment names for the service, None without one."""
+        # Asking the environment takes 0.4 ms, and an import.
+        if not self.use_proxy or not any(name.lower().endswith("_proxy") for name in os.environ):
+            return None
+        from requests.utils import get_environ_proxies, select_proxy
+
+        url = select_proxy(self.origin, get_environ_proxies(self.origin))
+        if not url:
+            return None
+        try:
+            proxy = urlsplit(url if "://" in url else f"http://{url}")
+            valid = proxy.scheme == "http" and proxy.hostname and proxy.port != 0
+            # requests sends the credentials in this encoding.
+            unquote(f"{proxy.username}{proxy.password}").encode("latin-1")
+        except ValueError:
+            valid = False
+        if not valid:
+            raise BadInput(
+                "the proxy that the environment names must be like http://proxy.example.com:3128; SOCKS and https"
+                " proxies are not supported. Change the variable, or set use_proxy to false"
+            )
+        if proxy.username and proxy.password is None:
+            # requests passes over a login without a password.
+            proxy = proxy._replace(netloc=proxy.netloc.replace("@", ":@"))
+        return proxy
+
+
+@lru_cache(maxsize=8)
+def tls_context(validate: bool, ca_path: str | None, cert: str | None, key: str | None) -> ssl.SSLContext:
+    """Return the TLS context for these options, made once per process: the default one takes 15 ms to build."""
+    try:
+        if ca_path is None:
+            context = ssl.create_default_context()
+        elif Path(ca_path).is_dir():
+            context = ssl.create_default_context(capath=ca_path)
+            # OpenSSL finds only files named after their hash; users put files of any name there.
+            for file in sorted(Path(ca_path).glob("*.[cp][er][rtm]")):
+                context.load_verify_locations(file)
+        else:
+            context = ssl.create_default_context(cafile=ca_path)
+    except (OSError, ssl.SSLError) as error:
+        raise BadInput(f"ca_path {ca_path} cannot be used: {error}") from error
+    if not validate:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    if cert:
+        try:
+            # Without a password callback OpenSSL would ask for one at the terminal.
+            context.load_cert_chain(cert, key, password=lambda: "")
+        except (OSError, ssl.SSLError) as error:
+            raise BadInput(f"client_cert {cert} with client_key {key or cert} cannot be used: {error}") from error
+    return context

@@ -1,0 +1,159 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""A response of the service: reading it within bounds, its JSON object, its ErrorCode or its text, and its retry."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from functools import cached_property
+from typing import Any
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
+    RESERVED_KEY_PREFIX,
+    rename_reserved_keys,
+)
+
+MEBIBYTE = 1024 * 1024
+MAX_BODY_SIZE = 64 * MEBIBYTE
+MAX_ERROR_SIZE = MEBIBYTE
+
+# How deeply a reply may be nested. Ansible itself gives up soon after that.
+MAX_JSON_DEPTH = 100
+
+# Bounds the memory that a reply takes, up to 100 bytes a value. 64 MiB of real records hold some 4 million.
+MAX_JSON_VALUES = 5_000_000
+
+# How often a read is retried when its response is not JSON: it may have been cut, or base_url is wrong.
+MAX_GARBLED_RETRIES = 2
+
+_EXPECTS_TLS = re.compile(r"(?i)HTTP request (was sent )?to an? HTTPS|HTTP to an SSL-enabled|requires TLS")
+
+
+@dataclass(frozen=True)
+class Response:
+    """An HTTP response: ``status``, ``headers`` (any case) and the ``body`` (of an error at most 1 MiB)."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @cached_property
+    def object(self) -> dict[str, Any] | None:
+        """The body as a JSON object, whatever its Content-Type says; None when it is not one."""
+        return decode_object(self.body)
+
+    @property
+    def error(self) -> dict[str, Any] | None:
+        """The ErrorCode in the body (section ErrorCode); None when there is none."""
+        reply = self.object or {}
+        error = reply.get("error")
+        if isinstance(error, dict) and error:
+            return error
+        if self.status < 300 and (error or reply.get("success") is False):
+            return {"details": str(error or "the service says only that it did not succeed")}
+        return None
+
+    def text(self) -> str:
+        """Return the text of a body that is not JSON, without markup, at most 300 characters."""
+        text = re.sub(
+            r"(?is)<(script|style|title)\b.*?</\1>|<[^>]*>", " ", self.body[:20000].decode("utf-8", "replace")
+        )
+        return printable(text)[:300]
+
+    @property
+    def is_complaint_about_tls(self) -> bool:
+        """Whether the server says, as several do in a text, that its port expects TLS."""
+        return self.status in (400, 497) and self.object is None and bool(_EXPECTS_TLS.search(self.text()))
+
+    def is_retryable(self, is_read: bool, attempt: int) -> bool:
+        """Whether the request may be sent once more without a risk of doing anything twice; attempts count from 0."""
+        if self.status == 429:
+            return True
+        if self.status == 200:
+            return is_read and self.object is None and attempt < MAX_GARBLED_RETRIES
+        return is_read and (self.status in (502, 504) or (self.status == 503 and self.error is None))
+
+    def retry_after(self) -> float:
+        """Return the seconds that the service asks to wait, by a number or a date; 0 when it does not ask."""
+        text = self.headers.get("Retry-After", "").strip()
+        if re.fullmatch(r"[0-9]{1,9}", text):
+            return float(text)
+        with suppress(ValueError, TypeError, OverflowError):
+            return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
+        return 0.0
+
+
+def read_response(status: int, headers: Mapping[str, str], chunks: Iterable[bytes]) -> Response:
+    """Return a response with the body that the chunks are; of an error the first MiB.
+
+    Raises ValueError when it is compressed, too large, or would take too much memory.
+    """
+    if headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise ValueError("it is compressed, which was not asked for")
+    limit = MAX_BODY_SIZE if status < 300 else MAX_ERROR_SIZE
+    body = bytearray()
+    for chunk in chunks:
+        body += chunk
+        if len(body) > limit:
+            break
+    if len(body) > limit and status < 300:
+        raise ValueError(f"it is larger than {limit // MEBIBYTE} MiB")
+    if len(body) > MAX_JSON_VALUES and sum(map(body.count, (b"{", b"[", b",", b":"))) > MAX_JSON_VALUES:
+        raise ValueError(f"it holds more than {MAX_JSON_VALUES} values")
+    return Response(status, headers, bytes(body[:limit] if len(body) > limit else body))
+
+
+def printable(text: str) -> str:
+    """Return a text on one line, with a blank for what cannot be printed."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
+
+
+def decode_object(body: bytes) -> dict[str, Any] | None:
+    """Return the JSON object in a body; None when it is not one, is nested too deeply, or has a number without bounds.
+
+    The one place where a reply of the service becomes Python objects.
+    """
+    try:
+        value = json.loads(body.decode("utf-8-sig"), parse_constant=_reject_constant, parse_float=_finite_float)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict) or _is_too_deep(value):
+        return None
+    if re.search(rb"\\u[dD]", body):
+        # Half of a surrogate pair is not a character: it could not be written anywhere.
+        value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    if RESERVED_KEY_PREFIX.encode() in body or re.search(rb"\\u00[567]", body):
+        # The letters of a key may be written as escapes.
+        value = rename_reserved_keys(value)
+    return dict(value)
+
+
+def _reject_constant(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _finite_float(text: str) -> float:
+    if math.isinf(value := float(text)):
+        raise ValueError(f"{text} is too large for a number")
+    return value
+
+
+def _is_too_deep(value: dict[str, Any]) -> bool:
+    level: list[Any] = [value]
+    for dummy in range(MAX_JSON_DEPTH):
+        children = (item.values() if isinstance(item, dict) else item for item in level)
+        level = [child for item in children for child in item if isinstance(child, (dict, list))]
+        if not level:
+            return False
+    return True
