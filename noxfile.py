@@ -169,6 +169,16 @@ def integration(session: nox.Session) -> None:
     ansible_test(session, "integration")
 
 
+@nox.session(name="unit-requests-2.28")
+def unit_with_oldest_requests(session: nox.Session) -> None:
+    """Run the tests of the HTTP client with the oldest requests that is supported, and urllib3 1.26."""
+    session.install(
+        "ansible-core>=2.19,<2.22", *RUNTIME, "-r", "tests/unit/requirements.txt", "requests==2.28.*", "urllib3<2"
+    )
+    files = [f"tests/unit/test_{name}.py" for name in ("transport", "tls", "resilience")]
+    session.run("python", "-m", "pytest", *files, *session.posargs, env=linked_collection())
+
+
 @nox.session(default=False)
 def demo(session: nox.Session) -> None:
     """Run the demo playbook twice against the simulator; the second run must change nothing."""

@@ -24,6 +24,7 @@ from ansible.module_utils.common.parameters import remove_values
 from ansible.module_utils.errors import UnsupportedError
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
+from ansible_collections.virtinfra.manager.plugins.module_utils._adapter import HAS_REQUESTS
 from ansible_collections.virtinfra.manager.plugins.module_utils._connection import tls_context
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION
 from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import secrets_of
@@ -58,9 +59,9 @@ class ActionModule(ActionBase):
             return self._run_here(f"virtinfra.manager.{name}", module.TASK)
 
     def _is_for_here(self) -> bool:
-        """Whether the task may run in the controller's process."""
+        """Whether the task may run in the controller's process; the Python of a module process may have requests."""
         local = str(getattr(self._connection, "transport", "")).rpartition(".")[2] == "local"
-        return local and not (self._task.async_val or self._connection.become)
+        return HAS_REQUESTS and local and not (self._task.async_val or self._connection.become)
 
     def _hand_over(self, name: str, variables: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
         """Run the task in a module process, whose command line everybody can read: credentials become options."""

@@ -59,21 +59,26 @@ options:
     type: path
   use_proxy:
     description:
-      - Whether the proxies that the environment names (E(HTTPS_PROXY) and so on) are used.
+      - Whether the proxies that the environment names (E(HTTPS_PROXY) and so on) are used. They must be C(http://)
+        proxies; SOCKS is not supported.
       - The environment variable E(VIRTINFRA_USE_PROXY) is used when the option is not given.
     type: bool
     default: true
   request_timeout:
     description:
-      - How long a single request may take, in seconds.
+      - How long a single request may take, in seconds. No silence of the service lasts longer, and the whole body of
+        the response has to arrive within this time.
       - The environment variable E(VIRTINFRA_REQUEST_TIMEOUT) is used when the option is not given.
     type: float
     default: 30
   request_retries:
     description:
-      - How often a request is sent again when the service is overloaded (HTTP status 429), not reachable, or, for
-        reading requests, answers nothing that makes sense. The pauses grow, up to 30 seconds.
-      - A call that changes something is only sent again when it surely was not taken.
+      - How often a request is retried when the service is overloaded (HTTP status 429), when no connection can be
+        established, or, for reads, when no usable response arrives.
+      - The waits between retries double. With the default, a service that cannot be reached is tried for 36 to 45
+        seconds, which covers a restart; waits of 3 seconds or more are shown as progress. The longest wait is 20
+        seconds, or 30 seconds when the service is overloaded.
+      - A write is only retried when it was certainly not taken.
       - The environment variable E(VIRTINFRA_REQUEST_RETRIES) is used when the option is not given.
     type: int
     default: 8
@@ -87,4 +92,5 @@ options:
     type: raw
 requirements:
   - Python 3.10 or newer where the module runs
+  - requests 2.28 or newer where the module runs
 """

@@ -16,10 +16,10 @@ from typing import Any, TypeVar
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._conditions import Condition, parse_condition
+from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput, Failure, Unreadable
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, Options
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS, Record
-from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
 
 CREDENTIALS = ("session_id", "api_token")
 
