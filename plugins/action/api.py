@@ -103,7 +103,7 @@ class ActionModule(ActionBase):
                     os.write(STDERR, f"{self._task.get_name()}: {stop}\n".encode())
                     raise KeyboardInterrupt(*stop.__cause__.args) from None
                 period = {"period": self._task.timeout}
-                return {"failed": True, "msg": f"The task's time is up. {stop}", "timedout": period, **stop.facts}
+                return {"failed": True, "msg": f"Task timeout exceeded. {stop}", "timedout": period, **stop.facts}
         warnings = {"warnings": outcome.warnings} if outcome.warnings else {}
         return {**outcome.result, **warnings}
 

@@ -417,7 +417,8 @@ class Client:
         if answer.status in (404, 405) and answer.error is None:
             raise Unreadable(f"the service does not offer {operation.name} (HTTP status {answer.status})")
         if answer.error is not None or not 200 <= answer.status < 300:
-            raise ApiError(operation.name, answer.status, answer.error, answer.text())
+            credential = "api_token" if operation.absolute else "session_id"
+            raise ApiError(operation.name, answer.status, answer.error, answer.text(), credential)
         if answer.object is None:
             raise TransportError(
                 f"the answer to {operation.name} is no JSON object: {answer.text() or 'it is empty'}."

@@ -8,18 +8,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     BadInput,
-    Failure,
     NotFound,
     Unchangeable,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import TAGS, Parameter, by_name
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS, Record, same, shaped, snake
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
+    FIELDS,
+    Record,
+    same,
+    shaped,
+    snake,
+    to_ansible,
+)
 
 
 @dataclass(frozen=True)
@@ -60,8 +66,9 @@ class Resource:
     options (API names), None when there is none. ``passing`` are values of a record that change by themselves: they
     are waited out. ``broken`` are values in which an operation has failed although it did not say so. ``rename`` maps
     a parameter to the record's name for it. ``how`` are parameters that go along with a call and are never compared, as
-    tags are. ``plan`` replaces the plan below. ``tell`` makes the members of the result of what ``read`` returned,
-    where these are more, or other, than that record.
+    tags are. ``keys`` are the parameters by which ``read`` finds the object: the first one that is given. ``plan``
+    replaces the plan below. ``tell`` makes the members of the result of what ``read`` returned, where these are more,
+    or other, than that record.
     """
 
     kind: str
@@ -75,8 +82,18 @@ class Resource:
     broken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rename: Mapping[str, str] = field(default_factory=dict)
     how: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ("uuid", "name")
     plan: Plan | None = None
     tell: Callable[[Record | None], Record] | None = None
+
+    @property
+    def noun(self) -> str:
+        """What messages call the object."""
+        return self.returns.replace("_", " ")
+
+    def found_by(self, desired: Record) -> str | None:
+        """Return the option, in API names, by which ``read`` looks for the object."""
+        return next((key for key in self.keys if desired.get(key)), None)
 
     @property
     def operations(self) -> tuple[str, ...]:
@@ -88,8 +105,9 @@ class Resource:
 def plan(resource: Resource, state: str, desired: Record, current: Record | None) -> list[Step]:
     """Return the steps that bring the object to ``state`` and to the desired values; none when it is there.
 
-    ``desired`` holds API names and only what was asked for. Raises BadInput when a required option is missing and
-    Failure when something differs that the API cannot change.
+    ``desired`` holds API names and only the options that were given. Raises BadInput when a required option is missing,
+    NotFound when the object does not exist and cannot be created, and Unchangeable when something differs that the API
+    cannot change.
     """
     return (resource.plan or usual_plan)(resource, state, _renamed(resource, desired), current)
 
@@ -105,7 +123,7 @@ def usual_plan(resource: Resource, state: str, desired: Record, current: Record 
     here = current
     if here is None:
         if "uuid" in desired:
-            raise NotFound(f"there is none with the uuid {desired['uuid']}")
+            raise not_found(resource, desired)
         here = created(resource, desired)
         steps.append(step(resource, resource.create, desired, None, here))
     elif changes := drift(resource, desired, here):
@@ -134,7 +152,7 @@ def update(resource: Resource, changes: Record, desired: Record, current: Record
     """Return the one call that makes all changes; Failure names those that the API cannot make."""
     able = _able(resource)
     if fixed := {name: value for name, value in changes.items() if name not in able}:
-        raise unchangeable(resource, fixed)
+        raise unchangeable(resource, fixed, desired, current)
     along = [*(name for name in able if able[name].required), *resource.how, *TAGS]
     needed = {name: desired[name] for name in along if name in desired}
     shown = changes if isinstance(current, Assumed) else {*FIELDS[resource.kind], *current}
@@ -143,11 +161,36 @@ def update(resource: Resource, changes: Record, desired: Record, current: Record
     return step(resource, resource.update, {**needed, **changes}, current, {**current, **changes}, note)
 
 
-def unchangeable(resource: Resource, changes: Record) -> Failure:
-    """Return the failure that the API cannot make these changes."""
+def unchangeable(resource: Resource, changes: Record, desired: Record, current: Record) -> Unchangeable:
+    """Return the failure that the API cannot make these changes to the present record."""
     options = {shown: name for name, shown in resource.rename.items() if name in _parameters(resource.create)}
-    told = ", ".join(f"{snake(options.get(name, name))} (should be {value!r})" for name, value in changes.items())
-    return Unchangeable(f"the API cannot change {told}")
+    present = {snake(name): "not set" for name in changes}
+    present |= {name: repr(value) for name, value in to_ansible(current).items() if value is not None}
+    differences = ", ".join(
+        f"{snake(options.get(name, name))} (is {present[snake(name)]}, should be {value!r})"
+        for name, value in changes.items()
+    )
+    key = resource.found_by(desired)
+    found = f". The {resource.noun} was found by {snake(key)} {desired[key]!r}." if key else ""
+    return Unchangeable(f"the API cannot change {differences}{found}")
+
+
+def not_found(resource: Resource, desired: Record, missing: Sequence[str] = ()) -> NotFound:
+    """Return the failure that there is no such object; ``missing`` are the options with which it can be created."""
+    key = resource.found_by(desired)
+    sought = f"no {resource.noun} with {snake(key)} {desired[key]!r}" if key else f"no such {resource.noun}"
+    if resource.create is None:
+        return NotFound(f"{sought}, and the API cannot create one")
+    check = f"{sought}. Check the {snake(key) if key else 'options'}"
+    # Operations are called by what they do: AddKVMHost.
+    verb = snake(resource.create).partition("_")[0]
+    if missing:
+        return NotFound(f"{check}, or give {_listed(missing)} to {verb} it.")
+    return NotFound(f"{check}, or leave it out to {verb} one.")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def step(
@@ -160,10 +203,11 @@ def step(
 ) -> Step:
     """Return the call of an operation with all of its parameters that are asked for or that the record tells.
 
-    Raises BadInput when a required one is neither; the uuid of an object that is yet to be made will be known in time.
+    Raises BadInput when a required one is neither, NotFound when the object would have to be created first. The uuid of
+    an object that is yet to be created will be known in time.
     """
     if operation is None:
-        raise NotFound(f"there is no such {resource.returns} and the API cannot make one")
+        raise not_found(resource, desired)
     row = by_name(operation)
     recorded = {name: resource.rename.get(name, name) for name in (*row.parameters, *TAGS)}
     told = {name: (current or {}).get(recorded[name]) for name in row.parameters if row.parameters[name].required}
@@ -171,6 +215,8 @@ def step(
     params = {**{name: value for name, value in told.items() if value is not None}, **asked}
     names = [recorded[name] for name in row.missing(params)]
     if missing := [snake(name) for name in names if current is None or name != "uuid"]:
+        if current is None:
+            raise not_found(resource, desired, missing)
         raise BadInput(f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} required for {operation}")
     return Step(operation, params, after, note)
 

@@ -72,6 +72,19 @@ class Bug(Failure):
     description = "This is a bug of the collection. Please report it."
 
 
+class SeveralFailed(Failure):
+    """Some of several items failed. The error is that of the ``first`` one; each item has its own in the result."""
+
+    def __init__(self, message: str, first: Failure, **facts: Any) -> None:
+        super().__init__(message, **facts)
+        self.first = first
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """The error of the first item that failed."""
+        return self.first.error
+
+
 class BadInput(Failure):
     """The options cannot be right; nothing was sent."""
 
@@ -255,14 +268,14 @@ def _without_causes(error: Mapping[str, Any]) -> dict[str, Any]:
     return {**texts, **others, "causes": []}
 
 
-def _roots(error: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the deepest errors of each branch, in order."""
-    return [root for cause in error["causes"] for root in _roots(cause) or [cause]]
+def error_chain(error: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return an error, as `with_causes` makes it, and all errors below it, each before those below itself."""
+    return [error, *(below for cause in error["causes"] for below in error_chain(cause))]
 
 
 def _explain(error: Mapping[str, Any], credential: str) -> str:
     """Return the codes of an error, its texts and those of the deepest errors below it, and a hint."""
-    roots = _roots(error)
+    roots = [below for below in error_chain(error)[1:] if not below["causes"]]
     causes = list(dict.fromkeys(root["code"] for root in roots if root["code"] not in ("", error["code"])))
     codes = ", caused by ".join(filter(None, [error["code"], ", ".join(causes[:MAX_QUOTED])]))
     top = [error["description"], error["details"]]

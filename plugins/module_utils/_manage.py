@@ -26,6 +26,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     ApiError,
     BadInput,
     Failure,
+    NotFound,
+    NotUnique,
     TransportError,
     Unreadable,
     WaitTimeout,
@@ -74,9 +76,14 @@ class Managing:
         self.resource, self.context, self.client = resource, context, context.client
         self.desired = desired
         self.state = self.desired.pop("state", "present")
-        self.about = called(self.desired, resource.returns.replace("_", " "))
-        self.blind = False
+        self.about = called(self.desired, resource.noun)
+        self.unreadable: Unreadable | None = None
         self.extras: Record = {}
+
+    @property
+    def blind(self) -> bool:
+        """Whether the service cannot tell the state of the object."""
+        return self.unreadable is not None
 
     def run(self) -> dict[str, Any]:
         """Return the result. A failure tells what was done before it."""
@@ -121,13 +128,18 @@ class Managing:
             self.extras.update({name: job.result.get(name, []) for name in besides(step.operation)})
             here = self._settled(self._read_after(step, job))
             if trouble := broken(self.resource, here):
-                raise Failure(f"after {step.operation} the service shows {trouble}")
+                raise Failure(f"{step.operation} succeeded, but {trouble}")
             steps = self._steps(here)
-        raise Failure(f"after {len(done)} calls the service still shows something else than was asked for")
+        raise Failure(f"did not reach the requested state after {len(done)} calls")
 
     def _steps(self, here: Record | None) -> list[Step]:
         """Plan, and make sure that every call can be made before the first one is."""
-        steps = plan(self.resource, self.state, self.desired, here)
+        try:
+            steps = plan(self.resource, self.state, self.desired, here)
+        except NotFound:
+            if self.unreadable:
+                raise Unreadable(f"cannot check whether it exists: {self.unreadable}. Pass uuid.") from None
+            raise
         for step in steps:
             unknown = dict.fromkeys(by_name(step.operation).in_path, "unknown")
             self.client.prepare(step.operation, {**unknown, **step.params})
@@ -151,6 +163,26 @@ class Managing:
     def _note(self, step: Step) -> None:
         if step.note:
             self.context.warnings.append(f"{self.about}: {step.note}.")
+        name = self.desired.get("name")
+        if name and step.operation == self.resource.create and self.resource.found_by(self.desired) != "name":
+            self._warn_of_namesakes(name)
+
+    def _warn_of_namesakes(self, name: str) -> None:
+        """Warn when another object has the name of the one that is to be created."""
+        uuids: list[str] = []
+        try:
+            record = self.resource.read(self.client, {"name": name})
+            uuids = [str(record["uuid"])] if record else []
+        except NotUnique as several:
+            uuids = several.facts["uuids"]
+        except Failure:
+            pass
+        if uuids:
+            noun, key = self.resource.noun, snake(str(self.resource.found_by(self.desired)))
+            self.context.warnings.append(
+                f"{self.about}: the name is in use by another {noun} ({', '.join(sorted(uuids))}). A second {noun} of"
+                f" this name is created, because none has this {key}."
+            )
 
     def _read(self) -> Record | None:
         try:
@@ -158,17 +190,16 @@ class Managing:
         except Unreadable as reason:
             assumed = unread(self.resource, self.desired)
             if assumed is None and self.state == "absent":
-                raise Failure(f"{reason}; give its uuid") from None
+                raise Unreadable(f"cannot check whether it exists: {reason}. Pass uuid.") from None
             if assumed is None and self.resource.create and not by_name(self.resource.create).repeatable:
-                raise Failure(
-                    f"{reason}, so it might be made a second time. Give its uuid if it is there; if it is not, make it"
-                    " once with the module api"
+                raise Unreadable(
+                    f"cannot check whether it exists: {reason}. Pass uuid, or create it once with the api module."
                 ) from None
             if not self.blind:
                 self.context.warnings.append(
                     f"The state of the {self.about} is not known, so nothing is compared: {reason}."
                 )
-            self.blind = True
+            self.unreadable = reason
             return assumed
 
     def _read_after(self, step: Step, job: Job) -> Record | None:
@@ -206,8 +237,10 @@ class Managing:
             names = [name for name, value in after.items() if not same(value, (here or {}).get(name))]
             if not names:
                 continue
-            told = ", ".join(f"{snake(name)} is {(here or {}).get(name)!r}" for name in names)
-            message = f"{step.operation} succeeded, yet {told}"
+            present, expected = to_ansible(here or {}), to_ansible(after)
+            options = map(snake, names)
+            told = ", ".join(f"{name} is {present.get(name)!r} (expected {expected[name]!r})" for name in options)
+            message = f"{step.operation} succeeded, but {told}"
             if any(words.get(str((here or {}).get(name)), self.state) != self.state for name in names):
                 raise Failure(message)
             self.context.warnings.append(f"{self.about}: {message}.")

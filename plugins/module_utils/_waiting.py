@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput, Failure, WaitTimeout
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput, SeveralFailed, WaitTimeout
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import (
     SUCCEEDED,
     Job,
@@ -38,9 +38,10 @@ def job_task(wait: bool) -> Task:
         except WaitTimeout as late:
             late.facts = {"jobs": [told(job) for job in jobs]}
             raise
-        if bad := [job for job in jobs if job.state != SUCCEEDED]:
-            raise Failure(
-                f"{len(bad)} of {len(jobs)} jobs did not succeed, the first: {bad[0].failure}",
+        if failures := [job.failure for job in jobs if job.failure]:
+            raise SeveralFailed(
+                f"{len(failures)} of {len(jobs)} jobs did not succeed, the first: {failures[0]}",
+                failures[0],
                 jobs=[told(job) for job in jobs],
             )
         return {"jobs": [told(job) for job in jobs]}
@@ -60,7 +61,7 @@ def taken_up(client: Client, handle: Mapping[str, Any]) -> Job:
 
 
 def told(job: Job) -> Record:
-    """Return what the result says of a job."""
+    """Return a job as it is in the result: ``msg`` and ``error`` are those of a failed task."""
     result = {"result": job.result} if job.state == SUCCEEDED else {}
-    error = {"error": str(job.failure)} if job.failure else {}
-    return {**job.handle(), **result, **error}
+    failure = {"msg": str(job.failure), "error": job.failure.error} if job.failure else {}
+    return {**job.handle(), **result, **failure}

@@ -134,6 +134,7 @@ CBT_TASK = Resource(
     returns="cbt_task",
     read=by_query("QueryCbtTask", "uuid", "name", "vmInstanceUuid", view=with_resources),
     create="CreateCbtTask",
+    keys=("uuid", "name", "vmInstanceUuid"),
     delete="DeleteCbtTask",
     moves={
         "enabled": Move("EnableCbtTask", "status", reached=("Running", "Starting")),

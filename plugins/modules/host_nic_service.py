@@ -109,7 +109,7 @@ job:
 from itertools import product
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine import Resource, Step
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Failure
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Unchangeable
 from ansible_collections.virtinfra.manager.plugins.module_utils._manage import managed
 from ansible_collections.virtinfra.manager.plugins.module_utils._readers import services_of_nics
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
@@ -143,7 +143,7 @@ def exact_sets(resource: Resource, state: str, desired: Record, current: Record 
 def with_management(types: list[str], before: list[str] | None, pair: tuple[str, int]) -> list[str]:
     """Return the types to set, sorted: the API neither adds nor takes away the management network."""
     if before is not None and MANAGEMENT in set(types) - set(before):
-        raise Failure(f"the API cannot add {MANAGEMENT} to the interface {pair[0]} on VLAN {pair[1]}")
+        raise Unchangeable(f"the API cannot add {MANAGEMENT} to the interface {pair[0]} on VLAN {pair[1]}")
     return sorted({*types, *({MANAGEMENT} & set(before or ()))})
 
 

@@ -61,16 +61,34 @@ jobs:
     result:
       description: The reply of the operation, with the service's own names, once it has succeeded.
       type: dict
-    error:
+    msg:
       description: What went wrong, in a sentence.
       type: str
+      returned: when the job has failed or is unknown
+    error:
+      description: What went wrong, as in every failed result (docs/errors.md of the collection).
+      type: dict
+      returned: when the job has failed or is unknown
+      contains:
+        code:
+          description: The service's own code, or V(JOB_NOT_FOUND) when it does not know the job.
+          type: str
+        description:
+          description: What the code means.
+          type: str
+        details:
+          description: What happened.
+          type: str
+        causes:
+          description: The errors below it, each with the same members.
+          type: list
+          elements: dict
   sample:
     - uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
       location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
       operation: ChangeHostState
       state: succeeded
       result: {}
-      error: ""
 """
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import job_task

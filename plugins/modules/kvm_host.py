@@ -128,6 +128,7 @@ KVM_HOST = Resource(
     returns="host",
     read=first_of(by_query("QueryHost", *KEYS), by_cursor("host", *KEYS)),
     create="AddKVMHost",
+    keys=KEYS,
     moves={
         "enabled": Move("ChangeHostState", "state", ("Enabled",), {"stateEvent": "enable"}),
         "disabled": Move("ChangeHostState", "state", ("Disabled",), {"stateEvent": "disable"}),

@@ -97,7 +97,7 @@ def careful(resource: Resource, state: str, desired: Record, current: Record | N
         raise Failure("the service cannot list these people, so user_id might be the present one; leave it out")
     endpoint = desired.get("endpointUuid")
     if endpoint and current and (current.get("endpointUuid") or endpoint) != endpoint:
-        raise unchangeable(resource, {"endpointUuid": endpoint})
+        raise unchangeable(resource, {"endpointUuid": endpoint}, desired, current)
     return usual_plan(resource, state, desired, current)
 
 

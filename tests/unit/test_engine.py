@@ -23,7 +23,12 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._engine import (
     plan,
     unread,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput, Failure
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    BadInput,
+    Failure,
+    NotFound,
+    Unchangeable,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import by_name
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS, Record
 
@@ -50,6 +55,7 @@ KVM_HOST = Resource(
     returns="host",
     read=nothing,
     create="AddKVMHost",
+    keys=("uuid", "managementIp", "name"),
     moves={
         "enabled": Move("ChangeHostState", "state", ("Enabled",), {"stateEvent": "enable"}),
         "maintenance": Move("ChangeHostState", "state", ("Maintenance", "PreMaintenance"), {"stateEvent": "maintain"}),
@@ -237,40 +243,40 @@ REFUSED: dict[str, tuple[Resource, str, Record, Record | None, type[Failure], st
         "present",
         {"name": "host-21", "managementIp": "10.0.0.21"},
         None,
-        BadInput,
-        "username, password, cluster_uuid are required for AddKVMHost",
+        NotFound,
+        "^no host with management_ip .10.0.0.21.. Check the management_ip, or give username, password and cluster_uuid",
     ),
     "one option missing": (
         KVM_HOST,
         "enabled",
         {name: value for name, value in NEW_HOST.items() if name != "password"},
         None,
-        BadInput,
-        "password is required for AddKVMHost",
+        NotFound,
+        "or give password to add it",
     ),
     "a uuid that is not there": (
         KVM_HOST,
         "present",
         {**NEW_HOST, "uuid": UUID},
         None,
-        Failure,
-        f"there is none with the uuid {UUID}",
+        NotFound,
+        f"^no host with uuid '{UUID}'. Check the uuid, or leave it out to add one.$",
     ),
     "drift where there is no update": (
         KVM_HOST,
         "enabled",
         {"managementIp": "10.0.0.21", "name": "other", "clusterUuid": "c2"},
         HOST,
-        Failure,
-        r"the API cannot change name \(should be 'other'\), cluster_uuid \(should be 'c2'\)",
+        Unchangeable,
+        r"^the API cannot change name \(is 'host-21', should be 'other'\), cluster_uuid \(is 'c', should be 'c2'\)\.",
     ),
     "drift that the update does not take": (
         SNMP_ENDPOINT,
         "present",
         {"name": "traps", "description": "new", "platformUuid": "p2"},
         ENDPOINT,
-        Failure,
-        r"the API cannot change platform_uuid \(should be 'p2'\)",
+        Unchangeable,
+        r"the API cannot change platform_uuid \(is 'p', should be 'p2'\)\. The endpoint was found by name 'traps'\.",
     ),
     "required by the update and nowhere told": (
         PLATFORM,
@@ -285,8 +291,8 @@ REFUSED: dict[str, tuple[Resource, str, Record, Record | None, type[Failure], st
         "present",
         {"l3NetworkUuid": "l"},
         None,
-        Failure,
-        "there is no such nic and the API cannot make one",
+        NotFound,
+        "no such nic, and the API cannot create one",
     ),
 }
 

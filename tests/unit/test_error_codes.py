@@ -159,3 +159,59 @@ def test_code_when_the_time_is_up(run: Runner, sim: Simulator) -> None:
     sim.configure(latency=60.0)
     ran = run("kvm_host", {"name": "host-1", "state": "disabled"}, wait_timeout=0.05)
     assert ran["error"]["code"] == "TIMEOUT"
+
+
+@pytest.mark.parametrize("module", ["job_wait", "job_info"])
+def test_jobs_have_the_error_of_a_failed_task(run: Runner, sim: Simulator, module: str) -> None:
+    sim.fault("fail", "ChangeHostState", error={**CONNECTION, "cause": SSH})
+    started = run("kvm_host", {"name": "host-1", "state": "disabled"}, wait=False)
+    sim.advance()
+    ran = run(module, {"jobs": [started["job"], {"uuid": NOWHERE}]})
+    known, unknown = ran["jobs"]
+    assert known["error"]["code"] == CONNECTION["code"]
+    assert [cause["details"] for cause in known["error"]["causes"]] == [SSH["details"]]
+    assert known["msg"].endswith(SSH["details"])
+    assert (unknown["error"]["code"], unknown["error"]["details"]) == ("JOB_NOT_FOUND", unknown["msg"])
+    if module == "job_wait":
+        assert ran["error"] == known["error"]
+        assert ran.message == f"2 of 2 jobs did not succeed, the first: {known['msg']}"
+
+
+@pytest.mark.parametrize(
+    ("module", "options", "hint"),
+    [
+        ("host_info", {}, "The session is invalid or has expired: log in again and pass the new one as session_id."),
+        (
+            "resource_info",
+            {"resource_type": "host"},
+            "The API token is invalid or has expired: create a new one and pass it as api_token.",
+        ),
+    ],
+)
+def test_hint_names_the_credential_that_was_used(run: Runner, module: str, options: dict[str, Any], hint: str) -> None:
+    ran = run(module, options, session_id="wrong", api_token="wrong")
+    assert ran["error"]["code"] == "ID.1001"
+    assert ran.message.endswith(hint)
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_second_host_of_a_name_is_created_with_a_warning(run: Runner, sim: Simulator, check: bool) -> None:
+    first = next(host["uuid"] for host in sim.records("host") if host["name"] == "host-1")
+    options = {
+        "name": "host-1",
+        "management_ip": "10.0.0.99",
+        "cluster_uuid": sim.records("cluster")[0]["uuid"],
+        "username": "root",
+        "password": "Tr0ub4dor&3",
+    }
+    ran = run("kvm_host", options, check)
+    assert ran.changed
+    (warning,) = ran.warnings
+    assert f"host host-1: the name is in use by another host ({first}). A second host" in warning
+    assert run("kvm_host", {**options, "name": "host-9", "management_ip": "10.0.0.98"}, check).warnings == []
+
+
+def test_object_that_cannot_be_read_is_not_said_to_be_absent(run: Runner) -> None:
+    ran = run("kvm_host", {"name": "host-3", "state": "disabled"}, session_id=None, api_token=None)
+    assert ran["error"]["code"] == "UNSUPPORTED"
+    assert "cannot check whether it exists: QueryHost needs session_id" in ran.message

@@ -98,15 +98,15 @@ def cases(places: Places) -> dict[str, tuple[dict[str, Any], str]]:
         ),
         "not there, and not enough to make one": (
             kvm_host(name="host-7", state="disabled"),
-            "host host-7: username, password, management_ip, cluster_uuid are required for AddKVMHost",
+            "host host-7: no host with name 'host-7'. Check the name, or give .* and cluster_uuid to add it.",
         ),
         "not there by its uuid": (
             kvm_host(uuid=NOWHERE, state="disabled"),
-            f"host {NOWHERE}: there is none with the uuid {NOWHERE}",
+            f"host {NOWHERE}: no host with uuid '{NOWHERE}'. Check the uuid, or leave it out to add one.",
         ),
         "what cannot be changed": (
             kvm_host(management_ip="10.0.0.13", description="other"),
-            r"host 10\.0\.0\.13: the API cannot change description \(should be 'other'\)",
+            r"host (10\.0\.0\.13): the API .* description \(is .*, should be 'other'\)\. .* by management_ip '\1'\.",
         ),
         "wrong SSH password": (
             kvm_host(**{**NEW_HOST, "password": "wrong-password"}),

@@ -63,8 +63,8 @@ def test_form_that_a_server_does_not_read(run: Runner, sim: Simulator, vm: str, 
 
 
 def test_neither_form(run: Runner) -> None:
-    assert "are required for CreateCbtTask" in run.refused("cbt_task", {"name": "nightly"})
-    assert "resource_uuids is required" in run.refused("cbt_task", {"name": "nightly", "task_type": "full"})
+    assert "no cbt task with name 'nightly'. Check the name, or give " in run.refused("cbt_task", {"name": "nightly"})
+    assert "or give resource_uuids to create it" in run.refused("cbt_task", {"name": "nightly", "task_type": "full"})
 
 
 @pytest.mark.parametrize("reply", ["volumeCbtBackupInfos", "inventory", "both", "empty"])

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -78,7 +79,11 @@ def test_every_size_is_a_number_of_the_service(run: Runner, restored: dict[str, 
 def test_machine_that_is_otherwise(run: Runner, restored: dict[str, Any], option: str, value: Any) -> None:
     run("vm_from_snapshot_group", restored)
     message = run.refused("vm_from_snapshot_group", {**restored, option: value})
-    assert message == f"vm restored: the API cannot change {option} (should be {value!r})"
+    assert re.fullmatch(
+        rf"vm restored: the API cannot change {option} \((is .+|is not set), should be {value!r}\)\."
+        r" The vm was found by name 'restored'\.",
+        message,
+    )
 
 
 def test_where_a_machine_runs_is_not_compared(run: Runner, seeded: Seeded, restored: dict[str, Any]) -> None:
@@ -103,8 +108,10 @@ def test_machines_have_no_other_name_by_their_uuid(run: Runner, seeded: Seeded) 
 
 def test_what_a_new_machine_needs(run: Runner, restored: dict[str, Any]) -> None:
     message = run.refused("vm_from_snapshot_group", {**restored, "volume_snapshot_group_uuid": None})
-    assert message.startswith("vm restored: volume_snapshot_group_uuid is required")
-    assert "there is none with the uuid" in run.refused("vm_from_snapshot_group", {**restored, "uuid": NOWHERE})
+    assert message == (
+        "vm restored: no vm with name 'restored'. Check the name, or give volume_snapshot_group_uuid to create it."
+    )
+    assert "no vm with uuid" in run.refused("vm_from_snapshot_group", {**restored, "uuid": NOWHERE})
 
 
 def test_several_networks_need_a_default(run: Runner, seeded: Seeded, restored: dict[str, Any]) -> None:
@@ -129,7 +136,7 @@ def test_machines_that_cannot_be_found_are_not_made(run: Runner, sim: Simulator,
     sim.configure(companions="404")
     message = run.refused("vm_from_snapshot_group", restored, api_token=None)
     assert "does not offer QueryVmInstance (HTTP status 404); CursorQuery needs api_token" in message
-    assert "it might be made a second time. Give its uuid" in message
+    assert "cannot check whether it exists" in message
 
 
 # ----------------------------------------------------------------------------------------------------------------- NICs
@@ -316,7 +323,7 @@ def test_deleted_machine_is_not_there(
     gone = {"vm_instance_uuid": first["uuid"], "l3_network_uuid": wanted["l3_network_uuid"]}
     message = run.refused("vm_nic", gone)
     assert f"there is no machine with the uuid {first['uuid']}: it is {state}" in message
-    assert "there is none with the uuid" in run.refused("vm_nic", {"uuid": first["vm_nics"][0]["uuid"]})
+    assert "no nic with uuid" in run.refused("vm_nic", {"uuid": first["vm_nics"][0]["uuid"]})
     vms = run("vm_info", {"name": "restored"})["vms"]
     assert sorted(vm["state"] for vm in vms) == sorted([state, "Stopped"])
 
@@ -330,7 +337,8 @@ def test_other_address_by_the_uuid_alone(run: Runner, sim: Simulator, seeded: Se
 def test_what_the_api_cannot_change_of_a_nic(run: Runner, seeded: Seeded, option: str, value: str) -> None:
     uuid = seeded("vmnic", 1)
     message = run.refused("vm_nic", {"uuid": uuid, option: value})
-    assert message == f"nic {uuid}: the API cannot change {option} (should be '{value}')"
+    assert message.startswith(f"nic {uuid}: the API cannot change {option} (is ")
+    assert message.endswith(f", should be '{value}'). The nic was found by uuid '{uuid}'.")
 
 
 def test_nic_stays_with_its_machine(run: Runner, seeded: Seeded) -> None:
@@ -373,7 +381,7 @@ def test_machine_that_is_not_there(run: Runner, sim: Simulator, seeded: Seeded) 
 
 
 def test_nic_that_is_not_there(run: Runner) -> None:
-    assert f"there is none with the uuid {NOWHERE}" in run.refused("vm_nic", {"uuid": NOWHERE, "state": "disabled"})
+    assert f"no nic with uuid '{NOWHERE}'" in run.refused("vm_nic", {"uuid": NOWHERE, "state": "disabled"})
 
 
 def test_nics_are_read_without_their_machines_where_these_are_not_listed(
@@ -399,7 +407,7 @@ def test_nics_are_read_by_a_cursor_where_nothing_is_listed(
 def test_nics_that_cannot_be_read_are_not_attached_twice(run: Runner, sim: Simulator, wanted: dict[str, Any]) -> None:
     sim.configure(companions="404")
     message = run.refused("vm_nic", wanted, api_token=None)
-    assert "it might be made a second time. Give its uuid" in message
+    assert "cannot check whether it exists" in message
     assert len(nics(sim, wanted["vm_instance_uuid"])) == 1
 
 
