@@ -125,12 +125,21 @@ class Managing:
                 raise
             if job.state == RUNNING:
                 return step.after, unfinished(job)
-            self.extras.update({name: job.result.get(name, []) for name in besides(step.operation)})
+            self._keep_extras(step, job)
             here = self._settled(self._read_after(step, job))
             if trouble := broken(self.resource, here):
                 raise Failure(f"{step.operation} succeeded, but {trouble}")
             steps = self._steps(here)
         raise Failure(f"did not reach the requested state after {len(done)} calls")
+
+    def _keep_extras(self, step: Step, job: Job) -> None:
+        """Keep for the result what a reply holds beside the record: its own members, and a list of other records."""
+        self.extras.update({name: job.result.get(name, []) for name in besides(step.operation)})
+        kind = by_name(step.operation).record
+        listed = job.result.get("inventory", job.result.get("inventories"))
+        if kind != self.resource.kind and isinstance(listed, list):
+            records = [shaped(kind, record) for record in listed if isinstance(record, dict)]
+            self.extras["records"] = [*self.extras.get("records", []), *records]
 
     def _steps(self, here: Record | None) -> list[Step]:
         """Plan, and make sure that every call can be made before the first one is."""

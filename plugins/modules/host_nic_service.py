@@ -99,6 +99,40 @@ services:
     - interface_uuid: a0000009000040008000000000000002
       vlan_id: 0
       service_types: [MigrationNetwork, TenantNetwork]
+records:
+  description:
+    - The records that the service made when the module set service types, one for each interface, VLAN and service
+      type.
+    - The service makes them again each time that service types are set, so their dates say when that was.
+  returned: when service types were set
+  type: list
+  elements: dict
+  contains:
+    id:
+      description: The number of the record.
+      type: int
+    interface_uuid:
+      description: The interface.
+      type: str
+    vlan_id:
+      description: The VLAN, 0 for the interface itself.
+      type: int
+    service_type:
+      description: The service type.
+      type: str
+    create_date:
+      description: When the record was made.
+      type: str
+    last_op_date:
+      description: When the record was changed.
+      type: str
+  sample:
+    - id: 7
+      interface_uuid: a0000009000040008000000000000002
+      vlan_id: 0
+      service_type: TenantNetwork
+      create_date: Jan 6, 2017 3:51:16 AM
+      last_op_date: Jan 6, 2017 3:51:16 AM
 job:
   description: The handle of a call that is still running, for M(virtinfra.manager.job_wait).
   returned: when O(wait=false) started a call, and when the time was up

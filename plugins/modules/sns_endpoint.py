@@ -12,8 +12,8 @@ author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Creates endpoints for notifications, of the kinds workchat (a chat room with a chatbot) and SNMP, and changes their
     name and description.
-  - The API does not change the address or the mentioned people of a workchat endpoint, nor the platform of an SNMP
-    endpoint, and removes no endpoints. The module fails when one of these is to be otherwise, and sends nothing.
+  - The API does not change the address or the mentioned persons of a workchat endpoint, nor the platform of an SNMP
+    endpoint, and removes no endpoints. The module fails when one of these differs from the options, and sends nothing.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
@@ -33,7 +33,9 @@ attributes:
       - When the service cannot list endpoints, the module fails unless O(uuid) is given, since it might make an
         endpoint a second time. With O(uuid) it acts without knowing the endpoint, reports a change and warns. There,
         M(virtinfra.manager.api) makes an endpoint, each time that it runs.
-      - When the service lists endpoints only in general, without address and people, these are not compared.
+      - When the service lists endpoints only in general, without address and persons, these are not compared.
+      - The remarks in O(at_person_list) are compared only when the service shows them. The module fails when one
+        differs, because the API cannot change it.
 options:
   state:
     description: The endpoint is created when it is not there, and changed when it is otherwise.
@@ -71,7 +73,7 @@ options:
     elements: str
   at_person_list:
     description:
-      - The people that messages of a workchat endpoint mention, with something about each, by their user IDs.
+      - The persons that messages of a workchat endpoint mention, each user ID with a remark. Both are sent as texts.
       - It may be given instead of O(at_person_user_ids) or with it.
     type: dict
   platform_uuid:
@@ -103,7 +105,10 @@ EXAMPLES = r"""
 
 RETURN = r"""
 endpoint:
-  description: The endpoint, in check mode as it would be.
+  description:
+    - The endpoint, in check mode as it would be.
+    - Where the service shows the remarks of persons, C(at_person_list) maps user IDs to remarks, as O(at_person_list)
+      does.
   returned: success
   type: dict
   sample:
@@ -123,30 +128,28 @@ from typing import Any
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine import Assumed, Resource, Step, usual_plan
 from ansible_collections.virtinfra.manager.plugins.module_utils._manage import managed
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CREATION
+from ansible_collections.virtinfra.manager.plugins.module_utils._persons import (
+    compared_persons,
+    normalize_persons,
+    with_persons_by_user_id,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._readers import Reader, by_query, first_of, partly
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
 
 
-def people(desired: Record) -> Record:
-    """Return the mentioned people, when they are given in one form of the document or in both, in both forms."""
-    told = desired.get("atPersonList", {})
-    ids = list(dict.fromkeys([*desired.get("atPersonUserIds", ()), *told]))
-    both = {"atPersonUserIds": ids, "atPersonList": {**dict.fromkeys(ids, ""), **told}}
-    return both if desired.keys() & both.keys() else {}
-
-
 def with_people(resource: Resource, state: str, desired: Record, current: Record | None) -> list[Step]:
-    """Plan; a create leaves out empty people, and nothing is said of the people of an endpoint that is not read."""
-    named = {} if isinstance(current, Assumed) else people(desired)
+    """Plan; a create leaves out empty lists of persons, and the persons of an endpoint that is not read are ignored."""
     if current is None:
-        named = {name: value for name, value in named.items() if value}
+        persons = {name: value for name, value in normalize_persons(desired).items() if value}
+    else:
+        persons = {} if isinstance(current, Assumed) else compared_persons(desired, current)
     others = {name: value for name, value in desired.items() if not name.startswith("atPerson")}
-    return usual_plan(resource, state, {**others, **named}, current)
+    return usual_plan(resource, state, {**others, **persons}, current)
 
 
 def untold(desired: Record) -> Record:
-    """Return what a list of all endpoints need not tell of a workchat endpoint, as it should be."""
-    all_of_it = {**desired, **people(desired)}
+    """Return what a list of all endpoints need not show of a workchat endpoint, as it should be."""
+    all_of_it = {**desired, **normalize_persons(desired)}
     return {name: all_of_it[name] for name in ("url", "atAll", "atPersonUserIds") if name in all_of_it}
 
 
@@ -156,14 +159,17 @@ def of_type(word: str) -> Reader:
     def is_one(endpoint: Record) -> bool:
         return word in (endpoint.get("type") or word).lower()
 
-    return by_query("QuerySNSApplicationEndpoint", "uuid", "name", among=is_one)
+    return by_query("QuerySNSApplicationEndpoint", "uuid", "name", view=with_persons_by_user_id, among=is_one)
 
 
 SHARED: dict[str, Any] = {"returns": "endpoint", "update": "UpdateSNSApplicationEndpoint"}
 ENDPOINTS = {
     "workchat": Resource(
         kind="SNSWorkchatEndpointInventory",
-        read=first_of(by_query("QuerySNSWorkchatEndpoint", "uuid", "name"), partly(of_type("workchat"), untold)),
+        read=first_of(
+            by_query("QuerySNSWorkchatEndpoint", "uuid", "name", view=with_persons_by_user_id),
+            partly(of_type("workchat"), untold),
+        ),
         create="CreateSNSWorkchatEndpoint",
         plan=with_people,
         **SHARED,

@@ -192,6 +192,17 @@ def test_vlan_that_cannot_be(run: Runner, plain: list[str]) -> None:
     assert not ran.changed
 
 
+def test_records_of_service_types_are_returned(run: Runner, sim: Simulator, plain: list[str]) -> None:
+    """Of all calls, when one interface and VLAN needs other types than another."""
+    options = {"interface_uuids": plain[:2], "vlan_ids": [5], "service_types": TYPES}
+    ran = run("host_nic_service", options)
+    assert {(each["interface_uuid"], each["vlan_id"], each["service_type"]) for each in ran["records"]} == set(
+        itertools.product(plain[:2], [5], TYPES)
+    )
+    assert all(isinstance(each["id"], int) and each["create_date"] and each["last_op_date"] for each in ran["records"])
+    assert "records" not in run("host_nic_service", options).result
+
+
 def test_reply_with_another_member(run: Runner, sim: Simulator, plain: list[str]) -> None:
     sim.configure(service_types_member="inventories")
     set_to(run, plain[:2], TYPES, 5)

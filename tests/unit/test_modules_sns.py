@@ -105,9 +105,57 @@ def test_order_of_people_never_matters(run: Runner) -> None:
         run.idle("sns_endpoint", {**CHAT, "at_person_list": None, "at_person_user_ids": ids})
 
 
-def test_remarks_about_people_are_not_compared(run: Runner) -> None:
-    run("sns_endpoint", CHAT)
+def test_remarks_that_the_service_does_not_show_are_not_compared(run: Runner, sim: Simulator) -> None:
+    uuid = run("sns_endpoint", CHAT)["endpoint"]["uuid"]
+    sim.change("endpoint", uuid, atPersonList=None)
     run.idle("sns_endpoint", {**CHAT, "at_person_list": {"user-1": "on leave", "user-2": ""}})
+
+
+@pytest.fixture
+def listed_persons(run: Runner, sim: Simulator) -> str:
+    """The uuid of an endpoint whose record shows its persons as a list of records."""
+    endpoint = run("sns_endpoint", CHAT)["endpoint"]
+    persons = [
+        {"uuid": f"{number:032x}", "userId": user, "remark": remark, "endpointUuid": endpoint["uuid"]}
+        for number, (user, remark) in enumerate({"user-2": "deputy", "user-1": "on call"}.items())
+    ]
+    sim.change("endpoint", endpoint["uuid"], atPersonList=persons)
+    return str(endpoint["uuid"])
+
+
+def test_persons_that_are_listed_as_records_are_compared(run: Runner, listed_persons: str) -> None:
+    ran = run.idle("sns_endpoint", CHAT)
+    assert ran["endpoint"]["at_person_list"] == {"user-1": "on call", "user-2": "deputy"}
+    run.idle("sns_endpoint", {**CHAT, "at_person_list": None, "at_person_user_ids": ["user-1", "user-2"]})
+    run.idle("sns_endpoint", {**CHAT, "at_person_list": {"user-1": "on call"}, "at_person_user_ids": ["user-2"]})
+    run.twice("sns_endpoint", {**CHAT, "description": "moved"})
+
+
+def test_listed_persons_have_their_uuids_in_the_list_of_endpoints(run: Runner, listed_persons: str) -> None:
+    (endpoint,) = run("sns_endpoint_info", {"uuid": listed_persons})["endpoints"]
+    assert [person["user_id"] for person in endpoint["at_person_list"]] == ["user-2", "user-1"]
+
+
+def test_other_remark_cannot_be_set(run: Runner, listed_persons: str) -> None:
+    options = {**CHAT, "at_person_list": {"user-1": "on leave", "user-2": "deputy"}}
+    message = run.refused("sns_endpoint", options)
+    present, desired = {"user-2": "deputy", "user-1": "on call"}, {"user-2": "deputy", "user-1": "on leave"}
+    assert f"the API cannot change at_person_list (is {present}, should be {desired})" in message
+    assert run("sns_endpoint", options)["error"]["code"] == "UNCHANGEABLE"
+
+
+def test_persons_that_are_listed_only_as_records(run: Runner, sim: Simulator, listed_persons: str) -> None:
+    sim.change("endpoint", listed_persons, atPersonUserIds=None)
+    run.idle("sns_endpoint", CHAT)
+    assert "at_person_user_ids" in run.refused("sns_endpoint", {**CHAT, "at_person_list": {"user-1": "on call"}})
+
+
+def test_user_ids_and_remarks_are_sent_as_texts(run: Runner) -> None:
+    sent = run.twice("sns_endpoint", {**CHAT, "at_person_list": {10: 4, 11: None}}).sent("CreateSNSWorkchatEndpoint")
+    assert sent["atPersonUserIds"] == ["10", "11"]
+    assert sent["atPersonList"] == {"10": "4", "11": ""}
+    message = run.refused("sns_endpoint", {**CHAT, "name": "another", "at_person_list": {"user-1": {"remark": "r"}}})
+    assert "at_person_list: the remark of user-1 must be a text, not a dict" in message
 
 
 FIXED: dict[str, tuple[str, dict[str, Any]]] = {
@@ -252,7 +300,7 @@ def test_without_any_list_nothing_is_made_twice(
     message = run.refused("sns_endpoint", options)
     assert "cannot check whether it exists" in message
     assert "Pass uuid" in message
-    assert "module api" in message
+    assert "api module" in message
     assert run("sns_endpoint", options).warnings == []
 
 

@@ -320,7 +320,7 @@ def test_results_have_one_shape(examples: list[Tried]) -> None:
 
 def is_conditional(member: str) -> bool:
     """Whether a member is in a result only under a condition."""
-    return member in ("invocation", "warnings", "volume_cbt_backup_infos", "job")
+    return member in ("invocation", "warnings", "volume_cbt_backup_infos", "records", "job")
 
 
 # ------------------------------------------------------------------------------------- the two ways to run a module

@@ -108,7 +108,7 @@ def test_only_the_clock_sleeps() -> None:
 # From the ground up: a file knows only of those below its own row.
 LAYERS = (
     {"_errors", "_records", "_options"},
-    {"_conditions", "_connection", "_operations", "_response", "_secrets"},
+    {"_conditions", "_connection", "_operations", "_persons", "_response", "_secrets"},
     {"_adapter", "_engine", "_jobs"},
     {"_transport"},
     {"_client"},

@@ -1,0 +1,55 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The persons that a workchat endpoint mentions: their two forms in a call, and how records show them.
+
+Section "CreateSNSWorkchatEndpoint": ``atPersonUserIds`` is a list of user IDs, ``atPersonList`` maps them to remarks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, same
+
+
+def normalize_persons(desired: Record) -> Record:
+    """Return the persons in both forms when they are given in one of them, else an empty record.
+
+    User IDs and remarks become texts, which services want. Raises BadInput for a remark that is a list or a mapping.
+    """
+    remarks = {str(user): _remark(user, remark) for user, remark in desired.get("atPersonList", {}).items()}
+    ids = list(dict.fromkeys([*desired.get("atPersonUserIds", ()), *remarks]))
+    both = {"atPersonUserIds": ids, "atPersonList": {**dict.fromkeys(ids, ""), **remarks}}
+    return both if desired.keys() & both.keys() else {}
+
+
+def compared_persons(desired: Record, current: Record) -> Record:
+    """Return the desired persons as a record can be compared with: the user IDs, and the remarks if one differs."""
+    persons, shown = normalize_persons(desired), current.get("atPersonList") or {}
+    given = [user for user in map(str, desired.get("atPersonList", ())) if user in shown]
+    differing = {user: persons["atPersonList"][user] for user in given}
+    differing = {user: remark for user, remark in differing.items() if not same(remark, shown[user])}
+    ids = {"atPersonUserIds": persons["atPersonUserIds"]} if persons else {}
+    return {**ids, **({"atPersonList": {**shown, **differing}} if differing else {})}
+
+
+def with_persons_by_user_id(endpoint: Record) -> Record:
+    """Return an endpoint whose ``atPersonList``, which services show as a list of records, maps user IDs to remarks."""
+    persons = endpoint.get("atPersonList")
+    if not isinstance(persons, list):
+        return endpoint
+    records = [person for person in persons if isinstance(person, dict) and person.get("userId")]
+    remarks = {str(person["userId"]): str(person.get("remark") or "") for person in records}
+    ids = endpoint.get("atPersonUserIds")
+    return {**endpoint, "atPersonList": remarks, "atPersonUserIds": list(remarks) if ids is None else ids}
+
+
+def _remark(user: Any, remark: Any) -> str:
+    if isinstance(remark, (list, dict)):
+        raise BadInput(f"at_person_list: the remark of {user} must be a text, not a {type(remark).__name__}")
+    return "" if remark is None else str(remark)
