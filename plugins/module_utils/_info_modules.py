@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
@@ -17,6 +17,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     BadInput,
     Failure,
     ReadTakenForChange,
+    SeveralFailed,
     Unreadable,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import TAGS as TAG_NAMES
@@ -55,39 +56,44 @@ def info_module_per_item(operation: str, returns: str, over: str, parameter: str
 
         def ask(value: str) -> Record:
             try:
-                reply, error = context.client.get(operation, {parameter: value, **tags}), None
+                reply, failure = context.client.get(operation, {parameter: value, **tags}), None
             except ReadTakenForChange:
                 raise
-            except Failure as failure:
-                reply, error = {}, str(failure)
-            return {snake(parameter): value, **_members(operation, reply), "error": error}
+            except Failure as error:
+                reply, failure = {}, error
+                failures[value] = error
+            outcome = {"msg": failure and str(failure), "error": failure and failure.error}
+            return {snake(parameter): value, **_members(operation, reply), **outcome}
 
+        failures: dict[str, Failure] = {}
         items = context.client.each(ask, context.wanted[camel(over)])
         failed = [item for item in items if item["error"]]
         if failed and (context.params["fail_on_error"] or len(failed) == len(items)):
-            raise Failure(f"{len(failed)} of {len(items)} failed, the first: {failed[0]['error']}", **{returns: items})
-        context.warnings.extend(f"{item[snake(parameter)]}: {item['error']}" for item in failed)
+            first = failures[failed[0][snake(parameter)]]
+            raise SeveralFailed(f"{len(failed)} of {len(items)} failed, the first: {first}", first, **{returns: items})
+        context.warnings.extend(f"{item[snake(parameter)]}: {item['msg']}" for item in failed)
         return {returns: items}
 
     return Task(run, options, (operation,), (TAGS,))
 
 
 def list_module(
-    operation: str | Mapping[str, str],
+    operation: str,
     returns: str,
     cursor: str | None = None,
     equality_options: Options | None = None,
     options: Options | None = None,
-    by: str | None = None,
+    view: Callable[[Record], Record] = dict,
+    selectors: Mapping[str, Callable[[Record, Any], bool]] | None = None,
 ) -> Task:
     """Return the module that lists records by a query, or by a cursor.
 
     ``cursor`` is the resource type for a cursor query, which reads the records when the option ``filters`` is given and
     where the query cannot be used. ``equality_options`` select records by equality; without them uuid and name do.
-    Where there are several queries, ``by`` names the option that selects one.
+    ``view`` adds members to a record. ``selectors`` maps an option, by its API name, to the function of such a record
+    and the option's value that says whether the record is selected.
     """
     equality_options = NAMES if equality_options is None else equality_options
-    operations = {"": operation} if isinstance(operation, str) else operation
 
     def run(context: Context) -> dict[str, Any]:
         desired, client = context.wanted, context.client
@@ -99,21 +105,25 @@ def list_module(
                 "query and filters cannot be used together: query is for the list that session_id gives access to,"
                 " filters are for the cursor query that api_token gives access to. Give one of them."
             )
-        name = operations[desired[by] if by else ""]
         equal = {field: desired[field] for field in map(camel, equality_options) if field in desired}
+        active = [(name, select) for name, select in (selectors or {}).items() if name in desired]
         try:
             if cursor and filters:
                 records, total = _list_by_cursor(client, cursor, equal, filters, limit)
             else:
-                records, total = _list_by_query(client, name, equal, query or [], limit)
+                records, total = _list_by_query(client, operation, equal, query or [], None if active else limit)
         except Unreadable:
             if cursor is None or filters or query or client.connection.api_token is None:
                 raise
             records, total = _list_by_cursor(client, cursor, equal, [], limit)
-        return {returns: [to_ansible(shaped(by_name(name).record, record)) for record in records], "total": total}
+        records = [view(record) for record in records]
+        if active:
+            records = [record for record in records if all(select(record, desired[name]) for name, select in active)]
+            records, total = records[:limit], len(records)
+        return {returns: [to_ansible(shaped(by_name(operation).record, record)) for record in records], "total": total}
 
     filter_option: Options = {"filters": {"type": "list", "elements": "str"}} if cursor else {}
-    called = (*operations.values(), *(("CursorQuery", "CursorNext") if cursor else ()))
+    called = (operation, *(("CursorQuery", "CursorNext") if cursor else ()))
     return Task(run, {**equality_options, **LISTING, **filter_option, **(options or {})}, called)
 
 

@@ -116,18 +116,11 @@ job:
   sample: {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: CreateCbtTask, state: running}
 """
 
+from ansible_collections.virtinfra.manager.plugins.module_utils._cbt import with_resources
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine import Move, Resource
 from ansible_collections.virtinfra.manager.plugins.module_utils._manage import managed
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CREATION
 from ansible_collections.virtinfra.manager.plugins.module_utils._readers import by_query
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
-
-
-def with_resources(task: Record) -> Record:
-    """Add what a task protects, where the service tells it in ``resourceRefs``."""
-    refs = [ref["resourceUuid"] for ref in task.get("resourceRefs") or [] if ref.get("resourceUuid")]
-    return {**task, "resourceUuids": refs, "vmInstanceUuid": refs[0]} if refs else task
-
 
 CBT_TASK = Resource(
     kind="CbtTaskInventory",

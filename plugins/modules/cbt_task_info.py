@@ -18,6 +18,12 @@ extends_documentation_fragment:
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.facts
   - virtinfra.manager._attributes.actiongroup_api
+options:
+  vm_instance_uuid:
+    description:
+      - List the tasks that protect this VM, also those that protect others too.
+      - The module fails with the code V(UNSUPPORTED) where the service does not show which VMs a task protects.
+    type: str
 seealso:
   - module: virtinfra.manager.cbt_task
 """
@@ -30,6 +36,10 @@ EXAMPLES = r"""
   virtinfra.manager.cbt_task_info:
     name: backup-vm-1
 
+- name: Find those that protect a VM
+  virtinfra.manager.cbt_task_info:
+    vm_instance_uuid: a0000004000040008000000000000001
+
 - name: List those that have failed
   virtinfra.manager.cbt_task_info:
     query: [status=Failed]
@@ -37,7 +47,10 @@ EXAMPLES = r"""
 
 RETURN = r"""
 cbt_tasks:
-  description: The tasks; an empty list when there are none.
+  description:
+    - The tasks; an empty list when there are none.
+    - C(resource_uuids) are the VMs that a task protects and C(vm_instance_uuid) is the first of them, both null where
+      the service does not show them.
   returned: success
   type: list
   elements: dict
@@ -45,6 +58,8 @@ cbt_tasks:
     - uuid: a0000010000040008000000000000001
       name: backup-vm-1
       status: Running
+      vm_instance_uuid: a0000004000040008000000000000001
+      resource_uuids: [a0000004000040008000000000000001]
 total:
   description: How many tasks there are, also those beyond O(limit).
   returned: success
@@ -52,9 +67,23 @@ total:
   sample: 1
 """
 
+from ansible_collections.virtinfra.manager.plugins.module_utils._cbt import protects, with_resources
 from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import list_module
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
 
-TASK = list_module("QueryCbtTask", returns="cbt_tasks")
+
+def with_unknown_resources(task: Record) -> Record:
+    """Return a task with what it protects, None where the service does not show it."""
+    return {"vmInstanceUuid": None, "resourceUuids": None, **with_resources(task)}
+
+
+TASK = list_module(
+    "QueryCbtTask",
+    returns="cbt_tasks",
+    options={"vm_instance_uuid": {"type": "str"}},
+    view=with_unknown_resources,
+    selectors={"vmInstanceUuid": protects},
+)
 
 
 def main() -> None:

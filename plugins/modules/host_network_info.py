@@ -64,9 +64,14 @@ hosts:
       description: Its interfaces; empty when it could not be asked.
       type: list
       elements: dict
-    error:
-      description: Why it could not be asked; null when it could.
+    msg:
+      description: Why it could not be asked, in a sentence; null when it could.
       type: str
+    error:
+      description:
+        - Why it could not be asked, with C(code), C(description), C(details) and C(causes) as in every failed result
+          (docs/errors.md of the collection); null when it could.
+      type: dict
   sample:
     - host_uuid: a0000003000040008000000000000001
       bondings:
@@ -75,6 +80,7 @@ hosts:
       nics:
         - interface_name: eth0
           mac: fa:00:00:00:00:01
+      msg: null
       error: null
 """
 

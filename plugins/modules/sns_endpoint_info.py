@@ -21,29 +21,40 @@ extends_documentation_fragment:
 options:
   type:
     description:
-      - V(workchat) lists workchat endpoints with their address and people.
-      - V(any) lists endpoints of all kinds with what they have in common, where the service can do that.
+      - V(any) lists endpoints of all types, V(workchat) workchat endpoints only.
+      - Without it endpoints of all types are listed. Where the service cannot do that, workchat endpoints are, and the
+        module warns.
     type: str
-    choices: [workchat, any]
-    default: workchat
+    choices: [any, workchat]
 seealso:
   - module: virtinfra.manager.sns_endpoint
+  - module: virtinfra.manager.sns_snmp_platform
+  - module: virtinfra.manager.sns_teamchat_person
 """
 
 EXAMPLES = r"""
-- name: List workchat endpoints
+- name: List endpoints of all types
   virtinfra.manager.sns_endpoint_info:
 
-- name: Find an endpoint of any kind by its name
+- name: Find an endpoint by its name
   virtinfra.manager.sns_endpoint_info:
-    type: any
     name: snmp-endpoint-1
+  register: found
+
+- name: Send the traps of that endpoint to another receiver
+  virtinfra.manager.sns_snmp_platform:
+    uuid: "{{ found.endpoints[0].platform_uuid }}"
+    snmp_address: 192.0.2.50
+    snmp_port: 1162
 """
 
 RETURN = r"""
 endpoints:
   description:
-    - The endpoints; an empty list when there are none.
+    - The endpoints; an empty list when there are none. Workchat endpoints have their address and user IDs too, if the
+      service lists these.
+    - C(persons) are the records of the people that messages mention, with C(uuid), C(user_id) and C(remark); null where
+      the service cannot list them.
     - The values in the query of a url are left out, since they are keys.
   returned: success
   type: list
@@ -53,6 +64,8 @@ endpoints:
       name: snmp-endpoint-1
       type: SNMP
       state: Enabled
+      platform_uuid: a000000c000040008000000000000001
+      persons: []
 total:
   description: How many endpoints there are, also those beyond O(limit).
   returned: success
@@ -60,14 +73,58 @@ total:
   sample: 1
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import list_module
+from dataclasses import replace
+from typing import Any
 
-QUERIES = {"workchat": "QuerySNSWorkchatEndpoint", "any": "QuerySNSApplicationEndpoint"}
-TASK = list_module(
-    QUERIES,
-    returns="endpoints",
-    options={"type": {"type": "str", "default": "workchat", "choices": list(QUERIES)}},
-    by="type",
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Unreadable
+from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import list_module
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import by_name
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, camel, shaped, to_ansible
+from ansible_collections.virtinfra.manager.plugins.module_utils._task import Context, Task
+
+PERSONS = "QuerySNSTeamchatAtPerson"
+TYPES = {"any": "QuerySNSApplicationEndpoint", "workchat": "QuerySNSWorkchatEndpoint"}
+LISTS = {name: list_module(operation, returns="endpoints") for name, operation in TYPES.items()}
+
+
+def list_endpoints(context: Context) -> dict[str, Any]:
+    """List the endpoints of a type or of all types, each with the persons that its messages mention."""
+    shared = replace(context, wanted={name: value for name, value in context.wanted.items() if name != "type"})
+    name = context.wanted.get("type")
+    try:
+        result = LISTS[name or "any"].run(shared)
+    except Unreadable as reason:
+        if name:
+            raise
+        result, name = LISTS["workchat"].run(shared), "workchat"
+        context.warnings.append(f"Only workchat endpoints are listed: {reason}.")
+    details = {} if name == "workchat" else query_by(context, TYPES["workchat"], "uuid", result["endpoints"])
+    persons = query_by(context, PERSONS, "endpoint_uuid", result["endpoints"])
+    for endpoint in result["endpoints"]:
+        for detail in (details or {}).get(endpoint["uuid"], []):
+            endpoint.update(detail)
+        endpoint["persons"] = None if persons is None else persons.get(endpoint["uuid"], [])
+    return result
+
+
+def query_by(context: Context, operation: str, field: str, endpoints: list[Record]) -> dict[str, list[Record]] | None:
+    """Return the records of a query by the endpoint that a field names; None where the service cannot list them."""
+    conditions = [f"{camel(field)}={endpoint['uuid']}" for endpoint in endpoints]
+    records_by: dict[str, list[Record]] = {}
+    try:
+        records = context.client.query(operation, conditions if len(conditions) == 1 else []) if conditions else []
+    except Unreadable:
+        return None
+    for record in records:
+        shown = to_ansible(shaped(by_name(operation).record, record))
+        records_by.setdefault(shown[field], []).append(shown)
+    return records_by
+
+
+TASK = Task(
+    list_endpoints,
+    {**LISTS["any"].options, "type": {"type": "str", "choices": list(TYPES)}},
+    (PERSONS, TYPES["workchat"], TYPES["any"]),
 )
 
 

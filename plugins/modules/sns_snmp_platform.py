@@ -36,9 +36,8 @@ options:
     choices: [present]
     default: present
   uuid:
-    description: The uuid of the platform.
+    description: The platform with this uuid. With O(name), that becomes its name.
     type: str
-    required: true
   snmp_address:
     description:
       - The address that traps are sent to.
@@ -50,7 +49,9 @@ options:
       - The operation needs it. It may be left out where the service tells the present one.
     type: int
   name:
-    description: The name of the platform.
+    description:
+      - The name of the platform. It finds the platform when O(uuid) is not given; the module fails when several have
+        it.
     type: str
   description:
     description: A description. With an empty text the platform has none.
@@ -63,7 +64,7 @@ seealso:
 EXAMPLES = r"""
 - name: Send traps to another receiver
   virtinfra.manager.sns_snmp_platform:
-    uuid: a000000c000040008000000000000001
+    name: snmp-1
     snmp_address: 192.0.2.50
     snmp_port: 1162
 """
@@ -88,23 +89,34 @@ job:
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine import Resource
 from ansible_collections.virtinfra.manager.plugins.module_utils._manage import managed
 from ansible_collections.virtinfra.manager.plugins.module_utils._readers import by_query, first_of
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
+
+
+def is_snmp(platform: Record) -> bool:
+    """Return whether a platform is of the type SNMP; how the service writes it is not documented."""
+    return "snmp" in (platform.get("type") or "snmp").lower()
+
 
 PLATFORM = Resource(
     kind="SNSApplicationPlatformInventory",
     returns="platform",
-    read=first_of(by_query("QuerySNSSnmpPlatform", "uuid"), by_query("QuerySNSApplicationPlatform", "uuid")),
+    read=first_of(
+        by_query("QuerySNSSnmpPlatform", "uuid", "name"),
+        by_query("QuerySNSApplicationPlatform", "uuid", "name", among=is_snmp),
+    ),
     update="UpdateSNSSnmpPlatform",
 )
 TASK = managed(
     PLATFORM,
     options={
         "state": {"type": "str", "default": "present", "choices": ["present"]},
-        "uuid": {"type": "str", "required": True},
+        "uuid": {"type": "str"},
         "snmp_address": {"type": "str"},
         "snmp_port": {"type": "int"},
         "name": {"type": "str"},
         "description": {"type": "str"},
     },
+    required_one_of=[("uuid", "name")],
 )
 
 

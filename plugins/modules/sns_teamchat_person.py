@@ -36,15 +36,18 @@ options:
     choices: [present]
     default: present
   uuid:
-    description: The uuid of the person's record.
+    description: The uuid of the person's record, as M(virtinfra.manager.sns_endpoint_info) returns it.
     type: str
-    required: true
   endpoint_uuid:
     description:
       - The teamchat endpoint that the person belongs to. It may be left out where the service lists these people.
+      - With O(user_id) it finds the person when O(uuid) is not given.
     type: str
   user_id:
-    description: The user ID.
+    description:
+      - The user ID. With O(uuid), that becomes the person's user ID.
+      - It finds the person when O(uuid) is not given; the module fails when persons of several endpoints have it and
+        O(endpoint_uuid) is not given.
     type: str
   remark:
     description:
@@ -59,6 +62,12 @@ EXAMPLES = r"""
     uuid: a000000f000040008000000000000001
     user_id: user-7
     remark: on call since Monday
+
+- name: Change the remark of somebody
+  virtinfra.manager.sns_teamchat_person:
+    endpoint_uuid: a000000d000040008000000000000002
+    user_id: user-2
+    remark: on leave
 """
 
 RETURN = r"""
@@ -78,6 +87,7 @@ job:
   sample: {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: UpdateAtPersonOfAtTeamchatEndpoint, state: running}
 """
 
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine import (
     Assumed,
     Resource,
@@ -85,26 +95,41 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._engine import (
     unchangeable,
     usual_plan,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Failure
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Unreadable
 from ansible_collections.virtinfra.manager.plugins.module_utils._manage import managed
-from ansible_collections.virtinfra.manager.plugins.module_utils._readers import by_query
+from ansible_collections.virtinfra.manager.plugins.module_utils._readers import by_query, only
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
+
+PERSONS = "QuerySNSTeamchatAtPerson"
 
 
 def careful(resource: Resource, state: str, desired: Record, current: Record | None) -> list[Step]:
     """Plan, but never send the user ID that the person may have already, nor another endpoint: both are refused."""
     if isinstance(current, Assumed) and "userId" in desired:
-        raise Failure("the service cannot list these people, so user_id might be the present one; leave it out")
+        raise Unreadable("the service cannot list these people, so user_id might be the present one; leave it out")
     endpoint = desired.get("endpointUuid")
     if endpoint and current and (current.get("endpointUuid") or endpoint) != endpoint:
         raise unchangeable(resource, {"endpointUuid": endpoint}, desired, current)
     return usual_plan(resource, state, desired, current)
 
 
+def find_person(client: Client, desired: Record) -> Record | None:
+    """Return the person with the uuid, or with the user ID, of the endpoint if that is given."""
+    if "uuid" in desired:
+        return by_query(PERSONS, "uuid")(client, desired)
+    persons = client.matching(PERSONS, "userId", desired["userId"])
+    endpoint = desired.get("endpointUuid")
+    return only(
+        [person for person in persons if endpoint in (None, person.get("endpointUuid"))],
+        f"the user_id {desired['userId']!r}",
+    )
+
+
 PERSON = Resource(
     kind="SNSTeamchatAtPersonInventory",
     returns="person",
-    read=by_query("QuerySNSTeamchatAtPerson", "uuid"),
+    read=find_person,
+    keys=("uuid", "userId"),
     update="UpdateAtPersonOfAtTeamchatEndpoint",
     plan=careful,
 )
@@ -112,11 +137,12 @@ TASK = managed(
     PERSON,
     options={
         "state": {"type": "str", "default": "present", "choices": ["present"]},
-        "uuid": {"type": "str", "required": True},
+        "uuid": {"type": "str"},
         "endpoint_uuid": {"type": "str"},
         "user_id": {"type": "str"},
         "remark": {"type": "str"},
     },
+    required_one_of=[("uuid", "user_id")],
 )
 
 

@@ -264,10 +264,10 @@ def test_host_that_cannot_be_asked_is_reported_beside_the_others(run: Runner, si
     assert not ran.failed
     good, silent, unknown = ran["hosts"]
     assert good["error"] is None
-    assert "HOST.1001" in silent["error"]
-    assert "does not answer, its status is Disconnected" in silent["error"]
+    assert silent["error"]["code"] == "HOST.1001"
+    assert "does not answer, its status is Disconnected" in silent["msg"]
     assert (silent["nics"], silent["bondings"]) == ([], [])
-    assert "SYS.1003" in unknown["error"]
+    assert unknown["error"]["code"] == "SYS.1003"
     assert [warning.partition(":")[0] for warning in ran.warnings] == [hosts[1], NOWHERE]
 
 
@@ -276,6 +276,7 @@ def test_one_host_that_cannot_be_asked_may_be_too_many(run: Runner, sim: Simulat
     ran = run("host_network_info", {"host_uuids": hosts[:2], "fail_on_error": True})
     assert ran.message.startswith("1 of 2 failed, the first: GetHostNetworkFacts failed (HOST.1001")
     assert [bool(host["error"]) for host in ran["hosts"]] == [False, True]
+    assert ran["error"] == ran["hosts"][1]["error"]
 
 
 def test_no_host_that_can_be_asked_is_a_failure(run: Runner, sim: Simulator, hosts: list[str]) -> None:

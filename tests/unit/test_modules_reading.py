@@ -222,18 +222,72 @@ def test_subscribers_by_topic_and_endpoint(run: Runner, sim: Simulator) -> None:
 def test_workchat_endpoints_have_their_url_and_people(run: Runner) -> None:
     chat = {"type": "workchat", "name": "operators", "url": "https://chat.example.com/?key=8f14e45f"}
     run("sns_endpoint", {**chat, "at_person_user_ids": ["user-1"]})
-    (endpoint,) = counted(run("sns_endpoint_info", {}), "endpoints")
-    assert endpoint["url"] == "https://chat.example.com/?key=********"
+    (endpoint,) = counted(run("sns_endpoint_info", {"type": "workchat"}), "endpoints")
+    assert endpoint["url"].startswith("https://chat.example.com/")
     assert endpoint["at_person_user_ids"] == ["user-1"]
     assert endpoint["platform"]["type"] == "WorkChat"
-    assert {"SNSWorkchatEndpoint"} == {entry["operation"][5:] for entry in run("sns_endpoint_info", {}).log}
-    assert "8f14e45f" not in str(run("sns_endpoint_info", {"type": "any"}).result)
+    (found,) = counted(run("sns_endpoint_info", {"name": "operators"}), "endpoints")
+    assert {**found, **endpoint} == found
+    assert "8f14e45f" not in str(run("sns_endpoint_info", {}).result)
+
+
+def test_endpoints_of_all_types_have_the_uuids_of_their_platform_and_persons(run: Runner, sim: Simulator) -> None:
+    """They lead to the modules that manage these."""
+    endpoints = {endpoint["uuid"]: endpoint for endpoint in counted(run("sns_endpoint_info", {}), "endpoints")}
+    assert endpoints.keys() == {endpoint["uuid"] for endpoint in sim.records("endpoint")}
+    for person in sim.records("person"):
+        persons = endpoints[person["endpointUuid"]]["persons"]
+        (shown,) = [shown for shown in persons if shown["uuid"] == person["uuid"]]
+        assert (shown["user_id"], shown["remark"]) == (person["userId"], person["remark"])
+        run.idle("sns_teamchat_person", {"uuid": shown["uuid"], "user_id": shown["user_id"]})
+    snmp = next(endpoint for endpoint in endpoints.values() if endpoint["type"] == "Snmp")
+    assert snmp["persons"] == []
+    run.idle("sns_snmp_platform", {"uuid": snmp["platform_uuid"]})
+
+
+def test_workchat_endpoints_are_listed_where_all_types_are_not(run: Runner, sim: Simulator) -> None:
+    run("sns_endpoint", {"type": "workchat", "name": "operators", "url": "https://chat.example.com/"})
+    sim.configure(companions="404")
+    ran = run("sns_endpoint_info", {})
+    (endpoint,) = counted(ran, "endpoints")
+    assert (endpoint["name"], endpoint["persons"]) == ("operators", None)
+    (warning,) = ran.warnings
+    assert warning.startswith("Only workchat endpoints are listed: the service does not offer QuerySNSApplicationEndp")
+    assert run("sns_endpoint_info", {"type": "any"})["error"]["code"] == "UNSUPPORTED"
 
 
 def test_workchat_query_that_tells_nothing(run: Runner, sim: Simulator) -> None:
     sim.configure(workchat_query_empty=True)
-    ran = run("sns_endpoint_info", {})
+    ran = run("sns_endpoint_info", {"type": "workchat"})
     assert ran.message == "QuerySNSWorkchatEndpoint was answered without inventories"
+    assert len(counted(run("sns_endpoint_info", {}), "endpoints")) == len(sim.records("endpoint"))
+
+
+def test_cbt_tasks_of_a_vm(run: Runner, sim: Simulator) -> None:
+    """Any of the VMs that a task protects finds it."""
+    sim.reset(cbt_tasks=0)
+    first, second, third = (vm["uuid"] for vm in sim.records("vm")[:3])
+    pair = {"name": "pair", "task_type": "VmInstance", "resource_uuids": [second, third]}
+    run("cbt_task", {"name": "single", "vm_instance_uuid": first})
+    run("cbt_task", pair)
+    for vm, name in ((first, "single"), (second, "pair"), (third, "pair")):
+        (task,) = counted(run("cbt_task_info", {"vm_instance_uuid": vm, "limit": 1}), "cbt_tasks")
+        assert task["name"] == name
+    assert (task["vm_instance_uuid"], task["resource_uuids"]) == (second, [second, third])
+    assert counted(run("cbt_task_info", {"vm_instance_uuid": NOWHERE}), "cbt_tasks") == []
+    assert counted(run("cbt_task_info", {"vm_instance_uuid": third, "name": "single"}), "cbt_tasks") == []
+
+
+def test_cbt_tasks_of_a_vm_where_records_do_not_show_it(run: Runner, sim: Simulator) -> None:
+    sim.reset(cbt_tasks=0)
+    vm = sim.records("vm")[0]["uuid"]
+    run("cbt_task", {"name": "single", "vm_instance_uuid": vm})
+    sim.configure(extra_members=False)
+    (task,) = counted(run("cbt_task_info", {}), "cbt_tasks")
+    assert (task["vm_instance_uuid"], task["resource_uuids"]) == (None, None)
+    ran = run("cbt_task_info", {"vm_instance_uuid": vm})
+    assert ran["error"]["code"] == "UNSUPPORTED"
+    assert "does not show which VMs" in ran.message
 
 
 # -------------------------------------------------------------------------------------------------- queries and cursors

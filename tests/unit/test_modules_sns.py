@@ -375,6 +375,19 @@ def test_platforms_are_read_in_general_where_those_for_snmp_are_not(run: Runner,
     assert ran.warnings == []
 
 
+@pytest.mark.parametrize("general", [False, True])
+def test_platform_is_found_by_its_name(run: Runner, sim: Simulator, platform: str, general: bool) -> None:
+    sim.change("platform", platform, name="receiver")
+    chat = next(each["uuid"] for each in sim.records("platform") if each["type"] != "Snmp")
+    sim.change("platform", chat, name="receiver")
+    if general:
+        sim.fault("status", "QuerySNSSnmpPlatform", status=404, count=None)
+    ran = run.twice("sns_snmp_platform", {"name": "receiver", "snmp_port": 1162})
+    assert ran["platform"]["uuid"] == platform
+    message = run.refused("sns_snmp_platform", {"name": "nobody"})
+    assert message == "platform nobody: no platform with name 'nobody', and the API cannot create one"
+
+
 def test_platform_that_is_not_there(run: Runner, sim: Simulator) -> None:
     chat = next(each["uuid"] for each in sim.records("platform") if each["type"] != "Snmp")
     for uuid in ("f" * 32, chat):
@@ -433,6 +446,22 @@ def test_people_that_cannot_be_read(run: Runner, sim: Simulator, person: dict[st
     assert "user_id might be the present one" in run.refused("sns_teamchat_person", {**options, "user_id": "user-7"})
     assert "endpoint_uuid is required" in run.refused("sns_teamchat_person", {**options, "endpoint_uuid": None})
     assert "remark is required" in run.refused("sns_teamchat_person", {**options, "remark": None})
+
+
+def test_person_is_found_by_the_user_id_and_the_endpoint(run: Runner, sim: Simulator, person: dict[str, Any]) -> None:
+    key = {"user_id": person["userId"], "endpoint_uuid": person["endpointUuid"]}
+    ran = run.twice("sns_teamchat_person", {**key, "remark": "on leave"})
+    assert ran["person"]["uuid"] == person["uuid"]
+    assert "userId" not in ran.sent("UpdateAtPersonOfAtTeamchatEndpoint")
+    other = sim.records("person")[1]
+    sim.change("person", other["uuid"], userId=person["userId"], endpointUuid="e" * 32)
+    run.idle("sns_teamchat_person", key)
+    message = run.refused("sns_teamchat_person", {"user_id": person["userId"]})
+    assert f"2 objects have the user_id '{person['userId']}'" in message
+    assert "no person with user_id 'nobody'" in run.refused("sns_teamchat_person", {**key, "user_id": "nobody"})
+    sim.configure(companions="404")
+    message = run.refused("sns_teamchat_person", {**key, "remark": "r"})
+    assert "cannot check whether it exists" in message
 
 
 def test_person_that_is_not_there(run: Runner) -> None:

@@ -49,7 +49,12 @@ OWN_WORDS = {("ChangeHostState", "stateEvent"), ("ChangeVmNicState", "state")}
 # Options that are no parameter of an operation that changes or lists something, and what they are for.
 EXPLAINED = {
     "cbt_task": {"state": "says which operations are called"},
-    "cbt_task_info": {"uuid": "GET on the record", "name": "a condition", "limit": "a limit of the result"},
+    "cbt_task_info": {
+        "uuid": "GET on the record",
+        "name": "a condition",
+        "limit": "a limit of the result",
+        "vm_instance_uuid": "selects records",
+    },
     "host_info": {"uuid": "GET on the record", "name": "a condition", "limit": "a limit of the result"},
     "host_network_info": {"fail_on_error": "says when the task fails"},
     "host_nic_service": {"state": "has one value"},

@@ -112,7 +112,7 @@ LAYERS = (
     {"_adapter", "_engine", "_jobs"},
     {"_transport"},
     {"_client"},
-    {"_readers", "_task"},
+    {"_cbt", "_readers", "_task"},
     {"_calls"},
     {"_actions", "_info_modules", "_manage", "_waiting"},
 )

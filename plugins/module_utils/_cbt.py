@@ -1,0 +1,31 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""What a record of a CBT task says of the VMs that the task protects. Section "CBT tasks"."""
+
+from __future__ import annotations
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Unreadable
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
+
+
+def with_resources(task: Record) -> Record:
+    """Return a task with ``resourceUuids`` and ``vmInstanceUuid``, the first of them, if ``resourceRefs`` has any."""
+    refs = [ref["resourceUuid"] for ref in task.get("resourceRefs") or [] if ref.get("resourceUuid")]
+    return {**task, "resourceUuids": refs, "vmInstanceUuid": refs[0]} if refs else task
+
+
+def protects(task: Record, vm_uuid: str) -> bool:
+    """Return whether a VM is one of those that a task protects; raise Unreadable where the record does not show them.
+
+    ``task`` is what `with_resources` returns.
+    """
+    if "resourceRefs" not in task:
+        raise Unreadable(
+            f"the service does not show which VMs the CBT task {task.get('uuid')} protects, so tasks cannot be selected"
+            " by vm_instance_uuid. Select them by name or uuid."
+        )
+    return vm_uuid in task.get("resourceUuids", [])
