@@ -28,7 +28,12 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._adapter import 
 from ansible_collections.virtinfra.manager.plugins.module_utils._connection import tls_context
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION
 from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import secrets_of
-from ansible_collections.virtinfra.manager.plugins.module_utils._task import Interrupted, Task
+from ansible_collections.virtinfra.manager.plugins.module_utils._task import (
+    REQUEST_LOG,
+    REQUEST_LOG_VERBOSITY,
+    Interrupted,
+    Task,
+)
 
 # Built once, here, and inherited by every worker.
 tls_context(True, None, None, None)
@@ -71,33 +76,39 @@ class ActionModule(ActionBase):
         told = {option: variables.pop(each) for each, option in credentials.items() if each in variables}
         self._task.environment = [variables]
         arguments = {**told, **self._task.args}
-        return dict(
+        result = dict(
             self._execute_module(
                 module_name=name, module_args=arguments, task_vars=task_vars, wrap_async=self._task.async_val
             )
         )
+        for line in result.pop(REQUEST_LOG, ()):
+            self._show_request(line)
+        return result
 
     def _run_here(self, name: str, task: Task) -> dict[str, Any]:
         spec = task.argument_spec
         validation = ArgumentSpecValidator(spec, **task.rules).validate(self._task.args)
         params = validation.validated_parameters
+        secrets = secrets_of(spec, params)
         if validation.error_messages:
             message = validation.errors.msg
             if isinstance(validation.errors[0], UnsupportedError):
                 message = f"Unsupported parameters for ({name}) module: {message}"
             result = {"failed": True, "msg": message}
         else:
-            result = self._execute(task, params)
+            result = self._execute(task, params, secrets)
         # Newer cores show it on demand only; older ones know no such option and always do.
         if getattr(ansible.constants, "INJECT_INVOCATION", True):
             result["invocation"] = {"module_args": params}
-        return dict(remove_values(result, secrets_of(spec, params)))
+        return dict(remove_values(result, secrets))
 
-    def _execute(self, task: Task, params: Mapping[str, Any]) -> dict[str, Any]:
+    def _execute(self, task: Task, params: Mapping[str, Any], secrets: set[str]) -> dict[str, Any]:
         """Execute a task; one that is stopped while a call is under way says so, by its result or at least a line."""
+        logged = display.verbosity >= REQUEST_LOG_VERBOSITY and not self._task.no_log
+        log = (lambda line: self._show_request(remove_values(line, secrets))) if logged else None
         with signals_as_exceptions():
             try:
-                outcome = task.execute(params, self._task.check_mode, None if self._task.no_log else self._tell)
+                outcome = task.execute(params, self._task.check_mode, None if self._task.no_log else self._tell, log)
             except Interrupted as stop:
                 if isinstance(stop.__cause__, KeyboardInterrupt):
                     os.write(STDERR, f"{self._task.get_name()}: {stop}\n".encode())
@@ -109,6 +120,9 @@ class ActionModule(ActionBase):
 
     def _tell(self, line: str) -> None:
         display.display(f"{self._task.get_name()}: {line}")
+
+    def _show_request(self, line: str) -> None:
+        display.vvv(f"{self._task.get_name()}: {line}")
 
 
 @contextmanager

@@ -85,8 +85,10 @@ class Client:
         job_uuid: str | None = None,
         webhook_url: str | None = None,
         api_timeout: int | None = None,
+        on_request: Callable[[str], None] | None = None,
     ) -> None:
         self.connection, self.read_only, self.clock = connection, read_only, clock
+        self._on_request = on_request
         self.wait = wait or Wait(clock)
         if connection.service_version:
             parse_version(connection.service_version)
@@ -478,7 +480,7 @@ class Client:
     def _transport(self) -> Transport:
         """Return this thread's connection."""
         if not hasattr(self._local, "transport"):
-            self._local.transport = Transport(self.connection, self.clock, self.wait.tell)
+            self._local.transport = Transport(self.connection, self.clock, self.wait.tell, self._on_request)
             self._transports.append(self._local.transport)
         transport: Transport = self._local.transport
         return transport

@@ -37,7 +37,7 @@ MAX_JSON_VALUES = 5_000_000
 # How often a read is retried when its response is not JSON: it may have been cut, or base_url is wrong.
 MAX_GARBLED_RETRIES = 2
 
-_EXPECTS_TLS = re.compile(r"(?i)HTTP request (was sent )?to an? HTTPS|HTTP to an SSL-enabled|requires TLS")
+_EXPECTS_TLS = re.compile(r"(?i)HTTP request (was sent )?to (an )?HTTPS|HTTP to an SSL-enabled|requires TLS")
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,11 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import secrets_of
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock
 
+# At this verbosity a module process returns a line about each request in this member, which the action takes out and
+# shows. In the result of an asynchronous task the member stays.
+REQUEST_LOG_VERBOSITY = 3
+REQUEST_LOG = "virtinfra_requests"
+
 # Options with these endings name something: an empty text is a mistake there, not a value.
 IDENTIFIERS = ("uuid", "name", "url", "_uuid", "_ip", "_mac", "_address", "user_id", "username")
 
@@ -89,7 +94,11 @@ class Task:
         return spec
 
     def execute(
-        self, params: Mapping[str, Any], check_mode: bool = False, tell: Callable[[str], None] | None = None
+        self,
+        params: Mapping[str, Any],
+        check_mode: bool = False,
+        tell: Callable[[str], None] | None = None,
+        on_request: Callable[[str], None] | None = None,
     ) -> Outcome:
         """Run with validated options. This is the one place where a Failure becomes a failed result.
 
@@ -97,7 +106,7 @@ class Task:
         """
         context = None
         try:
-            with connect(params, check_mode, tell) as client:
+            with connect(params, check_mode, tell, on_request) as client:
                 context = Context(params, self._wanted(params), client, check_mode)
                 result = self.run(context)
             return Outcome({"changed": context.changed, **result}, context.warnings)
@@ -129,7 +138,11 @@ class Task:
         # Linters replace the class in its module to learn the options, so it is looked up there when it is needed.
         module = basic.AnsibleModule(argument_spec=self.argument_spec, supports_check_mode=True, **self.rules)
         module.no_log_values = secrets_of(self.argument_spec, module.params)
-        outcome = self.execute(module.params, module.check_mode)
+        requests: list[str] = []
+        logged = module._verbosity >= REQUEST_LOG_VERBOSITY and not module.no_log
+        outcome = self.execute(module.params, module.check_mode, None, requests.append if logged else None)
+        if requests:
+            outcome.result[REQUEST_LOG] = requests
         for warning in outcome.warnings:
             module.warn(warning)
         # Without this the interpreter takes 27 ms longer to end, for it collects all that requests brought.
@@ -152,10 +165,17 @@ class Task:
         return wanted
 
 
-def connect(params: Mapping[str, Any], read_only: bool = False, tell: Callable[[str], None] | None = None) -> Client:
+def connect(
+    params: Mapping[str, Any],
+    read_only: bool = False,
+    tell: Callable[[str], None] | None = None,
+    on_request: Callable[[str], None] | None = None,
+) -> Client:
     """Return a client for validated options."""
     options = {name: params[name] for name in CONNECTION}
     options["base_url"] = options["base_url"] or ""
     waiting = {name: params[f"wait_{name}"] for name in ("timeout", "interval") if f"wait_{name}" in params}
     sending = {name: params.get(name) for name in ("job_uuid", "webhook_url", "api_timeout")}
-    return Client(ConnectionOptions(**options), read_only, Wait(Clock, tell=tell, **waiting), **sending)
+    return Client(
+        ConnectionOptions(**options), read_only, Wait(Clock, tell=tell, **waiting), on_request=on_request, **sending
+    )

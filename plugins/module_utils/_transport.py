@@ -174,6 +174,12 @@ class Transport:
             text = text.replace(secret.encode(), b"********")
         return text
 
+    def _reason(self, error: BaseException) -> str:
+        if of_system := getattr(error, "strerror", None):
+            return str(of_system)
+        # It may quote what the service sent.
+        return printable(self._mask(str(error).encode()).decode())[:300] or type(error).__name__
+
     def _connect_error(self, label: str, failure: ConnectFailed) -> TransportError:
         """Return the error of a request that was not sent; an outage unless TLS was refused."""
         cause = failure.cause
@@ -181,8 +187,8 @@ class Transport:
             return TransportError(f"{self._peer} could not be reached for {label}: closed during the TLS handshake")
         # urllib3 1.26 reports a wrong name as a ValueError.
         if not isinstance(cause, (ssl.SSLError, ValueError)):
-            return TransportError(f"{self._peer} could not be reached for {label}: {_reason(cause)}")
-        detail = getattr(cause, "verify_message", "") or getattr(cause, "reason", "") or str(cause)
+            return TransportError(f"{self._peer} could not be reached for {label}: {self._reason(cause)}")
+        detail = str(getattr(cause, "verify_message", "") or getattr(cause, "reason", "") or cause)
         hint = "see validate_certs, ca_path and client_cert"
         if re.search("WRONG_VERSION_NUMBER|RECORD_LAYER_FAILURE|UNKNOWN_PROTOCOL|HTTP_REQUEST", detail):
             hint = "the port may not use TLS: try http in base_url"
@@ -203,7 +209,7 @@ class Transport:
         elif isinstance(cause, ValueError):
             message, transient = f"the answer to {label} cannot be used: {cause}", False
         else:
-            message = f"{self._peer} broke the connection for {label}: {_reason(cause)}"
+            message = f"{self._peer} broke the connection for {label}: {self._reason(cause)}"
             silent = isinstance(cause, http.client.RemoteDisconnected) or str(cause).startswith("\x15\x03")
             if silent and self.options.base_url.startswith("http:"):
                 message += " (the port may expect TLS: try https in base_url)"
@@ -225,10 +231,6 @@ class Transport:
         if method == "GET":
             return TransportError(message, transient)
         return AnswerLost(f"{message}; whether it was taken is not known", transient)
-
-
-def _reason(error: BaseException) -> str:
-    return printable(getattr(error, "strerror", None) or str(error) or type(error).__name__)[:300]
 
 
 def _shown_target(request: Request) -> str:

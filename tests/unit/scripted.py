@@ -11,7 +11,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -115,4 +115,34 @@ class Scripted:
         """Stop."""
         self._server.shutdown()
         self._server.server_close()
+        self._thread.join()
+
+
+class Speaker:
+    """A server that sends everybody who asks what ``speak`` yields, until that ends."""
+
+    def __init__(self, speak: Callable[[], Iterator[bytes]]) -> None:
+        self._speak = speak
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._thread = threading.Thread(target=self._serve)
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                client = self._listener.accept()[0]
+            except OSError:
+                return
+            with client, suppress(OSError):
+                client.recv(65536)
+                for part in self._speak():
+                    client.sendall(part)
+
+    def __enter__(self) -> Speaker:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *dummy: object) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
         self._thread.join()

@@ -39,7 +39,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._transport impor
 from conftest import reply_to
 from direct import Runner
 from playing import Player
-from scripted import Asked, Scripted, Told
+from scripted import Asked, Scripted, Speaker, Told
 
 from chaos.running import hurried, run
 from chaos.scenarios import CREATED_TASK, HOST, NEW_HOST, SCENARIOS, Scenario
@@ -53,36 +53,6 @@ COLLECTIONS = Path(__file__).resolve().parents[2] / ".cache"
 @pytest.fixture
 def runner(sim: Simulator) -> Runner:
     return Runner(sim)
-
-
-class Speaker:
-    """A server that sends everybody who asks what ``speak`` yields, until that ends."""
-
-    def __init__(self, speak: Callable[[], Iterator[bytes]]) -> None:
-        self._speak = speak
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        self._thread = threading.Thread(target=self._serve)
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                client = self._listener.accept()[0]
-            except OSError:
-                return
-            with client, suppress(OSError):
-                client.recv(65536)
-                for part in self._speak():
-                    client.sendall(part)
-
-    def __enter__(self) -> Speaker:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *dummy: object) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        self._thread.join()
 
 
 class Relay:
@@ -447,6 +417,27 @@ def flood() -> Iterator[bytes]:
 def test_answer_without_an_end() -> None:
     with Speaker(flood) as service, Client(ConnectionOptions(service.url, session_id="s")) as client:
         assert "larger than 64 MiB" in in_little_memory(lambda: client.get("QueryHost", {}))
+
+
+@pytest.mark.parametrize("value", [b"{},", b"[],", b'{"a":1},', b"1.5,", b'"a",'])
+def test_answer_of_very_many_values(value: bytes) -> None:
+    """63 MiB of small values would take gigabytes."""
+    body = b'{"inventories": [' + value * (63 * 2**20 // len(value)) + b"1]}"
+    with (
+        Scripted(lambda asked: Told(200, body)) as service,
+        Client(ConnectionOptions(service.url, session_id="s")) as client,
+    ):
+        assert "holds more than 5000000 values" in in_little_memory(lambda: client.get("QueryHost", {}))
+
+
+def test_answer_of_many_records() -> None:
+    """Ten thousand records of 40 members are read at once where the service knows no pages."""
+    record = {f"member{number}": "x" * 20 for number in range(40)}
+    records = [{"uuid": f"{number:032x}", **record} for number in range(10_000)]
+    with Scripted(lambda asked: Told(200, {"inventories": records, "total": len(records)})) as service:
+        connection = ConnectionOptions(service.url, session_id="s")
+        with Client(connection) as client:
+            assert len(client.get("QueryHost", {})["inventories"]) == 10_000
 
 
 def test_connection_that_the_service_closed_meanwhile() -> None:

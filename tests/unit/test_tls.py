@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import base64
 import datetime
+import errno
 import re
 import selectors
 import socket
 import ssl
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -166,7 +168,145 @@ def test_client_without_a_certificate(papers: Papers, version: ssl.TLSVersion) -
         assert not caught.value.transient
     else:
         # From version 1.3 on the refusal comes after the handshake, and the end of the connection may overtake it.
-        assert re.search("could not be sent: TLS with|broke the connection for", str(caught.value))
+        assert re.search("ended TLS after QueryHost was sent|broke the connection for", str(caught.value))
+
+
+def test_alert_after_the_handshake_is_a_lost_response(papers: Papers) -> None:
+    """Whatever ends TLS after the request was sent, the request may have been performed."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(*papers.issue("127.0.0.1"))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def refuse() -> None:
+            peer = listener.accept()[0]
+            incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+            tls = context.wrap_bio(incoming, outgoing, server_side=True)
+            with peer:
+                pump(peer, incoming, outgoing, tls.do_handshake)
+                pump(peer, incoming, outgoing, lambda: tls.read(65536))
+                # A record that is not encrypted: the client answers with an alert of its own and gives up.
+                peer.sendall(b"\x15\x03\x03\x00\x02\x02\x74")
+                peer.recv(1)
+
+        thread = threading.Thread(target=refuse)
+        thread.start()
+        connection = ConnectionOptions(
+            f"https://127.0.0.1:{listener.getsockname()[1]}", session_id="s", ca_path=papers.ca
+        )
+        with Client(connection, clock=FakeClock()) as client, pytest.raises(AnswerLost) as caught:
+            client.start("CreateSNSSnmpEndpoint", {"name": "only-one"})
+        thread.join()
+    assert "could not be sent" not in str(caught.value)
+    assert "whether it was taken is not known" in str(caught.value)
+
+
+def pump(peer: socket.socket, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO, step: Callable[[], object]) -> None:
+    """Do a step of TLS with what the peer sends."""
+    while True:
+        try:
+            step()
+        except ssl.SSLWantReadError:
+            peer.sendall(outgoing.read())
+            incoming.write(peer.recv(65536))
+        else:
+            peer.sendall(outgoing.read())
+            return
+
+
+@pytest.mark.parametrize("name", ["QueryHost", "CreateSNSSnmpEndpoint"])
+@pytest.mark.parametrize("reset", [False, True])
+def test_connection_that_ends_during_the_handshake_is_an_outage(name: str, reset: bool) -> None:
+    """As of a balancer without a service behind it: it is tried again like a refused connection, a write too."""
+    connections: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def drop() -> None:
+            for dummy in range(4):
+                peer = listener.accept()[0]
+                # What is not read makes a reset of the end.
+                connections.append(b"" if reset else peer.recv(65536))
+                peer.close()
+
+        thread = threading.Thread(target=drop)
+        thread.start()
+        connection = ConnectionOptions(
+            f"https://127.0.0.1:{listener.getsockname()[1]}", session_id="s", request_retries=3
+        )
+        clock = FakeClock()
+        with (
+            Client(connection, clock=clock) as client,
+            pytest.raises(TransportError, match="could not be reached") as lost,
+        ):
+            client.get(name, {}) if name == "QueryHost" else client.start(name, {"name": "only-one"})
+        thread.join()
+    assert not isinstance(lost.value, AnswerLost)
+    assert len(connections) == 4
+    assert len(clock.slept) == 3
+
+
+def test_unchecked_certificates_are_not_warned_of(secure: Simulator) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert hosts(secure, validate_certs=False) == 3
+
+
+# ------------------------------------------------------------------------------------------------------- IPv6 addresses
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_ipv6_addresses(papers: Papers, scheme: str) -> None:
+    """The address is the one of the socket and the certificate, and stands in brackets in the Host header."""
+    heads: list[bytes] = []
+    names: list[str | None] = []
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(*papers.issue("::1"))
+    context.sni_callback = lambda dummy, name, also: names.append(name)
+    with socket.create_server(("::1", 0), family=socket.AF_INET6) as listener:
+
+        def serve() -> None:
+            peer = listener.accept()[0]
+            with context.wrap_socket(peer, server_side=True) if scheme == "https" else peer as stream:
+                heads.append(stream.recv(65536))
+                stream.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 19\r\n\r\n{"inventories": []}')
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        port = listener.getsockname()[1]
+        connection = ConnectionOptions(f"{scheme}://[::1]:{port}", session_id="s", ca_path=papers.ca, request_retries=0)
+        with Client(connection) as client:
+            assert client.query("QueryHost") == []
+        thread.join()
+    assert f"\r\nHost: [::1]:{port}\r\n".encode() in heads[0]
+    assert [name for name in names if name] == []
+
+
+@pytest.mark.parametrize(
+    ("scheme", "port"),
+    [("http", 80), ("https", 443)],
+)
+def test_ipv6_addresses_without_a_port(monkeypatch: pytest.MonkeyPatch, scheme: str, port: int) -> None:
+    """They reach the port of the scheme: nothing of the address is taken for a port."""
+    reached: list[object] = []
+
+    def refuse(self: socket.socket, address: object) -> None:
+        reached.append(address)
+        raise ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    connection = ConnectionOptions(f"{scheme}://[2001:db8::1]", session_id="s", request_retries=0)
+    with Client(connection) as client, pytest.raises(TransportError, match="Connection refused"):
+        client.query("QueryHost")
+    assert reached == [("2001:db8::1", port, 0, 0)]
+
+
+@pytest.mark.parametrize(("port", "named"), [("", b"[2001:db8::1]:443"), (":8443", b"[2001:db8::1]:8443")])
+def test_ipv6_addresses_by_way_of_a_tunnel(
+    papers: Papers, monkeypatch: pytest.MonkeyPatch, port: str, named: bytes
+) -> None:
+    with serving(papers, "2001:db8::1") as simulator, Proxy(simulator.port) as proxy:
+        monkeypatch.setenv("https_proxy", f"http://{proxy.address}")
+        assert hosts(simulator, f"https://[2001:db8::1]{port}", ca_path=papers.ca) == 3
+    assert proxy.heads[0].startswith(b"CONNECT " + named + b" HTTP/1.")
 
 
 def test_client_with_a_certificate(papers: Papers, guarded: Simulator, guest: tuple[str, str], tmp_path: Path) -> None:

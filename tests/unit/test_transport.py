@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
 from pathlib import Path
@@ -27,8 +27,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     Failure,
     TransportError,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Wait
 from conftest import ClientFactory, FakeClock, client_of, reply_to
-from scripted import Asked, Scripted, Told, taken_port
+from scripted import Asked, Scripted, Speaker, Told, taken_port
 
 from simulator.launch import Simulator
 
@@ -331,6 +332,67 @@ def test_nobody_listens(name: str) -> None:
     assert len(clock.slept) == 3
 
 
+class RestartClock(FakeClock):
+    """A clock that calls ``start`` when 30 seconds have passed."""
+
+    def __init__(self, chance: float, start: Callable[[], None]) -> None:
+        super().__init__(chance)
+        self._start = start
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        before = self.now
+        super().sleep(seconds)
+        if before < 1030 <= self.now:
+            self._start()
+
+
+@pytest.mark.parametrize("name", ["QueryHost", "ChangeHostState"])
+@pytest.mark.parametrize("chance", [0.0, 1.0])
+def test_restart_of_the_service_is_survived(name: str, chance: float) -> None:
+    """The port refuses connections for 30 seconds; a read and a write are then sent once."""
+    requests: list[bytes] = []
+
+    def serve() -> None:
+        for dummy in range(2):
+            peer = listener.accept()[0]
+            with peer:
+                requests.append(peer.recv(65536))
+                body = b'{"inventories": []}'
+                peer.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 19\r\n\r\n" + body)
+
+    def start() -> None:
+        listener.listen()
+        thread.start()
+
+    progress: list[str] = []
+    thread = threading.Thread(target=serve, daemon=True)
+    with taken_port() as listener:
+        options = ConnectionOptions(f"http://127.0.0.1:{listener.getsockname()[1]}", session_id="the-session")
+        clock = RestartClock(chance, start)
+        with Client(options, clock=clock, wait=Wait(clock, tell=progress.append)) as client:
+            if name == "QueryHost":
+                assert client.query(name) == []
+            else:
+                assert client.start(name, DISABLE).state == "succeeded"
+        assert len(requests) == 1
+    assert 30 <= sum(clock.slept) <= 46
+    assert progress[0].startswith(
+        f"{name}: {options.origin} could not be reached for {name}: Connection refused; retry "
+    )
+    assert len(progress) == (3 if chance == 0 else 4)
+
+
+def test_outage_is_given_up_after_a_documented_time() -> None:
+    for chance in (0.0, 1.0):
+        clock = FakeClock(chance)
+        with taken_port() as nobody:
+            url = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+            with Client(ConnectionOptions(url, session_id="the-session"), clock=clock) as client:
+                failure_of(client)
+        assert 36 <= sum(clock.slept) <= 46
+
+
 def test_host_without_an_address() -> None:
     connection = ConnectionOptions(base_url="http://nowhere.invalid", session_id="the-session", request_retries=0)
     with Client(connection) as client:
@@ -368,6 +430,15 @@ def test_redirects_are_not_followed(name: str, status: int) -> None:
         assert str(failure).startswith(f"{name} was redirected to http://127.0.0.1, which is not followed")
         assert len(service.asked) == 1
     assert other.asked == []
+
+
+def test_redirect_shows_no_credentials() -> None:
+    location = "https://someone:the-session@portal.example.com/hook/the-token?key=the-token#the-token"
+    with Scripted(lambda asked: Told(307, b"", (("Location", location),))) as service:
+        for name in ("QueryHost", "ChangeHostState"):
+            failure = failure_of(client_of(service), name)
+            assert "was redirected to https://portal.example.com, which is not followed" in str(failure)
+            assert isinstance(failure, AnswerLost) is (name == "ChangeHostState")
 
 
 def test_redirect_within_the_service() -> None:
@@ -410,6 +481,64 @@ def test_proxy_of_the_environment(proxy: Scripted) -> None:
         assert client.query("QueryHost") == []
     assert proxy.asked[0].target.startswith("http://manager.invalid:8080/service/v1/hosts?")
     assert proxy.asked[0].headers["Proxy-Authorization"] == "Basic dXNlcjpwYXNzIHdvcmQ="
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["socks5://127.0.0.1:1", "socks5h://user:pass-word@127.0.0.1:1", "https://127.0.0.1:1", "http://", "http://a:b"],
+)
+def test_proxies_that_are_not_supported(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("all_proxy", url)
+    with Client(ConnectionOptions("http://manager.invalid", session_id="the-session")) as client:
+        failure = failure_of(client)
+    assert isinstance(failure, BadInput)
+    assert "SOCKS and https proxies are not supported" in str(failure)
+    assert "pass-word" not in str(failure)
+
+
+def test_password_of_a_proxy_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Scripted(lambda asked: Told(407, b"who is us%40er:pass%20word or pass word?")) as server:
+        monkeypatch.setenv("http_proxy", server.url.replace("http://", "http://us%40er:pass%20word@"))
+        with Client(ConnectionOptions("http://manager.invalid", session_id="the-session")) as client:
+            failure = failure_of(client)
+    assert "who is us%40er:******** or ********?" in str(failure)
+
+
+def test_environment_adds_nothing_to_requests(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "netrc").write_text("default login someone password else\n", encoding="utf-8")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+
+    def answer(asked: Asked) -> Told:
+        if asked.method == "PUT":
+            return Told(202, {}, (("Set-Cookie", "a=b"),))
+        return Told(200, {}, (("Set-Cookie", "c=d"),))
+
+    with Scripted(answer) as service:
+        reply_to(client_of(service), "ChangeHostState", DISABLE)
+    write, poll = service.asked
+    assert write.headers["Authorization"] == "OAuth the-session"
+    assert "Authorization" not in poll.headers
+    for request in (write, poll):
+        assert request.headers["Accept-Encoding"] == "identity"
+        assert "Cookie" not in request.headers
+
+
+@pytest.mark.parametrize(
+    ("base_url", "host"),
+    [
+        ("http://[::1]", "[::1]"),
+        ("http://[2001:db8::1]:8080/", "[2001:db8::1]:8080"),
+        ("http://[2001:db8::1]:80", "[2001:db8::1]"),
+    ],
+)
+def test_ipv6_addresses_by_way_of_a_proxy(proxy: Scripted, base_url: str, host: str) -> None:
+    with Client(ConnectionOptions(base_url, session_id="the-session")) as client:
+        assert client.query("QueryHost") == []
+    assert (
+        proxy.asked[0].target.startswith(f"http://{host.removesuffix(':80')}/service/v1/hosts?")
+        or ":80/" in proxy.asked[0].target
+    )
+    assert proxy.asked[0].headers["Host"].removesuffix(":80") == host
 
 
 @pytest.mark.parametrize("how", ["option", "environment"])
@@ -480,6 +609,34 @@ def test_unchecked(secure: tuple[Simulator, str], monkeypatch: pytest.MonkeyPatc
 def test_plain_http_to_a_secure_port(secure: tuple[Simulator, str]) -> None:
     with secure_client(secure[0].url.replace("https", "http"), request_retries=1) as client:
         assert isinstance(failure_of(client), TransportError)
+
+
+SPEAKS_TLS = [
+    (
+        b"HTTP/1.1 400 Bad Request\r\nContent-Length: 50\r\n\r\nThe plain HTTP request was sent to HTTPS port     \n\n",
+        "expects TLS",
+    ),
+    (b"HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n", "expects TLS"),
+    (
+        b"HTTP/1.1 400 \r\nConnection: close\r\n\r\nBad Request\r\nThis combination of host and port requires TLS.",
+        "TLS",
+    ),
+    (b"\x15\x03\x03\x00\x02\x02\x50", "may expect TLS: try https"),
+    (b"", "may expect TLS: try https"),
+]
+
+
+@pytest.mark.parametrize(("spoken", "hint"), SPEAKS_TLS)
+def test_http_to_a_port_with_tls(spoken: bytes, hint: str) -> None:
+    for name in ("QueryHost", "ChangeHostState"):
+        with Speaker(lambda: iter([spoken])) as service:
+            connection = ConnectionOptions(service.url, session_id="the-session", request_retries=0)
+            with Client(connection, clock=FakeClock()) as client:
+                failure = failure_of(client, name)
+        assert hint in str(failure)
+        assert "https in base_url" in str(failure)
+        assert str(failure).isprintable()
+        assert isinstance(failure, AnswerLost) is (name == "ChangeHostState")
 
 
 def test_tls_to_a_plain_port(sim: Simulator) -> None:
