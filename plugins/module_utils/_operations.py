@@ -340,13 +340,13 @@ _ROWS: Sequence[Operation] = (
         "UpdateSNSApplicationEndpoint PUT sns/application-endpoints/{uuid}/actions",
         "2.3",
         "inventory: SNSApplicationEndpointInventory",
-        "name description",
+        "name description platformUuid~>4.10.0",
     ),
     _row(
         "UpdateAtPersonOfAtTeamchatEndpoint PUT sns/application-endpoints/teamchat/at-persons/{uuid}/actions",
         "4.2.0",
         "inventory: SNSTeamchatAtPersonInventory",
-        "endpointUuid! userId remark!",
+        "endpointUuid! userId remark!?",
     ),
     _row(
         "UpdateSNSSnmpPlatform PUT sns/application-platforms/snmp/{uuid}",

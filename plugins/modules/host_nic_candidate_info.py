@@ -24,7 +24,10 @@ options:
     elements: str
     required: true
   interface_type:
-    description: Only interfaces that are used in this way, for example V(all), V(noMaster), V(bridgeSlave).
+    description:
+      - Only interfaces of this kind. Servers take V(interface), V(bonding) and V(all), which is their default, and
+        refuse any other value with C(SYS.1007), also V(noMaster) and the like that results show.
+      - The value is sent as it is, because the API document does not list the values.
     type: str
   intersecting:
     description: Whether to list only interfaces whose names all of the hosts have. Servers take it as V(true).

@@ -11,9 +11,9 @@ version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Creates endpoints for notifications, of the kinds workchat (a chat room with a chatbot) and SNMP, and changes their
-    name and description.
-  - The API does not change the address or the mentioned persons of a workchat endpoint, nor the platform of an SNMP
-    endpoint, and removes no endpoints. The module fails when one of these differs from the options, and sends nothing.
+    name, description and platform.
+  - The API does not change the address or the mentioned persons of a workchat endpoint, and removes no endpoints. The
+    module fails when one of these differs from the options, and sends nothing.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
@@ -77,7 +77,11 @@ options:
       - It may be given instead of O(at_person_user_ids) or with it.
     type: dict
   platform_uuid:
-    description: The SNMP platform of an SNMP endpoint. Some servers need it.
+    description:
+      - The platform that the endpoint sends through, of the endpoint's own type. Some servers need it to create an SNMP
+        endpoint.
+      - Servers change it since version 4.10.0. The API document does not say so; where a server ignores it, the module
+        fails after the call.
     type: str
 seealso:
   - module: virtinfra.manager.sns_endpoint_info

@@ -95,7 +95,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._engine import (
     unchangeable,
     usual_plan,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Unreadable
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput, Unreadable
 from ansible_collections.virtinfra.manager.plugins.module_utils._manage import managed
 from ansible_collections.virtinfra.manager.plugins.module_utils._readers import by_query, only
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
@@ -107,6 +107,8 @@ def careful(resource: Resource, state: str, desired: Record, current: Record | N
     """Plan, but never send the user ID that the person may have already, nor another endpoint: both are refused."""
     if isinstance(current, Assumed) and "userId" in desired:
         raise Unreadable("the service cannot list these people, so user_id might be the present one; leave it out")
+    if isinstance(current, Assumed) and "remark" not in desired:
+        raise BadInput("remark is required, since the service cannot list these people")
     endpoint = desired.get("endpointUuid")
     if endpoint and current and (current.get("endpointUuid") or endpoint) != endpoint:
         raise unchangeable(resource, {"endpointUuid": endpoint}, desired, current)

@@ -76,7 +76,7 @@ def _absent(operation: Operation, service: Service) -> bool:
         return True
     if operation.further and not service.switches.further_operations:
         return True
-    return operation.companion and service.switches.companions != "present"
+    return (operation.companion or operation.further) and service.switches.companions != "present"
 
 
 async def _not_allowed(request: Request) -> Response:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How an operation fails: the ErrorCode of the service, with its chain of causes."""
+"""How an operation fails: the ErrorCode of the service, with the errors below it."""
 
 from __future__ import annotations
 
@@ -14,31 +14,41 @@ DESCRIPTIONS = {
     "SYS.1003": "The resource does not exist",
     "SYS.1006": "The operation failed",
     "SYS.1007": "One or more arguments are wrong",
+    "SYS.1090": "Several errors occurred",
+    "ID.1000": "The account name or the password is wrong",
     "ID.1001": "The session is invalid or expired",
     "ID.1002": "The operation is not permitted",
     "ID.1003": "The quota is exceeded",
     "HOST.1001": "The operation on the host failed",
+    "HOST.1003": "The connection to the host failed",
 }
 
 
 class Failure(Exception):
-    """The operation failed. `cause` is the Failure behind it."""
+    """The operation failed. `causes` are the failures below it."""
 
-    def __init__(self, code: str, details: str, cause: Failure | None = None) -> None:
+    def __init__(self, code: str, details: str, *causes: Failure) -> None:
         super().__init__(details)
         self.code = code
         self.details = details
-        self.cause = cause
+        self.causes = causes
 
-    def document(self) -> dict[str, t.Any]:
-        """Return the ErrorCode, all its documented members present."""
+    def document(self, nesting: str, extras: bool) -> dict[str, t.Any]:
+        """Return the ErrorCode, all its documented members present.
+
+        `nesting` is `cause` for the first cause in the member of this name, `causes` for a list of all, or `both`.
+        With `extras`, members that the document does not name are sent as well.
+        """
+        causes = [cause.document(nesting, extras) for cause in self.causes]
         return {
             "code": self.code,
             "description": DESCRIPTIONS.get(self.code, "The operation failed"),
             "details": self.details,
             "elaboration": None,
             "opaque": None,
-            "cause": self.cause.document() if self.cause else None,
+            "cause": causes[0] if causes and nesting != "causes" else None,
+            **({"causes": causes} if nesting != "cause" else {}),
+            **({"i18nDetails": self.details} if extras else {}),
         }
 
 

@@ -70,12 +70,12 @@ class Gateway:
         if any(fault.fault == "session_expiry" for fault in faults):
             service.configure({"session_expired": True, "token_expired": True})
         try:
-            header = service.required_header(request.headers.get("authorization"), operation.absolute)
-            document = intake.document(operation, body, service.switches.delete_params)
+            header = service.required_header(request.headers.get("authorization"), operation)
+            given = intake.given(service, operation, request, body)
 
             def prepare() -> Call:
-                service.check_credential(header, operation.absolute)
-                return intake.call(service, operation, request, document)
+                service.check_credential(header, operation)
+                return intake.call(service, operation, given)
 
             if operation.asynchronous and not service.switches.sync:
                 return self._start(operation, request, prepare, faults)
@@ -155,8 +155,8 @@ def _demanded(faults: list[Fault]) -> Failure | None:
 
 
 def _failure(error: dict[str, t.Any]) -> Failure:
-    cause = error.get("cause")
-    return Failure(str(error["code"]), str(error["details"]), _failure(cause) if isinstance(cause, dict) else None)
+    causes = error.get("causes") or [error.get("cause")]
+    return Failure(str(error["code"]), str(error["details"]), *(_failure(each) for each in causes if each))
 
 
 async def _disconnected(request: Request) -> None:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import typing as t
@@ -44,37 +45,50 @@ def _with_key(operation: Operation, parsed: dict[str, t.Any]) -> dict[str, t.Any
     return parsed
 
 
-def call(service: Service, operation: Operation, request: Request, body: dict[str, t.Any]) -> Call:
-    """Return the call that a request means; raise the failure of a wrong parameter."""
-    version = service.switches.version
+@dataclasses.dataclass(frozen=True)
+class Given:
+    """What a request gives, in the kinds of the parameters, unchecked otherwise."""
+
+    params: dict[str, t.Any]
+    path: dict[str, str]
+    tags: dict[str, list[str]]
+    query: dict[str, list[str]]
+
+
+def given(service: Service, operation: Operation, request: Request, body: bytes) -> Given:
+    """Return what a request gives; refuse at once what cannot be parsed."""
+    version, where = service.switches.version, service.switches.delete_params
+    parsed = document(operation, body, where)
     query = urllib.parse.parse_qs(request.url.query, keep_blank_values=True)
-    inner = body.get(operation.key) or {}
+    inner = parsed.get(operation.key) or {}
     if operation.method == "GET":
-        given = inner = params.from_query((*operation.params, *TAGS), query)
+        found = params.from_query(operation.params, query, version)
+        inner = params.from_query(TAGS, query, version)
     elif operation.method == "DELETE":
-        given = _delete_params(operation, query, inner or body, service.switches.delete_params)
+        found = _delete_params(operation, query, inner or parsed, where, version)
     else:
-        given = inner
-    return Call(
-        params={**params.checked(operation.params, given, version), **request.path_params},
-        path=dict(request.path_params),
-        tags={name: _tags(name, inner) + _tags(name, body) for name in ("systemTags", "userTags")},
-        query=query,
-        service=service,
-    )
+        found = params.parsed(operation.params, inner, version)
+    tags = {tag.name: _tags(tag, inner) + _tags(tag, parsed) for tag in TAGS}
+    return Given(found, dict(request.path_params), tags, query)
 
 
-def _tags(name: str, given: dict[str, t.Any]) -> list[str]:
-    return list(params.checked((tag for tag in TAGS if tag.name == name), given, "").get(name, ()))
+def call(service: Service, operation: Operation, given: Given) -> Call:
+    """Return the call that a request means; raise the failure of a wrong parameter."""
+    checked = params.checked(operation.params, given.params, service.switches.version)
+    return Call({**checked, **given.path}, given.path, given.tags, given.query, service)
+
+
+def _tags(tag: params.Param, members: dict[str, t.Any]) -> list[str]:
+    return list(params.parsed([tag], members, "").get(tag.name, ()))
 
 
 def _delete_params(
-    operation: Operation, query: dict[str, list[str]], body: dict[str, t.Any], where: str
+    operation: Operation, query: dict[str, list[str]], body: dict[str, t.Any], where: str, version: str
 ) -> dict[str, t.Any]:
     """Return the parameters of a DELETE. `direction` stands in the URL by the document too, so it is always read."""
-    given = dict(body) if where != "query" else {}
-    in_query = params.from_query(operation.params, query)
-    return given | {name: in_query[name] for name in in_query if where != "body" or name == "direction"}
+    found = params.parsed(operation.params, body, version) if where != "query" else {}
+    in_query = params.from_query(operation.params, query, version)
+    return found | {name: in_query[name] for name in in_query if where != "body" or name == "direction"}
 
 
 def job_uuid(request: Request) -> str | None:

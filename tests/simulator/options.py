@@ -63,6 +63,9 @@ class Switches:
     token: t.Annotated[str, About("the token that is accepted by the cursor operations")] = "simulator-token"
     session_expired: t.Annotated[bool, About("the session is invalid from now on")] = False
     token_expired: t.Annotated[bool, About("the token is invalid from now on")] = False
+    account: t.Annotated[str, About("the account that can log in")] = "admin"
+    account_password: t.Annotated[str, About("its password")] = "password"
+    session_limit: t.Annotated[int, About("sessions that the account can have", least=1)] = 500
     session_lifetime: t.Annotated[float, About("seconds that a session lives after each authorised call")] = 7200.0
     rate_limit: t.Annotated[float, About("requests a second and client address before 429; 0: no limit")] = 0.0
 
@@ -86,8 +89,17 @@ class Switches:
     extra_members: t.Annotated[bool, About("members that the document does not name are sent", literal=False)] = True
     content_type: t.Annotated[bool, About("JSON is sent with a Content-Type")] = True
     timestamps: t.Annotated[
-        str, About("mixed: with and without the extra comma", choices=("mixed", "plain"), literal="plain")
-    ] = "mixed"
+        str,
+        About(
+            "form of all timestamps: comma after the year, or a narrow no-break space before AM too; mixed: all forms",
+            choices=("plain", "comma", "narrow", "mixed"),
+            literal="plain",
+        ),
+    ] = "comma"
+    error_nesting: t.Annotated[
+        str,
+        About("member of an error that holds those below it", choices=("causes", "cause", "both"), literal="cause"),
+    ] = "causes"
     single_inventory: t.Annotated[bool, About("GET on <collection>/{uuid} answers with one inventory")] = False
     query_paging: t.Annotated[
         bool,
@@ -121,13 +133,24 @@ class Switches:
             "what EnableCbtTask returns", choices=("volumeCbtBackupInfos", "inventory", "both", "empty"), literal="both"
         ),
     ] = "volumeCbtBackupInfos"
-    disable_reply: t.Annotated[str, About("what DisableCbtTask returns", choices=("inventory", "empty"))] = "inventory"
+    disable_reply: t.Annotated[
+        str, About("what DisableCbtTask returns", choices=("inventory", "empty"), literal="inventory")
+    ] = "empty"
     at_all_spelling: t.Annotated[
         str, About("spelling of the parameter atAll", choices=("atAll", "atALL", "both"), literal="both")
     ] = "atAll"
     persons_required: t.Annotated[
         bool, About("CreateSNSWorkchatEndpoint needs atPersonUserIds and atPersonList", literal=True)
     ] = False
+    at_person_list: t.Annotated[
+        str,
+        About(
+            "atPersonList in the records of workchat endpoints: a list of records, a map, or absent",
+            choices=("list", "map", "absent"),
+            literal="absent",
+        ),
+    ] = "list"
+    remark_required: t.Annotated[bool, About("UpdateAtPersonOfAtTeamchatEndpoint needs remark", literal=True)] = False
     workchat_query_empty: t.Annotated[bool, About("QuerySNSWorkchatEndpoint answers with {}", literal=True)] = False
     snmp_platform_required: t.Annotated[bool, About("CreateSNSSnmpEndpoint fails without platformUuid")] = False
     snmp_connected: t.Annotated[bool, About("the SNMP test connection is reachable")] = True
@@ -139,6 +162,15 @@ class Switches:
     interface_types: t.Annotated[
         str, About("spelling of interfaceType: bondingSlave or bondSlave", choices=("examples", "described"))
     ] = "examples"
+    candidate_types: t.Annotated[
+        str,
+        About(
+            "interfaceType of GetCandidateNetworkInterfaces is one of interface, bonding, all; document: of the types"
+            " that NIC records show, and all",
+            choices=("servers", "document"),
+            literal="document",
+        ),
+    ] = "servers"
     candidate_paging: t.Annotated[bool, About("GetCandidateNetworkInterfaces honours limit and start")] = True
     service_types_member: t.Annotated[
         str,

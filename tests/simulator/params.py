@@ -10,7 +10,7 @@ import dataclasses
 import re
 import typing as t
 
-from .errors import bad_argument
+from .errors import Refusal, bad_argument
 
 UUID = re.compile(r"[0-9a-f]{12}4[0-9a-f]{3}[89ab][0-9a-f]{15}", re.IGNORECASE)
 LENGTHS = {"name": 255, "description": 2048, "url": 2048, "userId": 256, "remark": 128}
@@ -52,20 +52,23 @@ def known(since: str, version: str) -> bool:
     return not version or not since or version_key(since) <= version_key(version)
 
 
+def parsed(params: t.Iterable[Param], given: dict[str, t.Any], version: str) -> dict[str, t.Any]:
+    """Return the known parameters of a body that are present, trimmed, in their kinds; refuse others at once."""
+    return {
+        param.name: _parsed(param, trimmed(value))
+        for param in params
+        if known(param.since, version) and (value := given.get(param.name)) is not None
+    }
+
+
 def checked(params: t.Iterable[Param], given: dict[str, t.Any], version: str) -> dict[str, t.Any]:
-    """Return the known parameters that are present, trimmed; raise the failure of the first that is wrong."""
-    accepted: dict[str, t.Any] = {}
+    """Return the parameters as they are; raise the failure of the first that is missing or out of its bounds."""
     for param in params:
-        if not known(param.since, version):
-            continue
-        value = trimmed(given.get(param.name))
-        if value is None:
-            if param.required:
-                raise bad_argument(f"field[{param.name}] is mandatory, can not be null")
-            continue
-        _check(param, value)
-        accepted[param.name] = value
-    return accepted
+        if param.name in given:
+            _check(param, given[param.name])
+        elif param.required and known(param.since, version):
+            raise bad_argument(f"field[{param.name}] is mandatory, can not be null")
+    return given
 
 
 def trimmed(value: t.Any) -> t.Any:
@@ -80,8 +83,6 @@ def trimmed(value: t.Any) -> t.Any:
 
 
 def _check(param: Param, value: t.Any) -> None:
-    if not _has_kind(value, param.kind):
-        raise bad_argument(f"field[{param.name}] must be of type {param.kind}")
     if param.choices and any(choice not in param.choices for choice in (value if isinstance(value, list) else [value])):
         raise bad_argument(f"valid values for field[{param.name}] are {list(param.choices)}, but {value!r} found")
     if param.bounds and value not in param.bounds:
@@ -94,19 +95,29 @@ def _check(param: Param, value: t.Any) -> None:
         raise bad_argument(f"field[{param.name}] cannot be empty")
 
 
-def _has_kind(value: t.Any, kind: str) -> bool:
-    if kind == "integer":
-        return isinstance(value, int) and not isinstance(value, bool)
-    if kind == "integers":
-        return isinstance(value, list) and all(_has_kind(element, "integer") for element in value)
-    if kind == "strings":
-        return isinstance(value, list) and all(isinstance(element, str) for element in value)
-    return isinstance(value, {"string": str, "boolean": bool, "list": list, "map": dict}[kind])
+def _parsed(param: Param, value: t.Any) -> t.Any:
+    """Return a value of a body in the kind of its parameter; a number may stand in a text."""
+    if param.kind == "integer":
+        return _integer(param.name, value)
+    if param.kind == "integers" and isinstance(value, list):
+        return [_integer(param.name, element) for element in value]
+    if param.kind == "strings" and isinstance(value, list) and all(isinstance(element, str) for element in value):
+        return value
+    if isinstance(value, {"string": str, "boolean": bool, "list": list, "map": dict}.get(param.kind, ())):
+        return value
+    raise _unparsable(param.name, param.kind, value)
 
 
-def from_query(params: t.Iterable[Param], values: dict[str, list[str]]) -> dict[str, t.Any]:
-    """Return the parameters of a query string, converted: lists are repeated, a scalar's last value counts."""
-    return {param.name: _converted(param, values[param.name]) for param in params if param.name in values}
+def from_query(params: t.Iterable[Param], values: dict[str, list[str]], version: str) -> dict[str, t.Any]:
+    """Return the known parameters of a query string, trimmed and converted: a list is repeated, else the last counts.
+
+    What cannot be converted is refused at once.
+    """
+    return {
+        param.name: _converted(param, trimmed(values[param.name]))
+        for param in params
+        if known(param.since, version) and param.name in values
+    }
 
 
 def _converted(param: Param, texts: list[str]) -> t.Any:
@@ -121,15 +132,19 @@ def _converted(param: Param, texts: list[str]) -> t.Any:
     return texts[-1]
 
 
-def _integer(name: str, text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise bad_argument(f"field[{name}] must be of type integer, but {text!r} found") from None
+def _integer(name: str, value: t.Any) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and re.fullmatch(r"[+-]?\d+", value):
+        return int(value)
+    raise _unparsable(name, "integer", value)
 
 
 def _boolean(name: str, text: str) -> bool:
-    word = text.strip().lower()
-    if word not in ("true", "false"):
-        raise bad_argument(f"field[{name}] must be of type boolean, but {text!r} found")
-    return word == "true"
+    if text.lower() not in ("true", "false"):
+        raise _unparsable(name, "boolean", text)
+    return text.lower() == "true"
+
+
+def _unparsable(name: str, kind: str, value: t.Any) -> Refusal:
+    return Refusal(400, f"Invalid value[{value!r}] of field[{name}]: it must be of type {kind}")

@@ -20,6 +20,8 @@ OPERATORS = ("!=", ">=", "<=", "!?=", "!~=", "~=", "?=", "=", ">", "<", "is null
 """In the order in which they are looked for; the first one that a condition contains wins."""
 TIMESTAMP = "%b %d %Y %I:%M:%S %p"
 DATES = ("createDate", "lastOpDate", "lastDetachDate")
+TAGS = {"__systemTag__": "systemTags", "__userTag__": "userTags"}
+"""What stands for a field in a condition on the tags of a record."""
 TRUTH = {"true": True, "false": False}
 
 Test = c.Callable[[Record], bool]
@@ -58,7 +60,7 @@ class Selector:
         """Return the matching records, not to be changed; without `sort` in an order of which nothing can be said."""
         key = (kind, tuple(conditions), sort, descending, only)
         version, records = self._store.records(kind)
-        crossing = any("." in parse(text).field for text in conditions)
+        crossing = any("." in parse(text).field or parse(text).field in TAGS for text in conditions)
         kept = self._kept.get(key)
         if kept and kept[0] == version and not crossing:
             selected = kept[1]
@@ -93,8 +95,10 @@ class Selector:
 
     def _test(self, kind: str, condition: Condition) -> Test:
         path = condition.field.split(".")
-        check_field(kind, path[0])
         matches = _matcher(path[-1], condition)
+        if condition.field in TAGS:
+            return lambda record: _any(matches, self._tags(record, condition.field), condition.operator)
+        check_field(kind, path[0])
         if len(path) == 1:
             name, text, plainly = path[0], condition.value, condition.operator == "=" and path[0] not in DATES
 
@@ -106,6 +110,9 @@ class Selector:
 
             return test
         return lambda record: _any(matches, list(self._values(record, path)), condition.operator)
+
+    def _tags(self, record: Record, field: str) -> list[str]:
+        return list(self._store.tags.get(record.get("uuid", ""), {}).get(TAGS[field], ()))
 
     def _values(self, value: t.Any, path: list[str]) -> c.Iterator[t.Any]:
         if isinstance(value, list):

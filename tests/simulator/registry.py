@@ -70,18 +70,22 @@ class Operation:
     params: tuple[Param, ...]
     since: str = ""
     companion: bool = False
-    """Servers have it, the document does not list it."""
+    """A read that servers have and the document does not list."""
     further: bool = False
-    """A companion that the collection does not call."""
+    """Another operation that servers have and the document does not list."""
     minutes: int = 30
     """How long the job may take unless the caller says otherwise."""
+    in_place: bool = False
+    """A call is answered at once whatever its verb."""
+    open: bool = False
+    """No Authorization is needed."""
     enveloped: bool = True
     """Whether the literal reply holds `success` and `error`."""
 
     @property
     def asynchronous(self) -> bool:
-        """Whether a call is answered with 202: everything but a GET."""
-        return self.method != "GET"
+        """Whether a call is answered with 202: everything but a GET, and but logging in and out."""
+        return self.method != "GET" and not self.in_place
 
     @property
     def absolute(self) -> bool:

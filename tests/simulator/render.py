@@ -26,7 +26,7 @@ SINCE = {
 }
 EXTRA = {
     "cbttask": {"resourceRefs"},
-    "endpoint": {"connectionStatus"},
+    "endpoint": {"connectionStatus", "atPersonList"},
     "platform": {"snmpAddress", "snmpPort"},
 }
 ALWAYS_NULL = {"error"}
@@ -44,20 +44,20 @@ class Renderer:
         self._generation = Renderer._generations
         self._nulls = switches.null_members
         self._extras = switches.extra_members
-        self._plain_dates = switches.timestamps == "plain"
+        self._nesting = switches.error_nesting
+        self._persons = switches.at_person_list
+        self._dates = switches.timestamps
         self._described = switches.interface_types == "described"
         self._hidden = {
             kind: {name for name, since in SINCE.get(kind, {}).items() if not known(since, switches.version)}
             | (set() if self._extras else EXTRA.get(kind, set()))
+            | ({"atPersonList"} if self._persons == "absent" else set())
             for kind in (*EXTRA, *SINCE)
         }
 
     def error(self, failure: Failure) -> dict[str, t.Any]:
         """Return the reply of a failed operation."""
-        document = failure.document()
-        if self._extras:
-            document |= {"causes": [], "i18nDetails": {"en_US": failure.details}}
-        return {"error": document}
+        return {"error": failure.document(self._nesting, self._extras)}
 
     def text(self, reply: dict[str, t.Any]) -> str:
         """Return the reply as JSON."""
@@ -94,8 +94,10 @@ class Renderer:
             and (element is not None or self._nulls)
             and not (name[:1] == "_" and isinstance(value, Record))
         }
-        if self._plain_dates:
-            plain |= {name: _plain_date(plain[name]) for name in DATES if plain.get(name)}
+        if self._persons == "map" and plain.get("atPersonList"):
+            plain["atPersonList"] = {person["userId"]: person.get("remark") for person in plain["atPersonList"]}
+        if self._dates != "comma":
+            plain |= {name: _date(plain[name], self._dates) for name in DATES if plain.get(name)}
         if self._described and plain.get("interfaceType") == "bondingSlave":
             plain["interfaceType"] = "bondSlave"
         return plain
@@ -105,6 +107,12 @@ def _dumps(value: t.Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _plain_date(text: str) -> str:
-    month, day, year, time, half = text.replace("\u202f", " ").replace(",", "").split(" ")
-    return f"{month} {day}, {year} {time} {half}"
+def _date(text: str, form: str) -> str:
+    """Return a timestamp in the form that the switch wants; among mixed ones the text itself decides."""
+    if form == "mixed":
+        form = ("plain", "comma", "narrow")[sum(map(ord, text)) % 3]
+    if form == "plain":
+        date, year, time = text.split(", ")
+        return f"{date}, {year} {time}"
+    day, dummy, half = text.rpartition(" ")
+    return f"{day}\u202f{half}" if form == "narrow" else text

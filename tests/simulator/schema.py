@@ -50,7 +50,7 @@ FIELDS: dict[str, frozenset[str]] = {
     ),
     "snapshotgroup": _fields(f"{NAMED} vmInstanceUuid snapshotCount volumeSnapshotRefs"),
     "platform": _fields(f"{NAMED} type state snmpAddress snmpPort"),
-    "endpoint": _fields(f"{NAMED} type state platformUuid connectionStatus url atAll atPersonUserIds"),
+    "endpoint": _fields(f"{NAMED} type state platformUuid connectionStatus url atAll atPersonUserIds atPersonList"),
     "topic": _fields(f"{NAMED} state"),
     "subscriber": _fields(f"topicUuid endpointUuid {DATED}"),
     "person": _fields(f"uuid userId endpointUuid remark {DATED}"),

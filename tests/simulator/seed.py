@@ -26,11 +26,11 @@ CBT_STATUSES = {True: ("Created", "Running"), False: ("Stopped", "Failed")}
 
 @functools.lru_cache(maxsize=1024)
 def dates(number: int) -> dict[str, str]:
-    """Return createDate and lastOpDate of the object of this number, their forms changing with it."""
+    """Return createDate and lastOpDate of the object of this number."""
     created = EPOCH + dt.timedelta(minutes=61 * number)
     return {
-        "createDate": timestamp(created, number),
-        "lastOpDate": timestamp(created + dt.timedelta(hours=5), number + 1),
+        "createDate": timestamp(created),
+        "lastOpDate": timestamp(created + dt.timedelta(hours=5)),
     }
 
 

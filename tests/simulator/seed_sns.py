@@ -60,6 +60,7 @@ def _endpoint(number: int, dates: Dates) -> Record:
             "url": "https://chat.example.com/hook/1" if chat else None,
             "atAll": False if chat else None,
             "atPersonUserIds": None,
+            "atPersonList": None,
             **dates(number),
         },
     )

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import time
 import typing as t
 
 from . import options
@@ -20,6 +19,7 @@ from .registry import Operation
 from .render import Renderer
 from .requestlog import RequestLog
 from .seed import Seeder
+from .sessions import Sessions
 from .webhooks import Webhooks
 
 
@@ -41,7 +41,7 @@ class Service:
         self.faults = Faults()
         self.cursors = Cursors(switches)
         self.renderer = Renderer(switches)
-        self._session_used = time.monotonic()
+        self.sessions = Sessions(switches, self.store.new_uuid)
 
     def reset(self, given: dict[str, t.Any]) -> None:
         """Start afresh, with these options instead of those of the start; raise BadOption for a wrong one."""
@@ -58,33 +58,32 @@ class Service:
             raise options.BadOption("the seed changes by a reset only")
         self.cursors.switches = self.switches
         self.renderer = Renderer(self.switches)
-        if given.get("session_expired") is False:
-            self._session_used = time.monotonic()
+        self.sessions.configure(self.switches, renew=given.get("session_expired") is False)
 
-    def required_header(self, header: str | None, bearer: bool) -> str:
-        """Return the Authorization header; refuse at once a call that has none, or one of another scheme."""
+    def required_header(self, header: str | None, operation: Operation) -> str:
+        """Return the Authorization header; refuse at once a call that needs one and has none of the right scheme."""
+        if operation.open:
+            return ""
         scheme = (header or "").partition(" ")[0].lower()
-        if bearer and scheme != "bearer":
+        if operation.absolute and scheme != "bearer":
             raise Refusal(401, "this operation needs the header 'Authorization: Bearer <token>'")
         if header is None:
             raise Refusal(400, "missing header 'Authorization'")
-        if not bearer and scheme != "oauth":
+        if not operation.absolute and scheme != "oauth":
             raise Refusal(403, "the header 'Authorization' must be 'OAuth <session id>'")
         return header
 
-    def check_credential(self, header: str, bearer: bool) -> None:
+    def check_credential(self, header: str, operation: Operation) -> None:
         """Raise the failure of a session or token that is not valid; a valid session lives on from now."""
+        if operation.open:
+            return
         credential = header.partition(" ")[2].strip()
-        now = time.monotonic()
-        if bearer:
+        if operation.absolute:
             valid = credential == self.switches.token and not self.switches.token_expired
         else:
-            alive = now - self._session_used <= self.switches.session_lifetime
-            valid = credential == self.switches.session and alive and not self.switches.session_expired
+            valid = self.sessions.use(credential)
         if not valid:
             raise Failure("ID.1001", "the session is invalid or expired")
-        if not bearer:
-            self._session_used = now
 
     def text(self, operation: Operation, outcome: dict[str, t.Any] | Failure) -> str:
         """Return the reply of an operation, or of its failure, as JSON."""

@@ -46,11 +46,6 @@ KINDS = {
     "subscriber": 25,
 }
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-FORMS = (
-    "{month} {day}, {year} {time} {half}",
-    "{month} {day}, {year}, {time} {half}",
-    "{month} {day}, {year}, {time}\u202f{half}",
-)
 
 
 def seeded_uuid(kind: str, number: int) -> str:
@@ -68,15 +63,10 @@ def seeded_number(kind: str, uuid: str) -> int:
         return 0
 
 
-def timestamp(moment: dt.datetime, form: int) -> str:
-    """Return the moment as the service writes it, in one of its three forms."""
-    return FORMS[form % len(FORMS)].format(
-        month=MONTHS[moment.month - 1],
-        day=moment.day,
-        year=moment.year,
-        time=f"{moment.hour % 12 or 12}:{moment.minute:02}:{moment.second:02}",
-        half="AM" if moment.hour < 12 else "PM",
-    )
+def timestamp(moment: dt.datetime) -> str:
+    """Return the moment in the form `Jan 6, 2017, 3:51:16 AM`."""
+    time = f"{moment.hour % 12 or 12}:{moment.minute:02}:{moment.second:02}"
+    return f"{MONTHS[moment.month - 1]} {moment.day}, {moment.year}, {time} {'AM' if moment.hour < 12 else 'PM'}"
 
 
 class Record(dict[str, t.Any]):
@@ -140,6 +130,21 @@ class Table:
         self.version += 1
         del self._rows[uuid]
 
+    def put_without_uuid(self, row: Record) -> None:
+        """Add a record of a kind that has no uuid."""
+        self._fill()
+        self.version += 1
+        self._rows[f"{len(self._rows)}-{self.version}"] = row
+
+    def remove_where(self, matches: c.Callable[[Record], bool]) -> list[Record]:
+        """Remove the records that match and return them."""
+        self._fill()
+        removed = {key: row for key, row in self._rows.items() if matches(row)}
+        self.version += bool(removed)
+        for key in removed:
+            del self._rows[key]
+        return list(removed.values())
+
     def _fill(self) -> None:
         if self._make:
             seeded = (seeded_uuid(self.kind, number) for number in range(1, self._count + 1))
@@ -163,7 +168,6 @@ class Store:
         self.traps: list[dict[str, t.Any]] = []
         """SNMP traps sent by connection tests."""
         self._random = random.Random(random_seed)
-        self._stamps = 0
         self._serials = 10**6
 
     def __getitem__(self, kind: str) -> Table:
@@ -179,9 +183,8 @@ class Store:
         return self._serials
 
     def now(self) -> str:
-        """Return the current local time as the service writes it, its form changing from call to call."""
-        self._stamps += 1
-        return timestamp(dt.datetime.now(), self._stamps)
+        """Return the current local time as a timestamp."""
+        return timestamp(dt.datetime.now())
 
     def records(self, kind: str) -> tuple[int, list[Record]]:
         """Return a version that grows with every change, and all records of a kind.
@@ -210,6 +213,8 @@ class Store:
         """Return the record of a kind, or None; subscribers have no uuid, so none is ever found."""
         if kind == "vmnic":
             return self._nic_and_vm(uuid)[0]
+        if kind == "volume":
+            return next((volume for volume in self.records(kind)[1] if volume["uuid"] == uuid), None)
         return None if kind == "subscriber" else self[kind].find(uuid)
 
     def find_nic(self, uuid: str) -> tuple[Record, Record]:

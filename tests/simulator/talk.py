@@ -72,6 +72,11 @@ class Talk:
         """Return the code of a call that fails as an operation."""
         return self.failure(method, path, body)["code"]
 
+    def refused(self, method: str, path: str, body: t.Any = None) -> bool:
+        """Tell whether a call is refused at once with 400 in plain text."""
+        answer = self.send(method, path, body)
+        return answer.status_code == 400 and "Content-Type" not in answer.headers
+
     def found(self, path: str) -> t.Any:
         """Return the inventories of a query."""
         return self.call("GET", path)["inventories"]

@@ -110,7 +110,7 @@ def cases(places: Places) -> dict[str, tuple[dict[str, Any], str]]:
         ),
         "wrong SSH password": (
             kvm_host(**{**NEW_HOST, "password": "wrong-password"}),
-            r"host host-9: AddKVMHost failed \(HOST\.1001, caused by SYS\.1006\): .*\*{8}.*permission denied",
+            r"host host-9: AddKVMHost failed \(HOST\.1003, caused by SYS\.1006\): .*\*{8}.*permission denied",
         ),
         "session that has expired": (
             kvm_host(name="host-3", session_id="long-gone"),
@@ -239,7 +239,7 @@ def test_failed_host_leaves_nothing(sim: Simulator, player: Player) -> None:
     played = player.run_module("kvm_host", {**NEW_HOST, "password": "wrong-password"})
     assert played.status == "failed"
     assert "error" in played.result
-    assert "HOST.1001" in str(played.result["error"])
+    assert "HOST.1003" in str(played.result["error"])
     assert "wrong-password" not in str(played.result)
     assert len(sim.records("host")) == 3
 

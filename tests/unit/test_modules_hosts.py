@@ -324,7 +324,7 @@ def test_every_option_for_candidates_is_sent(run: Runner, hosts: list[str]) -> N
 
 
 def test_no_candidates(run: Runner, sim: Simulator, hosts: list[str]) -> None:
-    options = {"host_uuids": hosts[:1], "interface_type": "bridgeSlave"}
+    options = {"host_uuids": hosts[:1], "interface_type": "bonding"}
     for name in ("eth0", "eth1", "eth2", "eth3"):
         for nic in sim.records("hostnic"):
             if nic["interfaceName"] == name:

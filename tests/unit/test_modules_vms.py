@@ -466,7 +466,7 @@ def test_volumes_are_exported_each_time(run: Runner, volumes: dict[str, Any]) ->
         "volumeUuids": volumes["volume_uuids"],
         "vmInstanceUuid": volumes["vm_instance_uuid"],
     }
-    assert [info["volume_uuid"] for info in ran["volume_infos"]] == volumes["volume_uuids"]
+    assert [info["volume"]["volume_uuid"] for info in ran["volume_infos"]] == volumes["volume_uuids"]
     again = run("cbt_volume_export", volumes)
     assert "are exported already" in again.message
     assert not again.changed

@@ -66,7 +66,6 @@ def test_resource_uuid_makes_a_retry_safe(talk: Talk) -> None:
         ({"resourceUuids": [RUNNING]}, "SYS.1007"),
         ({"taskType": "VM"}, "SYS.1007"),
         ({"taskType": "VM", "resourceUuids": []}, "SYS.1007"),
-        ({"taskType": "VM", "resourceUuids": RUNNING}, "SYS.1007"),
         ({"vmInstanceUuid": RUNNING, "resourceUuid": "0123"}, "SYS.1007"),
         ({"vmInstanceUuid": RUNNING, "resourceUuid": "0123456789ab1def8123456789abcdef"}, "SYS.1007"),
         ({"vmInstanceUuid": RUNNING, "tagUuids": ["x"]}, "SYS.1007"),
@@ -75,6 +74,12 @@ def test_resource_uuid_makes_a_retry_safe(talk: Talk) -> None:
 def test_a_task_that_cannot_be_created(talk: Talk, params: dict[str, Any], code: str) -> None:
     assert talk.code("POST", "cbt-task/create", create(**params)) == code
     assert talk.found("cbt-task") == []
+
+
+def test_a_value_that_cannot_be_parsed_is_refused_at_once(talk: Talk) -> None:
+    assert talk.refused("POST", "cbt-task/create", create(taskType="VM", resourceUuids=RUNNING))
+    assert talk.refused("POST", "cbt-task/create", create(vmInstanceUuid=[RUNNING]))
+    assert talk.refused("DELETE", f"cbt-task/{RUNNING}?force=perhaps")
 
 
 def test_servers_that_read_one_form_only(talk: Talk) -> None:
@@ -98,14 +103,19 @@ def test_enable_and_disable(talk: Talk) -> None:
     reply = talk.finished(answer).json()
     assert "inventory" not in reply
     infos = reply["volumeCbtBackupInfos"]
-    assert [info["volume"]["uuid"] for info in infos] == [seeded_uuid("volume", 1), seeded_uuid("volume", 2)]
+    assert [info["volume"]["volumeUuid"] for info in infos] == [seeded_uuid("volume", 1), seeded_uuid("volume", 2)]
     assert {info["bitmapName"] for info in infos} == {"bits"}
-    assert {"nbdServer", "nbdPort", "mode"} < set(infos[0])
+    members = "volume bitmapName bitmapBase64 target scratchNodeName nbdServer nbdPort mode"
+    assert set(infos[0]) == set(members.split())
+    assert set(infos[0]["volume"]) == {"volumeUuid", "installPath", "deviceId", "deviceType"}
     assert status(talk, uuid) == "Running"
     talk.sim.configure(latency=0.0)
     assert talk.code("POST", f"cbt-task/enable/{uuid}", {"params": {}}) == "SYS.1006"
     for dummy in range(2):
-        assert talk.inventory("POST", f"cbt-task/disable/{uuid}", {"params": {"force": True}})["status"] == "Stopped"
+        assert talk.call("POST", f"cbt-task/disable/{uuid}", {"params": {"force": True}}) == {}
+        assert status(talk, uuid) == "Stopped"
+    talk.sim.configure(disable_reply="inventory")
+    assert talk.inventory("POST", f"cbt-task/disable/{uuid}", {"params": {}})["status"] == "Stopped"
     talk.call("POST", f"cbt-task/enable/{uuid}", {"params": {}})
     assert status(talk, uuid) == "Running"
 
@@ -129,7 +139,7 @@ def test_disabling_while_it_starts(talk: Talk) -> None:
     uuid = new_task(talk)
     talk.sim.configure(latencies={"EnableCbtTask": 600.0})
     answer = talk.send("POST", f"cbt-task/enable/{uuid}", {"params": {}})
-    talk.inventory("POST", f"cbt-task/disable/{uuid}", {"params": {}})
+    talk.call("POST", f"cbt-task/disable/{uuid}", {"params": {}})
     talk.sim.advance()
     assert talk.finished(answer).json()["error"]["code"] == "SYS.1006"
     assert status(talk, uuid) == "Stopped"
@@ -145,7 +155,7 @@ def test_disabling_while_it_starts(talk: Talk) -> None:
     ],
 )
 def test_replies_of_enable(talk: Talk, switch: str, members: set[str]) -> None:
-    talk.sim.configure(enable_reply=switch, disable_reply="empty")
+    talk.sim.configure(enable_reply=switch)
     uuid = new_task(talk)
     assert set(talk.call("POST", f"cbt-task/enable/{uuid}", {"params": {}})) - {"schema"} == members
     assert talk.call("POST", f"cbt-task/disable/{uuid}", {"params": {}}) == {}
@@ -184,12 +194,20 @@ def export(*volumes: int, **params: Any) -> dict[str, Any]:
 def test_export(talk: Talk) -> None:
     path = "cbt-task/exportvolume"
     infos = talk.call("POST", path, export(3, 4))["volumeInfos"]
-    assert [info["volumeUuid"] for info in infos] == [seeded_uuid("volume", 3), seeded_uuid("volume", 4)]
+    assert [info["volume"]["volumeUuid"] for info in infos] == [seeded_uuid("volume", 3), seeded_uuid("volume", 4)]
     assert talk.code("POST", path, export(4)) == "SYS.1006"
     assert talk.code("POST", path, export(4, force=False)) == "SYS.1006"
     assert "volumeInfos" in talk.call("POST", path, export(4, force=True))
     talk.sim.configure(extra_members=False)
     assert talk.call("POST", path, export(4, force=True)) == {}
+
+
+def test_unexport(talk: Talk) -> None:
+    talk.call("POST", "cbt-task/exportvolume", export(3, 4))
+    assert talk.call("POST", "cbt-task/unexportvolume", export(4)) == {}
+    assert talk.sim.state()["exported"] == {STOPPED: [seeded_uuid("volume", 3)]}
+    assert talk.code("POST", "cbt-task/unexportvolume", export()) == "SYS.1007"
+    talk.call("POST", "cbt-task/exportvolume", export(4))
 
 
 @pytest.mark.parametrize(

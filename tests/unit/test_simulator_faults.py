@@ -135,7 +135,18 @@ def test_a_chain_of_causes(talk: Talk) -> None:
     middle = {"code": "SYS.1006", "details": "the middle", "cause": root}
     talk.sim.fault("fail", "AttachL3NetworkToVm", error={"code": "SYS.1000", "details": "the top", "cause": middle})
     path = f"vm-instances/{seeded_uuid('vm', 1)}/l3-networks/{seeded_uuid('l3network', 1)}"
-    assert talk.failure("POST", path, {})["cause"]["cause"]["details"] == "the root"
+    assert talk.failure("POST", path, {})["causes"][0]["causes"][0]["details"] == "the root"
+
+
+@pytest.mark.parametrize("nesting", ["causes", "cause", "both"])
+def test_several_causes(talk: Talk, nesting: str) -> None:
+    talk.sim.configure(error_nesting=nesting)
+    causes = [{"code": "HOST.1001", "details": details} for details in ("one", "two")]
+    talk.sim.fault("fail", "QueryHost", error={"code": "SYS.1090", "details": "the top", "causes": causes})
+    error = talk.failure("GET", "hosts")
+    assert ("cause" in error, "causes" in error) == (nesting != "causes", nesting != "cause")
+    assert error.get("cause", causes[0])["details"] == "one"
+    assert [cause["details"] for cause in error.get("causes", causes)] == ["one", "two"]
 
 
 def test_a_session_that_expires_from_a_call_on(talk: Talk) -> None:

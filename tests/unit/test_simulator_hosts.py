@@ -61,9 +61,10 @@ def test_a_host_is_visible_while_it_is_added(talk: Talk) -> None:
 
 def test_a_wrong_password_is_echoed_and_the_row_is_removed(talk: Talk) -> None:
     error = talk.failure("POST", "hosts/kvm", new_host(password="wrong-password"))
-    assert error["code"] == "HOST.1001"
-    assert "wrong-password" in error["cause"]["details"]
-    assert "wrong-password" not in error["details"]
+    assert (error["code"], error["details"]) == ("HOST.1003", "connection error for KVM host")
+    (reason,) = error["causes"]
+    assert "ssh root:wrong-password@10.9.9.9" in reason["details"]
+    assert "cause" not in error
     assert talk.found("hosts?q=name=new") == []
 
 
@@ -71,12 +72,16 @@ def test_a_wrong_password_is_echoed_and_the_row_is_removed(talk: Talk) -> None:
     ("params", "code"),
     [
         ({"managementIp": "10.0.0.11"}, "SYS.1007"),
-        ({"managementIp": "nonsense"}, "SYS.1007"),
+        ({"managementIp": "10.0.0.256"}, "SYS.1007"),
+        ({"managementIp": "10.9.9"}, "SYS.1007"),
+        ({"managementIp": "fe80::1"}, "SYS.1007"),
+        ({"managementIp": "-kvm"}, "SYS.1007"),
+        ({"managementIp": "two words"}, "SYS.1007"),
         ({"managementIp": ""}, "SYS.1007"),
         ({"clusterUuid": seeded_uuid("cluster", 99)}, "SYS.1003"),
         ({"sshPort": 0}, "SYS.1007"),
         ({"sshPort": 65536}, "SYS.1007"),
-        ({"sshPort": "22"}, "SYS.1007"),
+        ({"sshPort": "0"}, "SYS.1007"),
         ({"name": "x" * 256}, "SYS.1007"),
         ({"name": None}, "SYS.1007"),
         ({"description": "x" * 2049}, "SYS.1007"),
@@ -86,6 +91,14 @@ def test_a_wrong_password_is_echoed_and_the_row_is_removed(talk: Talk) -> None:
 def test_a_host_that_cannot_be_added(talk: Talk, params: dict[str, Any], code: str) -> None:
     assert talk.code("POST", "hosts/kvm", new_host(**params)) == code
     assert len(talk.sim.records("host")) == 3
+
+
+def test_a_host_name_can_be_the_management_ip_and_a_number_may_be_a_text(talk: Talk) -> None:
+    host = talk.inventory("POST", "hosts/kvm", new_host(managementIp="kvm-9.example.com", sshPort=" 22 "))
+    assert host["managementIp"] == "kvm-9.example.com"
+    assert talk.code("POST", "hosts/kvm", new_host(managementIp="kvm-9.example.com")) == "SYS.1007"
+    for port in ("x", "", True, 1.5, [22]):
+        assert talk.refused("POST", "hosts/kvm", new_host(managementIp="kvm-10", sshPort=port))
 
 
 def test_lengths_count_after_trimming_and_tags_are_kept(talk: Talk) -> None:
@@ -147,7 +160,7 @@ def test_a_failed_maintenance_rolls_back(talk: Talk) -> None:
     talk.inventory("PUT", f"hosts/{HOST}/actions", state_event("disable"))
     talk.sim.fault("fail", "ChangeHostState", error={"code": "SYS.1006", "details": "a guest cannot move"})
     error = talk.failure("PUT", f"hosts/{HOST}/actions", state_event("maintain"))
-    assert (error["code"], error["cause"]["details"]) == ("HOST.1001", "a guest cannot move")
+    assert (error["code"], error["causes"][0]["details"]) == ("HOST.1001", "a guest cannot move")
     assert talk.found(f"hosts/{HOST}")[0]["state"] == "Disabled"
 
 
@@ -195,7 +208,7 @@ def test_network_facts_need_a_connected_host(talk: Talk) -> None:
     talk.sim.change("host", HOST, status="Disconnected")
     error = talk.failure("GET", f"hosts/network-facts/{HOST}")
     assert error["code"] == "HOST.1001"
-    assert "Disconnected" in error["cause"]["details"]
+    assert "Disconnected" in error["causes"][0]["details"]
 
 
 def candidates(talk: Talk, *query: str) -> Any:
@@ -215,9 +228,16 @@ def test_candidates_intersect_unless_told_otherwise(talk: Talk) -> None:
 
 
 def test_candidates_by_type_and_page(talk: Talk) -> None:
-    assert candidates(talk)["slaveNames"] == ["eth1"]
-    assert candidates(talk, "interfaceType=bondSlave")["slaveNames"] == ["eth2", "eth3"]
-    assert candidates(talk, "interfaceType=bondingSlave")["slaveNames"] == ["eth2", "eth3"]
+    everything = ["eth0", "eth1", "eth2", "eth3"]
+    assert candidates(talk)["slaveNames"] == candidates(talk, "interfaceType=all")["slaveNames"] == everything
+    assert candidates(talk, "interfaceType=interface")["slaveNames"] == ["eth0", "eth1"]
+    assert candidates(talk, "interfaceType=bonding")["slaveNames"] == ["eth2", "eth3"]
+    talk.sim.configure(candidate_types="document")
+    assert candidates(talk)["slaveNames"] == candidates(talk, "interfaceType=all")["slaveNames"] == everything
+    for name, found in (("noMaster", "eth1"), ("nomaster", "eth1"), ("bridgeSlave", "eth0")):
+        assert candidates(talk, f"interfaceType={name}")["slaveNames"] == [found]
+    for name in ("bondSlave", "bondingSlave"):
+        assert candidates(talk, f"interfaceType={name}")["slaveNames"] == ["eth2", "eth3"]
     page = candidates(talk, "interfaceType=all", "limit=3", "start=6")["candidateNics"]
     assert [nic["interfaceName"] for nic in page] == ["eth2", "eth3"]
     talk.sim.configure(candidate_paging=False)
@@ -227,9 +247,12 @@ def test_candidates_by_type_and_page(talk: Talk) -> None:
 def test_candidates_need_hosts_that_are_never_split_at_commas(talk: Talk) -> None:
     assert talk.code("GET", "cluster/hosts-network-interfaces") == "SYS.1007"
     assert talk.code("GET", f"cluster/hosts-network-interfaces?hostUuids={HOST},{HOST}") == "SYS.1003"
-    assert talk.code("GET", f"cluster/hosts-network-interfaces?hostUuids={HOST}&intersecting=perhaps") == "SYS.1007"
-    assert talk.code("GET", f"cluster/hosts-network-interfaces?hostUuids={HOST}&limit=few") == "SYS.1007"
-    assert talk.code("GET", f"cluster/hosts-network-interfaces?hostUuids={HOST}&interfaceType=odd") == "SYS.1007"
+    assert talk.refused("GET", f"cluster/hosts-network-interfaces?hostUuids={HOST}&intersecting=perhaps")
+    assert talk.refused("GET", f"cluster/hosts-network-interfaces?hostUuids={HOST}&limit=few")
+    for name in ("odd", "noMaster", "Interface"):
+        assert talk.code("GET", f"cluster/hosts-network-interfaces?hostUuids={HOST}&interfaceType={name}") == "SYS.1007"
+    talk.sim.configure(candidate_types="document")
+    assert talk.code("GET", f"cluster/hosts-network-interfaces?hostUuids={HOST}&interfaceType=interface") == "SYS.1007"
 
 
 def nic(number: int) -> str:
@@ -295,12 +318,22 @@ def test_services_stop_at_the_first_error(talk: Talk) -> None:
         ({"interfaceUuids": []}, "SYS.1007"),
         ({}, "SYS.1007"),
         ({"interfaceUuids": [nic(2)], "vlanIds": [4095]}, "SYS.1007"),
-        ({"interfaceUuids": [nic(2)], "vlanIds": ["1"]}, "SYS.1007"),
+        ({"interfaceUuids": [nic(2)], "vlanIds": ["-1"]}, "SYS.1007"),
         ({"interfaceUuids": [nic(2)], "serviceTypes": ["storagenetwork"]}, "SYS.1007"),
     ],
 )
 def test_services_that_cannot_be_set(talk: Talk, params: dict[str, Any], code: str) -> None:
     assert talk.code("POST", PATH, {"params": params}) == code
+
+
+def test_delete_host(talk: Talk) -> None:
+    for dummy in range(2):
+        assert talk.call("DELETE", f"hosts/{HOST}?deleteMode=Enforcing") == {}
+    assert talk.found(f"hosts/{HOST}") == []
+    assert talk.found(f"hosts/nics?q=hostUuid={HOST}") == []
+    (vm,) = talk.found(f"vm-instances/{seeded_uuid('vm', 1)}")
+    assert (vm["state"], vm.get("hostUuid")) == ("Stopped", None)
+    assert talk.code("DELETE", f"hosts/{HOST}?deleteMode=enforcing") == "SYS.1007"
 
 
 def test_the_list_of_services_under_another_name(talk: Talk) -> None:

@@ -64,6 +64,8 @@ def test_a_failed_job(talk: Talk) -> None:
     error = talk.failure("PUT", PATH, WRONG)
     assert set(error) == {"code", "description", "details", "causes", "i18nDetails"}
     assert error["code"] == "SYS.1007"
+    assert error["i18nDetails"] == error["details"]
+    assert error["causes"] == []
 
 
 def test_an_unknown_and_an_expired_job(talk: Talk) -> None:

@@ -90,8 +90,46 @@ def test_conditions_that_cannot_be_read(talk: Talk) -> None:
     assert talk.code("GET", "vm-instances?q=nonsense=1") == "SYS.1007"
     assert talk.code("GET", "vm-instances?sort=nonsense") == "SYS.1007"
     assert talk.code("GET", "vm-instances?fields=name,nonsense") == "SYS.1007"
-    for query in ("limit=x", "limit=-1", "start=-1", "count=maybe"):
+    for query in ("limit=-1", "start=-1"):
         assert talk.code("GET", f"vm-instances?{query}") == "SYS.1007"
+    for query in ("limit=abc", "limit=", "start=1.5", "count=maybe"):
+        assert talk.refused("GET", f"vm-instances?{query}")
+
+
+def test_conditions_on_tags(talk: Talk) -> None:
+    params = {"name": "tagged", "systemTags": ["ha::always", "boot::cd"]}
+    endpoint = talk.inventory("POST", "sns/application-endpoints/snmp", {"params": params, "userTags": ["night"]})
+    path = "sns/application-endpoints"
+    for condition in ("__systemTag__=ha::always", "__systemTag__~=boot%25", "__userTag__=night"):
+        assert talk.found(f"{path}?q={condition}") == [endpoint]
+    assert talk.found(f"{path}?q=__systemTag__=night") == []
+    assert talk.found(f"{path}?q=__userTag__=night&q=name=other") == []
+
+
+def test_a_read_by_uuid_ignores_all_parameters(talk: Talk) -> None:
+    (host,) = talk.found(f"hosts/{seeded_uuid('host', 1)}")
+    for query in ("limit=0", "start=5", "count=true", "fields=name", "q=name=other", "sort=nonsense"):
+        assert talk.call("GET", f"hosts/{seeded_uuid('host', 1)}?{query}") == {"inventories": [host]}
+
+
+@pytest.mark.parametrize(
+    ("collection", "found"),
+    [
+        ("zones", "zone-1"),
+        ("clusters", "cluster-1"),
+        ("l3-networks", "l3-1"),
+        ("volumes", "root-of-vm-1"),
+        ("volume-snapshots/group", "snapshot-group-1"),
+        ("sns/topics", "topic-1"),
+    ],
+)
+def test_queries_that_the_document_does_not_list(talk: Talk, collection: str, found: str) -> None:
+    (record,) = talk.found(f"{collection}?q=name={found}")
+    assert talk.found(f"{collection}/{record['uuid']}") == [record]
+    assert talk.found(f"{collection}/{seeded_uuid('host', 99)}") == []
+    for switches in ({"further_operations": False}, {"companions": "404"}):
+        talk.sim.reset(**switches)
+        assert talk.send("GET", collection).status_code == 404
 
 
 def test_limit_start_and_sort(talk: Talk) -> None:
@@ -219,7 +257,7 @@ def test_cursor_filters_and_order(talk: Talk) -> None:
 
 @pytest.mark.parametrize("kind", sorted(FIELDS))
 def test_cursors_read_every_kind_whose_fields_are_known(talk: Talk, kind: str) -> None:
-    talk.sim.reset(cbt_tasks=4, null_members=True)
+    talk.sim.reset(cbt_tasks=4, null_members=True, at_person_list="list")
     items = cursor(talk, kind)["items"]
     assert items
     assert set().union(*items) == FIELDS[kind]

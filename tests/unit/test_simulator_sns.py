@@ -53,8 +53,7 @@ def test_workchat_endpoint(talk: Talk) -> None:
         {"atPersonList": {}},
         {"atPersonUserIds": ["x" * 257]},
         {"atPersonList": {"x" * 257: "X"}},
-        {"atPersonUserIds": "anna"},
-        {"atAll": "true"},
+        {"atPersonList": {"x": "X" * 129}},
         {"url": None},
         {"url": "x" * 2049},
         {"name": None},
@@ -63,6 +62,26 @@ def test_workchat_endpoint(talk: Talk) -> None:
 def test_a_workchat_endpoint_that_is_refused(talk: Talk, params: dict[str, Any]) -> None:
     assert talk.code("POST", WORKCHAT, chat(**params)) == "SYS.1007"
     assert talk.found(WORKCHAT) == []
+
+
+@pytest.mark.parametrize("params", [{"atPersonUserIds": "anna"}, {"atPersonUserIds": [10]}, {"atAll": "true"}])
+def test_a_value_that_cannot_be_parsed_is_refused_at_once(talk: Talk, params: dict[str, Any]) -> None:
+    assert talk.refused("POST", WORKCHAT, chat(**params))
+
+
+def test_persons_in_the_records(talk: Talk) -> None:
+    talk.sim.configure(at_person_list="list")
+    params = {"atPersonUserIds": ["bert"], "atPersonList": {"anna": "Anna"}}
+    uuid = talk.inventory("POST", WORKCHAT, chat(**params))["uuid"]
+    (endpoint,) = talk.found(f"{WORKCHAT}/{uuid}")
+    assert {person["userId"]: person.get("remark") for person in endpoint["atPersonList"]} == {
+        "anna": "Anna",
+        "bert": None,
+    }
+    talk.sim.configure(at_person_list="map")
+    assert talk.found(f"{WORKCHAT}/{uuid}")[0]["atPersonList"] == {"anna": "Anna", "bert": None}
+    talk.sim.configure(at_person_list="absent")
+    assert "atPersonList" not in talk.found(f"{WORKCHAT}/{uuid}")[0]
 
 
 @pytest.mark.parametrize(
@@ -113,8 +132,18 @@ def test_only_given_members_of_an_endpoint_change(talk: Talk) -> None:
     assert update()["name"] == "new"
     assert after["createDate"] == before["createDate"]
     assert after["lastOpDate"] != before["lastOpDate"]
+    snmp = talk.inventory("POST", "sns/application-platforms/snmp", platform_params())["uuid"]
+    own = f"sns/application-endpoints/{seeded_uuid('endpoint', 1)}/actions"
+    moved = talk.inventory("PUT", own, {"updateSNSApplicationEndpoint": {"platformUuid": snmp}})
+    assert (moved["platformUuid"], moved["name"]) == (snmp, "snmp-endpoint-1")
+    foreign = {"updateSNSApplicationEndpoint": {"platformUuid": snmp}}
+    assert talk.code("PUT", f"{path}/actions", foreign) == "SYS.1007"
     unknown = f"sns/application-endpoints/{seeded_uuid('endpoint', 99)}/actions"
     assert talk.code("PUT", unknown, {"updateSNSApplicationEndpoint": {"name": "x"}}) == "SYS.1003"
+
+
+def platform_params(**params: Any) -> dict[str, Any]:
+    return {"params": {"name": "other", "snmpAddress": "192.0.2.7", "snmpPort": 162, **params}}
 
 
 def person(**params: Any) -> dict[str, Any]:
@@ -136,7 +165,6 @@ def test_person(talk: Talk) -> None:
         ({"userId": " user-1 "}, "SYS.1007"),
         ({"userId": "user-2"}, "SYS.1007"),
         ({"userId": "x" * 257}, "SYS.1007"),
-        ({"remark": None}, "SYS.1007"),
         ({"remark": "x" * 129}, "SYS.1007"),
         ({"endpointUuid": None}, "SYS.1007"),
         ({"endpointUuid": seeded_uuid("endpoint", 1)}, "SYS.1007"),
@@ -146,6 +174,13 @@ def test_person(talk: Talk) -> None:
 def test_a_person_that_cannot_be_changed(talk: Talk, params: dict[str, Any], code: str) -> None:
     assert talk.code("PUT", PERSON, person(**params)) == code
     assert [one["remark"] for one in talk.sim.records("person")] == ["operator 1", "operator 2"]
+
+
+def test_the_remark_of_a_person_may_be_left_out(talk: Talk) -> None:
+    changed = talk.inventory("PUT", PERSON, person(remark=None, userId="user-9"))
+    assert (changed["userId"], changed["remark"]) == ("user-9", "operator 1")
+    talk.sim.configure(remark_required=True)
+    assert talk.code("PUT", PERSON, person(remark=None)) == "SYS.1007"
 
 
 def platform(**params: Any) -> dict[str, Any]:
@@ -199,3 +234,39 @@ def test_subscribers(talk: Talk) -> None:
     assert all(set(one) == {"topicUuid", "endpointUuid", "createDate", "lastOpDate"} for one in found)
     assert len(talk.found(f"{path}?q=endpoint.name=snmp-endpoint-1")) == 1
     assert talk.found(f"{path}/{seeded_uuid('subscriber', 1)}") == []
+
+
+def test_an_snmp_platform_is_made_and_deleted_with_its_endpoints(talk: Talk) -> None:
+    made = talk.inventory("POST", "sns/application-platforms/snmp", platform_params(description="traps"))
+    assert (made["type"], made["snmpPort"], made["description"]) == ("Snmp", 162, "traps")
+    assert talk.code("POST", "sns/application-platforms/snmp", platform_params(snmpPort=0)) == "SYS.1007"
+    for number in (1, 1, 2):
+        assert talk.call("DELETE", f"sns/application-platforms/{seeded_uuid('platform', number)}") == {}
+    assert talk.found("sns/application-endpoints") == talk.found("sns/topics/subscribers") == []
+    assert talk.found("sns/application-endpoints/teamchat/at-persons") == []
+    assert {one["uuid"] for one in talk.found("sns/application-platforms")} == {
+        made["uuid"],
+        seeded_uuid("platform", 3),
+    }
+
+
+def test_an_endpoint_is_deleted_with_its_subscriptions(talk: Talk) -> None:
+    for dummy in range(2):
+        assert talk.call("DELETE", f"sns/application-endpoints/{TEAMCHAT}") == {}
+    assert [one["uuid"] for one in talk.found("sns/application-endpoints")] == [seeded_uuid("endpoint", 1)]
+    assert [one["endpointUuid"] for one in talk.found("sns/topics/subscribers")] == [seeded_uuid("endpoint", 1)]
+    assert talk.found("sns/application-endpoints/teamchat/at-persons") == []
+
+
+def test_subscribing_and_unsubscribing(talk: Talk) -> None:
+    endpoint = talk.inventory("POST", SNMP, {"params": {"name": "traps"}})["uuid"]
+    path = f"sns/topics/{seeded_uuid('topic', 1)}/endpoints/{endpoint}"
+    for dummy in range(2):
+        talk.call("POST", path, {"params": {}})
+    found = f"sns/topics/subscribers?q=endpointUuid={endpoint}"
+    assert [one["topicUuid"] for one in talk.found(found)] == [seeded_uuid("topic", 1)]
+    for dummy in range(2):
+        assert talk.call("DELETE", path) == {}
+    assert talk.found(found) == []
+    assert len(talk.found("sns/topics/subscribers")) == 2
+    assert talk.code("POST", f"{path[:-1]}x", {"params": {}}) == "SYS.1003"

@@ -76,13 +76,21 @@ def test_create_where_it_is_asked_for(talk: Talk) -> None:
         ({"strategy": "instantstart"}, "SYS.1007"),
         ({"type": "Other"}, "SYS.1007"),
         ({"cpuNum": 0}, "SYS.1007"),
-        ({"cpuNum": True}, "SYS.1007"),
-        ({"dataVolumeSystemTags": []}, "SYS.1007"),
     ],
 )
 def test_a_vm_that_cannot_be_created(talk: Talk, params: dict[str, Any], code: str) -> None:
     assert talk.code("POST", GROUP, create(**params)) == code
     assert len(talk.sim.records("vm")) == 6
+
+
+@pytest.mark.parametrize("params", [{"cpuNum": True}, {"cpuNum": "many"}, {"dataVolumeSystemTags": []}, {"name": 1}])
+def test_a_value_that_cannot_be_parsed_is_refused_at_once(talk: Talk, params: dict[str, Any]) -> None:
+    assert talk.refused("POST", GROUP, create(**params))
+
+
+def test_numbers_may_be_texts(talk: Talk) -> None:
+    vm = talk.inventory("POST", GROUP, create(cpuNum="3", memorySize=" 1073741824 "))
+    assert (vm["cpuNum"], vm["memorySize"]) == (3, 2**30)
 
 
 def test_more_networks_with_a_default(talk: Talk) -> None:
@@ -95,7 +103,20 @@ def test_an_unknown_group_and_no_host_to_start_on(talk: Talk) -> None:
     assert talk.code("POST", GROUP[:-1] + "9", create()) == "SYS.1003"
     talk.sim.change("host", seeded_uuid("host", 1), state="Maintenance")
     talk.sim.change("host", seeded_uuid("host", 3), status="Connecting")
-    assert talk.code("POST", GROUP, create()) == "SYS.1006"
+    error = talk.failure("POST", GROUP, create())
+    assert error["code"] == "SYS.1090"
+    assert [cause["details"].partition("] ")[2] for cause in error["causes"]] == [
+        "is Maintenance and Connected",
+        "is Enabled and Connecting",
+    ]
+
+
+def test_a_destroyed_vm_keeps_its_record_and_its_name(talk: Talk) -> None:
+    for dummy in range(2):
+        assert talk.call("DELETE", f"vm-instances/{VM}") == {}
+    (vm,) = talk.found(f"vm-instances/{VM}")
+    assert (vm["name"], vm["state"], vm.get("hostUuid")) == ("vm-1", "Destroyed", None)
+    assert talk.call("DELETE", f"vm-instances/{seeded_uuid('vm', 99)}?deleteMode=Permissive") == {}
 
 
 def attach(number: int, vm: str = VM) -> str:
@@ -126,9 +147,7 @@ def test_attach_with_an_address(talk: Talk) -> None:
     assert talk.code("POST", attach(2), {"params": {"customMac": params["customMac"]}}) == "SYS.1007"
 
 
-@pytest.mark.parametrize(
-    "params", [{"staticIp": "10.103.0.77"}, {"staticIp": "x"}, {"customMac": "x"}, {"staticIp": 1}]
-)
+@pytest.mark.parametrize("params", [{"staticIp": "10.103.0.77"}, {"staticIp": "x"}, {"customMac": "x"}])
 def test_an_address_that_cannot_be_had(talk: Talk, params: dict[str, Any]) -> None:
     assert talk.code("POST", attach(2), {"params": params}) == "SYS.1007"
 
@@ -191,3 +210,24 @@ def test_delete_nic_qos(talk: Talk) -> None:
     assert talk.code("DELETE", path) == "SYS.1007"
     assert talk.code("DELETE", f"{path}?direction=both") == "SYS.1007"
     assert talk.code("DELETE", f"vm-instances/{VM}/nic-qos?direction=in") == "SYS.1003"
+
+
+def test_bandwidth_limits_and_detaching(talk: Talk) -> None:
+    (nic, *dummy) = talk.found(f"vm-instances/{VM}")[0]["vmNics"]
+    path = f"vm-instances/{nic['uuid']}/nic-qos"
+    assert talk.call("GET", path) == {"outboundBandwidth": 10485760, "inboundBandwidth": 10485760}
+    talk.call("DELETE", f"{path}?direction=in")
+    assert talk.call("GET", path) == {"outboundBandwidth": 10485760, "inboundBandwidth": -1}
+    talk.inventory("POST", attach(2), {"params": {}})
+    vm = talk.inventory("DELETE", f"vm-instances/nics/{nic['uuid']}")
+    assert [left["l3NetworkUuid"] for left in vm["vmNics"]] == [network(2)] == [vm["defaultL3NetworkUuid"]]
+    assert talk.code("DELETE", f"vm-instances/nics/{nic['uuid']}") == "SYS.1003"
+
+
+def test_a_read_of_limits_deletes_where_the_service_cannot_read_them(talk: Talk) -> None:
+    """The path has one operation then, which takes any verb."""
+    talk.sim.configure(further_operations=False)
+    (nic, *dummy) = talk.found(f"vm-instances/{VM}")[0]["vmNics"]
+    assert talk.send("GET", f"vm-instances/{nic['uuid']}/nic-qos?direction=in").status_code == 202
+    talk.sim.advance()
+    assert talk.sim.state()["qos"] == {nic["uuid"]: ["out"]}

@@ -7,6 +7,18 @@
 from __future__ import annotations
 
 from ..registry import OPERATIONS
-from . import cbt, cursor, host_network, hosts, nics, queries, sns, storage, vms
+from . import accounts, cbt, cursor, host_network, hosts, nics, queries, sns, storage, vms
 
-__all__ = ["OPERATIONS", "cbt", "cursor", "host_network", "hosts", "nics", "queries", "sns", "storage", "vms"]
+__all__ = [
+    "OPERATIONS",
+    "accounts",
+    "cbt",
+    "cursor",
+    "host_network",
+    "hosts",
+    "nics",
+    "queries",
+    "sns",
+    "storage",
+    "vms",
+]

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import base64
 import typing as t
 
 from ..errors import Failure, bad_argument, refused
@@ -100,23 +101,31 @@ def enable_cbt_task(call: Call) -> Steps:
             store.change("cbttask", uuid, status="Failed")
         raise
     task = store.change("cbttask", uuid, status="Running")
-    infos = [info for vm in vms for info in _backup_infos(vm, call.get("bitmapName"))]
+    infos = [_backup_info(volume, call.get("bitmapName")) for vm in vms for volume in vm["allVolumes"]]
     full = {"inventory": task, "volumeCbtBackupInfos": infos}
     wanted = call.switches.enable_reply
     return {name: value for name, value in full.items() if wanted in ("both", name)}
 
 
-def _backup_infos(vm: Record, bitmap: str | None) -> list[dict[str, t.Any]]:
-    return [
-        {
-            "volume": volume,
-            "bitmapName": bitmap or f"bitmap-{volume['uuid'][-8:]}",
-            "nbdServer": NBD_SERVER,
-            "nbdPort": FIRST_NBD_PORT + volume["deviceId"],
-            "mode": "full",
-        }
-        for volume in vm["allVolumes"]
-    ]
+def _backup_info(volume: Record, bitmap: str | None) -> dict[str, t.Any]:
+    """Return how a volume can be read, as an NBD export and by the bitmap of its changed blocks."""
+    name = bitmap or f"bitmap-{volume['uuid'][-8:]}"
+    return {
+        "volume": {
+            "volumeUuid": volume["uuid"],
+            "installPath": volume["installPath"],
+            "deviceId": volume["deviceId"],
+            "deviceType": "file",
+        },
+        "bitmapName": name,
+        "bitmapBase64": base64.b64encode(name.encode()).decode(),
+        "target": f"drive-virtio-disk{volume['deviceId']}",
+        "scratchNodeName": f"scratch-{volume['uuid'][-8:]}",
+        "metadata": None,
+        "nbdServer": NBD_SERVER,
+        "nbdPort": FIRST_NBD_PORT + volume["deviceId"],
+        "mode": "full",
+    }
 
 
 @operation("DisableCbtTask", "POST", "cbt-task/disable/{uuid}", params=(optional("force", "boolean"),), since=SINCE)
@@ -130,7 +139,7 @@ def disable_cbt_task(call: Call) -> Reply:
     "DeleteCbtTask",
     "DELETE",
     "cbt-task/{uuid}",
-    params=(optional("force", "boolean"), optional("deleteMode", choices=("Permissive", "Enforcing"))),
+    params=(optional("force", "boolean"), creation.DELETE_MODE),
     since=SINCE,
     enveloped=False,
 )
@@ -175,8 +184,19 @@ def export_nbd_volumes(call: Call) -> Reply:
     exported |= set(call["volumeUuids"])
     if not call.switches.extra_members:
         return {}
-    infos = [
-        {"volumeUuid": uuid, "nbdServer": NBD_SERVER, "nbdPort": FIRST_NBD_PORT + volumes[uuid]["deviceId"]}
-        for uuid in dict.fromkeys(call["volumeUuids"])
-    ]
-    return {"volumeInfos": infos}
+    return {"volumeInfos": [_backup_info(volumes[uuid], None) for uuid in dict.fromkeys(call["volumeUuids"])]}
+
+
+@operation(
+    "UnexportNbdVolumes",
+    "POST",
+    "cbt-task/unexportvolume",
+    params=(required("volumeUuids", "strings", filled=True), required("vmInstanceUuid")),
+    further=True,
+    enveloped=False,
+)
+def unexport_nbd_volumes(call: Call) -> Reply:
+    """Take the exports of volumes of a virtual machine back."""
+    vm = call.store["vm"].get(call["vmInstanceUuid"])
+    call.store.exported.get(vm["uuid"], set()).difference_update(call["volumeUuids"])
+    return {}

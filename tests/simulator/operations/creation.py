@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What every operation that makes something takes: the uuid of the new record, and tags."""
+"""What operations take that make or delete something: the uuid of the new record and tags, the mode of deleting."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from ..params import optional
 from ..registry import Call
 
 PARAMS = (optional("resourceUuid", uuid=True), optional("tagUuids", "strings", uuid=True))
+
+DELETE_MODE = optional("deleteMode", choices=("Permissive", "Enforcing"))
 
 
 def new_uuid(call: Call, kind: str) -> str:

@@ -15,12 +15,17 @@ from ..store import Record, Store, seeded_number
 
 SERVICE_TYPES = ("ManagementNetwork", "TenantNetwork", "StorageNetwork", "BackupNetwork", "MigrationNetwork")
 MANAGEMENT = "ManagementNetwork"
-INTERFACE_TYPES = {
-    "nomaster": "noMaster",
-    "bridgeslave": "bridgeSlave",
-    "bondslave": "bondingSlave",
-    "bondingslave": "bondingSlave",
+NIC_TYPES = ("noMaster", "bridgeSlave", "bondingSlave")
+CANDIDATE_TYPES: dict[str, dict[str, tuple[str, ...]]] = {
+    "servers": {"all": NIC_TYPES, "interface": ("noMaster", "bridgeSlave"), "bonding": ("bondingSlave",)},
+    "document": {
+        "all": NIC_TYPES,
+        **{name: (name,) for name in NIC_TYPES},
+        "nomaster": ("noMaster",),
+        "bondSlave": ("bondingSlave",),
+    },
 }
+"""The types of NICs that each value of interfaceType stands for, by the switch candidate_types."""
 VLANS = range(4095)
 STATISTIC_LIMIT = 20
 
@@ -56,10 +61,10 @@ def _nics(store: Store, host: Record) -> list[Record]:
     since="4.7.0",
 )
 def get_candidate_network_interfaces(call: Call) -> Reply:
-    """List the NICs that could become slaves; by default those whose names all given hosts have."""
+    """List the NICs of a type; by default those of every type whose names all given hosts have."""
     hosts = [call.store["host"].get(uuid) for uuid in dict.fromkeys(call["hostUuids"])]
-    wanted = _interface_type(call.get("interfaceType"))
-    by_host = [[nic for nic in _nics(call.store, host) if wanted in ("all", nic["interfaceType"])] for host in hosts]
+    types = _interface_types(call)
+    by_host = [[nic for nic in _nics(call.store, host) if nic["interfaceType"] in types] for host in hosts]
     names = [{nic["interfaceName"] for nic in nics} for nics in by_host]
     kept = set.intersection(*names) if call.get("intersecting", True) else set.union(*names)
     found = [_candidate(nic) for nics in by_host for nic in nics if nic["interfaceName"] in kept]
@@ -69,13 +74,13 @@ def get_candidate_network_interfaces(call: Call) -> Reply:
     return {"slaveNames": sorted(kept), "candidateNics": found}
 
 
-def _interface_type(given: str | None) -> str:
-    """Return the interface type that is asked for; without one the free NICs are meant."""
-    if given is None:
-        return "noMaster"
-    if given != "all" and given.lower() not in INTERFACE_TYPES:
-        raise bad_argument(f"interfaceType[{given}] is unknown")
-    return INTERFACE_TYPES.get(given.lower(), "all")
+def _interface_types(call: Call) -> tuple[str, ...]:
+    """Return the types of the NICs that are asked for, all of them when nothing is said."""
+    given = call.get("interfaceType", "all")
+    known = CANDIDATE_TYPES[call.switches.candidate_types]
+    if given not in known:
+        raise bad_argument(f"interfaceType[{given}] is not one of {list(known)}")
+    return known[given]
 
 
 def _candidate(nic: Record) -> Record:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 
 from .. import records
 from ..errors import Failure, bad_argument, refused
@@ -16,6 +17,8 @@ from ..store import Record, Store
 from . import creation
 
 WRONG_PASSWORD = "wrong-password"
+DOTTED_NUMBERS = re.compile(r"[\d.]+")
+HOST_NAME = re.compile(r"(?!-)[a-z\d-]{1,63}(?<!-)(\.(?!-)[a-z\d-]{1,63}(?<!-))*", re.IGNORECASE)
 
 
 @operation(
@@ -67,20 +70,24 @@ def add_kvm_host(call: Call) -> Steps:
 
 
 def _free_address(store: Store, text: str) -> str:
-    try:
-        address = str(ipaddress.ip_address(text))
-    except ValueError:
-        raise bad_argument(f"managementIp[{text}] is not an IP address") from None
-    if any(host["managementIp"] == address for host in store["host"].all()):
-        raise bad_argument(f"there has been a host having managementIp[{address}]")
-    return address
+    """Return an IPv4 address or a host name that no host is managed by yet."""
+    if DOTTED_NUMBERS.fullmatch(text):
+        try:
+            ipaddress.IPv4Address(text)
+        except ValueError:
+            raise bad_argument(f"managementIp[{text}] is not an IPv4 address") from None
+    elif not HOST_NAME.fullmatch(text):
+        raise bad_argument(f"managementIp[{text}] is neither an IPv4 address nor a host name")
+    if any(host["managementIp"] == text for host in store["host"].all()):
+        raise bad_argument(f"there has been a host having managementIp[{text}]")
+    return text
 
 
 def _ssh_failure(call: Call) -> Failure:
-    """Return the failure of a login; like that of real servers its text repeats the password."""
-    login = f"{call['username']}/{call['password']}"
-    denied = Failure("SYS.1006", f"ssh login as {login} to {call['managementIp']} failed: permission denied")
-    return Failure("HOST.1001", f"failed to connect host[name: {call['name']}]", denied)
+    """Return the failure of a login; its reason stands below it alone, and repeats the password as servers do."""
+    login = f"{call['username']}:{call['password']}@{call['managementIp']}"
+    denied = Failure("SYS.1006", f"failed to log in by ssh {login}: permission denied")
+    return Failure("HOST.1003", "connection error for KVM host", denied)
 
 
 def _add_interfaces(store: Store, host_uuid: str) -> tuple[list[str], list[str]]:
@@ -142,3 +149,15 @@ def _leave(call: Call, state: str) -> Reply:
 
     call.service.jobs.later(call.switches.reconnect, connected)
     return {"inventory": store.change("host", uuid, state=state, status="Connecting")}
+
+
+@operation("DeleteHost", "DELETE", "hosts/{uuid}", params=(creation.DELETE_MODE,), further=True, enveloped=False)
+def delete_host(call: Call) -> Reply:
+    """Delete a host, whose virtual machines stop; what is absent is a success."""
+    store, uuid = call.store, call["uuid"]
+    for vm in [vm for vm in store["vm"].all() if vm["hostUuid"] == uuid]:
+        store.change("vm", vm["uuid"], state="Stopped", hostUuid=None)
+    store["host"].remove_where(lambda host: bool(host["uuid"] == uuid))
+    for kind in ("hostnic", "bonding"):
+        store[kind].remove_where(lambda record: bool(record["hostUuid"] == uuid))
+    return {}

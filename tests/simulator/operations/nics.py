@@ -17,6 +17,7 @@ from ..registry import Call, Reply, operation
 from ..store import Record, Store
 
 MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", re.IGNORECASE)
+BANDWIDTH = 10 * 1024**2
 ATTACHABLE = ("Running", "Stopped")
 
 
@@ -145,3 +146,24 @@ def delete_nic_qos(call: Call) -> Reply:
     nic, dummy = call.store.find_nic(call["uuid"])
     call.store.qos.get(nic["uuid"], set()).discard(call["direction"])
     return {}
+
+
+@operation("GetNicQos", "GET", "vm-instances/{nicUuid}/nic-qos", further=True)
+def get_nic_qos(call: Call) -> Reply:
+    """Return the bandwidth limits of a NIC in bits a second, -1 where there is none."""
+    nic, dummy = call.store.find_nic(call["nicUuid"])
+    limited = call.store.qos.get(nic["uuid"], ())
+    return {f"{name}boundBandwidth": BANDWIDTH if name in limited else -1 for name in ("out", "in")}
+
+
+@operation("DetachL3NetworkFromVm", "DELETE", "vm-instances/nics/{vmNicUuid}", further=True)
+def detach_l3_network(call: Call) -> Reply:
+    """Take a NIC from its virtual machine."""
+    store = call.store
+    nic, vm = store.find_nic(call["vmNicUuid"])
+    nics = [other for other in vm["vmNics"] if other["uuid"] != nic["uuid"]]
+    networks = [other["l3NetworkUuid"] for other in nics]
+    default = vm["defaultL3NetworkUuid"]
+    if default not in networks:
+        default = next(iter(networks), None)
+    return {"inventory": store.change("vm", vm["uuid"], vmNics=nics, defaultL3NetworkUuid=default)}

@@ -55,14 +55,13 @@ def _query(
 
 
 def _select(call: Call, kind: str, only: c.Callable[[Record], bool] | None) -> Reply:
+    if "uuid" in call.path:
+        row = call.store.find(kind, call.path["uuid"])
+        return {"inventories": [row] if row and (only is None or only(row)) else []}
     selector = call.service.selector
     paging = call.switches.query_paging
     sort = call.get("sort", "") if paging else ""
-    if "uuid" in call.path:
-        row = call.store.find(kind, call.path["uuid"])
-        found = [row] if row and (only is None or only(row)) else []
-    else:
-        found = selector.select(kind, call.get("q", ()), sort.strip("+- "), sort.startswith("-"), only)
+    found = selector.select(kind, call.get("q", ()), sort.strip("+- "), sort.startswith("-"), only)
     start, limit = call.get("start", 0), call.get("limit", DEFAULT_LIMIT)
     if not paging:
         start, limit = 0, len(found)
@@ -75,8 +74,11 @@ def _select(call: Call, kind: str, only: c.Callable[[Record], bool] | None) -> R
 
 
 def _reduced(call: Call, kind: str, reply: Reply) -> Reply:
-    """Return the reply with only the fields that were asked for, and with one inventory if servers do it that way."""
-    if call.get("fields") and call.switches.query_paging and "inventories" in reply:
+    """Return the reply with only the fields that were asked for, and with one inventory if servers do it that way.
+
+    A read by uuid ignores all parameters.
+    """
+    if call.get("fields") and call.switches.query_paging and "inventories" in reply and "uuid" not in call.path:
         names = [name.strip() for name in call["fields"].split(",")]
         for name in names:
             check_field(kind, name)
@@ -121,3 +123,9 @@ _query(
     companion=True,
 )
 _query("QueryHostNetworkInterface", "hosts/nics", "hostnic", by_uuid=False, companion=True)
+_query("QueryZone", "zones", "zone", further=True)
+_query("QueryCluster", "clusters", "cluster", further=True)
+_query("QueryL3Network", "l3-networks", "l3network", further=True)
+_query("QueryVolume", "volumes", "volume", further=True)
+_query("QueryVolumeSnapshotGroup", "volume-snapshots/group", "snapshotgroup", further=True)
+_query("QuerySNSTopic", "sns/topics", "topic", further=True)

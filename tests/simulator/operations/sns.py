@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import collections.abc as c
 import typing as t
 
 from ..errors import Failure, bad_argument, not_found
@@ -35,6 +36,7 @@ def _new_endpoint(call: Call, kind: str, platform_uuid: str, members: dict[str, 
             "url": None,
             "atAll": None,
             "atPersonUserIds": None,
+            "atPersonList": None,
             **members,
             **store.dates(),
         },
@@ -68,7 +70,14 @@ def create_workchat_endpoint(call: Call) -> Reply:
     user_ids = _user_ids(call)
     spellings = ("atAll", "atALL") if call.switches.at_all_spelling == "both" else (call.switches.at_all_spelling,)
     at_all = any(call.get(name, False) for name in spellings)
-    members = {"url": call["url"], "atAll": at_all, "atPersonUserIds": user_ids or None}
+    remarks = call.get("atPersonList", {})
+    persons = [{"userId": user_id, "remark": remarks.get(user_id), **call.store.dates()} for user_id in user_ids]
+    members = {
+        "url": call["url"],
+        "atAll": at_all,
+        "atPersonUserIds": user_ids or None,
+        "atPersonList": persons or None,
+    }
     platform = _platform_of(call.store, "WorkChat")
     return {"inventory": with_platform(call, _new_endpoint(call, "WorkChat", platform["uuid"], members))}
 
@@ -80,8 +89,10 @@ def _user_ids(call: Call) -> list[str]:
             if name not in call.params:
                 raise bad_argument(f"field[{name}] is mandatory, can not be null")
     user_ids = {*call.get("atPersonUserIds", []), *call.get("atPersonList", {})}
-    if any(len(user_id) > LENGTHS["userId"] for user_id in user_ids):
-        raise bad_argument(f"a user id exceeds max length {LENGTHS['userId']}")
+    remarks = map(str, call.get("atPersonList", {}).values())
+    for name, texts in (("userId", user_ids), ("remark", remarks)):
+        if any(len(text) > LENGTHS[name] for text in texts):
+            raise bad_argument(f"a {name} exceeds max length {LENGTHS[name]}")
     return sorted(user_ids, key=lambda user_id: user_id[::-1], reverse=True)
 
 
@@ -114,24 +125,32 @@ def _snmp_platform(store: Store, uuid: str) -> Record:
     "UpdateSNSApplicationEndpoint",
     "PUT",
     "sns/application-endpoints/{uuid}/actions",
-    params=(optional("name"), optional("description")),
+    params=(optional("name"), optional("description"), optional("platformUuid", since="4.10.0")),
     since="2.3",
 )
 def update_endpoint(call: Call) -> Reply:
-    """Change those members of an endpoint that are given."""
-    return {"inventory": call.store.change("endpoint", call["uuid"], **call.given("name", "description"))}
+    """Change those members of an endpoint of any type that are given."""
+    endpoint = call.store["endpoint"].get(call["uuid"])
+    if "platformUuid" in call.params:
+        platform = call.store["platform"].get(call["platformUuid"])
+        if platform["type"] != endpoint["type"]:
+            raise bad_argument(f"platform[uuid: {platform['uuid']}] is of type {platform['type']}")
+    members = call.given("name", "description", "platformUuid")
+    return {"inventory": call.store.change("endpoint", endpoint["uuid"], **members)}
 
 
 @operation(
     "UpdateAtPersonOfAtTeamchatEndpoint",
     "PUT",
     "sns/application-endpoints/teamchat/at-persons/{uuid}/actions",
-    params=(required("endpointUuid"), optional("userId"), required("remark")),
+    params=(required("endpointUuid"), optional("userId"), optional("remark")),
     since="4.2.0",
 )
 def update_person(call: Call) -> Reply:
-    """Change a person to mention; the user id must be one that the endpoint does not have yet."""
+    """Change a person to mention; the user id must be one that the endpoint does not have yet, not even this person."""
     store = call.store
+    if call.switches.remark_required and "remark" not in call.params:
+        raise bad_argument("field[remark] is mandatory, can not be null")
     person = store["person"].get(call["uuid"])
     endpoint = store["endpoint"].get(call["endpointUuid"])
     if person["endpointUuid"] != endpoint["uuid"]:
@@ -181,3 +200,93 @@ def test_snmp_connection(call: Call) -> Reply:
     store.traps.append({"address": platform["snmpAddress"], "port": platform["snmpPort"], "connected": connected})
     answer = {"statusCode": 200} if connected else {"statusCode": 504, "message": "no answer"}
     return {"connected": connected, "webhookResp": answer}
+
+
+@operation(
+    "CreateSNSSnmpPlatform",
+    "POST",
+    "sns/application-platforms/snmp",
+    params=(
+        required("name"),
+        required("snmpAddress"),
+        required("snmpPort", "integer", bounds=PORTS),
+        optional("description"),
+        *creation.PARAMS,
+    ),
+    further=True,
+)
+def create_snmp_platform(call: Call) -> Reply:
+    """Make a platform that sends SNMP traps."""
+    platform = Record(
+        "platform",
+        {
+            "uuid": creation.new_uuid(call, "platform"),
+            "description": None,
+            "type": "Snmp",
+            "state": "Enabled",
+            **call.given("name", "description", "snmpAddress", "snmpPort"),
+            **call.store.dates(),
+        },
+    )
+    creation.tag(call, platform["uuid"])
+    return {"inventory": call.store["platform"].put(platform)}
+
+
+@operation(
+    "DeleteSNSApplicationEndpoint",
+    "DELETE",
+    "sns/application-endpoints/{uuid}",
+    params=(creation.DELETE_MODE,),
+    further=True,
+    enveloped=False,
+)
+def delete_endpoint(call: Call) -> Reply:
+    """Delete an endpoint with its subscriptions and persons; what is absent is a success."""
+    _delete_endpoints(call.store, lambda endpoint: bool(endpoint["uuid"] == call["uuid"]))
+    return {}
+
+
+@operation(
+    "DeleteSNSApplicationPlatform",
+    "DELETE",
+    "sns/application-platforms/{uuid}",
+    params=(creation.DELETE_MODE,),
+    further=True,
+    enveloped=False,
+)
+def delete_platform(call: Call) -> Reply:
+    """Delete a platform with its endpoints; what is absent is a success."""
+    _delete_endpoints(call.store, lambda endpoint: bool(endpoint["platformUuid"] == call["uuid"]))
+    call.store["platform"].remove_where(lambda platform: bool(platform["uuid"] == call["uuid"]))
+    return {}
+
+
+def _delete_endpoints(store: Store, matches: c.Callable[[Record], bool]) -> None:
+    uuids = {endpoint["uuid"] for endpoint in store["endpoint"].remove_where(matches)}
+    for kind in ("subscriber", "person"):
+        store[kind].remove_where(lambda record: record["endpointUuid"] in uuids)
+
+
+TOPIC_ENDPOINT = "sns/topics/{topicUuid}/endpoints/{endpointUuid}"
+
+
+@operation("SubscribeSNSTopic", "POST", TOPIC_ENDPOINT, further=True, enveloped=False)
+def subscribe(call: Call) -> Reply:
+    """Let an endpoint receive what a topic tells; doing it again changes nothing."""
+    store = call.store
+    topic, endpoint = store["topic"].get(call["topicUuid"]), store["endpoint"].get(call["endpointUuid"])
+    if not any(_connects(subscriber, call) for subscriber in store["subscriber"].all()):
+        members = {"topicUuid": topic["uuid"], "endpointUuid": endpoint["uuid"], **store.dates()}
+        store["subscriber"].put_without_uuid(Record("subscriber", members))
+    return {}
+
+
+@operation("UnsubscribeSNSTopic", "DELETE", TOPIC_ENDPOINT, further=True, enveloped=False)
+def unsubscribe(call: Call) -> Reply:
+    """Let an endpoint no longer receive what a topic tells."""
+    call.store["subscriber"].remove_where(lambda subscriber: _connects(subscriber, call))
+    return {}
+
+
+def _connects(subscriber: Record, call: Call) -> bool:
+    return (subscriber["topicUuid"], subscriber["endpointUuid"]) == (call["topicUuid"], call["endpointUuid"])

@@ -10,7 +10,7 @@ from ..errors import refused
 from ..registry import Call, Reply, operation
 
 
-@operation("DeletePrimaryStorage", "DELETE", "primary-storage/{uuid}", companion=True, further=True, enveloped=False)
+@operation("DeletePrimaryStorage", "DELETE", "primary-storage/{uuid}", further=True, enveloped=False)
 def delete_primary_storage(call: Call) -> Reply:
     """Delete a primary storage that is attached to no cluster; what is absent is a success."""
     storage = call.store["primarystorage"].find(call["uuid"])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from .. import records
-from ..errors import bad_argument, refused
+from ..errors import Failure, bad_argument, refused
 from ..params import optional, required
 from ..registry import Call, Reply, operation
 from ..store import Record, Store
@@ -122,11 +122,13 @@ def _placement(call: Call, source: Record) -> dict[str, t.Any]:
 
 
 def _host(store: Store, wanted: str | None, cluster: str) -> Record:
+    reasons = []
     for host in store["host"].all():
-        suits = host["uuid"] == wanted if wanted else host["clusterUuid"] == cluster
-        if suits and host["state"] == "Enabled" and host["status"] == "Connected":
-            return host
-    raise refused("no host is enabled and connected to start the vm on")
+        if host["uuid"] == wanted if wanted else host["clusterUuid"] == cluster:
+            if host["state"] == "Enabled" and host["status"] == "Connected":
+                return host
+            reasons.append(refused(f"host[uuid: {host['uuid']}] is {host['state']} and {host['status']}"))
+    raise Failure("SYS.1090", "no host can start the vm", *reasons)
 
 
 def _volumes(call: Call, source: Record, vm_uuid: str) -> list[Record]:
@@ -146,3 +148,18 @@ def _volumes(call: Call, source: Record, vm_uuid: str) -> list[Record]:
         }
         volumes.append(records.volume_record(identity, store.dates()))
     return volumes
+
+
+@operation(
+    "DestroyVmInstance",
+    "DELETE",
+    "vm-instances/{uuid}",
+    params=(creation.DELETE_MODE,),
+    further=True,
+    enveloped=False,
+)
+def destroy_vm(call: Call) -> Reply:
+    """Destroy a virtual machine, which keeps its record and its name; what is absent is a success."""
+    if call.store["vm"].find(call["uuid"]):
+        call.store.change("vm", call["uuid"], state="Destroyed", hostUuid=None)
+    return {}

@@ -1,0 +1,55 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Logging in and out."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from ..params import required
+from ..registry import Call, Reply, operation
+from ..store import timestamp
+
+ACCOUNT = "36c27e8ff05c4780bf6d2fa65700f22e"
+"""The uuid of the account."""
+
+
+@operation(
+    "LogInByAccount",
+    "PUT",
+    "accounts/login",
+    params=(required("accountName"), required("password")),
+    further=True,
+    in_place=True,
+    open=True,
+)
+def log_in(call: Call) -> Reply:
+    """Make a session."""
+    uuid = call.service.sessions.log_in(call["accountName"], call["password"])
+    now = dt.datetime.now()
+    expired = now + dt.timedelta(seconds=call.switches.session_lifetime)
+    dates = {"expiredDate": timestamp(expired), "createDate": timestamp(now)}
+    return {"inventory": {"uuid": uuid, "accountUuid": ACCOUNT, **dates}}
+
+
+@operation("ValidateSession", "GET", "accounts/sessions/{sessionUuid}/valid", further=True, open=True)
+def validate_session(call: Call) -> Reply:
+    """Tell whether a session is valid, without renewing it."""
+    return {"valid": call.service.sessions.is_valid(call["sessionUuid"])}
+
+
+@operation(
+    "LogOut",
+    "DELETE",
+    "accounts/sessions/{sessionUuid}",
+    further=True,
+    in_place=True,
+    open=True,
+    enveloped=False,
+)
+def log_out(call: Call) -> Reply:
+    """End a session."""
+    call.service.sessions.log_out(call["sessionUuid"])
+    return {}

@@ -1,0 +1,60 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Sessions: the one of the switches, and those that were made by logging in. Each slides with its use."""
+
+from __future__ import annotations
+
+import collections.abc as c
+import hashlib
+import hmac
+import time
+
+from .errors import Failure
+from .options import Switches
+
+
+class Sessions:
+    """The sessions of the one account."""
+
+    def __init__(self, switches: Switches, new_uuid: c.Callable[[], str]) -> None:
+        self._switches = switches
+        self._new_uuid = new_uuid
+        self._used = {switches.session: time.monotonic()}
+
+    def configure(self, switches: Switches, renew: bool) -> None:
+        """Take over changed switches; with `renew`, or where it is another, their session starts to live now."""
+        renew = renew or switches.session != self._switches.session
+        self._switches = switches
+        if renew:
+            self._used[switches.session] = time.monotonic()
+
+    def log_in(self, account: str, password: str) -> str:
+        """Return a new session; raise the failure of a wrong account or password, given as SHA-512 in hex."""
+        right = hashlib.sha512(self._switches.account_password.encode()).hexdigest()
+        if account != self._switches.account or not hmac.compare_digest(password.encode(), right.encode()):
+            raise Failure("ID.1000", "wrong account name or password")
+        if sum(map(self.is_valid, self._used)) >= self._switches.session_limit:
+            raise Failure("ID.1003", f"account[{account}] has {self._switches.session_limit} sessions already")
+        session = self._new_uuid()
+        self._used[session] = time.monotonic()
+        return session
+
+    def log_out(self, session: str) -> None:
+        """End a session; what is none is a success."""
+        self._used.pop(session, None)
+
+    def is_valid(self, session: str) -> bool:
+        """Tell whether a session is valid."""
+        if session == self._switches.session and self._switches.session_expired:
+            return False
+        used = self._used.get(session)
+        return used is not None and time.monotonic() - used <= self._switches.session_lifetime
+
+    def use(self, session: str) -> bool:
+        """Tell whether a session is valid; if so it lives on from now."""
+        if not self.is_valid(session):
+            return False
+        self._used[session] = time.monotonic()
+        return True

@@ -1,0 +1,89 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The simulator's sessions: logging in, validating, logging out."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import pytest
+import requests
+
+from simulator.launch import Simulator
+from simulator.talk import Talk
+
+LOGIN = "accounts/login"
+NO_CREDENTIALS = {"Authorization": None}
+
+
+@pytest.fixture
+def talk(sim: Simulator) -> Talk:
+    return Talk(sim)
+
+
+def log_in(talk: Talk, account: str = "admin", password: str = "password") -> requests.Response:
+    digest = hashlib.sha512(password.encode()).hexdigest()
+    body = {"logInByAccount": {"accountName": account, "password": digest}}
+    return talk.send("PUT", LOGIN, body, NO_CREDENTIALS)
+
+
+def new_session(talk: Talk) -> Any:
+    answer = log_in(talk)
+    assert answer.status_code == 200
+    return answer.json()["inventory"]
+
+
+def is_valid(talk: Talk, session: str) -> Any:
+    return talk.send("GET", f"accounts/sessions/{session}/valid", headers=NO_CREDENTIALS).json()["valid"]
+
+
+def hosts(talk: Talk, session: str) -> requests.Response:
+    return talk.send("GET", "hosts", headers={"Authorization": f"OAuth {session}"})
+
+
+def test_log_in_and_out(talk: Talk) -> None:
+    inventory = new_session(talk)
+    assert set(inventory) == {"uuid", "accountUuid", "expiredDate", "createDate"}
+    session = inventory["uuid"]
+    assert session != new_session(talk)["uuid"]
+    assert is_valid(talk, session)
+    assert len(hosts(talk, session).json()["inventories"]) == 3
+    for dummy in range(2):
+        answer = talk.send("DELETE", f"accounts/sessions/{session}", headers=NO_CREDENTIALS)
+        assert (answer.status_code, answer.json()) == (200, {})
+    assert not is_valid(talk, session)
+    assert hosts(talk, session).json()["error"]["code"] == "ID.1001"
+    assert is_valid(talk, talk.sim.session)
+
+
+@pytest.mark.parametrize("wrong", [{"account": "root"}, {"password": "wrong"}])
+def test_wrong_credentials(talk: Talk, wrong: dict[str, str]) -> None:
+    answer = log_in(talk, **wrong)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "ID.1000")
+
+
+def test_the_password_is_sent_as_a_digest_and_not_logged(talk: Talk) -> None:
+    body = {"logInByAccount": {"accountName": "admin", "password": "password"}}
+    assert talk.send("PUT", LOGIN, body, NO_CREDENTIALS).json()["error"]["code"] == "ID.1000"
+    assert talk.sim.log()[0]["body"]["logInByAccount"]["password"] == "***"
+
+
+def test_sessions_are_limited_and_expire(talk: Talk) -> None:
+    talk.sim.configure(session_limit=2)
+    first = new_session(talk)["uuid"]
+    assert log_in(talk).json()["error"]["code"] == "ID.1003"
+    talk.sim.configure(session_expired=True)
+    second = new_session(talk)["uuid"]
+    assert not is_valid(talk, talk.sim.session)
+    assert [is_valid(talk, session) for session in (first, second)] == [True, True]
+    talk.sim.configure(session_lifetime=0.0)
+    assert [is_valid(talk, session) for session in (first, second)] == [False, False]
+    assert hosts(talk, second).json()["error"]["code"] == "ID.1001"
+
+
+def test_a_service_without_them(talk: Talk) -> None:
+    talk.sim.configure(further_operations=False)
+    assert log_in(talk).status_code == 404
