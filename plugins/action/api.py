@@ -55,6 +55,7 @@ class ActionModule(ActionBase):
         """Return the result of the task, the same as a module process would give."""
         super().run(tmp, task_vars)
         name = self._task.action.rpartition(".")[2]
+        self._label = self._name_task(task_vars or {})
         variables: dict[str, Any] = {}
         self._compute_environment_string(variables)
         if not self._is_for_here():
@@ -111,15 +112,20 @@ class ActionModule(ActionBase):
                 outcome = task.execute(params, self._task.check_mode, None if self._task.no_log else self._tell, log)
             except Interrupted as stop:
                 if isinstance(stop.__cause__, KeyboardInterrupt):
-                    os.write(STDERR, f"{self._task.get_name()}: {stop}\n".encode())
+                    os.write(STDERR, f"{self._label}: {stop}\n".encode())
                     raise KeyboardInterrupt(*stop.__cause__.args) from None
                 period = {"period": self._task.timeout}
                 return {"failed": True, "msg": f"Task timeout exceeded. {stop}", "timedout": period, **stop.facts}
         warnings = {"warnings": outcome.warnings} if outcome.warnings else {}
         return {**outcome.result, **warnings}
 
+    def _name_task(self, task_vars: Mapping[str, Any]) -> str:
+        """Return the inventory host, the host that the task is delegated to, and the task's name."""
+        host, delegate = task_vars.get("inventory_hostname"), self._task.delegate_to
+        return f"[{host} -> {delegate}] {self._task.get_name()}" if delegate else f"[{host}] {self._task.get_name()}"
+
     def _tell(self, line: str) -> None:
-        display.display(f"{self._task.get_name()}: {line}")
+        display.display(f"{self._label}: {line}")
 
     def _show_request(self, line: str) -> None:
         display.vvv(f"{self._task.get_name()}: {line}")

@@ -89,7 +89,7 @@ class Wait:
 
     The first poll comes after 30 ms, the next ones when the elapsed time has grown by 5 %, never less than 50 ms and
     never more than ``interval`` seconds after the last. ``tell`` is called with a line after 10 s and then each time
-    the elapsed time has doubled.
+    the elapsed time has doubled; the line says how long the wait can still take.
     """
 
     def __init__(
@@ -115,7 +115,8 @@ class Wait:
             self.clock.sleep(min(pause, left))
             elapsed = self.clock.monotonic() - begin
             if self.tell and elapsed >= quiet_until:
-                self.tell(f"still waiting for {what}, {elapsed:.0f} s")
+                remaining = max(self.deadline - self.clock.monotonic(), 0)
+                self.tell(f"still waiting for {what}, {elapsed:.0f} s, at most {remaining:.0f} s more")
                 quiet_until = elapsed * 2
             yield elapsed
             pause = next_pause(self.clock.monotonic() - begin, self.interval, self.clock.random())

@@ -7,11 +7,15 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import MAX_CAUSES, is_error_code
+import yaml
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import MAX_CAUSES, Failure, is_error_code
 from direct import Ran, Runner
+from playing import Player
 from scripted import Scripted, Told
 
 from simulator.launch import Simulator
@@ -215,3 +219,23 @@ def test_object_that_cannot_be_read_is_not_said_to_be_absent(run: Runner) -> Non
     ran = run("kvm_host", {"name": "host-3", "state": "disabled"}, session_id=None, api_token=None)
     assert ran["error"]["code"] == "UNSUPPORTED"
     assert "cannot check whether it exists: QueryHost needs session_id" in ran.message
+
+
+ERRORS_PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
+
+
+def test_every_code_is_documented() -> None:
+    def subclasses(kind: type[Failure]) -> set[type[Failure]]:
+        return {kind}.union(*map(subclasses, kind.__subclasses__()))
+
+    documented = set(re.findall(r"^\| `([A-Z_]+)` \|", ERRORS_PAGE.read_text(encoding="utf-8"), re.M))
+    assert documented == {kind.code for kind in subclasses(Failure) if isinstance(kind.code, str)}
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_recipes(player: Player, number: int) -> None:
+    """They accept that an object does not exist, and fail when something else is wrong."""
+    recipe = re.findall(r"```yaml\n(- .*?)```", ERRORS_PAGE.read_text(encoding="utf-8"), re.S)[number]
+    for name, code in (("host-1", 0), ("nobody", 0), ("''", 2)):
+        run = player.play(*yaml.safe_load(recipe.replace("host-1", name)), ignore_errors=False)
+        assert run.code == code, run.output

@@ -103,7 +103,9 @@ def test_lines_are_told_at_growing_intervals() -> None:
     lines: list[str] = []
     clock = FakeClock()
     list(Wait(clock, timeout=600, tell=lines.append).pauses("AddKVMHost host-9 (job 1)"))
-    seconds = [float(line.rpartition(", ")[2].removesuffix(" s")) for line in lines]
+    found = [re.fullmatch(r"still waiting for .*, (\d+) s, at most (\d+) s more", line) for line in lines]
+    seconds = [float(match[1]) for match in found if match]
+    assert all(abs(float(match[1]) + float(match[2]) - 600) <= 1 for match in found if match)
     assert {line.partition(",")[0] for line in lines} == {"still waiting for AddKVMHost host-9 (job 1)"}
     assert 10 <= seconds[0] < 11
     assert all(later >= 2 * earlier - 1 for earlier, later in pairwise(seconds))
@@ -276,11 +278,18 @@ def test_lines_of_a_job_that_is_known_by_its_id_only(
     assert [line.startswith(f"still waiting for job (job {known.uuid}), ") for line in lines] == [True]
 
 
-def test_waiting_is_shown(sim: Simulator, player: Player, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A task tells what it waits for, on the terminal, from the worker that runs it."""
+@pytest.mark.parametrize(
+    ("keywords", "host"), [({}, "localhost"), ({"delegate_to": "127.0.0.1"}, "localhost -> 127.0.0.1")]
+)
+def test_waiting_is_shown(
+    sim: Simulator, player: Player, monkeypatch: pytest.MonkeyPatch, keywords: dict[str, str], host: str
+) -> None:
+    """A task shows what it waits for and for which host, on the terminal, from the worker that runs it."""
     monkeypatch.setattr(_jobs, "QUIET", 0.3)
     sim.configure(latencies={"ChangeHostState": 0.5})
-    run = player.play({"name": "Rest", "virtinfra.manager.kvm_host": {"name": "host-1", "state": "disabled"}})
+    run = player.play(
+        {"name": "Rest", "virtinfra.manager.kvm_host": {"name": "host-1", "state": "disabled"}, **keywords}
+    )
     assert run.tasks[0].status == "ok", run.output
     job = next(entry["job"] for entry in sim.log() if entry["operation"] == "ChangeHostState")
-    assert f"Rest: still waiting for ChangeHostState host host-1 (job {job}), 0 s\n" in run.output
+    assert f"[{host}] Rest: still waiting for ChangeHostState host host-1 (job {job}), 0 s, at most " in run.output

@@ -53,7 +53,6 @@ REFUSING: dict[str, set[str]] = {
         "kvm_host",
         "resource_info",
         "sns_endpoint",
-        "sns_endpoint_info",
         "sns_teamchat_person",
         "vm_from_snapshot_group",
         "vm_info",

@@ -307,7 +307,9 @@ def test_interrupted_playbook_tells_what_goes_on(
         os.killpg(play.pid, number)
         output = play.communicate(timeout=60)[0]
     told = re.search(
-        r"^Onboard: AddKVMHost may still run in the service; job_wait can take up the job (\w{32})$", output, re.M
+        r"^\[localhost\] Onboard: AddKVMHost may still run in the service; job_wait can take up the job (\w{32})$",
+        output,
+        re.M,
     )
     assert told, output
     assert play.returncode != 0

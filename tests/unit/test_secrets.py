@@ -217,7 +217,7 @@ def test_nothing_is_shown_anywhere(sim: Simulator, tmp_path: Path, connection: s
         "login failed",
         "SYS.1006",
         "********",
-        *(("before", "time is up") if local else ("AnsiballZ",)),
+        *(("before", "timeout exceeded") if local else ("AnsiballZ",)),
     )
     assert [word for word in words if word not in output] == []
     assert output.count("FAILED!") >= 6
