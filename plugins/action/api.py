@@ -20,14 +20,12 @@ from typing import Any, NoReturn
 
 import ansible.constants
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-from ansible.module_utils.common.parameters import remove_values
 from ansible.module_utils.errors import UnsupportedError
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.virtinfra.manager.plugins.module_utils._adapter import HAS_REQUESTS
 from ansible_collections.virtinfra.manager.plugins.module_utils._connection import tls_context
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION
-from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import secrets_of
 from ansible_collections.virtinfra.manager.plugins.module_utils._task import (
     REQUEST_LOG,
     REQUEST_LOG_VERBOSITY,
@@ -87,26 +85,25 @@ class ActionModule(ActionBase):
         return result
 
     def _run_here(self, name: str, task: Task) -> dict[str, Any]:
-        spec = task.argument_spec
-        validation = ArgumentSpecValidator(spec, **task.rules).validate(self._task.args)
+        validation = ArgumentSpecValidator(task.argument_spec, **task.rules).validate(self._task.args)
         params = validation.validated_parameters
-        secrets = secrets_of(spec, params)
+        masker = task.masker(params)
         if validation.error_messages:
             message = validation.errors.msg
             if isinstance(validation.errors[0], UnsupportedError):
                 message = f"Unsupported parameters for ({name}) module: {message}"
-            result = {"failed": True, "msg": message}
+            result = {"failed": True, "msg": masker.text(message)}
         else:
-            result = self._execute(task, params, secrets)
+            result = self._execute(task, params)
         # Newer cores show it on demand only; older ones know no such option and always do.
         if getattr(ansible.constants, "INJECT_INVOCATION", True):
-            result["invocation"] = {"module_args": params}
-        return dict(remove_values(result, secrets))
+            result["invocation"] = masker.value({"module_args": params})
+        return result
 
-    def _execute(self, task: Task, params: Mapping[str, Any], secrets: set[str]) -> dict[str, Any]:
+    def _execute(self, task: Task, params: Mapping[str, Any]) -> dict[str, Any]:
         """Execute a task; one that is stopped while a call is under way says so, by its result or at least a line."""
         logged = display.verbosity >= REQUEST_LOG_VERBOSITY and not self._task.no_log
-        log = (lambda line: self._show_request(remove_values(line, secrets))) if logged else None
+        log = self._show_request if logged else None
         with signals_as_exceptions():
             try:
                 outcome = task.execute(params, self._task.check_mode, None if self._task.no_log else self._tell, log)

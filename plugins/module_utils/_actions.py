@@ -19,7 +19,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUN
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS, by_name
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import TAGS as TAG_NAMES
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import TAGS, WAIT, Options
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, to_ansible
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, mask_webhooks, to_ansible
 from ansible_collections.virtinfra.manager.plugins.module_utils._task import Context, Task
 
 
@@ -48,7 +48,7 @@ def action(
                 job = carry_out(context, Step(operation, params, None), about)
             finally:
                 context.changed = context.changed and changes
-            result = {**to_ansible({name: job.result.get(name) for name in row.result}), **unfinished(job)}
+            result = {**to_ansible({name: job.result.get(name) for name in row.result}, row.record), **unfinished(job)}
             if job.state != RUNNING and judge and (wrong := judge({**context.wanted, **job.result})):
                 raise Failure(wrong, **result)
             return result
@@ -65,13 +65,13 @@ def any_operation(options: Options, **rules: Any) -> Task:
         row = by_name(name)
         with _about(params) as about:
             if not row.asynchronous:
-                return {"reply": context.client.get(name, params)}
+                return {"reply": mask_webhooks(context.client.get(name, params), row.record)}
             if context.check_mode:
                 context.client.prepare(name, params)
                 context.changed = True
                 return {"reply": {}}
             job = carry_out(context, Step(name, params, None), about)
-            return {"reply": job.result, **unfinished(job)}
+            return {"reply": mask_webhooks(job.result, row.record), **unfinished(job)}
 
     return Task(run, options, tuple(OPERATIONS), (WAIT, TAGS), rules)
 

@@ -51,6 +51,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._operations impo
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS, Record, same, unsound
 from ansible_collections.virtinfra.manager.plugins.module_utils._response import Response
+from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock, Transport
 
 PAGE_SIZE = 1000
@@ -82,6 +83,7 @@ class Client:
         read_only: bool = False,
         wait: Wait | None = None,
         clock: Any = Clock,
+        masker: Masker | None = None,
         job_uuid: str | None = None,
         webhook_url: str | None = None,
         api_timeout: int | None = None,
@@ -89,6 +91,7 @@ class Client:
     ) -> None:
         self.connection, self.read_only, self.clock = connection, read_only, clock
         self._on_request = on_request
+        self._masker = masker or Masker(filter(None, (connection.session_id, connection.api_token)))
         self.wait = wait or Wait(clock)
         if connection.service_version:
             parse_version(connection.service_version)
@@ -480,7 +483,9 @@ class Client:
     def _transport(self) -> Transport:
         """Return this thread's connection."""
         if not hasattr(self._local, "transport"):
-            self._local.transport = Transport(self.connection, self.clock, self.wait.tell, self._on_request)
+            self._local.transport = Transport(
+                self.connection, self._masker, self.clock, self.wait.tell, self._on_request
+            )
             self._transports.append(self._local.transport)
         transport: Transport = self._local.transport
         return transport

@@ -165,10 +165,11 @@ def unchangeable(resource: Resource, changes: Record, desired: Record, current: 
     """Return the failure that the API cannot make these changes to the present record."""
     options = {shown: name for name, shown in resource.rename.items() if name in _parameters(resource.create)}
     present = {snake(name): "not set" for name in changes}
-    present |= {name: repr(value) for name, value in to_ansible(current).items() if value is not None}
+    present |= {name: repr(value) for name, value in to_ansible(current, resource.kind).items() if value is not None}
+    wanted = to_ansible(changes, resource.kind)
     differences = ", ".join(
-        f"{snake(options.get(name, name))} (is {present[snake(name)]}, should be {value!r})"
-        for name, value in changes.items()
+        f"{snake(options.get(name, name))} (is {present[snake(name)]}, should be {wanted[snake(name)]!r})"
+        for name in changes
     )
     key = resource.found_by(desired)
     found = f". The {resource.noun} was found by {snake(key)} {desired[key]!r}." if key else ""

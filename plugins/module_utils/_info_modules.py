@@ -120,7 +120,8 @@ def list_module(
         if active:
             records = [record for record in records if all(select(record, desired[name]) for name, select in active)]
             records, total = records[:limit], len(records)
-        return {returns: [to_ansible(shaped(by_name(operation).record, record)) for record in records], "total": total}
+        kind = by_name(operation).record
+        return {returns: [to_ansible(shaped(kind, record), kind) for record in records], "total": total}
 
     filter_option: Options = {"filters": {"type": "list", "elements": "str"}} if cursor else {}
     called = (operation, *(("CursorQuery", "CursorNext") if cursor else ()))
@@ -143,7 +144,7 @@ def cursor_list_module(options: Options) -> Task:
             desired.get("limit"),
         )
         records, total = _collect_pages(pages)
-        return {"resources": to_ansible(records), "total": total}
+        return {"resources": to_ansible(records, desired["resourceType"]), "total": total}
 
     return Task(run, options, ("CursorQuery", "CursorNext"))
 
@@ -151,7 +152,7 @@ def cursor_list_module(options: Options) -> Task:
 def _members(operation: str, reply: Mapping[str, Any]) -> dict[str, Any]:
     """Return the documented members of a reply, lists that are empty where the service left them out."""
     members = {name: reply.get(name) or [] for name in by_name(operation).result}
-    return {**to_ansible(shaped_members(members))}
+    return {**to_ansible(shaped_members(members), by_name(operation).record)}
 
 
 def _list_by_query(

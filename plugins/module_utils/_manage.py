@@ -98,7 +98,7 @@ class Managing:
             name: value if isinstance(value, dict) else {self.resource.returns: value} if value else {}
             for name, value in zip(("before", "after"), shown, strict=True)
         }
-        return {**told, **to_ansible(self.extras), "diff": diff, **job}
+        return {**told, **to_ansible(self.extras, self.resource.kind), "diff": diff, **job}
 
     def _predict(self, here: Record | None) -> tuple[Record | None, Record]:
         for step in self._steps(here):
@@ -259,7 +259,7 @@ class Managing:
         members = self.resource.tell(record) if self.resource.tell else {self.resource.returns: record}
         own = members[self.resource.returns]
         shape = shaped(self.resource.kind, own) if isinstance(own, dict) else own
-        return {**to_ansible({**members, self.resource.returns: shape})}
+        return {**to_ansible({**members, self.resource.returns: shape}, self.resource.kind)}
 
 
 def _refuse_others(resource: Resource, desired: Record, kind: str) -> None:

@@ -11,11 +11,12 @@ from __future__ import annotations
 import datetime
 import ipaddress
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
 from ansible.module_utils.common.dict_transformations import camel_dict_to_snake_dict, snake_dict_to_camel_dict
+from ansible_collections.virtinfra.manager.plugins.module_utils._credentials import mask_url
 
 Record = dict[str, Any]
 
@@ -82,6 +83,9 @@ NESTED: Mapping[str, str] = {
 # Members whose keys are data (user ids, uuids, header names): they are kept as they are.
 MAPS = frozenset(("webhookResp", "opaque", "atPersonList", "dataVolumeSystemTags"))
 
+
+# Members that hold the address of a webhook, in the records that have one.
+WEBHOOKS = frozenset(("url", "webhook", "webhookUrl", "callbackUrl"))
 
 # Ansible's JSON decoders make their own objects of mappings with such keys: trusted templates, decrypted values.
 RESERVED_KEY_PREFIX = "__ansible_"
@@ -154,27 +158,42 @@ def camel(name: str) -> str:
     return str(next(iter(snake_dict_to_camel_dict({name: None}))))
 
 
-def to_ansible(value: Any) -> Any:
+def to_ansible(value: Any, record_type: str = "") -> Any:
     """Return a record (or a list of them) with its names in snake_case; members in MAPS keep their keys.
 
-    The values in the query of a ``url`` are keys, so they are left out.
+    Webhook addresses are masked, see mask_webhooks.
     """
+    return _convert(value, record_type, snake)
+
+
+def mask_webhooks(value: Any, record_type: str = "") -> Any:
+    """Return a reply or a part of one with its names as they are, and of webhook addresses only scheme and host.
+
+    The path or the query of a chat's webhook is the key to it. ``record_type`` is that of the operation in the table
+    or that of a cursor; in a reply of no known type each ``url`` with http counts as a webhook. Of a primary storage
+    ``url`` says what is mounted.
+    """
+    return _convert(value, record_type, str)
+
+
+def _convert(value: Any, record_type: str, rename: Callable[[str], str]) -> Any:
     if isinstance(value, dict):
-        return {snake(key): _member_to_ansible(key, each) for key, each in value.items()}
+        return {rename(name): _convert_member(name, member, record_type, rename) for name, member in value.items()}
     if isinstance(value, list):
-        return [to_ansible(each) for each in value]
+        return [_convert(item, record_type, rename) for item in value]
     return value
 
 
-def _member_to_ansible(name: str, value: Any) -> Any:
-    if name == "url":
-        return without_keys(value)
-    return value if name in MAPS and isinstance(value, dict) else to_ansible(value)
+def _convert_member(name: str, value: Any, record_type: str, rename: Callable[[str], str]) -> Any:
+    if name in WEBHOOKS and isinstance(value, str) and _is_webhook(value, record_type):
+        return mask_url(value)
+    return value if name in MAPS and isinstance(value, dict) else _convert(value, record_type, rename)
 
 
-def without_keys(url: Any) -> Any:
-    """Return a url with the values in its query replaced."""
-    return re.sub(r"(?<==)[^&#]+", "********", url) if isinstance(url, str) and "?" in url else url
+def _is_webhook(url: str, record_type: str) -> bool:
+    if record_type:
+        return re.search("(?i)sns|endpoint", record_type) is not None
+    return re.match(r"(?i)\s*https?:", url) is not None
 
 
 def shaped(kind: str, record: Mapping[str, Any]) -> Record:

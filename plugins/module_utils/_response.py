@@ -14,7 +14,7 @@ import re
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import Any
@@ -23,6 +23,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
     RESERVED_KEY_PREFIX,
     rename_reserved_keys,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker
 
 MEBIBYTE = 1024 * 1024
 MAX_BODY_SIZE = 64 * MEBIBYTE
@@ -42,11 +43,15 @@ _EXPECTS_TLS = re.compile(r"(?i)HTTP request (was sent )?to (an )?HTTPS|HTTP to 
 
 @dataclass(frozen=True)
 class Response:
-    """An HTTP response: ``status``, ``headers`` (any case) and the ``body`` (of an error at most 1 MiB)."""
+    """An HTTP response: ``status``, ``headers`` (any case) and the ``body`` (of an error at most 1 MiB).
+
+    Whatever it says of an error is masked by ``masker`` before it is cut or changed.
+    """
 
     status: int
     headers: Mapping[str, str]
     body: bytes
+    masker: Masker = field(default_factory=Masker, repr=False)
 
     @cached_property
     def object(self) -> dict[str, Any] | None:
@@ -55,21 +60,21 @@ class Response:
 
     @property
     def error(self) -> dict[str, Any] | None:
-        """The ErrorCode in the body (section ErrorCode); None when there is none."""
+        """The ErrorCode in the body (section ErrorCode), masked; None when there is none."""
         reply = self.object or {}
         error = reply.get("error")
         if isinstance(error, dict) and error:
-            return error
+            # What it means is read from its code, even where that looks like a secret.
+            code = {"code": error["code"]} if "code" in error else {}
+            return {**self.masker.value(error), **code}
         if self.status < 300 and (error or reply.get("success") is False):
-            return {"details": str(error or "the service says only that it did not succeed")}
+            return {"details": self.masker.text(str(error or "the service says only that it did not succeed"))}
         return None
 
     def text(self) -> str:
-        """Return the text of a body that is not JSON, without markup, at most 300 characters."""
-        text = re.sub(
-            r"(?is)<(script|style|title)\b.*?</\1>|<[^>]*>", " ", self.body[:20000].decode("utf-8", "replace")
-        )
-        return printable(text)[:300]
+        """Return the text of a body that is not JSON, masked, without markup, at most 300 characters."""
+        text = self.masker.text(self.body[:MAX_ERROR_SIZE].decode("utf-8", "replace"))
+        return printable(re.sub(r"(?is)<(script|style|title)\b.*?</\1>|<[^>]*>", " ", text[:20000]))[:300]
 
     @property
     def is_complaint_about_tls(self) -> bool:

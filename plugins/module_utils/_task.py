@@ -11,6 +11,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from traceback import format_exc
 from typing import Any
 
@@ -24,9 +25,10 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     WaitTimeout,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Job, Wait
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, TAGS, Options
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, camel
-from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import secrets_of
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS, Record, camel, snake
+from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker, collect_secrets
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock
 
 # At this verbosity a module process returns a line about each request in this member, which the action takes out and
@@ -93,6 +95,12 @@ class Task:
             spec.update(options)
         return spec
 
+    def masker(self, params: Mapping[str, Any]) -> Masker:
+        """Return what masks the secrets of these options."""
+        return Masker(
+            collect_secrets(self.argument_spec, params), lambda: _documented_names() | self.argument_spec.keys()
+        )
+
     def execute(
         self,
         params: Mapping[str, Any],
@@ -100,20 +108,35 @@ class Task:
         tell: Callable[[str], None] | None = None,
         on_request: Callable[[str], None] | None = None,
     ) -> Outcome:
-        """Run with validated options. This is the one place where a Failure becomes a failed result.
+        """Run with validated options and return the outcome without secrets.
 
-        Raises Interrupted when something from outside stops it while a call is under way.
+        This is the one place where a Failure becomes a failed result, and where secrets are masked in all that is
+        shown. Raises Interrupted when something from outside stops it while a call is under way.
         """
+        masker = self.masker(params)
+        tell = tell and _masked(tell, masker)
+        on_request = on_request and _masked(on_request, masker)
+        outcome = self._run(params, check_mode, masker, tell, on_request)
+        result = {name: masker.value(value) for name, value in outcome.result.items()}
+        return Outcome(result, [masker.text(warning) for warning in outcome.warnings])
+
+    def _run(
+        self,
+        params: Mapping[str, Any],
+        check_mode: bool,
+        masker: Masker,
+        tell: Callable[[str], None] | None,
+        on_request: Callable[[str], None] | None,
+    ) -> Outcome:
         context = None
         try:
-            with connect(params, check_mode, tell, on_request) as client:
+            with connect(params, check_mode, tell, on_request, masker) as client:
                 context = Context(params, self._wanted(params), client, check_mode)
                 result = self.run(context)
             return Outcome({"changed": context.changed, **result}, context.warnings)
         except Failure as failure:
             return self._failed(context, failure)
         except Exception as mistake:
-            # Its text may hold anything, so it takes the way on which secrets are taken out.
             bug = Bug(f"This is a bug of the collection: {type(mistake).__name__}: {mistake}", exception=format_exc())
             return self._failed(context, bug)
         except BaseException as stop:
@@ -135,9 +158,27 @@ class Task:
 
     def run_as_module(self) -> None:
         """Run in a module process."""
+        task = self
+
         # Linters replace the class in its module to learn the options, so it is looked up there when it is needed.
-        module = basic.AnsibleModule(argument_spec=self.argument_spec, supports_check_mode=True, **self.rules)
-        module.no_log_values = secrets_of(self.argument_spec, module.params)
+        class Module(basic.AnsibleModule):
+            """Masks all that it returns, also when the options are invalid: Ansible itself masks less."""
+
+            params: dict[str, Any]
+
+            def exit_json(self, **result: Any) -> None:
+                super().exit_json(**self._masked(result))
+
+            def fail_json(self, msg: str, **result: Any) -> None:
+                super().fail_json(**self._masked({"msg": msg, **result}))
+
+            def _masked(self, result: dict[str, Any]) -> dict[str, Any]:
+                masker = task.masker(self.params)
+                self.no_log_values = collect_secrets(task.argument_spec, self.params)
+                self.params = masker.value(self.params)
+                return {name: masker.value(value) for name, value in result.items()}
+
+        module = Module(argument_spec=self.argument_spec, supports_check_mode=True, **self.rules)
         requests: list[str] = []
         logged = module._verbosity >= REQUEST_LOG_VERBOSITY and not module.no_log
         outcome = self.execute(module.params, module.check_mode, None, requests.append if logged else None)
@@ -165,11 +206,30 @@ class Task:
         return wanted
 
 
+def _masked(show: Callable[[str], None], masker: Masker) -> Callable[[str], None]:
+    """Return a function that shows a line without secrets."""
+    return lambda line: show(masker.text(line))
+
+
+# Members of results that the tables of operations and records do not have.
+_OWN_NAMES = "module_args before after uuid location operation state result error code description details cause causes"
+
+
+@lru_cache(maxsize=1)
+def _documented_names() -> frozenset[str]:
+    """Return the names that results have whatever the service answers."""
+    names = {*_OWN_NAMES.split(), *(name for fields in FIELDS.values() for name in fields)}
+    for operation in OPERATIONS.values():
+        names.update(operation.parameters, operation.result)
+    return frozenset({*names, *map(snake, names)})
+
+
 def connect(
     params: Mapping[str, Any],
     read_only: bool = False,
     tell: Callable[[str], None] | None = None,
     on_request: Callable[[str], None] | None = None,
+    masker: Masker | None = None,
 ) -> Client:
     """Return a client for validated options."""
     options = {name: params[name] for name in CONNECTION}
@@ -177,5 +237,10 @@ def connect(
     waiting = {name: params[f"wait_{name}"] for name in ("timeout", "interval") if f"wait_{name}" in params}
     sending = {name: params.get(name) for name in ("job_uuid", "webhook_url", "api_timeout")}
     return Client(
-        ConnectionOptions(**options), read_only, Wait(Clock, tell=tell, **waiting), on_request=on_request, **sending
+        ConnectionOptions(**options),
+        read_only,
+        Wait(Clock, tell=tell, **waiting),
+        masker=masker,
+        on_request=on_request,
+        **sending,
     )

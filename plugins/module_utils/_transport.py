@@ -16,6 +16,7 @@ import ssl
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote, urlencode, urlsplit
 
@@ -27,10 +28,11 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._adapter import 
     ExchangeFailed,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._credentials import MASK, is_secret_name
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import AnswerLost, BadInput, TransportError
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import Request
 from ansible_collections.virtinfra.manager.plugins.module_utils._response import Response, printable
-from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import SECRETS, forms
+from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker
 
 HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "virtinfra.manager"}
 
@@ -63,6 +65,7 @@ class Transport:
     def __init__(
         self,
         options: ConnectionOptions,
+        masker: Masker,
         clock: Any = Clock,
         on_progress: Callable[[str], None] | None = None,
         on_request: Callable[[str], None] | None = None,
@@ -74,9 +77,8 @@ class Transport:
         proxy = options.proxy()
         self._adapter = Adapter(options.tls_context(), proxy.geturl() if proxy else None)
         self._peer = options.origin + (f" (proxy {proxy.hostname}:{proxy.port or 80})" if proxy else "")
-        given = filter(None, (options.session_id, options.api_token, proxy and proxy.password))
-        quoted = {form for secret in given for inner in {*forms(secret), unquote(secret)} for form in forms(inner)}
-        self._secrets = sorted(quoted, key=len, reverse=True)
+        password = (proxy and proxy.password) or ""
+        self._masker = masker.with_secrets(password, unquote(password))
 
     def close(self) -> None:
         """Close the connection."""
@@ -151,7 +153,8 @@ class Transport:
             sent["Authorization"] = auth
         started, outcome = time.monotonic(), "no response"
         try:
-            response = self._adapter.exchange(request.method, self.options.origin + target, sent, body, seconds)
+            answer = self._adapter.exchange(request.method, self.options.origin + target, sent, body, seconds)
+            response = replace(answer, masker=self._masker)
             outcome = str(response.status)
         except ConnectFailed as failure:
             raise self._connect_error(label, failure) from None
@@ -161,24 +164,10 @@ class Transport:
             if self._on_request:
                 took = f"{(time.monotonic() - started) * 1000:.0f} ms"
                 job = f", job {sent['X-Job-UUID']}" if "X-Job-UUID" in sent else ""
-                self._on_request(f"{request.method} {_shown_target(request)}: {outcome}, {took}{job}")
+                self._on_request(f"{request.method} {self._shown_target(request)}: {outcome}, {took}{job}")
         if 300 <= response.status < 400 or response.is_complaint_about_tls:
             raise self._unusable(label, response, request.method)
-        if response.status >= 300 or b'"error"' in response.body:
-            return Response(response.status, response.headers, self._mask(response.body))
         return response
-
-    def _mask(self, text: bytes) -> bytes:
-        """Mask the secrets that a service repeats in an error, however it encodes them: before any text is cut."""
-        for secret in self._secrets:
-            text = text.replace(secret.encode(), b"********")
-        return text
-
-    def _reason(self, error: BaseException) -> str:
-        if of_system := getattr(error, "strerror", None):
-            return str(of_system)
-        # It may quote what the service sent.
-        return printable(self._mask(str(error).encode()).decode())[:300] or type(error).__name__
 
     def _connect_error(self, label: str, failure: ConnectFailed) -> TransportError:
         """Return the error of a request that was not sent; an outage unless TLS was refused."""
@@ -222,7 +211,7 @@ class Transport:
         place = "another path"
         with suppress(ValueError):
             location = urlsplit(response.headers.get("Location", ""))
-            place = f"{location.scheme}://{location.hostname}" if location.hostname else place
+            place = self._masker.text(f"{location.scheme}://{location.hostname}") if location.hostname else place
         return self._lost(
             f"{label} was redirected to {place}, which is not followed. Is base_url right?", method, False
         )
@@ -232,12 +221,15 @@ class Transport:
             return TransportError(message, transient)
         return AnswerLost(f"{message}; whether it was taken is not known", transient)
 
+    def _reason(self, error: BaseException) -> str:
+        # It may quote what the service sent.
+        text = str(getattr(error, "strerror", None) or error) or type(error).__name__
+        return printable(self._masker.text(text))[:300]
 
-def _shown_target(request: Request) -> str:
-    """Return the path and the query of a request for the log, without the values that are secret."""
-    secret = "|".join(SECRETS)
-    shown = []
-    for name, value in request.query:
-        value = "********" if name in SECRETS else re.sub(rf"^({secret})\b(\W+).*", r"\1\2********", value)
-        shown.append(f"{name}={value}")
-    return printable("?".join(filter(None, (request.path, "&".join(shown)))))
+    def _shown_target(self, request: Request) -> str:
+        """Return the path and the query of a request for the log, without the values that are secret."""
+        shown = []
+        for name, value in request.query:
+            value = MASK if is_secret_name(name) else re.sub(r"(?s)^(url\W+).*", rf"\1{MASK}", value)
+            shown.append(f"{name}={value}")
+        return printable(self._masker.text("?".join(filter(None, (request.path, "&".join(shown))))))

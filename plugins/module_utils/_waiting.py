@@ -19,8 +19,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import (
     checked_uuid,
     polling_path,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import JOB_HANDLES, TIMES
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, mask_webhooks
 from ansible_collections.virtinfra.manager.plugins.module_utils._task import Context, Task
 
 
@@ -62,6 +63,7 @@ def taken_up(client: Client, handle: Mapping[str, Any]) -> Job:
 
 def told(job: Job) -> Record:
     """Return a job as it is in the result: ``msg`` and ``error`` are those of a failed task."""
-    result = {"result": job.result} if job.state == SUCCEEDED else {}
+    record_type = OPERATIONS[job.operation].record if job.operation in OPERATIONS else ""
+    result = {"result": mask_webhooks(job.result, record_type)} if job.state == SUCCEEDED else {}
     failure = {"msg": str(job.failure), "error": job.failure.error} if job.failure else {}
     return {**job.handle(), **result, **failure}

@@ -38,7 +38,10 @@ options:
     type: str
     required: true
   params:
-    description: Its parameters, by the service's own names, those of the path among them.
+    description:
+      - Its parameters, by the service's own names, those of the path among them.
+      - The values of C(url) and of parameters named like a password, secret or token are masked in all output. Use
+        C(no_log) on the task where others are secret.
     type: dict
     default: {}
 """
@@ -60,7 +63,9 @@ EXAMPLES = r"""
 
 RETURN = r"""
 reply:
-  description: The reply of the operation, with the service's own names; empty if check mode did not send it.
+  description:
+    - The reply of the operation, with the service's own names; empty if check mode did not send it.
+    - Of webhook addresses scheme and host are shown; the rest is masked.
   returned: success
   type: dict
   sample:

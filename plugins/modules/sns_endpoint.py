@@ -62,7 +62,7 @@ options:
   url:
     description:
       - The chatbot's webhook URL of a workchat endpoint. Required to create one.
-      - It holds a key, so it is kept out of all output; results show it without the values in its query.
+      - It holds a key, so it is masked in all output; results show its scheme and host only.
     type: str
   at_all:
     description: Whether messages of a workchat endpoint mention all members.

@@ -55,7 +55,7 @@ endpoints:
       service lists these.
     - C(persons) are the records of the people that messages mention, with C(uuid), C(user_id) and C(remark); null where
       the service cannot list them.
-    - The values in the query of a url are left out, since they are keys.
+    - Of a url, whose path or query is a key, scheme and host are shown; the rest is masked.
   returned: success
   type: list
   elements: dict
