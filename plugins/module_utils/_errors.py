@@ -24,6 +24,9 @@ CREDENTIALS = {
     "api_token": {"credential": "API token", "remedy": "create a new one and pass it as api_token"},
 }
 
+# The HTTP status of a credential that is not accepted.
+UNAUTHORIZED = 401
+
 # HTTP statuses of a proxy or of an overloaded service; they may pass.
 TRANSIENT_STATUSES = (408, 429, 502, 503, 504)
 
@@ -189,7 +192,9 @@ class ApiError(Failure):
         else:
             self.code = TransportError.code if self.transient else f"HTTP_{status}"
             self._error = with_causes({"description": f"HTTP status {status}", "details": text})
-            message = f"{operation} failed with HTTP status {status}" + (f": {text}" if text else "")
+            hint = _hint("ID.1001", credential) if status == UNAUTHORIZED else ""
+            message = ": ".join(filter(None, [f"{operation} failed with HTTP status {status}", text]))
+            message = f"{message.rstrip('.')}. {hint}" if hint else message
         super().__init__(message, operation=operation, status=status)
 
     @property
@@ -285,9 +290,12 @@ def _explain(error: Mapping[str, Any], credential: str) -> str:
         # Errors often repeat the texts of those below them, also as a part of their own.
         texts.append("" if any(text in other for other in texts) else text)
     reason = ": ".join(filter(None, [*texts[: len(top)], "; ".join(filter(None, texts[len(top) :]))]))
-    hint = next((HINTS[code] for code in (error["code"], *causes) if code in HINTS), "")
-    hint = hint.format_map(CREDENTIALS[credential])
+    hint = next((_hint(code, credential) for code in (error["code"], *causes) if code in HINTS), "")
     return (f" ({codes})" if codes else "") + ": " + (f"{reason.rstrip('.')}. {hint}" if hint else reason)
+
+
+def _hint(code: str, credential: str) -> str:
+    return HINTS[code].format_map(CREDENTIALS[credential])
 
 
 def _shorten(text: str, length: int) -> str:

@@ -198,6 +198,15 @@ def test_hint_names_the_credential_that_was_used(run: Runner, module: str, optio
     assert ran.message.endswith(hint)
 
 
+def test_hint_without_an_error_code(run: Runner) -> None:
+    with Scripted(lambda asked: Told(401, b"unauthorized")) as service:
+        ran = run("resource_info", {"resource_type": "host"}, base_url=service.url)
+    assert ran["error"]["code"] == "HTTP_401"
+    assert ran.message.endswith(
+        "unauthorized. The API token is invalid or has expired: create a new one and pass it as api_token."
+    )
+
+
 @pytest.mark.parametrize("check", [True, False])
 def test_second_host_of_a_name_is_created_with_a_warning(run: Runner, sim: Simulator, check: bool) -> None:
     first = next(host["uuid"] for host in sim.records("host") if host["name"] == "host-1")

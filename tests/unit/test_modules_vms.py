@@ -322,7 +322,7 @@ def test_deleted_machine_is_not_there(
     assert second["uuid"] != first["uuid"]
     gone = {"vm_instance_uuid": first["uuid"], "l3_network_uuid": wanted["l3_network_uuid"]}
     message = run.refused("vm_nic", gone)
-    assert f"there is no machine with the uuid {first['uuid']}: it is {state}" in message
+    assert f"no VM with uuid '{first['uuid']}': it is {state}" in message
     assert "no nic with uuid" in run.refused("vm_nic", {"uuid": first["vm_nics"][0]["uuid"]})
     vms = run("vm_info", {"name": "restored"})["vms"]
     assert sorted(vm["state"] for vm in vms) == sorted([state, "Stopped"])
@@ -375,9 +375,9 @@ def test_nic_with_network_services(run: Runner, sim: Simulator, seeded: Seeded) 
 
 def test_machine_that_is_not_there(run: Runner, sim: Simulator, seeded: Seeded) -> None:
     options = {"vm_instance_uuid": NOWHERE, "l3_network_uuid": seeded("l3network", 1)}
-    assert f"there is no machine with the uuid {NOWHERE}" in run.refused("vm_nic", options)
+    assert f"no VM with uuid '{NOWHERE}'" in run.refused("vm_nic", options)
     sim.configure(companions="404")
-    assert f"there is no machine with the uuid {NOWHERE}" in run.refused("vm_nic", options)
+    assert f"no VM with uuid '{NOWHERE}'" in run.refused("vm_nic", options)
 
 
 def test_nic_that_is_not_there(run: Runner) -> None:
