@@ -26,6 +26,7 @@ from ansible.utils.display import Display
 from ansible_collections.virtinfra.manager.plugins.module_utils._adapter import HAS_REQUESTS
 from ansible_collections.virtinfra.manager.plugins.module_utils._connection import tls_context
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION
+from ansible_collections.virtinfra.manager.plugins.module_utils._references import mark_nulls
 from ansible_collections.virtinfra.manager.plugins.module_utils._task import (
     REQUEST_LOG,
     REQUEST_LOG_VERBOSITY,
@@ -74,7 +75,7 @@ class ActionModule(ActionBase):
         }
         told = {option: variables.pop(each) for each, option in credentials.items() if each in variables}
         self._task.environment = [variables]
-        arguments = {**told, **self._task.args}
+        arguments = {**told, **mark_nulls(self._task.args)}
         result = dict(
             self._execute_module(
                 module_name=name, module_args=arguments, task_vars=task_vars, wrap_async=self._task.async_val
@@ -85,7 +86,7 @@ class ActionModule(ActionBase):
         return result
 
     def _run_here(self, name: str, task: Task) -> dict[str, Any]:
-        validation = ArgumentSpecValidator(task.argument_spec, **task.rules).validate(self._task.args)
+        validation = ArgumentSpecValidator(task.argument_spec, **task.rules).validate(mark_nulls(self._task.args))
         params = validation.validated_parameters
         masker = task.masker(params)
         if validation.error_messages:

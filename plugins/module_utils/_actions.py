@@ -14,12 +14,22 @@ from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._calls import called, carry_out, unfinished
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine import Step
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Failure
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput, Failure
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING
-from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS, by_name
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS, Operation, by_name
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import TAGS as TAG_NAMES
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import TAGS, WAIT, Options
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, mask_webhooks, to_ansible
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
+    Record,
+    Unknown,
+    mask_webhooks,
+    to_ansible,
+    without_unknown,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._references import (
+    mark_nulls,
+    normalize_references,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._task import Context, Task
 
 
@@ -39,7 +49,8 @@ def action(
 
     def run(context: Context) -> dict[str, Any]:
         params = {name: value for name, value in context.wanted.items() if name in (*row.parameters, *TAG_NAMES)}
-        with _about(params) as about:
+        params = _without_needless_nulls(row, params)
+        with _about(without_unknown(params)) as about:
             if context.check_mode:
                 context.client.prepare(operation, params)
                 context.changed = changes
@@ -61,9 +72,16 @@ def any_operation(options: Options, **rules: Any) -> Task:
 
     def run(context: Context) -> dict[str, Any]:
         tags = {name: context.wanted[name] for name in TAG_NAMES if name in context.wanted}
-        name, params = context.wanted["operation"], {**context.wanted["params"], **tags}
+        name = context.wanted["operation"]
         row = by_name(name)
-        with _about(params) as about:
+        params = _without_needless_nulls(row, {**normalize_references(mark_nulls(context.wanted["params"])), **tags})
+        with _about(without_unknown(params)) as about:
+            if null := [value for value in params.values() if isinstance(value, Unknown)]:
+                if not context.check_mode:
+                    raise BadInput(f"{null[0]} of {name} must not be null or empty")
+                context.client.prepare(name, params)
+                context.changed = row.asynchronous
+                return {"reply": {}}
             if not row.asynchronous:
                 return {"reply": mask_webhooks(context.client.get(name, params), row.record)}
             if context.check_mode:
@@ -74,6 +92,12 @@ def any_operation(options: Options, **rules: Any) -> Task:
             return {"reply": mask_webhooks(job.result, row.record), **unfinished(job)}
 
     return Task(run, options, tuple(OPERATIONS), (WAIT, TAGS), rules)
+
+
+def _without_needless_nulls(row: Operation, params: Record) -> Record:
+    """Return the parameters without null references, but with those that the call cannot do without."""
+    known = {name: value for name, value in params.items() if not isinstance(value, Unknown)}
+    return {**known, **{name: params[name] for name in row.missing(known) if name in params}}
 
 
 @contextmanager

@@ -37,7 +37,6 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import (
     UNKNOWN,
     Job,
     Wait,
-    checked_uuid,
     new_uuid,
     polling_path,
     told_id,
@@ -95,7 +94,7 @@ class Client:
         self.wait = wait or Wait(clock)
         if connection.service_version:
             parse_version(connection.service_version)
-        self._job_uuid = checked_uuid(job_uuid) if job_uuid else None
+        self._job_uuid = job_uuid
         self._headers = {}
         if webhook_url:
             if not re.fullmatch(r"https?://[\x21-\x7e]+", webhook_url):

@@ -21,10 +21,12 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._operations impo
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
     FIELDS,
     Record,
+    Unknown,
     same,
     shaped,
     snake,
     to_ansible,
+    without_unknown,
 )
 
 
@@ -93,7 +95,7 @@ class Resource:
 
     def found_by(self, desired: Record) -> str | None:
         """Return the option, in API names, by which ``read`` looks for the object."""
-        return next((key for key in self.keys if desired.get(key)), None)
+        return next((key for key in self.keys if without_unknown(desired).get(key)), None)
 
     @property
     def operations(self) -> tuple[str, ...]:
@@ -122,7 +124,7 @@ def usual_plan(resource: Resource, state: str, desired: Record, current: Record 
     steps = []
     here = current
     if here is None:
-        if "uuid" in desired:
+        if "uuid" in without_unknown(desired):
             raise not_found(resource, desired)
         here = created(resource, desired)
         steps.append(step(resource, resource.create, desired, None, here))
@@ -145,7 +147,11 @@ def created(resource: Resource, desired: Record) -> Record:
 def drift(resource: Resource, desired: Record, current: Record) -> Record:
     """Return the desired values that the record has otherwise, and those that it does not show but that can be set."""
     comparable = {*FIELDS[resource.kind], *current, *_able(resource)} - {"uuid", *resource.how}
-    return {name: value for name, value in desired.items() if name in comparable and not same(value, current.get(name))}
+    return {
+        name: value
+        for name, value in without_unknown(desired).items()
+        if name in comparable and not same(value, current.get(name))
+    }
 
 
 def update(resource: Resource, changes: Record, desired: Record, current: Record) -> Step:
@@ -212,8 +218,12 @@ def step(
     row = by_name(operation)
     recorded = {name: resource.rename.get(name, name) for name in (*row.parameters, *TAGS)}
     told = {name: (current or {}).get(recorded[name]) for name in row.parameters if row.parameters[name].required}
-    asked = {name: desired[recorded[name]] for name in recorded if desired.get(recorded[name]) is not None}
+    given = {name: desired[recorded[name]] for name in recorded if desired.get(recorded[name]) is not None}
+    null = {name: value for name, value in given.items() if isinstance(value, Unknown)}
+    asked = {name: value for name, value in given.items() if name not in null}
     params = {**{name: value for name, value in told.items() if value is not None}, **asked}
+    if row.missing(params):
+        params = {**params, **null}
     names = [recorded[name] for name in row.missing(params)]
     if missing := [snake(name) for name in names if current is None or name != "uuid"]:
         if current is None:
@@ -231,6 +241,17 @@ def unread(resource: Resource, desired: Record) -> Assumed | None:
         return None
     taken = {*FIELDS[resource.kind]} - (_able(resource).keys() - {"uuid"})
     return Assumed({name: value for name, value in _renamed(resource, desired).items() if name in taken})
+
+
+def predicted(resource: Resource, desired: Record) -> Assumed | None:
+    """Return what is assumed of an object that cannot be looked for, since an earlier task only predicted it.
+
+    One whose own uuid is not known yet will exist; one that belongs to such an object does not.
+    """
+    if not isinstance(desired.get("uuid"), Unknown):
+        return None
+    needed = {name: Unknown(snake(name)) for name, parameter in _able(resource).items() if parameter.required}
+    return Assumed({**needed, **(unread(resource, desired) or {})})
 
 
 def _renamed(resource: Resource, desired: Record) -> Record:

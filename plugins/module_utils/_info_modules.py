@@ -25,6 +25,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._operations impo
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import LISTING, NAMES, TAGS, Options
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
     Record,
+    Unknown,
     camel,
     same,
     shaped,
@@ -39,6 +40,8 @@ def info_module(operation: str, options: Options) -> Task:
     """Return the module whose result is the members of an operation's reply; the options are its parameters."""
 
     def run(context: Context) -> dict[str, Any]:
+        if any(isinstance(item, Unknown) for value in context.wanted.values() for item in _as_list(value)):
+            return _members(operation, {})
         return _members(operation, context.client.get(operation, context.wanted))
 
     return Task(run, options, (operation,), (TAGS,))
@@ -55,6 +58,8 @@ def info_module_per_item(operation: str, returns: str, over: str, parameter: str
         tags = {name: context.wanted[name] for name in TAG_NAMES if name in context.wanted}
 
         def ask(value: str) -> Record:
+            if isinstance(value, Unknown):
+                return {snake(parameter): None, **_members(operation, {}), "msg": None, "error": None}
             try:
                 reply, failure = context.client.get(operation, {parameter: value, **tags}), None
             except ReadTakenForChange:
@@ -105,6 +110,8 @@ def list_module(
                 "query and filters cannot be used together: query is for the list that session_id gives access to,"
                 " filters are for the cursor query that api_token gives access to. Give one of them."
             )
+        if context.unresolved:
+            return {returns: [], "total": 0}
         equal = {field: desired[field] for field in map(camel, equality_options) if field in desired}
         active = [(name, select) for name, select in (selectors or {}).items() if name in desired]
         try:
@@ -125,7 +132,12 @@ def list_module(
 
     filter_option: Options = {"filters": {"type": "list", "elements": "str"}} if cursor else {}
     called = (operation, *(("CursorQuery", "CursorNext") if cursor else ()))
-    return Task(run, {**equality_options, **LISTING, **filter_option, **(options or {})}, called)
+    return Task(
+        run,
+        {**equality_options, **LISTING, **filter_option, **(options or {})},
+        called,
+        selectors=(*equality_options, *map(snake, selectors or ())),
+    )
 
 
 def cursor_list_module(options: Options) -> Task:
@@ -147,6 +159,10 @@ def cursor_list_module(options: Options) -> Task:
         return {"resources": to_ansible(records, desired["resourceType"]), "total": total}
 
     return Task(run, options, ("CursorQuery", "CursorNext"))
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def _members(operation: str, reply: Mapping[str, Any]) -> dict[str, Any]:

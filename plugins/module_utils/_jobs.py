@@ -52,14 +52,6 @@ def new_uuid() -> str:
     return uuid.uuid4().hex
 
 
-def checked_uuid(text: str) -> str:
-    """Return a job id given by the user without its dashes; BadInput when it is none."""
-    plain = text.replace("-", "").lower()
-    if not re.fullmatch(r"[0-9a-f]{32}", plain):
-        raise BadInput(f"job_uuid must be a uuid (32 hexadecimal digits), not {text!r}")
-    return plain
-
-
 def told_id(location: Any) -> str | None:
     """Return the job id in a polling address that cannot be read otherwise; None when there is none."""
     found = re.findall(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])", str(location))

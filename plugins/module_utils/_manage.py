@@ -20,6 +20,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._engine import (
     broken,
     passing,
     plan,
+    predicted,
     unread,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
@@ -39,10 +40,12 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._options import 
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
     FIELDS,
     Record,
+    Unknown,
     same,
     shaped,
     snake,
     to_ansible,
+    without_unknown,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._task import Context, Task
 
@@ -76,7 +79,7 @@ class Managing:
         self.resource, self.context, self.client = resource, context, context.client
         self.desired = desired
         self.state = self.desired.pop("state", "present")
-        self.about = called(self.desired, resource.noun)
+        self.about = called(without_unknown(self.desired), resource.noun)
         self.unreadable: Unreadable | None = None
         self.extras: Record = {}
 
@@ -150,6 +153,9 @@ class Managing:
                 raise Unreadable(f"cannot check whether it exists: {self.unreadable}. Pass uuid.") from None
             raise
         for step in steps:
+            null = [value for value in step.params.values() if isinstance(value, Unknown)]
+            if null and not self.context.check_mode:
+                raise BadInput(f"{null[0]} must not be null: {step.operation} needs it")
             unknown = dict.fromkeys(by_name(step.operation).in_path, "unknown")
             self.client.prepare(step.operation, {**unknown, **step.params})
         return steps
@@ -194,8 +200,10 @@ class Managing:
             )
 
     def _read(self) -> Record | None:
+        if self.context.unresolved:
+            return predicted(self.resource, self.desired)
         try:
-            return self.resource.read(self.client, self.desired)
+            return self.resource.read(self.client, without_unknown(self.desired))
         except Unreadable as reason:
             assumed = unread(self.resource, self.desired)
             if assumed is None and self.state == "absent":

@@ -20,6 +20,13 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._credentials imp
 
 Record = dict[str, Any]
 
+
+class Unknown(str):
+    """Stands for a reference that is null: the object does not exist yet. The text is the name of the option."""
+
+    __slots__ = ()
+
+
 _PLATFORM = "uuid name description type createDate lastOpDate"
 _HARDWARE = (
     "cpuStatus memoryStatus diskStatus nicStatus gpuStatus powerSupplyStatus fanStatus raidStatus temperatureStatus"
@@ -181,7 +188,16 @@ def _convert(value: Any, record_type: str, rename: Callable[[str], str]) -> Any:
         return {rename(name): _convert_member(name, member, record_type, rename) for name, member in value.items()}
     if isinstance(value, list):
         return [_convert(item, record_type, rename) for item in value]
-    return value
+    return None if isinstance(value, Unknown) else value
+
+
+def without_unknown(values: Mapping[str, Any]) -> Record:
+    """Return values without the references that are Unknown, also without those in lists."""
+    return {
+        name: [item for item in value if not isinstance(item, Unknown)] if isinstance(value, list) else value
+        for name, value in values.items()
+        if not isinstance(value, Unknown)
+    }
 
 
 def _convert_member(name: str, value: Any, record_type: str, rename: Callable[[str], str]) -> Any:

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from traceback import format_exc
@@ -27,7 +27,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Job, Wait
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, TAGS, Options
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS, Record, camel, snake
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS, Record, Unknown, camel, snake
+from ansible_collections.virtinfra.manager.plugins.module_utils._references import normalize_references
 from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker, collect_secrets
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock
 
@@ -36,15 +37,16 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._transport impor
 REQUEST_LOG_VERBOSITY = 3
 REQUEST_LOG = "virtinfra_requests"
 
-# Options with these endings name something: an empty text is a mistake there, not a value.
-IDENTIFIERS = ("uuid", "name", "url", "_uuid", "_ip", "_mac", "_address", "user_id", "username")
+# Options with these endings name something, as uuids do: an empty text is a mistake there, not a value.
+IDENTIFIERS = ("name", "url", "_ip", "_mac", "_address", "user_id", "username")
 
 
 @dataclass
 class Context:
     """One run of a task: the validated options, the service, and what is to be told besides the result.
 
-    ``wanted`` holds the module's own options that were given, by their API names. ``changed`` turns true when a call
+    ``wanted`` holds the module's own options that were given, by their API names. ``unresolved`` is true in check mode
+    when the object cannot be looked for, because an earlier task only predicted it. ``changed`` turns true when a call
     has succeeded.
     """
 
@@ -52,6 +54,7 @@ class Context:
     wanted: Record
     client: Client
     check_mode: bool = False
+    unresolved: bool = False
     changed: bool = False
     done: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -78,7 +81,8 @@ class Outcome:
 class Task:
     """A module: the function that does it, its own options, the operations that it calls, and the options' rules.
 
-    ``shared`` are the option groups that it takes besides those of the connection.
+    ``shared`` are the option groups that it takes besides those of the connection. ``selectors`` are options that are
+    not required, and select what the module is about when they are given.
     """
 
     run: Callable[[Context], dict[str, Any]]
@@ -86,6 +90,7 @@ class Task:
     operations: tuple[str, ...] = ()
     shared: tuple[Options, ...] = ()
     rules: Mapping[str, Any] = field(default_factory=dict)
+    selectors: tuple[str, ...] = ()
 
     @property
     def argument_spec(self) -> dict[str, Any]:
@@ -130,8 +135,10 @@ class Task:
     ) -> Outcome:
         context = None
         try:
+            params = self._with_references(params, check_mode)
             with connect(params, check_mode, tell, on_request, masker) as client:
-                context = Context(params, self._wanted(params), client, check_mode)
+                unresolved = any(self._null_selectors(params))
+                context = Context(params, self._wanted(params), client, check_mode, unresolved)
                 result = self.run(context)
             return Outcome({"changed": context.changed, **result}, context.warnings)
         except Failure as failure:
@@ -192,11 +199,48 @@ class Task:
             module.fail_json(**outcome.result)
         module.exit_json(**outcome.result)
 
+    def _with_references(self, params: Mapping[str, Any], check_mode: bool) -> Record:
+        """Return the options with normalized references.
+
+        Raise BadInput for what is no reference and, unless in check mode, for a null one that cannot be left out.
+        """
+        own = {name: params.get(name) for name in self.argument_spec}
+        options = {**params, **normalize_references(own)}
+        for name, value in options.items():
+            if isinstance(value, Unknown) and name not in self.options:
+                options[name] = None
+            elif isinstance(value, Unknown) and not check_mode and not str(params[name]).strip():
+                raise BadInput(f"{name} must not be empty")
+            elif isinstance(value, list) and not check_mode and any(isinstance(item, Unknown) for item in value):
+                raise BadInput(f"{name} must not hold a null or an empty text")
+        if not check_mode and (null := next(self._null_selectors(options), None)):
+            raise BadInput(f"{null} must not be null: it selects the object")
+        return options
+
+    def _null_selectors(self, options: Mapping[str, Any]) -> Iterator[str]:
+        """Yield the options that are null although nothing else selects the object."""
+        required = [[name] for name, option in self.options.items() if option.get("required")]
+        chained = [
+            [name]
+            for key, names in self.rules.get("required_by", {}).items()
+            for name in names
+            if options.get(key) is not None
+        ]
+        for group in (
+            *required,
+            *chained,
+            *self.rules.get("required_one_of", ()),
+            *([name] for name in self.selectors),
+        ):
+            null = [name for name in group if isinstance(options.get(name), Unknown)]
+            if all(name in null or options.get(name) is None for name in group):
+                yield from null
+
     def _wanted(self, params: Mapping[str, Any]) -> Record:
         wanted = {}
         for name in (*self.options, *(TAGS if TAGS in self.shared else ())):
             value = params.get(name)
-            if isinstance(value, str):
+            if isinstance(value, str) and not isinstance(value, Unknown):
                 value = value.strip()
                 if not value and name.endswith(IDENTIFIERS):
                     raise BadInput(f"{name} must not be empty")

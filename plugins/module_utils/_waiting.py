@@ -13,12 +13,7 @@ from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput, SeveralFailed, WaitTimeout
-from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import (
-    SUCCEEDED,
-    Job,
-    checked_uuid,
-    polling_path,
-)
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import SUCCEEDED, Job, polling_path
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import JOB_HANDLES, TIMES
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, mask_webhooks
@@ -57,7 +52,7 @@ def taken_up(client: Client, handle: Mapping[str, Any]) -> Job:
         raise BadInput(f"{handle['location']!r} is no polling address")
     if path is None and not handle.get("uuid"):
         raise BadInput("each of the jobs needs a uuid or a location")
-    uuid = checked_uuid(handle["uuid"]) if handle.get("uuid") else str(path).rpartition("/")[2]
+    uuid = handle.get("uuid") or str(path).rpartition("/")[2]
     return Job(uuid, path or client.polling_path(uuid), handle.get("operation") or "")
 
 

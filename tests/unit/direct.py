@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible_collections.virtinfra.manager.plugins.module_utils._references import mark_nulls
 from modules import module
 
 from simulator.launch import Simulator
@@ -68,7 +69,9 @@ class Runner:
         task = module(name).task
         connection = {"base_url": self.sim.url, "session_id": self.sim.session, "api_token": self.sim.token}
         known = {option: value for option, value in connection.items() if option in task.argument_spec}
-        validation = ArgumentSpecValidator(task.argument_spec, **task.rules).validate({**known, **shared, **options})
+        validation = ArgumentSpecValidator(task.argument_spec, **task.rules).validate(
+            mark_nulls({**known, **shared, **options})
+        )
         assert not validation.error_messages, validation.error_messages
         self.sim.clear_log()
         outcome = task.execute(validation.validated_parameters, check)

@@ -17,8 +17,6 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import B
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import (
     Job,
     Wait,
-    checked_uuid,
-    new_uuid,
     next_pause,
     polling_path,
 )
@@ -133,22 +131,6 @@ def test_impossible_times(timeout: float, interval: float, message: str) -> None
 
 
 # ------------------------------------------------------------------------------------------------------------ job ids
-
-
-def test_fresh_job_ids() -> None:
-    first, second = new_uuid(), new_uuid()
-    assert first != second
-    assert checked_uuid(first) == first
-
-
-def test_job_ids_of_users() -> None:
-    assert checked_uuid("5D1F3F9A-0E7B-4F0D-9B9A-0C6F3A7F1B2C") == "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
-
-
-@pytest.mark.parametrize("text", ["", "my-job", "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2", "g" * 32, "5d1f" * 9])
-def test_other_job_ids_are_refused(text: str) -> None:
-    with pytest.raises(BadInput, match="job_uuid must be a uuid"):
-        checked_uuid(text)
 
 
 @pytest.mark.parametrize(

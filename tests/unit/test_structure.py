@@ -109,7 +109,7 @@ def test_only_the_clock_sleeps() -> None:
 LAYERS = (
     {"_credentials"},
     {"_errors", "_records", "_options"},
-    {"_conditions", "_connection", "_operations", "_persons", "_secrets"},
+    {"_cbt", "_conditions", "_connection", "_operations", "_persons", "_references", "_secrets"},
     {"_engine", "_jobs", "_response"},
     {"_adapter"},
     {"_transport"},

@@ -1,0 +1,69 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Values that refer to an object: one spelling for every uuid, and null for what check mode did not create."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, Unknown
+
+# What a template makes of a null in a text. The empty text is the other thing.
+NULL = "None"
+
+
+def is_reference(name: str) -> bool:
+    """Whether an option or a parameter of this name holds a uuid or a list of uuids."""
+    return bool(re.search(r"(^|_)uuids?(_|$)|Uuids?(?=[A-Z]|$)", name))
+
+
+def normalize_uuid(name: str, text: str) -> str:
+    """Return a uuid as 32 hexadecimal digits in lower case. Raise BadInput, naming the option, when it is none."""
+    digits = text.strip().replace("-", "").lower()
+    if not re.fullmatch(r"[0-9a-f]{32}", digits, re.ASCII):
+        raise BadInput(f"{name} must be a uuid (32 hexadecimal digits), not {text!r}")
+    return digits
+
+
+def normalize_reference(name: str, value: Any) -> str:
+    """Return what the value of an option refers to: a uuid, or Unknown for null and for an empty text."""
+    text = "" if value is None else str(value).strip()
+    return Unknown(name) if text in ("", NULL) else normalize_uuid(name, text)
+
+
+def normalize_references(values: Mapping[str, Any]) -> Record:
+    """Return options or parameters with all references in them normalized, also those in lists of mappings."""
+    return {name: _normalize(name, value) for name, value in values.items()}
+
+
+def _normalize(name: str, value: Any) -> Any:
+    if isinstance(value, list):
+        if is_reference(name):
+            # Ansible makes a list of an empty text in this way.
+            return [] if value == [""] else [normalize_reference(name, item) for item in value]
+        return [_normalize_members(item) if isinstance(item, Mapping) else item for item in value]
+    return value if value is None or not is_reference(name) else normalize_reference(name, value)
+
+
+def _normalize_members(item: Mapping[str, Any]) -> Record:
+    members = normalize_references(item)
+    return {name: None if isinstance(value, Unknown) else value for name, value in members.items()}
+
+
+def mark_nulls(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a task's arguments with a text for each null reference: Ansible treats null like an option left out."""
+    marked = dict(arguments)
+    for name in filter(is_reference, arguments):
+        value = arguments[name]
+        if value is None:
+            marked[name] = NULL
+        elif isinstance(value, list):
+            marked[name] = [NULL if item in (None, "") else item for item in value]
+    return marked
