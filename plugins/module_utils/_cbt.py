@@ -23,7 +23,7 @@ def protects(task: Record, vm_uuid: str) -> bool:
 
     ``task`` is what `with_resources` returns.
     """
-    if "resourceRefs" not in task:
+    if task.get("resourceRefs") is None:
         raise Unreadable(
             f"the service does not show which VMs the CBT task {task.get('uuid')} protects, so tasks cannot be selected"
             " by vm_instance_uuid. Select them by name or uuid."

@@ -34,13 +34,17 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 class Move:
     """How a word of ``state`` is reached: the operation, where the record tells, and the values that count as there.
 
-    The first of ``reached`` is what the operation leads to. ``fixed`` are parameters of the operation.
+    The first of ``reached`` is what the operation leads to. ``fixed`` are parameters of the operation. ``needs`` are
+    fields of the record that must be stable before the call. ``settles`` are those, besides ``attribute``, that must be
+    stable before the state counts as reached.
     """
 
     operation: str
     attribute: str
     reached: tuple[str, ...]
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+    settles: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -111,7 +115,15 @@ def plan(resource: Resource, state: str, desired: Record, current: Record | None
     NotFound when the object does not exist and cannot be created, and Unchangeable when something differs that the API
     cannot change.
     """
-    return (resource.plan or usual_plan)(resource, state, _renamed(resource, desired), current)
+    make, renamed = resource.plan or usual_plan, _renamed(resource, desired)
+    null = [name for name, value in renamed.items() if isinstance(value, Unknown)]
+    try:
+        return make(resource, state, {name: value for name, value in renamed.items() if name not in null}, current)
+    except (BadInput, NotFound):
+        if not null:
+            raise
+    # What is null is left out wherever the calls can be made without it.
+    return make(resource, state, renamed, current)
 
 
 def usual_plan(resource: Resource, state: str, desired: Record, current: Record | None) -> list[Step]:
@@ -266,18 +278,44 @@ def _parameters(operation: str | None) -> Mapping[str, Parameter]:
     return by_name(operation).parameters if operation else {}
 
 
-def passing(resource: Resource, record: Record | None) -> str | None:
-    """Return what of the record is about to change by itself, as ``name value``; None when nothing is."""
-    return _found(resource.passing, record)
+def needed_fields(resource: Resource, state: str, operation: str) -> tuple[str, ...]:
+    """Return the fields of the record that must be stable before ``operation`` is called."""
+    move = resource.moves.get(state)
+    return move.needs if move and move.operation == operation else ()
 
 
-def broken(resource: Resource, record: Record | None) -> str | None:
-    """Return what of the record says that an operation failed, as ``name value``; None when nothing does."""
-    return _found(resource.broken, record)
+def settling_fields(resource: Resource, state: str, operation: str | None = None) -> tuple[str, ...]:
+    """Return the fields that must be stable after ``operation``, or without it when no call is left to make.
+
+    A transition settles only what belongs to its state: a host that is disabled need not be connected. Every other call
+    settles the whole record, and an object that is only to be present is left to itself.
+    """
+    move = resource.moves.get(state)
+    if operation and not (move and move.operation == operation):
+        return tuple({**resource.passing, **resource.broken})
+    return (move.attribute, *move.settles) if move else ()
 
 
-def _found(values: Mapping[str, tuple[str, ...]], record: Record | None) -> str | None:
-    for name, words in values.items():
-        if record and record.get(name) in words:
-            return f"{snake(name)} {record[name]}"
+def passing(resource: Resource, fields: Sequence[str], record: Record | None) -> str | None:
+    """Return the first of ``fields`` whose value is about to change, as ``name value``; None when none is."""
+    return next((found for name in fields if (found := _found(resource.passing, name, record))), None)
+
+
+def broken(resource: Resource, state: str, operation: str, before: Record | None, record: Record | None) -> str | None:
+    """Return the field that says that ``operation`` failed, as ``name value``; None when none does.
+
+    What was neither stable nor well before the call is no failure of the call, unless it is what the call is to change.
+    """
+    move = resource.moves.get(state)
+    for name in settling_fields(resource, state, operation):
+        bad = (*resource.passing.get(name, ()), *resource.broken.get(name, ()))
+        is_target = move is not None and name == move.attribute
+        if (is_target or (before or {}).get(name) not in bad) and (found := _found(resource.broken, name, record)):
+            return found
+    return None
+
+
+def _found(values: Mapping[str, tuple[str, ...]], name: str, record: Record | None) -> str | None:
+    if record and record.get(name) in values.get(name, ()):
+        return f"{snake(name)} {record[name]}"
     return None

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -18,9 +18,11 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._engine import (
     Resource,
     Step,
     broken,
+    needed_fields,
     passing,
     plan,
     predicted,
+    settling_fields,
     unread,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
@@ -111,11 +113,14 @@ class Managing:
         return here, {}
 
     def _bring(self, here: Record | None) -> tuple[Record | None, Record]:
-        here = self._settled(here)
         done: list[Step] = []
         steps = self._steps(here)
         for dummy in range(len(steps) + REPLANS):
             step = next((step for step in steps if not any(_alike(step, other) for other in done)), None)
+            if self._is_unstable(here, fields := self._fields_before(step)):
+                here = self._settled(here, fields)
+                steps = self._steps(here)
+                continue
             if step is None:
                 self._verify(here, steps)
                 return here, {}
@@ -129,8 +134,8 @@ class Managing:
             if job.state == RUNNING:
                 return step.after, unfinished(job)
             self._keep_extras(step, job)
-            here = self._settled(self._read_after(step, job))
-            if trouble := broken(self.resource, here):
+            before, here = here, self._settled(self._read_after(step, job), self._fields_after(step))
+            if trouble := broken(self.resource, self.state, step.operation, before, here):
                 raise Failure(f"{step.operation} succeeded, but {trouble}")
             steps = self._steps(here)
         raise Failure(f"did not reach the requested state after {len(done)} calls")
@@ -161,7 +166,7 @@ class Managing:
         return steps
 
     def _still_needed(self, step: Step) -> bool | None:
-        here = self._settled(self._read())
+        here = self._settled(self._read(), self._fields_after(step))
         return None if self.blind else any(_alike(step, other) for other in self._steps(here))
 
     def _own_up(self, step: Step, before: Record | None) -> None:
@@ -230,9 +235,22 @@ class Managing:
             return self._read()
         return step.after and {**step.after, **told}
 
-    def _settled(self, here: Record | None) -> Record | None:
-        """Wait until nothing of the record is about to change by itself."""
-        if not self.context.params["wait"] or self.blind or not passing(self.resource, here):
+    def _fields_before(self, step: Step | None) -> tuple[str, ...]:
+        """Return the fields that must be stable before a call, or before the end when no call is left."""
+        if step is None:
+            return settling_fields(self.resource, self.state)
+        return needed_fields(self.resource, self.state, step.operation)
+
+    def _fields_after(self, step: Step) -> tuple[str, ...]:
+        return settling_fields(self.resource, self.state, step.operation)
+
+    def _is_unstable(self, here: Record | None, fields: Sequence[str]) -> bool:
+        """Whether to wait for one of the fields."""
+        return bool(self.context.params["wait"] and not self.blind and passing(self.resource, fields, here))
+
+    def _settled(self, here: Record | None, fields: Sequence[str]) -> Record | None:
+        """Wait until none of the fields is about to change."""
+        if not self._is_unstable(here, fields):
             return here
         with self.client.bounded():
             for dummy in self.client.wait.pauses(f"the {self.about}"):
@@ -241,9 +259,9 @@ class Managing:
                 except (ApiError, TransportError) as error:
                     if not error.transient:
                         raise
-                if not passing(self.resource, here):
+                if not passing(self.resource, fields, here):
                     return here
-        raise WaitTimeout(f"still {passing(self.resource, here)} after {self.client.wait.timeout:g} s")
+        raise WaitTimeout(f"still {passing(self.resource, fields, here)} after {self.client.wait.timeout:g} s")
 
     def _verify(self, here: Record | None, left: list[Step]) -> None:
         """Say where the record is not what the operations that were done should have made of it."""

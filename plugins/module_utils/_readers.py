@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from ansible_collections.virtinfra.manager.plugins.module_utils._cbt import protects, with_resources
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client, sound
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import NotFound, NotUnique, Unreadable
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, canonical_address, same, snake
@@ -136,6 +137,20 @@ def _nics_of(vms: list[Record], wanted: Record) -> list[Record]:
         states = "".join(f": it is {vm.get('state')}" for vm in vms)
         raise NotFound(f"no VM with uuid {wanted['vmInstanceUuid']!r}{states}")
     return [{**nic, "vm": vm} for vm in existing for nic in vm.get("vmNics") or []]
+
+
+def find_cbt_task(client: Client, wanted: Record) -> Record | None:
+    """Read a CBT task by its uuid, its name, or one of the VMs that it protects.
+
+    Raise Unreadable when none is found by a VM, but the service does not show which VMs some of the tasks protect.
+    """
+    task = by_query("QueryCbtTask", "uuid", "name", view=with_resources)(client, wanted)
+    vm = wanted.get("vmInstanceUuid")
+    if vm and not (task or wanted.get("uuid") or wanted.get("name")):
+        tasks = [with_resources(each) for each in client.query("QueryCbtTask")]
+        task = only([each for each in tasks if vm in each.get("resourceUuids", ())], f"the vm_instance_uuid {vm!r}")
+        task = task or next((each for each in tasks if protects(each, vm)), None)
+    return {**task, "vmInstanceUuid": vm} if task and vm in task.get("resourceUuids", ()) else task
 
 
 def services_of_nics(client: Client, wanted: Record) -> Record:

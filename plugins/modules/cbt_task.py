@@ -49,9 +49,11 @@ options:
     type: str
   vm_instance_uuid:
     description:
-      - The machine to protect, for servers that take one machine a task. It stands for O(task_type) and
-        O(resource_uuids).
-      - It finds the task when neither O(uuid) nor O(name) is given, on servers whose records tell the machine.
+      - The VM to protect, for servers that take one VM per task. It replaces O(task_type) and O(resource_uuids).
+      - It finds the task when neither O(uuid) nor O(name) is given, whichever of the VMs of the task it is. The module
+        warns when O(state=disabled) or O(state=absent) affects other VMs of that task.
+      - Some services do not show which VMs their tasks protect. The module fails there, because it cannot know whether
+        there is a task for the VM. Use O(name) or O(uuid) instead.
     type: str
   task_type:
     description: The type of a task that is created; O(resource_uuids) goes with it.
@@ -116,16 +118,33 @@ job:
   sample: {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: CreateCbtTask, state: running}
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._cbt import with_resources
-from ansible_collections.virtinfra.manager.plugins.module_utils._engine import Move, Resource
+from dataclasses import replace
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine import (
+    Move,
+    Resource,
+    Step,
+    usual_plan,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._manage import managed
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CREATION
-from ansible_collections.virtinfra.manager.plugins.module_utils._readers import by_query
+from ansible_collections.virtinfra.manager.plugins.module_utils._readers import find_cbt_task
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
+
+
+def plan_task(resource: Resource, state: str, desired: Record, current: Record | None) -> list[Step]:
+    """Plan; warn where a task that was found by one VM protects others too, which a state ends for all of them."""
+    steps = usual_plan(resource, state, desired, current)
+    others = [uuid for uuid in (current or {}).get("resourceUuids", ()) if uuid != desired.get("vmInstanceUuid")]
+    if not others or state in ("present", "enabled") or not desired.keys().isdisjoint(("uuid", "name")):
+        return steps
+    return [replace(step, note=f"the task protects {', '.join(others)} too") for step in steps]
+
 
 CBT_TASK = Resource(
     kind="CbtTaskInventory",
     returns="cbt_task",
-    read=by_query("QueryCbtTask", "uuid", "name", "vmInstanceUuid", view=with_resources),
+    read=find_cbt_task,
     create="CreateCbtTask",
     keys=("uuid", "name", "vmInstanceUuid"),
     delete="DeleteCbtTask",
@@ -135,6 +154,7 @@ CBT_TASK = Resource(
     },
     passing={"status": ("Starting",)},
     broken={"status": ("Failed",)},
+    plan=plan_task,
 )
 TASK = managed(
     CBT_TASK,

@@ -36,7 +36,12 @@ options:
   state:
     description:
       - V(present) adds the host when it is not there, and leaves its state alone when it is.
-      - V(enabled), V(disabled) and V(maintenance) add it too, and bring it to that state.
+      - V(enabled), V(disabled) and V(maintenance) add it too, and change it to that state.
+      - V(disabled) works on a host that is disconnected or connecting, and does not wait for it to be connected.
+      - V(enabled) waits until the host is no longer connecting. It fails when a host that was connected before ends up
+        disconnected.
+      - V(maintenance) waits while the host is connecting before it sends anything. V(enabled) and V(disabled) cancel a
+        maintenance that has not been reached yet.
     type: str
     choices: [present, enabled, disabled, maintenance]
     default: present
@@ -130,9 +135,15 @@ KVM_HOST = Resource(
     create="AddKVMHost",
     keys=KEYS,
     moves={
-        "enabled": Move("ChangeHostState", "state", ("Enabled",), {"stateEvent": "enable"}),
+        "enabled": Move("ChangeHostState", "state", ("Enabled",), {"stateEvent": "enable"}, settles=("status",)),
         "disabled": Move("ChangeHostState", "state", ("Disabled",), {"stateEvent": "disable"}),
-        "maintenance": Move("ChangeHostState", "state", ("Maintenance", "PreMaintenance"), {"stateEvent": "maintain"}),
+        "maintenance": Move(
+            "ChangeHostState",
+            "state",
+            ("Maintenance", "PreMaintenance"),
+            {"stateEvent": "maintain"},
+            needs=("status",),
+        ),
     },
     passing={"state": ("PreMaintenance",), "status": ("Connecting",)},
     broken={"status": ("Disconnected",)},

@@ -19,8 +19,10 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._engine import (
     broken,
     created,
     drift,
+    needed_fields,
     passing,
     plan,
+    settling_fields,
     unread,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
@@ -57,8 +59,15 @@ KVM_HOST = Resource(
     create="AddKVMHost",
     keys=("uuid", "managementIp", "name"),
     moves={
-        "enabled": Move("ChangeHostState", "state", ("Enabled",), {"stateEvent": "enable"}),
-        "maintenance": Move("ChangeHostState", "state", ("Maintenance", "PreMaintenance"), {"stateEvent": "maintain"}),
+        "enabled": Move("ChangeHostState", "state", ("Enabled",), {"stateEvent": "enable"}, settles=("status",)),
+        "disabled": Move("ChangeHostState", "state", ("Disabled",), {"stateEvent": "disable"}),
+        "maintenance": Move(
+            "ChangeHostState",
+            "state",
+            ("Maintenance", "PreMaintenance"),
+            {"stateEvent": "maintain"},
+            needs=("status",),
+        ),
     },
     passing={"state": ("PreMaintenance",), "status": ("Connecting",)},
     broken={"status": ("Disconnected",)},
@@ -386,19 +395,66 @@ def test_operations_of_a_resource() -> None:
 
 
 @pytest.mark.parametrize(
-    ("record", "is_passing", "is_broken"),
+    ("record", "is_passing"),
     [
-        (None, None, None),
-        ({}, None, None),
-        (HOST, None, None),
-        ({**HOST, "status": "Connecting"}, "status Connecting", None),
-        ({**HOST, "state": "PreMaintenance", "status": "Connected"}, "state PreMaintenance", None),
-        ({**HOST, "status": "Disconnected"}, None, "status Disconnected"),
+        (None, None),
+        ({}, None),
+        (HOST, None),
+        ({**HOST, "status": "Connecting"}, "status Connecting"),
+        ({**HOST, "state": "PreMaintenance", "status": "Connected"}, "state PreMaintenance"),
+        ({**HOST, "status": "Disconnected"}, None),
     ],
 )
-def test_passing_and_broken(record: Record | None, is_passing: str | None, is_broken: str | None) -> None:
-    assert passing(KVM_HOST, record) == is_passing
-    assert broken(KVM_HOST, record) == is_broken
+def test_passing(record: Record | None, is_passing: str | None) -> None:
+    assert passing(KVM_HOST, ("state", "status"), record) == is_passing
+    assert passing(KVM_HOST, (), record) is None
+
+
+@pytest.mark.parametrize(
+    ("state", "operation", "fields"),
+    [
+        ("present", None, ()),
+        ("disabled", None, ("state",)),
+        ("enabled", None, ("state", "status")),
+        ("present", "AddKVMHost", ("state", "status")),
+        ("disabled", "AddKVMHost", ("state", "status")),
+        ("disabled", "ChangeHostState", ("state",)),
+        ("enabled", "ChangeHostState", ("state", "status")),
+        ("maintenance", "ChangeHostState", ("state",)),
+    ],
+)
+def test_fields_that_are_waited_for(state: str, operation: str | None, fields: tuple[str, ...]) -> None:
+    assert settling_fields(KVM_HOST, state, operation) == fields
+
+
+def test_only_a_maintenance_needs_a_stable_host_before_the_call() -> None:
+    needed = {state: needed_fields(KVM_HOST, state, "ChangeHostState") for state in ("present", *KVM_HOST.moves)}
+    assert needed == {"present": (), "enabled": (), "disabled": (), "maintenance": ("status",)}
+    assert needed_fields(KVM_HOST, "maintenance", "AddKVMHost") == ()
+
+
+@pytest.mark.parametrize(
+    ("state", "operation", "before", "after", "failed"),
+    [
+        ("enabled", "ChangeHostState", "Connected", "Disconnected", "status Disconnected"),
+        ("enabled", "ChangeHostState", "Disconnected", "Disconnected", None),
+        ("enabled", "ChangeHostState", "Connecting", "Disconnected", None),
+        ("enabled", "ChangeHostState", "Connected", "Connected", None),
+        ("disabled", "ChangeHostState", "Connected", "Disconnected", None),
+        ("present", "AddKVMHost", None, "Disconnected", "status Disconnected"),
+    ],
+)
+def test_what_was_bad_before_a_call_is_no_failure_of_it(
+    state: str, operation: str, before: str | None, after: str, failed: str | None
+) -> None:
+    record = before and {**HOST, "status": before}
+    assert broken(KVM_HOST, state, operation, record or None, {**HOST, "status": after}) == failed
+
+
+def test_what_a_call_is_to_change_may_have_been_bad_before() -> None:
+    resource = replace(CBT_TASK, broken={"status": ("Failed",)})
+    task = {"uuid": UUID, "status": "Failed"}
+    assert broken(resource, "enabled", "EnableCbtTask", task, task) == "status Failed"
 
 
 # ---------------------------------------------------------------------------------- objects that cannot be read at all

@@ -121,3 +121,63 @@ def test_reply_that_is_lost_although_it_was_done(run: Runner, sim: Simulator) ->
     assert ran["cbt_task"]["status"] == "Running"
     assert ran["volume_cbt_backup_infos"] == []
     assert ran.warnings == ["cbt task cbt-task-1: EnableCbtTask was done, but volume_cbt_backup_infos was lost."]
+
+
+# --------------------------------------------------------------------------------------------- found by one of its VMs
+
+
+@pytest.fixture
+def shared_task(sim: Simulator) -> list[str]:
+    """The uuids of the three VMs that the only task protects."""
+    sim.reset(cbt_tasks=1)
+    (task,) = sim.records("cbttask")
+    vms = [str(vm["uuid"]) for vm in sim.records("vm")[:3]]
+    refs = [{"taskUuid": task["uuid"], "resourceUuid": vm, "resourceType": "VmInstanceVO"} for vm in vms]
+    sim.change("cbttask", task["uuid"], resourceRefs=refs, status="Running")
+    return vms
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_task_is_found_by_any_of_its_vms(run: Runner, sim: Simulator, shared_task: list[str], number: int) -> None:
+    vm = shared_task[number]
+    found = run.idle("cbt_task", {"vm_instance_uuid": vm})
+    assert found["cbt_task"]["vm_instance_uuid"] == vm
+    assert found["cbt_task"]["resource_uuids"] == shared_task
+    run.idle("cbt_task", {"name": "cbt-task-1", "vm_instance_uuid": vm, "state": "enabled"})
+    for state, operation in (("disabled", "DisableCbtTask"), ("absent", "DeleteCbtTask")):
+        ran = run("cbt_task", {"vm_instance_uuid": vm, "state": state})
+        assert ran.calls == [operation]
+        (warning,) = ran.warnings
+        assert all(other in warning for other in shared_task if other != vm)
+    assert sim.records("cbttask") == []
+    run.idle("cbt_task", {"vm_instance_uuid": vm, "state": "absent"})
+
+
+def test_task_that_is_named_ends_for_all_of_its_vms_without_a_warning(run: Runner, shared_task: list[str]) -> None:
+    ran = run("cbt_task", {"name": "cbt-task-1", "vm_instance_uuid": shared_task[1], "state": "absent"})
+    assert (ran.calls, ran.warnings) == (["DeleteCbtTask"], [])
+
+
+@pytest.mark.parametrize("state", ["present", "enabled", "disabled", "absent"])
+def test_vm_of_a_task_that_the_service_does_not_show(run: Runner, sim: Simulator, state: str) -> None:
+    sim.reset(cbt_tasks=2)
+    for task in sim.records("cbttask"):
+        sim.change("cbttask", task["uuid"], resourceRefs=None)
+    options = {"vm_instance_uuid": str(sim.records("vm")[0]["uuid"]), "state": state}
+    message = run.refused("cbt_task", options)
+    assert "the service does not show which VMs the CBT task" in message
+    assert "Select them by name or uuid" in message
+    assert run("cbt_task", options)["error"]["code"] == "UNSUPPORTED"
+
+
+def test_vm_without_a_task_where_there_are_none(run: Runner, vm: str) -> None:
+    run.idle("cbt_task", {"vm_instance_uuid": vm, "state": "absent"})
+
+
+def test_task_that_is_starting_is_disabled_at_once(run: Runner, sim: Simulator) -> None:
+    """It would start for ever."""
+    sim.reset(cbt_tasks=1)
+    (task,) = sim.records("cbttask")
+    sim.change("cbttask", task["uuid"], status="Starting")
+    ran = run("cbt_task", {"uuid": task["uuid"], "state": "disabled"}, wait_timeout=5)
+    assert (ran.calls, ran["cbt_task"]["status"]) == (["DisableCbtTask"], "Stopped")

@@ -252,8 +252,6 @@ def test_what_is_not_there(run: Runner, sim: Simulator, name: str, options: dict
         ("sns_endpoint", {"type": "workchat", "name": "n", "url": " "}),
         ("vm_nic", {"uuid": NOWHERE, "static_ip": ""}),
         ("vm_nic", {"uuid": NOWHERE, "custom_mac": ""}),
-        ("vm_nic_qos", {"uuid": "", "direction": "in"}),
-        ("cbt_volume_export", {"vm_instance_uuid": "", "volume_uuids": []}),
     ],
 )
 def test_empty_text_where_something_is_named(run: Runner, name: str, options: dict[str, Any]) -> None:

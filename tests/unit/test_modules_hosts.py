@@ -336,3 +336,62 @@ def test_no_candidates(run: Runner, sim: Simulator, hosts: list[str]) -> None:
 def test_candidates_of_an_unknown_host(run: Runner) -> None:
     ran = run("host_nic_candidate_info", {"host_uuids": [NOWHERE]})
     assert "GetCandidateNetworkInterfaces failed (SYS.1003)" in ran.message
+
+
+# -------------------------------------------------------------------------------------------------- states of a host
+
+
+def change_state(run: Runner, host: str, state: str, **options: Any) -> Ran:
+    """Ask for a state, without the patience to wait for what does not come."""
+    return run("kvm_host", {"uuid": host, "state": state}, wait_timeout=0.3, wait_interval=0.1, **options)
+
+
+@pytest.mark.parametrize("status", ["Disconnected", "Connecting"])
+@pytest.mark.parametrize("before", ["Enabled", "PreMaintenance", "Maintenance"])
+def test_host_that_is_not_connected_is_disabled(
+    run: Runner, sim: Simulator, hosts: list[str], before: str, status: str
+) -> None:
+    sim.change("host", hosts[0], state=before, status=status)
+    ran = change_state(run, hosts[0], "disabled")
+    assert not ran.failed, ran.message
+    assert ran.changed
+    assert ran["host"]["state"] == "Disabled"
+    again = change_state(run, hosts[0], "disabled")
+    assert (again.failed, again.changed) == (False, False)
+
+
+def test_disconnected_host_is_enabled(run: Runner, sim: Simulator, hosts: list[str]) -> None:
+    sim.change("host", hosts[0], state="Disabled", status="Disconnected")
+    ran = change_state(run, hosts[0], "enabled")
+    assert not ran.failed, ran.message
+    assert (ran["host"]["state"], ran["host"]["status"]) == ("Enabled", "Disconnected")
+
+
+@pytest.mark.parametrize(("state", "reached"), [("enabled", "Enabled"), ("disabled", "Disabled")])
+def test_maintenance_that_has_not_been_reached_is_cancelled(
+    run: Runner, sim: Simulator, hosts: list[str], state: str, reached: str
+) -> None:
+    sim.change("host", hosts[0], state="PreMaintenance")
+    ran = change_state(run, hosts[0], state)
+    assert not ran.failed, ran.message
+    assert (ran.calls, ran["host"]["state"]) == (["ChangeHostState"], reached)
+
+
+def test_maintenance_waits_for_a_host_that_is_connecting(run: Runner, sim: Simulator, hosts: list[str]) -> None:
+    sim.change("host", hosts[0], status="Connecting")
+    ran = change_state(run, hosts[0], "maintenance")
+    assert "still status Connecting after 0.3 s" in ran.message
+    assert (ran.calls, ran.changed) == ([], False)
+
+
+def test_host_that_is_present_is_not_waited_for(run: Runner, sim: Simulator, hosts: list[str]) -> None:
+    sim.change("host", hosts[0], status="Connecting")
+    ran = change_state(run, hosts[0], "present")
+    assert (ran.failed, ran.changed, ran.calls) == (False, False, [])
+
+
+def test_host_is_not_enabled_before_it_is_connected(run: Runner, sim: Simulator, hosts: list[str]) -> None:
+    sim.change("host", hosts[0], state="Disabled", status="Connecting")
+    ran = change_state(run, hosts[0], "enabled")
+    assert "still status Connecting after 0.3 s" in ran.message
+    assert (ran.calls, ran.changed) == (["ChangeHostState"], True)

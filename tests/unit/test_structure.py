@@ -114,7 +114,7 @@ LAYERS = (
     {"_adapter"},
     {"_transport"},
     {"_client"},
-    {"_cbt", "_readers", "_task"},
+    {"_readers", "_task"},
     {"_calls"},
     {"_actions", "_info_modules", "_manage", "_waiting"},
 )
