@@ -58,11 +58,14 @@ def _normalize_members(item: Mapping[str, Any]) -> Record:
 
 
 def mark_nulls(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a task's arguments with a text for each null reference: Ansible treats null like an option left out."""
+    """Return a task's arguments with a text for each null reference, which Ansible would treat as left out.
+
+    A list that is null as a whole is left out.
+    """
     marked = dict(arguments)
     for name in filter(is_reference, arguments):
         value = arguments[name]
-        if value is None:
+        if value is None and not name.lower().endswith("uuids"):
             marked[name] = NULL
         elif isinstance(value, list):
             marked[name] = [NULL if item in (None, "") else item for item in value]

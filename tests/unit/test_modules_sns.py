@@ -442,7 +442,7 @@ def test_people_that_cannot_be_read(run: Runner, sim: Simulator, person: dict[st
         assert len(ran.warnings) == 1
         assert ran["person"]["user_id"] == person["userId"]
     assert "user_id might be the present one" in run.refused("sns_teamchat_person", {**options, "user_id": "user-7"})
-    assert "endpoint_uuid is required" in run.refused("sns_teamchat_person", {**options, "endpoint_uuid": None})
+    assert "endpoint_uuid is required" in run.refused("sns_teamchat_person", {"uuid": person["uuid"], "remark": "r"})
     assert "remark is required" in run.refused("sns_teamchat_person", {**options, "remark": None})
 
 

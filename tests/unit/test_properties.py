@@ -362,7 +362,8 @@ def test_empty(sim: Simulator, label: str, option: str) -> None:
         with pytest.raises(AssertionError, match=r"unable to convert|value of"):
             run(case.module, options)
     elif spec["type"] == "str" and option.endswith(NAMING):
-        assert run.refused(case.module, options) == f"{option} must not be empty"
+        ran = run(case.module, options)
+        assert (ran.message, ran.log) == (f"{option} must not be empty", [])
     else:
         ran = run(case.module, options)
         empty: Any = [] if spec["type"] == "list" else ""

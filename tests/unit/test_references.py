@@ -81,8 +81,14 @@ def test_what_templates_make_of_a_null_is_unknown(null: str) -> None:
 
 
 def test_nulls_are_marked_where_a_reference_is_expected() -> None:
-    arguments = {"uuid": None, "name": None, "tag_uuids": [None, "", HEX], "host_uuid": ""}
-    assert mark_nulls(arguments) == {"uuid": "None", "name": None, "tag_uuids": ["None", "None", HEX], "host_uuid": ""}
+    arguments = {"uuid": None, "name": None, "host_uuids": None, "tag_uuids": [None, "", HEX], "host_uuid": ""}
+    assert mark_nulls(arguments) == {
+        "uuid": "None",
+        "name": None,
+        "host_uuids": None,
+        "tag_uuids": ["None", "None", HEX],
+        "host_uuid": "",
+    }
 
 
 VM, HOST, NIC = seeded_uuid("vm", 5), seeded_uuid("host", 1), seeded_uuid("vmnic", 1)
