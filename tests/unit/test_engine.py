@@ -282,10 +282,10 @@ REFUSED: dict[str, tuple[Resource, str, Record, Record | None, type[Failure], st
     "drift that the update does not take": (
         SNMP_ENDPOINT,
         "present",
-        {"name": "traps", "description": "new", "platformUuid": "p2"},
+        {"name": "traps", "description": "new", "state": "Disabled"},
         ENDPOINT,
         Unchangeable,
-        r"the API cannot change platform_uuid \(is 'p', should be 'p2'\)\. The endpoint was found by name 'traps'\.",
+        r"the API cannot change state \(is 'Enabled', should be 'Disabled'\)\. The endpoint was found by name 'traps'",
     ),
     "required by the update and nowhere told": (
         PLATFORM,
@@ -465,9 +465,9 @@ def test_without_a_uuid_nothing_is_assumed() -> None:
 
 
 def test_with_a_uuid_it_is_assumed_to_be_there() -> None:
-    assumed = unread(SNMP_ENDPOINT, {"uuid": UUID, "name": "n", "platformUuid": "p"})
+    assumed = unread(SNMP_ENDPOINT, {"uuid": UUID, "name": "n", "type": "t"})
     assert isinstance(assumed, Assumed)
-    assert assumed == {"uuid": UUID, "platformUuid": "p"}
+    assert assumed == {"uuid": UUID, "type": "t"}
 
 
 @pytest.mark.parametrize(
