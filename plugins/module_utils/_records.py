@@ -87,6 +87,9 @@ NESTED: Mapping[str, str] = {
     "candidateNics": "CandidateNetworkInterface",
 }
 
+_BLANK = {kind: dict.fromkeys(fields) for kind, fields in FIELDS.items()}
+_NESTED_IN = {kind: tuple(name for name in fields if name in NESTED) for kind, fields in FIELDS.items()}
+
 # Members whose keys are data (user ids, uuids, header names): they are kept as they are.
 MAPS = frozenset(("webhookResp", "opaque", "atPersonList", "dataVolumeSystemTags"))
 
@@ -185,7 +188,13 @@ def mask_webhooks(value: Any, record_type: str = "") -> Any:
 
 def _convert(value: Any, record_type: str, rename: Callable[[str], str]) -> Any:
     if isinstance(value, dict):
-        return {rename(name): _convert_member(name, member, record_type, rename) for name, member in value.items()}
+        # Most members are scalars, and a list may have many records.
+        return {
+            rename(name): member
+            if type(member) in _SCALAR_TYPES and name not in WEBHOOKS
+            else _convert_member(name, member, record_type, rename)
+            for name, member in value.items()
+        }
     if isinstance(value, list):
         return [_convert(item, record_type, rename) for item in value]
     return None if isinstance(value, Unknown) else value
@@ -198,6 +207,9 @@ def without_unknown(values: Mapping[str, Any]) -> Record:
         for name, value in values.items()
         if not isinstance(value, Unknown)
     }
+
+
+_SCALAR_TYPES = frozenset((str, int, float, bool, type(None)))
 
 
 def _convert_member(name: str, value: Any, record_type: str, rename: Callable[[str], str]) -> Any:
@@ -217,13 +229,13 @@ def shaped(kind: str, record: Mapping[str, Any]) -> Record:
 
     The records in its members are shaped too.
     """
-    return {**dict.fromkeys(FIELDS.get(kind, ())), **shaped_members(record)}
+    return {**_BLANK.get(kind, {}), **shaped_members(record, _NESTED_IN.get(kind, ()))}
 
 
-def shaped_members(record: Mapping[str, Any]) -> Record:
-    """Return a record whose members that hold records, those in NESTED, have them with every documented field."""
-    nested = {name: _shaped_value(NESTED[name], record[name]) for name in record.keys() & NESTED.keys()}
-    return {**record, **nested}
+def shaped_members(record: Mapping[str, Any], members: Iterable[str] = NESTED) -> Mapping[str, Any]:
+    """Return a record whose ``members``, those in NESTED that hold records, have them with every documented field."""
+    nested = {name: _shaped_value(NESTED[name], record[name]) for name in members if name in record}
+    return {**record, **nested} if nested else record
 
 
 def _shaped_value(kind: str, value: Any) -> Any:

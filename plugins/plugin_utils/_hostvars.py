@@ -12,7 +12,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS, MAPS, Record, snake, to_ansible
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
+    FIELDS,
+    MAPS,
+    Record,
+    shaped_members,
+    snake,
+    to_ansible,
+)
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._entries import Entry
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._expressions import unsafe
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._harmless import TRUSTS_NOBODY
@@ -87,7 +94,7 @@ class HostVars:
         variables = self._blank.copy()
         variables.update(zip(names, record.values(), strict=True))
         if not _is_plain(record):
-            for field, value in record.items():
+            for field, value in shaped_members(record).items():
                 variables[self._names[field]] = unsafe(value if field in MAPS else to_ansible(value))
         return variables
 

@@ -63,6 +63,19 @@ def test_every_documented_field_is_a_variable(
     assert variables["virtinfra_service"] == sim.url
 
 
+def test_records_in_variables_have_all_their_fields(sim: Simulator, fill: Fill) -> None:
+    sim.configure(null_members=False)
+    hosts, vms = fill("hosts", network_facts=True).hosts.values(), fill("vms").hosts.values()
+    for kind, variable, filled in (
+        ("HostNetworkInterface", "virtinfra_nics", hosts),
+        ("VmNicInventory", "virtinfra_vm_nics", vms),
+        ("Volume", "virtinfra_all_volumes", vms),
+    ):
+        records = [record for host in filled for record in host.vars[variable] or []]
+        assert records
+        assert all({snake(field) for field in FIELDS[kind]} <= record.keys() for record in records)
+
+
 @pytest.mark.parametrize("plugin", ["hosts", "vms", "primary_storages"])
 def test_a_cursor_gives_the_same(sim: Simulator, fill: Fill, plugin: str) -> None:
     # The simulator writes timestamps now in one form, now in another.
@@ -313,7 +326,7 @@ def test_network_facts_are_asked_for_at_once_but_not_of_all(tmp_path: Path) -> N
         options = {"base_url": service.url, "session_id": "s", "primary_storages": False, "network_facts": True}
         inventory = Source(tmp_path, "hosts", **options).fill()
     for host in inventory.hosts.values():
-        assert host.vars["virtinfra_nics"] == [{"uuid": host.vars["virtinfra_uuid"]}]
+        assert [nic["uuid"] for nic in host.vars["virtinfra_nics"]] == [host.vars["virtinfra_uuid"]]
     assert len(most) == 64
     assert all(most), "more than 16 were asked at once"
 
