@@ -43,9 +43,12 @@ options:
     choices: [present]
     default: present
   type:
-    description: The kind of the endpoint. Options that are for the other kind are refused.
+    description:
+      - The kind of the endpoint. Options that are for another kind are refused.
+      - With V(any), the endpoint may be of any kind, also of one that the API cannot create. It must exist, and only
+        O(name), O(description) and O(platform_uuid) can be set.
     type: str
-    choices: [workchat, snmp]
+    choices: [workchat, snmp, any]
     required: true
   uuid:
     description: The endpoint with this uuid. With O(name), that becomes its name.
@@ -105,6 +108,12 @@ EXAMPLES = r"""
     name: monitoring
     description: Traps for the monitoring
     platform_uuid: a000000c000040008000000000000001
+
+- name: Describe an endpoint that was created elsewhere, of whatever kind
+  virtinfra.manager.sns_endpoint:
+    type: any
+    uuid: a000000d000040008000000000000002
+    description: Alarms of the operators
 """
 
 RETURN = r"""
@@ -158,7 +167,7 @@ def untold(desired: Record) -> Record:
 
 
 def of_type(word: str) -> Reader:
-    """Read an endpoint among those of all types; how the service writes a type is not documented."""
+    """Read an endpoint among those whose type contains ``word``, all with "": the types are not documented."""
 
     def is_one(endpoint: Record) -> bool:
         return word in (endpoint.get("type") or word).lower()
@@ -181,6 +190,7 @@ ENDPOINTS = {
     "snmp": Resource(
         kind="SNSApplicationEndpointInventory", read=of_type("snmp"), create="CreateSNSSnmpEndpoint", **SHARED
     ),
+    "any": Resource(kind="SNSApplicationEndpointInventory", read=of_type(""), **SHARED),
 }
 TASK = managed(
     ENDPOINTS,

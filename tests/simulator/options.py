@@ -33,6 +33,7 @@ class Seed:
     clusters: t.Annotated[int, About("clusters", least=1)] = 2
     hosts: t.Annotated[int, About("hosts")] = 3
     vms: t.Annotated[int, About("virtual machines, each with a NIC, a root and a data volume")] = 6
+    destroyed_vms: t.Annotated[int, About("destroyed virtual machines, number n named as virtual machine n")] = 0
     l3_networks: t.Annotated[int, About("L3 networks, each with an IP range", least=1)] = 3
     primary_storages: t.Annotated[int, About("primary storages", least=1)] = 2
     snapshot_groups: t.Annotated[int, About("volume snapshot groups, number n of virtual machine n")] = 1

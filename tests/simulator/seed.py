@@ -54,7 +54,7 @@ class Seeder:
             "primarystorage": (seed.primary_storages, self.primary_storage),
             "image": (1, self.image),
             "instanceoffering": (1, self.instance_offering),
-            "vm": (seed.vms, self.vm),
+            "vm": (seed.vms + seed.destroyed_vms, self.vm),
             "snapshotgroup": (min(seed.snapshot_groups, seed.vms), self.snapshot_group),
             "cbttask": (min(seed.cbt_tasks, seed.vms), self.cbt_task),
             **seed_sns.makers(seed.persons, dates),
@@ -196,14 +196,18 @@ class Seeder:
         return Record("instanceoffering", {**members, **size, "state": "Enabled", **dates(number)})
 
     def vm(self, number: int) -> Record:
-        """A virtual machine with one NIC, a root and a data volume; it runs when its number is odd."""
+        """A virtual machine with one NIC, a root and a data volume; it runs when its number is odd.
+
+        Those after the last one are destroyed and have the names of the first ones.
+        """
+        destroyed = number > self.seed.vms
         uuid, host = seeded_uuid("vm", number), 1 + (number - 1) % max(self.seed.hosts, 1)
         host_uuid = seeded_uuid("host", host) if self.seed.hosts else None
-        running = number % 2 == 1
+        running = number % 2 == 1 and not destroyed
         return records.vm_record(
             {
                 "uuid": uuid,
-                "name": f"vm-{number}",
+                "name": f"vm-{number - self.seed.vms if destroyed else number}",
                 "description": f"guest {number}" if running else None,
                 "zoneUuid": seeded_uuid("zone", 1),
                 "clusterUuid": self._cluster_of(host),
@@ -215,7 +219,7 @@ class Seeder:
                 "defaultL3NetworkUuid": seeded_uuid("l3network", 1),
                 "platform": "Windows" if number % 3 == 0 else "Linux",
                 "guestOsType": "Windows" if number % 3 == 0 else "Linux",
-                "state": "Running" if running else "Stopped",
+                "state": "Destroyed" if destroyed else "Running" if running else "Stopped",
                 "vmNics": [self._vm_nic(number)],
                 "allVolumes": [self._volume(number, device) for device in (0, 1)],
                 "vmCdRoms": [self._cd_rom(number)],

@@ -265,6 +265,27 @@ def test_endpoint_of_another_type_is_not_the_one_meant(run: Runner, sim: Simulat
     assert "no endpoint with uuid" in run.refused("sns_endpoint", {"type": "workchat", "uuid": snmp})
 
 
+TEAMCHAT = seeded_uuid("endpoint", 2)
+
+
+def test_endpoint_of_any_type_changes(run: Runner, sim: Simulator) -> None:
+    """The API creates no teamchat endpoint, but changes it."""
+    renamed = run.twice("sns_endpoint", {"type": "any", "uuid": TEAMCHAT, "name": "night", "description": ""})
+    assert renamed.sent("UpdateSNSApplicationEndpoint") == {"name": "night", "description": ""}
+    assert (renamed["endpoint"]["name"], renamed["endpoint"]["type"]) == ("night", "TeamChat")
+    run.twice("sns_endpoint", {"type": "any", "name": "night", "description": "alarms at night"})
+    assert [endpoint["description"] for endpoint in endpoints(sim, "night")] == ["alarms at night"]
+
+
+def test_endpoint_of_any_type_must_exist(run: Runner) -> None:
+    for options in ({"name": "nowhere"}, {"uuid": "f" * 32, "name": "nowhere"}):
+        checked, ran = (run("sns_endpoint", {"type": "any", **options}, check) for check in (True, False))
+        assert checked["error"]["code"] == ran["error"]["code"] == "NOT_FOUND"
+        assert checked.calls == ran.calls == []
+    options = {"type": "any", "uuid": TEAMCHAT, "url": CHAT["url"]}
+    assert run.refused("sns_endpoint", options) == "url cannot be used with type any"
+
+
 def test_options_of_the_other_type_are_refused(run: Runner) -> None:
     options = {**SNMP, "url": CHAT["url"], "at_all": True}
     assert run.refused("sns_endpoint", options) == "url, at_all cannot be used with type snmp"

@@ -85,6 +85,12 @@ def test_counts_of_the_seed(talk: Talk) -> None:
     assert all("hostUuid" not in vm for vm in talk.found("vm-instances"))
 
 
+def test_destroyed_vms_keep_their_names(talk: Talk) -> None:
+    talk.sim.reset(destroyed_vms=1)
+    states = {(vm["uuid"], vm["state"]) for vm in talk.found("vm-instances?q=name=vm-1")}
+    assert states == {(seeded_uuid("vm", 1), "Running"), (seeded_uuid("vm", 7), "Destroyed")}
+
+
 def test_the_same_seed_gives_the_same_uuids(talk: Talk) -> None:
     def created() -> Any:
         return talk.inventory("POST", "sns/application-endpoints/snmp", {"params": {"name": "x"}})["uuid"]
