@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from direct import Runner
 from modules import ANSIBLES_OWN, MODULES, Module, module, without_shape
 from playing import Played, Player, Run
 
@@ -47,12 +48,13 @@ REPLACED_IN = {"cbt_task"}
 # be done already, and doing it twice does harm. The others act, report a change and warn.
 REFUSING: dict[str, set[str]] = {
     AS_SERVERS_ARE: set(),
-    LITERAL: {"host_info", "sns_endpoint", "sns_endpoint_info", "sns_teamchat_person", "vm_info"},
+    LITERAL: {"host_info", "sns_endpoint", "sns_endpoint_info", "sns_snmp_platform", "sns_teamchat_person", "vm_info"},
     DOCUMENTED_ONLY: {
         "host_info",
         "kvm_host",
         "resource_info",
         "sns_endpoint",
+        "sns_snmp_platform",
         "sns_teamchat_person",
         "vm_from_snapshot_group",
         "vm_info",
@@ -279,6 +281,31 @@ def test_only_the_expected_modules_refuse(examples: list[Tried], service: str, n
     assert any(example.refused for example in examples) == (name in REFUSING[service]), [
         example.result("run")["msg"] for example in examples if example.refused
     ]
+
+
+# What an example may fail with where the service lacks something: it says what is lacking, or what to give instead.
+LACKING = re.compile(
+    r"the service does not offer|was answered without|needs api_token|the service cannot list|is required"
+)
+TAKES_UP_JOBS = {"job_info", "job_wait"}
+
+
+@pytest.mark.parametrize("complete", [True, False], ids=["with all companions", "to the letter, without a token"])
+def test_every_example_runs_or_says_what_the_service_lacks(sim: Simulator, name: str, complete: bool) -> None:
+    """Without Ansible around the module, so templates in the examples stay as they are."""
+    tested, run = module(name), Runner(sim)
+    token: dict[str, Any] = {} if complete else {"api_token": None}
+    sim.reset(literal=not complete)
+    for example in tested.examples:
+        if tested.fqcn not in example or name in TAKES_UP_JOBS:
+            continue
+        options = fitting(AS_SERVERS_ARE if complete else LITERAL, tested, example[tested.fqcn] or {})
+        ran = run(name, options, **token)
+        if ran.failed:
+            assert not complete, (example["name"], ran.message)
+            assert ran["error"]["code"] in ("UNSUPPORTED", "INVALID"), (example["name"], ran.message)
+            assert LACKING.search(ran.message), (example["name"], ran.message)
+            assert ran.calls == []
 
 
 # ---------------------------------------------------------------------------------------------------------- the results
