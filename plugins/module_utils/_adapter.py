@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput
 from ansible_collections.virtinfra.manager.plugins.module_utils._response import Response, read_response
 
 try:
@@ -50,9 +51,10 @@ class ExchangeFailed(Exception):
 
 
 class ConnectFailed(ExchangeFailed):
-    """No connection came about, so nothing was sent. The only certain proof of that: what the libraries raise
+    """No connection was established, so nothing was sent.
 
-    (``ProxyError``, ``SSLError``, ``ConnectionError``) may also come after the service has taken the request.
+    The only certain proof of that: ``ProxyError``, ``SSLError`` and ``ConnectionError`` of the libraries may also be
+    raised after the service has taken the request.
     """
 
 
@@ -107,7 +109,7 @@ class _ConnectMixin:
     def _tunnel(self) -> None:
         """Ask the proxy for a tunnel; older Pythons name an IPv6 address without its brackets."""
         host = self._tunnel_host
-        self._tunnel_host = f"[{host}]" if host and ":" in host else host
+        self._tunnel_host = f"[{host}]" if host and ":" in host and host[0] != "[" else host
         try:
             super()._tunnel()  # type: ignore[misc]
         finally:
@@ -142,15 +144,19 @@ class Adapter(HTTPAdapter):
     ) -> Response:
         """Send a request once and return the response; ``seconds`` bound each silence and the whole body."""
         deadline = time.monotonic() + seconds
-        raw: Any = None
         try:
             request = Request(method, url, headers=dict(headers), data=body).prepare()
+        except ValueError as error:
+            raise BadInput(f"base_url cannot be used: {error}") from None
+        raw: Any = None
+        try:
             timeout: Any = urllib3.Timeout(total=seconds)
             verify = bool(self._context and self._context.verify_mode)
             reply = self.send(request, stream=True, timeout=timeout, verify=verify, proxies=self._proxies)
             raw = reply.raw
             response = read_response(reply.status_code, reply.headers, raw._original_response.chunks(deadline))
-            raw.release_conn()
+            if raw.isclosed():
+                raw.release_conn()
             return response
         except (
             RequestException,
@@ -162,7 +168,7 @@ class Adapter(HTTPAdapter):
             raise ExchangeFailed(error) from None
         finally:
             if raw is not None:
-                # Does nothing to a connection that was released.
+                # A connection that was released stays open.
                 raw.close()
 
     def cert_verify(self, conn: Any, url: Any, verify: Any, cert: Any) -> None:

@@ -45,7 +45,7 @@ class ConnectionOptions:
             dummy = parts.port, str(parts.hostname).encode("idna")
         except ValueError as error:
             raise BadInput(f"base_url cannot be used: {error}") from None
-        if parts.scheme not in ("http", "https") or not parts.hostname or re.search(r"\s", self.base_url):
+        if parts.scheme not in ("http", "https") or not parts.hostname or re.search(r"[\s*]", self.base_url):
             raise BadInput("base_url must look like https://manager.example.com:8080")
         if parts.path.strip("/") or parts.query or parts.username:
             raise BadInput("base_url is scheme, host and port only; what stands before /v1/ is the option path_prefix")

@@ -8,17 +8,14 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import random
 import re
-import ssl
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
-from urllib.parse import unquote, urlencode, urlsplit
+from urllib.parse import unquote, urlencode
 
 from ansible.module_utils.basic import missing_required_lib
 from ansible_collections.virtinfra.manager.plugins.module_utils._adapter import (
@@ -30,6 +27,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._adapter import 
 from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._credentials import MASK, is_secret_name
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import AnswerLost, BadInput, TransportError
+from ansible_collections.virtinfra.manager.plugins.module_utils._failures import connect_error, read_error, rejected
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import Request
 from ansible_collections.virtinfra.manager.plugins.module_utils._response import Response, printable
 from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker
@@ -157,69 +155,18 @@ class Transport:
             response = replace(answer, masker=self._masker)
             outcome = str(response.status)
         except ConnectFailed as failure:
-            raise self._connect_error(label, failure) from None
+            raise connect_error(self._peer, label, failure.cause, self._reason(failure.cause)) from None
         except ExchangeFailed as failure:
-            raise self._read_error(label, failure, request.method, seconds) from None
+            reason = self._reason(failure.cause)
+            raise read_error(self._peer, label, failure.cause, reason, request.method, seconds) from None
         finally:
             if self._on_request:
                 took = f"{(time.monotonic() - started) * 1000:.0f} ms"
                 job = f", job {sent['X-Job-UUID']}" if "X-Job-UUID" in sent else ""
                 self._on_request(f"{request.method} {self._shown_target(request)}: {outcome}, {took}{job}")
         if 300 <= response.status < 400 or response.is_complaint_about_tls:
-            raise self._unusable(label, response, request.method)
+            raise rejected(self._peer, label, response, request.method)
         return response
-
-    def _connect_error(self, label: str, failure: ConnectFailed) -> TransportError:
-        """Return the error of a request that was not sent; an outage unless TLS was refused."""
-        cause = failure.cause
-        if isinstance(cause, (ssl.SSLEOFError, ssl.SSLZeroReturnError)):
-            return TransportError(f"{self._peer} could not be reached for {label}: closed during the TLS handshake")
-        # urllib3 1.26 reports a wrong name as a ValueError.
-        if not isinstance(cause, (ssl.SSLError, ValueError)):
-            return TransportError(f"{self._peer} could not be reached for {label}: {self._reason(cause)}")
-        detail = str(getattr(cause, "verify_message", "") or getattr(cause, "reason", "") or cause)
-        hint = "see validate_certs, ca_path and client_cert"
-        if re.search("WRONG_VERSION_NUMBER|RECORD_LAYER_FAILURE|UNKNOWN_PROTOCOL|HTTP_REQUEST", detail):
-            hint = "the port may not use TLS: try http in base_url"
-        detail = detail.replace("_", " ").lower()
-        return TransportError(
-            f"{label} could not be sent: TLS with {self._peer} failed: {detail} ({hint})", transient=False
-        )
-
-    def _read_error(self, label: str, failure: ExchangeFailed, method: str, seconds: float) -> TransportError:
-        """Return the error of a request without a usable response; a write may have been processed."""
-        cause = failure.cause
-        transient = True
-        if isinstance(cause, TimeoutError):
-            message = f"{self._peer} did not answer {label} within {seconds:g} s"
-        elif isinstance(cause, ssl.SSLError) and "ALERT" in str(cause.reason):
-            detail = str(cause.reason).replace("_", " ").lower()
-            message, transient = f"{self._peer} ended TLS after {label} was sent: {detail} (see client_cert)", False
-        elif isinstance(cause, ValueError):
-            message, transient = f"the answer to {label} cannot be used: {cause}", False
-        else:
-            message = f"{self._peer} broke the connection for {label}: {self._reason(cause)}"
-            silent = isinstance(cause, http.client.RemoteDisconnected) or str(cause).startswith("\x15\x03")
-            if silent and self.options.base_url.startswith("http:"):
-                message += " (the port may expect TLS: try https in base_url)"
-        return self._lost(message, method, transient)
-
-    def _unusable(self, label: str, response: Response, method: str) -> TransportError:
-        """Return the error of a redirect, or of a server that wants to be spoken to with TLS."""
-        if response.is_complaint_about_tls:
-            return self._lost(f"{self._peer} expects TLS: use https in base_url ({response.text()})", method, False)
-        place = "another path"
-        with suppress(ValueError):
-            location = urlsplit(response.headers.get("Location", ""))
-            place = self._masker.text(f"{location.scheme}://{location.hostname}") if location.hostname else place
-        return self._lost(
-            f"{label} was redirected to {place}, which is not followed. Is base_url right?", method, False
-        )
-
-    def _lost(self, message: str, method: str, transient: bool) -> TransportError:
-        if method == "GET":
-            return TransportError(message, transient)
-        return AnswerLost(f"{message}; whether it was taken is not known", transient)
 
     def _reason(self, error: BaseException) -> str:
         # It may quote what the service sent.

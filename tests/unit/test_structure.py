@@ -111,7 +111,7 @@ LAYERS = (
     {"_errors", "_records", "_options"},
     {"_cbt", "_conditions", "_connection", "_operations", "_persons", "_references", "_secrets"},
     {"_engine", "_jobs", "_response"},
-    {"_adapter"},
+    {"_adapter", "_failures"},
     {"_transport"},
     {"_client"},
     {"_readers", "_task"},

@@ -447,6 +447,15 @@ def test_redirect_within_the_service() -> None:
     assert len(service.asked) == 1
 
 
+def test_connection_of_an_error_that_was_not_read_is_not_used_again() -> None:
+    """Its rest would be read as the response to the next request."""
+    answers = [Told(500, b"x" * (_response.MEBIBYTE * 3)), Told(200, {"inventories": []})]
+    with Scripted(lambda asked: answers[len(service.asked) - 1]) as service, client_of(service) as client:
+        assert "HTTP status 500" in str(failure_of(client))
+        assert client.query("QueryHost") == []
+    assert len({asked.client_port for asked in service.asked}) == 2
+
+
 def test_one_connection_is_kept() -> None:
     def answer(asked: Asked) -> Told:
         if asked.method == "PUT":
@@ -680,6 +689,7 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
         ({"base_url": "https://manager.example.com\r\nX: y"}, "base_url cannot be used"),
         ({"base_url": "https://manager.example.com\r\nX-Header"}, "base_url"),
         ({"base_url": "https://manager.example.com /"}, "base_url"),
+        ({"base_url": "https://*.example.com"}, "base_url must look like"),
         ({"base_url": "https://manager.example.com/service"}, "path_prefix"),
         ({"base_url": "https://manager.example.com?a=b"}, "scheme, host and port only"),
         ({"base_url": "https://user:secret@manager.example.com"}, "scheme, host and port only"),
