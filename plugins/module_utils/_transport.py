@@ -169,9 +169,10 @@ class Transport:
         return response
 
     def _reason(self, error: BaseException) -> str:
+        if of_system := getattr(error, "strerror", None):
+            return str(of_system)
         # It may quote what the service sent.
-        text = str(getattr(error, "strerror", None) or error) or type(error).__name__
-        return printable(self._masker.text(text))[:300]
+        return printable(self._masker.text(str(error)))[:300] or type(error).__name__
 
     def _shown_target(self, request: Request) -> str:
         """Return the path and the query of a request for the log, without the values that are secret."""
