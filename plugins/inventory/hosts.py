@@ -135,7 +135,7 @@ class InventoryModule(Inventory):
         if not self.get_option("network_facts"):
             return
         hasty = replace(client.connection, request_retries=min(RETRIES, client.connection.request_retries))
-        with Client(hasty, read_only=True) as asking:
+        with Client(hasty, read_only=True, mask_replies=True) as asking:
             for record, facts in zip(records, asking.each(lambda host: _facts(asking, host), records), strict=True):
                 record.update(facts)
         if failed := [record["networkFactsError"] for record in records if record["networkFactsError"]]:

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._conditions import equality
 from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._credentials import may_hold_credentials
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     AnswerLost,
     ApiError,
@@ -73,7 +74,8 @@ Result = TypeVar("Result")
 class Client:
     """The service, as one task or inventory sees it.
 
-    ``read_only`` refuses everything but GET (check mode). ``wait`` says how long jobs are waited for.
+    ``read_only`` refuses everything but GET (check mode). ``wait`` says how long jobs are waited for. ``mask_replies``
+    is for those who show replies and compare nothing: credentials are masked in them already.
     """
 
     def __init__(
@@ -83,13 +85,14 @@ class Client:
         wait: Wait | None = None,
         clock: Any = Clock,
         masker: Masker | None = None,
+        mask_replies: bool = False,
         job_uuid: str | None = None,
         webhook_url: str | None = None,
         api_timeout: int | None = None,
         on_request: Callable[[str], None] | None = None,
     ) -> None:
         self.connection, self.read_only, self.clock = connection, read_only, clock
-        self._on_request = on_request
+        self._on_request, self._mask_replies = on_request, mask_replies
         self._masker = masker or Masker(filter(None, (connection.session_id, connection.api_token)))
         self.wait = wait or Wait(clock)
         if connection.service_version:
@@ -429,6 +432,9 @@ class Client:
                 " Is base_url the address of the service?",
                 transient=False,
             )
+        if self._mask_replies and may_hold_credentials(answer.body.decode("utf-8", "replace")):
+            masked: dict[str, Any] = self._masker.value(answer.object)
+            return masked
         return answer.object
 
     def _job_of(self, answer: Response, operation: str) -> Job | None:

@@ -279,7 +279,7 @@ def connect(
     options = {name: params[name] for name in CONNECTION}
     options["base_url"] = options["base_url"] or ""
     waiting = {name: params[f"wait_{name}"] for name in ("timeout", "interval") if f"wait_{name}" in params}
-    sending = {name: params.get(name) for name in ("job_uuid", "webhook_url", "api_timeout")}
+    sending: dict[str, Any] = {name: params.get(name) for name in ("job_uuid", "webhook_url", "api_timeout")}
     return Client(
         ConnectionOptions(**options),
         read_only,

@@ -166,7 +166,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
         answers = []
         for service in wanted:
             read: list[Record] = []
-            with Client(service.connection, read_only=True, on_request=self.display.vvv) as client:
+            with Client(service.connection, True, mask_replies=True, on_request=self.display.vvv) as client:
                 details = self.details(client, service)
                 yield Answer(service.name, details, self._pages(client, service, read))
             answers.append([read, details])

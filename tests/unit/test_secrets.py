@@ -23,6 +23,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import F
 from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import collect_secrets
 from ansible_collections.virtinfra.manager.plugins.module_utils._task import Context, Task
 from conftest import client_of
+from playing import Player
 from scripted import Asked, Scripted, Told
 
 from chaos.running import run
@@ -37,6 +38,7 @@ TOKEN = "t0k3n~bearer-0815"
 PASSWORD = "pA$$ <w0rd> & 'more' \"100%\"/\u00e9"
 KEY = "693a91f6-7xxx-4bc4-97a0-0ec2sifa5aaa"
 HOOK_KEY = "hook-key-4711"
+OTHERS = "0th3rs-pw"
 CHAT = f"https://chat.example.com/cgi-bin/webhook/send?v=1&key={KEY}"
 HOOK = f"http://127.0.0.1:9/hooks/{HOOK_KEY}/result"
 
@@ -63,7 +65,7 @@ def all_forms(*secrets: str) -> list[str]:
     return sorted(set().union(*map(forms, secrets)))
 
 
-TELLTALES = all_forms(SESSION, TOKEN, PASSWORD, KEY, HOOK_KEY)
+TELLTALES = all_forms(SESSION, TOKEN, PASSWORD, KEY, HOOK_KEY, OTHERS)
 
 
 def found_in(text: str) -> list[str]:
@@ -235,6 +237,7 @@ def test_nothing_is_shown_by_an_inventory(sim: Simulator, tmp_path: Path) -> Non
     sim.fault(
         "fail", "QueryPrimaryStorage", error={"code": "SYS.1006", "details": " | ".join(all_forms(SESSION, TOKEN))}
     )
+    sim.change("host", sim.records("host")[0]["uuid"], description=f"ssh root:{OTHERS}@10.0.0.9", bmcPassword=OTHERS)
     home = tmp_path / "home"
     hosts, broken = tmp_path / "a.virtinfra_hosts.yml", tmp_path / "b.virtinfra_primary_storages.yml"
     options = {
@@ -256,6 +259,42 @@ def test_nothing_is_shown_by_an_inventory(sim: Simulator, tmp_path: Path) -> Non
     kept = {path: read(path) for path in home.rglob("*") if path.is_file()}
     assert any("host-1" in text for path, text in kept.items() if path.parent.name == "inventory")
     assert {path: found_in(text) for path, text in kept.items() if found_in(text)} == {}
+
+
+@pytest.mark.parametrize("as_module", [False, True], ids=["in process", "as module"])
+def test_what_the_service_repeats_to_others_is_masked(player: Player, as_module: bool) -> None:
+    url = f"https://user:{OTHERS}@chat.example.com/bot/v2/{OTHERS}"
+    inventory = {"uuid": "1" * 32, "name": "chat", "url": url, "secret": OTHERS, f"root:{OTHERS}@h-1": 1}
+    repeated = f"ssh root:{OTHERS}@10.0.0.1: denied; curl -u a:{OTHERS} x; {json.dumps({'password': OTHERS})}"
+    cause = {"code": "HOST.1003", "details": f"{'x' * 1990} password={OTHERS}", "opaque": {"sshPassword": OTHERS}}
+    failed = {"error": {"code": "SYS.1006", "details": repeated, "causes": [cause], f"password={OTHERS}": 1}}
+    answers = {
+        "a" * 32: Told(503, failed),
+        "b" * 32: Told(200, {"inventory": inventory}),
+        "c" * 32: Told(403, f"<h1>no</h1> <i>root:{OTHERS}@h-1</i> {TOKEN}".encode()),
+    }
+
+    def answer(asked: Asked) -> Told:
+        job = asked.path.rpartition("/")[2]
+        return answers.get(job, Told(200, {"inventories": [inventory]}))
+
+    jobs = [{"uuid": job} for job in answers]
+    with Scripted(answer) as service:
+        where = {"base_url": service.url, "session_id": SESSION, "api_token": TOKEN}
+        run = player.play(
+            task("job_info", {**where, "jobs": jobs}),
+            task("job_wait", {**where, "jobs": jobs[:2]}),
+            task("api", {**where, "operation": "QuerySNSWorkchatEndpoint"}),
+            task("sns_endpoint_info", {**where, "type": "workchat"}),
+            as_module=as_module,
+            arguments=["-vvvv", "--diff"],
+        )
+    assert [played.status for played in run] == ["ok", "failed", "ok", "ok"], run.output
+    assert found_in(run.output) == []
+    for played in run:
+        assert found_in(json.dumps(played.result)) == [], played.result
+    for shown in ("root:********@10.0.0.1: denied", "https://chat.example.com/********"):
+        assert shown in run.output
 
 
 def test_mistakes_of_the_collection_show_no_secret(sim: Simulator) -> None:
