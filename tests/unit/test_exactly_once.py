@@ -132,7 +132,7 @@ def test_lost_answer_to_a_call_that_fails(sim: Simulator, wait: bool) -> None:
     trial = Trial(sim, SCENARIOS[0], {})
     sim.fault("drop_after", "AddKVMHost")
     result = trial.play(password="wrong-password", wait=wait).result
-    assert "AddKVMHost failed (HOST.1001, caused by SYS.1006)" in result["msg"]
+    assert "AddKVMHost failed (HOST.1003, caused by SYS.1006)" in result["msg"]
     assert result["changed"] is False
     assert trial.times() == 0
 
