@@ -31,7 +31,7 @@ RUNTIME = ("-r", "tests/integration/requirements.txt")
 LEAST_NOTICED = 0.85
 
 # The Python versions that can run ansible-test of a core, as that core declares them.
-PYTHONS = {"2.16": ">=3.10,<3.13", "2.19": ">=3.11,<3.14", "2.21": ">=3.12,<3.15"}
+PYTHONS = {"2.16": ">=3.10,<3.13", "2.18": ">=3.11,<3.14", "2.19": ">=3.11,<3.14", "2.21": ">=3.12,<3.15"}
 
 
 def real_interpreters(path: str) -> str:
@@ -117,7 +117,7 @@ def run_and_read(session: nox.Session, *command: str, refuse: str, env: dict[str
 def prepared_home(session: nox.Session) -> Path:
     """Return a home for ansible-test, where its environments stay for the next run and its pip does not chatter.
 
-    It finds there what it would download as get-pip.py, under the names that 2.16, 2.19 and 2.21 give it.
+    It finds there what it would download as get-pip.py, under the names that the cores give it.
     """
     home = session.cache_dir.resolve() / session.name
     downloads = home / ".ansible" / "test" / "cache"
@@ -177,6 +177,11 @@ def unit_with_oldest_requests(session: nox.Session) -> None:
     )
     files = [f"tests/unit/test_{name}.py" for name in ("transport", "tls", "resilience")]
     session.run("python", "-m", "pytest", *files, *session.posargs, env=linked_collection())
+
+
+def hostile_values(session: nox.Session) -> None:
+    """Run the integration targets with values that no core may run."""
+    ansible_test(session, "integration", "inventory_hosts", "hostile_values")
 
 
 @nox.session(default=False)
@@ -281,5 +286,6 @@ for version in ("2.19", "2.21"):
     core_session("sanity", version, sanity)
 for version in ("2.16", "2.19", "2.21"):
     core_session("integration", version, integration)
+core_session("integration", "2.18", hostile_values)
 
 antsibull_nox.load_antsibull_nox_toml()

@@ -33,6 +33,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._task import (
     Interrupted,
     Task,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import escape_controls
 
 # Built once, here, and inherited by every worker.
 tls_context(True, None, None, None)
@@ -110,7 +111,7 @@ class ActionModule(ActionBase):
                 outcome = task.execute(params, self._task.check_mode, None if self._task.no_log else self._tell, log)
             except Interrupted as stop:
                 if isinstance(stop.__cause__, KeyboardInterrupt):
-                    os.write(STDERR, f"{self._label}: {stop}\n".encode())
+                    os.write(STDERR, f"{self._label}: {escape_controls(str(stop))}\n".encode())
                     raise KeyboardInterrupt(*stop.__cause__.args) from None
                 period = {"period": self._task.timeout}
                 return {"failed": True, "msg": f"Task timeout exceeded. {stop}", "timedout": period, **stop.facts}

@@ -140,9 +140,10 @@ options:
       - What a host is named by, the first that it has counts. Each is an attribute such as V(name), V(uuid) or
         V(management_ip), an expression over the variables such as V(virtinfra_name | lower), or a template such as
         V({{ virtinfra_name }}.example.com).
-      - Passed over is what cannot be the name of a host, because it is empty, longer than 253 characters, C(localhost)
-        or the like, or has slashes, backslashes, braces, characters that cannot be printed, or a V(-), V(.) or V(#) at
-        its start. The uuid is used when nothing is left.
+      - A host name is made of letters and digits of any script, V(.), V(_), V(-) and blanks inside, or is an IPv6
+        address. It has at most 253 characters, does not begin with V(-) or V(.), is not V(all) or V(ungrouped), and
+        does not mean the control node unless O(allow_localhost=true). Other values are ignored with a warning, and the
+        uuid is used when nothing is left.
     type: list
     elements: str
     default:
@@ -157,6 +158,14 @@ options:
       - first
       - error
     default: rename
+  allow_localhost:
+    description:
+      - Whether host names and C(ansible_host) may mean the control node itself, for example V(localhost),
+        V(127.0.0.1), V(0.0.0.0) or V(::1), in any spelling.
+      - By default such values are ignored with a warning, because whoever names a virtual machine could otherwise have
+        tasks run on the control node.
+    type: bool
+    default: false
   hostvars_prefix:
     description:
       - What the names of variables begin with. Names that Ansible reserves are left out, with a warning, when this

@@ -139,7 +139,7 @@ class InventoryModule(Inventory):
             for record, facts in zip(records, asking.each(lambda host: _facts(asking, host), records), strict=True):
                 record.update(facts)
         if failed := [record["networkFactsError"] for record in records if record["networkFactsError"]]:
-            self.display.warning(f"{len(failed)} hosts did not tell their network facts, the first: {failed[0]}")
+            self.warn(f"could not read the network facts of {len(failed)} hosts (first: {failed[0]})")
 
     def address(self, record: Record) -> str:
         """Return the management IP address."""

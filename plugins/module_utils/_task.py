@@ -30,6 +30,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._options import 
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS, Record, Unknown, camel, snake
 from ansible_collections.virtinfra.manager.plugins.module_utils._references import normalize_references
 from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker, collect_secrets
+from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import escape_controls
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock
 
 # At this verbosity a module process returns a line about each request in this member, which the action takes out and
@@ -115,15 +116,21 @@ class Task:
     ) -> Outcome:
         """Run with validated options and return the outcome without secrets.
 
-        This is the one place where a Failure becomes a failed result, and where secrets are masked in all that is
-        shown. Raises Interrupted when something from outside stops it while a call is under way.
+        This is the one place where a Failure becomes a failed result, where secrets are masked in all that is shown,
+        and where messages and warnings lose what acts on a terminal. Raises Interrupted when something from outside
+        stops it while a call is under way.
         """
         masker = self.masker(params)
         tell = tell and _masked(tell, masker)
         on_request = on_request and _masked(on_request, masker)
         outcome = self._run(params, check_mode, masker, tell, on_request)
         result = {name: masker.value(value) for name, value in outcome.result.items()}
-        return Outcome(result, [masker.text(warning) for warning in outcome.warnings])
+        # After masking, which must find the secrets as they are.
+        if "msg" in result:
+            result["msg"] = escape_controls(result["msg"])
+        if "exception" in result:
+            result["exception"] = "\n".join(map(escape_controls, result["exception"].split("\n")))
+        return Outcome(result, [escape_controls(masker.text(warning)) for warning in outcome.warnings])
 
     def _run(
         self,
@@ -251,8 +258,8 @@ class Task:
 
 
 def _masked(show: Callable[[str], None], masker: Masker) -> Callable[[str], None]:
-    """Return a function that shows a line without secrets."""
-    return lambda line: show(masker.text(line))
+    """Return a function that shows a line without secrets, and without characters that act on a terminal."""
+    return lambda line: show(escape_controls(masker.text(line)))
 
 
 # Members of results that the tables of operations and records do not have.

@@ -13,7 +13,7 @@ and whatever raises an exception or has a result that core would still convert, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -81,6 +81,10 @@ class Expression:
         """Whether its result is the same for every host."""
         return is_constant(self.node) if self.node else isinstance(self.source, bool)
 
+    def uses_text(self, variables: Mapping[str, Any]) -> bool:
+        """Whether a result must be marked as unsafe as core does it: before 2.19, when made of a text or container."""
+        return not TRUSTS_NOBODY and any(isinstance(variables.get(name), (str, list, dict)) for name in self.names)
+
     def mentions(self, name: str) -> bool:
         """Whether the name may be used in it; never False wrongly."""
         return name in self.names if self.node else name in str(self.source)
@@ -129,9 +133,10 @@ class Batch:
         fast = True
         for place, convert, result in zip(self._fast, self._converters, self._fast_results(variables), strict=True):
             try:
-                found[place] = convert(result)
+                value = convert(result)
             except NotHere:
-                found[place], fast = self._by_core(place, variables), False
+                value, fast = self._by_core(place, variables), False
+            found[place] = unsafe(value) if self.expressions[place].uses_text(variables) else value
         for place in self._slow:
             found[place] = self._by_core(place, variables)
             fast = fast and place in self._constants
@@ -173,15 +178,14 @@ def evaluator(plugin: Any) -> Callable[[Expression, dict[str, Any]], Any]:
 
 
 def unsafe(value: Any) -> Any:
-    """Return a value of the service so that no supported core takes it, or a text made with it, for a template.
+    """Return a value of the service so that no supported core takes a text in it for a template or an expression.
 
-    Where core asks for that, it is done to texts without which there is no template: those with a brace, or with a
-    number sign as in the header ``#jinja2:`` that declares other delimiters.
+    Before 2.19 core evaluates any unmarked text that reaches a condition, so there every text is marked.
     """
     if TRUSTS_NOBODY:
         return value
     if isinstance(value, str):
-        return AnsibleUnsafeText(value) if "{" in value or "#" in value else value
+        return AnsibleUnsafeText(value)
     if isinstance(value, dict):
         return {unsafe(key): unsafe(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -235,7 +239,7 @@ def _as_old_value(result: Any) -> Any:
     text = str(result)
     if text.startswith(("{", "[")) or text in ("True", "False"):
         raise NotHere
-    return unsafe(text)
+    return text
 
 
 def _only(evaluate: Callable[[dict[str, Any]], list[Any]], variables: dict[str, Any]) -> Any:

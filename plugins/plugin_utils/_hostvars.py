@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
+from ansible.utils.unsafe_proxy import AnsibleUnsafeText
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
     FIELDS,
@@ -26,7 +27,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._harmless import
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._names import is_address, is_variable_name
 
 Element = TypeVar("Element")
-_PLAIN = frozenset((str, int, float, bool, type(None)))
+_SCALARS = frozenset((str, int, float, bool, type(None)))
 
 
 class _Names(dict[str, str]):
@@ -48,12 +49,15 @@ class HostVars:
     ``derived`` are the API names of what is added to the records. ``refused`` are the addresses that were none.
     """
 
-    def __init__(self, kind: str, derived: Iterable[str], prefix: str, suffix: str) -> None:
+    def __init__(
+        self, kind: str, derived: Iterable[str], prefix: str, suffix: str, allow_localhost: bool = False
+    ) -> None:
         if not f"{prefix}name{suffix}".isidentifier():
             raise BadInput(f"hostvars_prefix and hostvars_suffix make no names of variables: {prefix}name{suffix}")
         self._names = _Names(prefix, suffix)
         self.fields = {snake(field): field for field in (*FIELDS[kind], *derived)}
         self.refused: list[str] = []
+        self._allow_localhost = allow_localhost
         self._layouts: dict[tuple[str, ...], list[str]] = {}
         self._blank = dict.fromkeys(name for field in FIELDS[kind] if (name := self._names[field]))
 
@@ -80,8 +84,8 @@ class HostVars:
         for field, value in added.items():
             variables[self._names[field]] = value
         variables.pop("", None)
-        if address and is_address(address):
-            variables["ansible_host"] = address
+        if address and is_address(address, self._allow_localhost):
+            variables["ansible_host"] = unsafe(address)
         elif address:
             self.refused.append(address)
         return Entry(record, service, variables)
@@ -91,23 +95,16 @@ class HostVars:
         names = self._layouts.get(fields)
         if names is None:
             names = self._layouts[fields] = [self._names[field] for field in fields]
+        values: Iterable[Any] = record.values()
+        # In few steps, since this is done for every host: most records hold nothing but scalars.
+        if not _SCALARS.issuperset(map(type, values)):
+            members = shaped_members(record).items()
+            values = [unsafe(value if field in MAPS else to_ansible(value)) for field, value in members]
+        elif not TRUSTS_NOBODY:
+            values = [AnsibleUnsafeText(value) if type(value) is str else value for value in values]
         variables = self._blank.copy()
-        variables.update(zip(names, record.values(), strict=True))
-        if not _is_plain(record):
-            for field, value in shaped_members(record).items():
-                variables[self._names[field]] = unsafe(value if field in MAPS else to_ansible(value))
+        variables.update(zip(names, values, strict=True))
         return variables
-
-
-def _is_plain(record: Record) -> bool:
-    """Whether the values can be taken as they are; in few steps, since this is asked for every host."""
-    values = record.values()
-    if not _PLAIN.issuperset(map(type, values)):
-        return False
-    if TRUSTS_NOBODY:
-        return True
-    text = "".join([value for value in values if isinstance(value, str)])
-    return "{" not in text and "#" not in text
 
 
 def text(record: Mapping[str, Any], field: str) -> str:

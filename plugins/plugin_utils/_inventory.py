@@ -9,11 +9,14 @@
 from __future__ import annotations
 
 import gc
+import glob
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, ClassVar
 
 from ansible.errors import AnsibleError, AnsibleParserError
@@ -28,6 +31,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     Unreadable,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
+from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import escape_controls
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._constructing import Constructor
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._entries import Entry, Place
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import HostVars
@@ -49,6 +53,16 @@ def hoarding() -> Iterator[None]:
     finally:
         if collecting:
             gc.enable()
+
+
+@contextmanager
+def private_files() -> Iterator[None]:
+    """Let files and folders that are made meanwhile be the user's alone."""
+    mask = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(mask)
 
 
 @dataclass(frozen=True)
@@ -90,7 +104,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
         except (ApiError, Unreadable) as failure:
             if wanted or getattr(failure, "code", "") == SESSION_INVALID:
                 raise BadInput(f"{option}: {failure}") from failure
-            self.display.warning(f"{service.name}: {option} are left out: {failure}")
+            self.warn(f"{service.name}: {option} are left out: {failure}")
             return None
 
     def complete(self, client: Client, records: list[Record]) -> None:
@@ -122,12 +136,33 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
     def parse(self, inventory: Any, loader: Any, path: str, cache: bool = True) -> None:
         """Fill the inventory from a source file, with everything or, after a failure, with nothing."""
         super().parse(inventory, loader, path, cache)
+        self._path = path
         try:
-            self._read_config_data(path)
+            # A cache plugin makes the folder for its files when it is loaded.
+            with private_files():
+                self._read_config_data(path)
+        except (Failure, AnsibleError) as error:
+            raise AnsibleParserError(f"{path}: {error}") from error
+        try:
             with hoarding():
                 self._add(self._entries(self._answers(path, cache)))
         except (Failure, AnsibleError) as error:
-            raise AnsibleParserError(f"{path}: {error}") from error
+            # From here on messages quote the service. Core would also write those of the chain, as they are.
+            raise AnsibleParserError(escape_controls(f"{path}: {error}")) from None
+
+    def warn(self, message: str) -> None:
+        """Write a warning, in which the service may be quoted."""
+        self.display.warning(escape_controls(message))
+
+    def update_cache_if_changed(self) -> None:
+        """Store what was read, where nobody but the user can read it."""
+        with private_files():
+            super().update_cache_if_changed()
+        # Core opens the files of its cache plugins to others whatever the mask is.
+        if folder := getattr(getattr(self._cache, "_plugin", None), "_cache_dir", None):
+            for file in Path(folder).glob(f"*{glob.escape(self.get_cache_key(self._path))}"):
+                with suppress(OSError):
+                    file.chmod(0o600)
 
     # Options
 
@@ -189,7 +224,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
             records += page
             yield page
         if service.dropped:
-            self.display.warning(
+            self.warn(
                 f"{service.name} answered with {len(service.dropped)} records that do not meet the conditions; they are"
                 f" left out, the first is {service.dropped[0]}"
             )
@@ -211,15 +246,15 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
         for entry in entries if not constructor.idle else ():
             entry.places = constructor.construct(entry.name, entry.variables, hosts.get(entry.name))
         if left_out := hostvars.left_out:
-            self.display.warning(f"no variables are made of {', '.join(left_out)}: Ansible takes no such names")
+            self.warn(f"no variables are made of {', '.join(left_out)}: Ansible takes no such names")
         if refused := hostvars.refused:
-            self.display.warning(f"{len(refused)} addresses are none, the first is {refused[0][:80]!r}")
+            self.warn(f"ignored {len(refused)} invalid ansible_host values (first: {refused[0][:80]!r})")
         return entries + others
 
     def hostvars(self, kind: Kind, *derived: str) -> HostVars:
         """Return what makes the variables for records of a kind."""
         prefix, suffix = self.get_option("hostvars_prefix"), self.get_option("hostvars_suffix")
-        return HostVars(kind.record, (*derived, "service"), prefix, suffix)
+        return HostVars(kind.record, (*derived, "service"), prefix, suffix, self.get_option("allow_localhost"))
 
     # Filling
 

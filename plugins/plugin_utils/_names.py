@@ -8,34 +8,79 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
+import socket
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from keyword import iskeyword
 
-from ansible.constants import INTERNAL_STATIC_VARS, LOCALHOST
+from ansible.constants import INTERNAL_STATIC_VARS
 from ansible.vars.reserved import get_reserved_names
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Failure
 
 LONGEST = 253
 _RESERVED = frozenset(get_reserved_names()) | INTERNAL_STATIC_VARS
-_TAKEN = frozenset((*LOCALHOST, "all", "ungrouped"))
-_HOST_NAME = re.compile(rf"(?![-.#])[^/\\{{}}]{{1,{LONGEST}}}")
+_RESERVED_GROUPS = frozenset(("all", "ungrouped"))
+# \w has letters and digits of all scripts, but not the marks that some scripts combine them with.
+_UNSAFE_IN_NAMES = re.compile(r"[^\w. -]")
 _ADDRESS = re.compile(r"[0-9A-Za-z:][0-9A-Za-z.:_-]{0,252}")
+_LOCALHOST = re.compile(
+    r"(.*\.)?localhost(\.localdomain)?|localhost[46](\.localdomain[46]?)?|ip6-(localhost|loopback)|loopback"
+)
 
 
-def is_host_name(name: str) -> bool:
-    """Whether a name may become that of a host.
+def is_host_name(name: str, allow_localhost: bool = False) -> bool:
+    """Return whether a name can become that of a host.
 
-    It becomes the name of files (host_vars, fact caches), an argument of ssh, and before core 2.19 a template, so it
-    has none of the characters that are special there. It is not this machine, nor a group that every inventory has.
+    It becomes a pattern of hosts, the name of files (host_vars, fact caches), an argument of ssh, and before core 2.19
+    a template. So it is made of letters and digits of any script, ``.``, ``_``, ``-`` and blanks inside, or it is an
+    IPv6 address. It is no group that every inventory has and, unless ``allow_localhost``, not this machine.
     """
-    return _HOST_NAME.fullmatch(name) is not None and name.isprintable() and name not in _TAKEN
+    if not 0 < len(name) <= LONGEST or name in _RESERVED_GROUPS or (not allow_localhost and is_localhost(name)):
+        return False
+    if name[0] in "-. " or name[-1] == " ":
+        return False
+    return _is_ipv6(name) or all(unicodedata.category(each)[0] == "M" for each in _UNSAFE_IN_NAMES.findall(name))
 
 
-def is_address(text: str) -> bool:
-    """Whether a text may become ansible_host: an IP address or a name, nothing that ssh would take for an option."""
-    return _ADDRESS.fullmatch(text) is not None
+def is_address(text: str, allow_localhost: bool = False) -> bool:
+    """Return whether a text can become ansible_host: an IP address or a name, nothing that ssh takes for an option.
+
+    Unless ``allow_localhost`` it is not this machine.
+    """
+    return _ADDRESS.fullmatch(text) is not None and (allow_localhost or not is_localhost(text))
+
+
+def is_localhost(text: str) -> bool:
+    """Return whether a name or an address means this machine, in any spelling that a resolver accepts."""
+    # Resolvers map letters and digits of other widths to those of ASCII.
+    text = unicodedata.normalize("NFKC", text).strip().rstrip(".").casefold()
+    if _LOCALHOST.fullmatch(text):
+        return True
+    address: ipaddress.IPv4Address | ipaddress.IPv6Address
+    try:
+        if ":" in text:
+            address = ipaddress.IPv6Address(text)
+            # ::ffff:127.0.0.1 and ::127.0.0.1 stand for IPv4 addresses.
+            if int(address) >> 32 in (0, 0xFFFF) and not address.is_loopback:
+                address = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+        elif text[:1].isdigit():
+            # Resolvers also read 127.1, 0x7f.1, 017700000001 and 2130706433.
+            address = ipaddress.IPv4Address(socket.inet_aton(text))
+        else:
+            return False
+    except (OSError, ValueError):
+        return False
+    return address.is_loopback or address.is_unspecified
+
+
+def _is_ipv6(text: str) -> bool:
+    try:
+        return ":" in text and ipaddress.IPv6Address(text).scope_id is None
+    except ValueError:
+        return False
 
 
 def is_variable_name(name: str) -> bool:

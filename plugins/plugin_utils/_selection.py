@@ -41,7 +41,7 @@ def _tell(plugin: Any, sentence: str) -> None:
     """Say that an option of the user does not fit all records: as a failure, or where those are skipped a warning."""
     if plugin.get_option("strict"):
         raise AnsibleParserError(sentence)
-    plugin.display.warning(f"{sentence} This counts as not met.")
+    plugin.warn(f"{sentence} This counts as not met.")
 
 
 def named(plugin: Any, entries: list[Entry], sources: list[Any], hostvars: HostVars) -> list[Entry]:
@@ -53,25 +53,23 @@ def named(plugin: Any, entries: list[Entry], sources: list[Any], hostvars: HostV
     for entry in entries:
         distinct.setdefault((entry.service, entry.uuid), entry)
     preferences = [_Preference(source, hostvars, plugin) for source in sources]
-    passed_over = []
+    allow_localhost = plugin.get_option("allow_localhost")
+    ignored = []
     for entry in distinct.values():
         for preference in preferences:
             entry.name = preference.name(entry)
-            if is_host_name(entry.name):
+            if is_host_name(entry.name, allow_localhost):
                 break
             if entry.name:
-                passed_over.append(entry.name)
+                ignored.append(entry.name)
         else:
             entry.name = entry.uuid
             if not is_host_name(entry.name):
                 raise Failure(
                     f"hostnames: a record has no uuid that could be the name of its host: {entry.name[:80]!r}"
                 )
-    if passed_over:
-        plugin.display.warning(
-            f"{len(passed_over)} names cannot be those of hosts in Ansible and are passed over, the first is"
-            f" {passed_over[0][:80]!r}"
-        )
+    if ignored:
+        plugin.warn(f"ignored {len(ignored)} invalid host names (first: {ignored[0][:80]!r})")
     return _unambiguous(plugin, list(distinct.values()))
 
 
@@ -81,7 +79,7 @@ def _unambiguous(plugin: Any, entries: list[Entry]) -> list[Entry]:
     tails = (uuids, uuids, services)
     names, warnings = unambiguous([entry.name for entry in entries], tails, plugin.get_option("duplicates"))
     for warning in warnings:
-        plugin.display.warning(warning)
+        plugin.warn(warning)
     kept = []
     for entry, name in zip(entries, names, strict=True):
         if name is not None:

@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible.errors import AnsibleParserError
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import TransportError
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import to_ansible
+from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import escape_controls
 from conftest import client_of
+from inventories import Source, listened
 from playing import Player, Task
-from scripted import Scripted, Told
+from scripted import Asked, Scripted, Told
 
 from simulator.launch import Simulator
 
@@ -83,3 +86,43 @@ def test_a_reserved_key_in_a_record_changes_no_result(
     assert written["host"]["extra_member"] == [renamed]
     assert shown["msg"] == renamed
     assert not mark.exists(), "a value of the service was run"
+
+
+# A second line, a forged end of the play, colours, and a text that a terminal shows in another order.
+FORGED = "web\r\n\nPLAY RECAP ***\nhost : ok=1 failed=0\x1b[2J\x1b]0;x\x07\u202e\u2028\x85\u200bend \u3000\u865a"
+SHOWN = (
+    "web\\r\\n\\nPLAY RECAP ***\\nhost : ok=1 failed=0\\x1b[2J\\x1b]0;x\\x07\\u202e\\u2028\\x85\\u200bend \u3000\u865a"
+)
+
+
+def test_controls_are_escaped() -> None:
+    assert escape_controls(FORGED) == SHOWN
+    assert escape_controls("plain \u00e4 'quoted' \\n") == "plain \u00e4 'quoted' \\n"
+
+
+ERROR = {"error": {"code": "SYS.1000", "description": "x", "details": FORGED}}
+
+
+@pytest.mark.parametrize("as_module", [False, True])
+def test_a_message_shows_no_controls_of_the_service(sim: Simulator, tmp_path: Path, as_module: bool) -> None:
+    with Scripted(lambda asked: Told(503, ERROR)) as service:
+        player = Player(tmp_path, sim.url, {"base_url": service.url, "session_id": "the-session", "request_retries": 0})
+        failed = player.run_module("host_info", {}, as_module=as_module).result
+    assert SHOWN in failed["msg"]
+    assert failed["error"]["details"] == FORGED
+
+
+def test_an_inventory_shows_no_controls_of_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(asked: Asked) -> Told:
+        return Told(503, ERROR) if "storage" in asked.path else Told(200, {"inventories": [], "total": 0})
+
+    warnings = listened(monkeypatch)
+    with Scripted(answer) as service:
+        options = {"base_url": service.url, "session_id": "the-session", "request_retries": 0}
+        Source(tmp_path, "hosts", **options).fill()
+        with pytest.raises(AnsibleParserError) as caught:
+            Source(tmp_path, "primary_storages", **options).fill()
+    assert SHOWN in warnings[0]
+    assert SHOWN in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__

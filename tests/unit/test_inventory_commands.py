@@ -37,11 +37,12 @@ def command(name: str, *arguments: str, text: str = "") -> str:
 
 def listed(path: Path) -> Any:
     """Return what ``ansible-inventory --list`` tells, without core's marks of texts that are no templates."""
-
-    def unmarked(value: dict[str, Any]) -> Any:
-        return value.get("__ansible_unsafe", value)
-
     return json.loads(command("inventory", "-i", str(path), "--list"), object_hook=unmarked)
+
+
+def unmarked(value: dict[str, Any]) -> Any:
+    """Return the text that core marks as unsafe, any other mapping as it is."""
+    return value.get("__ansible_unsafe", value)
 
 
 def test_ansible_inventory(sim: Simulator, source: Source) -> None:
@@ -55,7 +56,7 @@ def test_ansible_inventory(sim: Simulator, source: Source) -> None:
     assert sorted(told["_meta"]["hostvars"]) == ["host-1", "host-2", "host-3"]
     assert told["clusters"]["children"] == [f"cluster_{uuid}" for uuid in clusters]
 
-    shown = json.loads(command("inventory", "-i", str(source.path), "--host", "host-2"))
+    shown = json.loads(command("inventory", "-i", str(source.path), "--host", "host-2"), object_hook=unmarked)
     assert shown == told["_meta"]["hostvars"]["host-2"]
     assert shown["ansible_host"] == shown["virtinfra_management_ip"] == "10.0.0.12"
 

@@ -145,6 +145,76 @@ def test_nor_is_one_of_the_others(sim: Simulator, player: Player, tmp_path: Path
     assert not mark.exists(), "a value of the service was run"
 
 
+# Each evaluates its value once more, as careless playbooks do, or fails; the last two put it where tasks take texts.
+CARELESS: list[Task] = [
+    {"ansible.builtin.debug": {"msg": "x"}, "when": "{{ VALUE }}"},
+    {"ansible.builtin.debug": {"msg": "x"}, "when": "VALUE"},
+    {"ansible.builtin.assert": {"that": ["{{ VALUE }}"]}},
+    {"ansible.builtin.assert": {"that": "{{ VALUE }}"}},
+    {"ansible.builtin.assert": {"that": "VALUE"}},
+    {"ansible.builtin.command": "true", "failed_when": "{{ VALUE }}"},
+    {"ansible.builtin.command": "true", "failed_when": "VALUE"},
+    {"ansible.builtin.command": "true", "changed_when": "{{ VALUE }}"},
+    {"ansible.builtin.command": "true", "until": "{{ VALUE }}", "retries": 1, "delay": 0, "register": "dummy"},
+    {"ansible.builtin.command": "true", "until": "VALUE", "retries": 1, "delay": 0, "register": "dummy"},
+    {"ansible.builtin.debug": {"var": "{{ VALUE }}"}},
+    {"ansible.builtin.debug": {"var": "VALUE"}},
+    {"ansible.builtin.debug": {"msg": "{{ item }}"}, "loop": ["{{ VALUE }}"], "when": "item"},
+    {"ansible.builtin.debug": {"var": "item"}, "loop": "{{ [VALUE] }}", "when": "{{ item }}"},
+    {"ansible.builtin.debug": {"msg": "{{ item }}"}, "with_items": "{{ VALUE }}"},
+    {"ansible.builtin.set_fact": {"set": "{{ VALUE }}"}},
+    {"ansible.builtin.debug": {"msg": "{{ set }}"}, "when": "{{ set }}"},
+]
+# Where the value stands: plain, composed, and in what a module found.
+EXPRESSIONS = [
+    *("virtinfra_description", "copied", "joined", "by_core", "virtinfra_extra_member[0].a"),
+    *("(virtinfra_extra_member[0] | list)[1]", "hostvars[inventory_hostname].copied"),
+    *("found.hosts[0].description", "found.hosts[0].extra_member[0].a"),
+]
+BARE = "lookup('pipe', 'touch MARK')"
+
+
+def careless(tasks: list[Task], value: str) -> list[Task]:
+    """Return tasks with an expression in the place of the value."""
+    filled: list[Task] = json.loads(json.dumps(tasks).replace("VALUE", value))
+    return [{**task, "ignore_errors": True} for task in filled]
+
+
+@pytest.mark.parametrize("attack", [BARE, "{{ " + BARE + " }}"], ids=["bare", "braces"])
+def test_no_value_of_a_host_is_run_by_careless_tasks(
+    sim: Simulator, player: Player, tmp_path: Path, attack: str
+) -> None:
+    """Values that come from the cache, in conditions and loops, and composed, grouped and registered ones."""
+    mark = tmp_path / "mark"
+    value = attack.replace("MARK", str(mark))
+    for record in sim.records("host"):
+        sim.change("host", record["uuid"], description=value, extraMember=[{"a": value, value: "b"}])
+    source = Source(
+        tmp_path,
+        "hosts",
+        base_url=sim.url,
+        session_id=sim.session,
+        cache=True,
+        cache_plugin="jsonfile",
+        cache_connection=str(tmp_path / "cache"),
+        compose={name: COMPOSE[name] for name in ("copied", "joined", "by_core")},
+        keyed_groups=[{"key": "virtinfra_description", "separator": ""}],
+    )
+    source.fill(cache=True)
+    sim.clear_log()
+    # Without this nothing would prove that the tasks met the value.
+    met: Task = {"ansible.builtin.assert": {"that": [f"{expression} == value" for expression in EXPRESSIONS]}}
+    read: Task = {"virtinfra.manager.host_info": {}, "register": "found"}
+    tasks = [read, met, *careless(CARELESS, "virtinfra_description")]
+    tasks += [task for each in (*EXPRESSIONS, "group_names[0]") for task in careless(CARELESS[:1], each)]
+    (tmp_path / "value").write_text(value, encoding="utf-8")
+    variables = {"ansible_connection": "local", "value": f"{{{{ lookup('file', '{tmp_path / 'value'}') }}}}"}
+    run = player.play(*tasks, hosts="host-1", vars=variables, arguments=["-i", str(source.path)])
+    assert [played.status for played in run][:2] == ["ok", "ok"], run.results[1]
+    assert len(run.tasks) == len(tasks), run.output[-3000:]
+    assert not mark.exists(), "a value of the service was run"
+
+
 # What core's decoders would make objects of; the last one reaches the cache with any spelling of its key.
 REVIVED = {
     "trusted": {

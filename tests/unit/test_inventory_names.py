@@ -16,7 +16,25 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._names import (
 )
 
 
-@pytest.mark.parametrize("name", ["host-1", "web server (1)", "10.0.0.1", "fd00::1", "ä", "a.b", "a" * 253, "x,y"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "host-1",
+            "web server 1",
+            "10.0.0.1",
+            "fd00::1",
+            "a.b",
+            "_a",
+            "a" * 253,
+            "1",
+            "local-host",
+            "\u00e4",
+            "e\u0301",
+        ),
+        *("\u865a\u62df\u673a-1", "\u0e17\u0e35\u0e48", "\u0928\u092e\u0938\u094d\u0924\u0947"),
+    ],
+)
 def test_names_that_hosts_can_have(name: str) -> None:
     assert is_host_name(name)
 
@@ -38,21 +56,64 @@ def test_names_that_hosts_can_have(name: str) -> None:
             "-oProxyCommand=id",
             "a\u2028b",
         ),
-        *("{{ x }}", "{% x %}", "{", "}", "#jinja2: x", "localhost", "127.0.0.1", "::1", "all", "ungrouped", "\ud800"),
+        *("{{ x }}", "{% x %}", "{", "}", "#jinja2: x", "all", "ungrouped", "\ud800"),
+        *(
+            "!none",
+            "&x",
+            "~.*",
+            "a,b",
+            "x[0:5]",
+            "@x",
+            "$(id)",
+            ";id",
+            "root@10.0.0.5",
+            "*",
+            "a:b",
+            "a|b",
+            "a?",
+            "`id`",
+        ),
+        *("web server (1)", "a'b", 'a"b', "a=b", "a%b", "fe80::1%eth0", " a", "a ", "a\u00a0b", "a\u200bb", "a\u202eb"),
     ],
 )
 def test_names_that_hosts_cannot_have(name: str) -> None:
     assert not is_host_name(name)
+    assert not is_host_name(name, allow_localhost=True)
 
 
-@pytest.mark.parametrize("address", ["10.0.0.1", "fd00::1", "::2", "host-1.example.com", "host_1"])
+@pytest.mark.parametrize("address", ["10.0.0.1", "fd00::1", "::2", "host-1.example.com", "host_1", "::ffff:10.0.0.1"])
 def test_addresses(address: str) -> None:
     assert is_address(address)
 
 
-@pytest.mark.parametrize("address", ["", "-oProxyCommand=id", "a b", "a;b", "{{ x }}", "a/b", "a\n", "x" * 254, "ä"])
+@pytest.mark.parametrize(
+    "address", ["", "-oProxyCommand=id", "a b", "a;b", "{{ x }}", "a/b", "a\n", "x" * 254, "\u00e4"]
+)
 def test_what_is_no_address(address: str) -> None:
     assert not is_address(address)
+    assert not is_address(address, allow_localhost=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("localhost", "LOCALHOST", "LocalHost.", "localhost..", "localhost.localdomain", "Localhost.LocalDomain."),
+        *("a.localhost", "localhost4", "localhost6.localdomain6", "ip6-localhost", "ip6-loopback"),
+        *("127.0.0.1", "127.0.0.2", "127.255.255.254", "127.1", "127.0.0.1.", "0", "00", "0x0", "0.0", "0.0.0.0"),
+        *("0x7f.1", "0x7F000001", "017700000001", "0177.0.0.1", "2130706433", "127.0.1"),
+        *("::1", "::", "0:0:0:0:0:0:0:1", "::ffff:127.0.0.1", "::FFFF:7f00:1", "::ffff:0.0.0.0", "::127.0.0.1"),
+    ],
+)
+def test_this_machine_is_no_host_unless_it_is_allowed(text: str) -> None:
+    assert not is_host_name(text)
+    assert not is_address(text)
+    assert is_host_name(text, allow_localhost=True)
+    assert is_address(text, allow_localhost=True)
+
+
+@pytest.mark.parametrize("name", ["\uff4c\uff4f\uff43\uff41\uff4c\uff48\uff4f\uff53\uff54", "\uff11\uff12\uff17.1"])
+def test_names_that_resolvers_map_to_this_machine(name: str) -> None:
+    assert not is_host_name(name)
 
 
 def test_names_of_variables() -> None:

@@ -146,7 +146,7 @@ def test_names_that_no_host_can_have(sim: Simulator, fill: Fill, warnings: list[
     for uuid, name in zip(uuids, ["../../etc/passwd", "localhost", "x" * 10000], strict=True):
         sim.change("host", uuid, name=name)
     assert names(fill("hosts")) == sorted(uuids)
-    assert "3 names cannot be those of hosts in Ansible" in warnings[0]
+    assert "ignored 3 invalid host names" in warnings[0]
     assert len(warnings[0]) < 300
     assert named(fill, "name", "hostname") == [f"host-{number}.example.com" for number in (1, 2, 3)]
 
@@ -192,7 +192,7 @@ def test_what_is_no_address_is_not_used(sim: Simulator, fill: Fill, warnings: li
     variables = fill("hosts").hosts["host-1"].vars
     assert "ansible_host" not in variables
     assert variables["virtinfra_management_ip"] == "-oProxyCommand=id"
-    assert "1 addresses are none" in warnings[0]
+    assert "ignored 1 invalid ansible_host values" in warnings[0]
 
 
 def nic(device: int, network: str, *ips: str) -> dict[str, Any]:
@@ -300,7 +300,7 @@ def test_network_facts(sim: Simulator, fill: Fill, warnings: list[str]) -> None:
     assert names(inventory, "silent") == [silent["name"]]
     assert "HOST.1001" in inventory.hosts[silent["name"]].vars["virtinfra_network_facts_error"]
     assert inventory.hosts[silent["name"]].vars["virtinfra_nics"] is None
-    assert "1 hosts did not tell their network facts" in warnings[0]
+    assert "could not read the network facts of 1 host" in warnings[0]
 
 
 def test_network_facts_that_nobody_can_tell_are_a_failure(sim: Simulator, tmp_path: Path) -> None:

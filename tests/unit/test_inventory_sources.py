@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -295,6 +296,20 @@ def test_a_hit_makes_no_request(sim: Simulator, tmp_path: Path) -> None:
     sim.clear_log()
     assert "renamed" in names(source.fill(cache=True)), "a refresh must store"
     assert sim.log() == []
+
+
+@pytest.mark.parametrize("prefix", ["", "mine_"])
+def test_nobody_else_can_read_the_cache(sim: Simulator, tmp_path: Path, prefix: str) -> None:
+    folder = tmp_path / "new" / "cache"
+    options = {"cache": True, "cache_plugin": "jsonfile", "cache_connection": str(folder), "cache_prefix": prefix}
+    source = Source(tmp_path, "hosts", base_url=sim.url, session_id=sim.session, **options)
+    source.fill(cache=True)
+    (entry,) = folder.iterdir()
+    assert stat.S_IMODE(entry.stat().st_mode) == 0o600
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    entry.chmod(0o644)
+    source.fill(cache=True)
+    assert stat.S_IMODE(entry.stat().st_mode) == 0o600, "one that an earlier version wrote must be closed too"
 
 
 def test_another_question_is_not_answered_from_the_cache(sim: Simulator, tmp_path: Path) -> None:

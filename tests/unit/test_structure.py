@@ -108,7 +108,7 @@ def test_only_the_clock_sleeps() -> None:
 # From the ground up: a file knows only of those below its own row.
 LAYERS = (
     {"_credentials"},
-    {"_errors", "_records", "_options"},
+    {"_errors", "_records", "_options", "_terminal"},
     {"_cbt", "_conditions", "_connection", "_operations", "_persons", "_references", "_secrets"},
     {"_engine", "_jobs", "_response"},
     {"_adapter", "_failures"},

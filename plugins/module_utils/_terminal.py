@@ -1,0 +1,24 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Texts that are written to a terminal."""
+
+from __future__ import annotations
+
+import unicodedata
+
+
+def escape_controls(text: str) -> str:
+    """Return a text without characters that act on a terminal: ESC, line breaks, marks of the writing direction.
+
+    They are written as in Python, ``\\x1b`` for ESC. Blanks of all widths stay.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        each if each.isprintable() or unicodedata.category(each) == "Zs" else each.encode("unicode_escape").decode()
+        for each in text
+    )
