@@ -237,7 +237,7 @@ READING: dict[str, Case] = {
         {"host_uuids": [seeded_uuid("host", 1)]},
         {
             **TAGS,
-            "interface_type": st.sampled_from(["all", "noMaster", "bridgeSlave", "bondingSlave"]),
+            "interface_type": st.sampled_from(["all", "interface", "bonding"]),
             "intersecting": truth,
             "limit": st.integers(1, 100),
             "start": st.integers(0, 100),
@@ -489,7 +489,7 @@ THERE: dict[str, There] = {
         {"type": "snmp", "uuid": seeded_uuid("endpoint", 1)},
         "endpoint",
         "SNSApplicationEndpointInventory",
-        {**TAGS, "name": words, "description": words, "platform_uuid": st.sampled_from([PLATFORM, VM])},
+        {**TAGS, "name": words, "description": words, "platform_uuid": st.just(PLATFORM)},
         update="UpdateSNSApplicationEndpoint",
     ),
     "platform": There(
