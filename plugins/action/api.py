@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import syslog
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any, NoReturn
 
 import ansible.constants
+import ansible.utils.display
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.module_utils.errors import UnsupportedError
 from ansible.plugins.action import ActionBase
@@ -106,12 +108,13 @@ class ActionModule(ActionBase):
         """Execute a task; one that is stopped while a call is under way says so, by its result or at least a line."""
         logged = display.verbosity >= REQUEST_LOG_VERBOSITY and not self._task.no_log
         log = self._show_request if logged else None
+        tell = None if self._task.no_log else self._tell
         with signals_as_exceptions():
             try:
-                outcome = task.execute(params, self._task.check_mode, None if self._task.no_log else self._tell, log)
+                outcome = task.execute(params, self._task.check_mode, tell, log, stop_with_parent())
             except Interrupted as stop:
                 if isinstance(stop.__cause__, KeyboardInterrupt):
-                    os.write(STDERR, f"{self._label}: {escape_controls(str(stop))}\n".encode())
+                    leave_word(f"{self._label}: {escape_controls(str(stop))}")
                     raise KeyboardInterrupt(*stop.__cause__.args) from None
                 period = {"period": self._task.timeout}
                 return {"failed": True, "msg": f"Task timeout exceeded. {stop}", "timedout": period, **stop.facts}
@@ -130,6 +133,30 @@ class ActionModule(ActionBase):
         display.vvv(f"{self._task.get_name()}: {line}")
 
 
+def stop_with_parent() -> Callable[[], None]:
+    """Return a function that raises KeyboardInterrupt once the parent of this process is gone.
+
+    Nobody would hear how the task ends, and a playbook that was killed must not change anything any more.
+    """
+    parent = os.getppid()
+
+    def check() -> None:
+        if os.getppid() != parent:
+            raise KeyboardInterrupt(f"the parent process {parent} is gone")
+
+    return check
+
+
+def leave_word(line: str) -> None:
+    """Write a line where somebody may find it although ansible-playbook has ended: standard error, log file, syslog."""
+    with suppress(OSError):
+        os.write(STDERR, f"{line}\n".encode())
+    if ansible.utils.display.logger:
+        ansible.utils.display.logger.error(line)
+    syslog.openlog("ansible-virtinfra.manager")
+    syslog.syslog(syslog.LOG_ERR, line)
+
+
 @contextmanager
 def signals_as_exceptions() -> Iterator[None]:
     """Let the first signal that is to end a worker unwind the task; after that they are what they were."""
@@ -139,7 +166,10 @@ def signals_as_exceptions() -> Iterator[None]:
             signal.signal(each, signal.SIG_IGN)
         raise KeyboardInterrupt(number)
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # nohup ignores it
+        numbers.append(signal.SIGHUP)
+    before = {number: signal.signal(number, stop) for number in numbers}
     try:
         yield
     finally:

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._calls import called, carry_out, unfinished
+from ansible_collections.virtinfra.manager.plugins.module_utils._calls import Call, called, execute_once, unfinished
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine import Step
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput, Failure
-from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING, Job
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS, Operation, by_name
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import TAGS as TAG_NAMES
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import TAGS, WAIT, Options
@@ -55,10 +55,7 @@ def action(
                 context.client.prepare(operation, params)
                 context.changed = changes
                 return {**to_ansible(dict.fromkeys(row.result))}
-            try:
-                job = carry_out(context, Step(operation, params, None), about)
-            finally:
-                context.changed = context.changed and changes
+            job = _execute(context, operation, params, about, changes)
             result = {**to_ansible({name: job.result.get(name) for name in row.result}, row.record), **unfinished(job)}
             if job.state != RUNNING and judge and (wrong := judge({**context.wanted, **job.result})):
                 raise Failure(wrong, **result)
@@ -88,7 +85,7 @@ def any_operation(options: Options, **rules: Any) -> Task:
                 context.client.prepare(name, params)
                 context.changed = True
                 return {"reply": {}}
-            job = carry_out(context, Step(name, params, None), about)
+            job = _execute(context, name, params, about)
             return {"reply": mask_webhooks(job.result, row.record), **unfinished(job)}
 
     return Task(run, options, tuple(OPERATIONS), (WAIT, TAGS), rules)
@@ -98,6 +95,20 @@ def _without_needless_nulls(row: Operation, params: Record) -> Record:
     """Return the parameters without null references, but with those that the call cannot do without."""
     known = {name: value for name, value in params.items() if not isinstance(value, Unknown)}
     return {**known, **{name: params[name] for name in row.missing(known) if name in params}}
+
+
+def _execute(context: Context, operation: str, params: Record, about: str, changes: bool = True) -> Job:
+    """Call an operation exactly once and return its job."""
+    try:
+        job, warnings = execute_once(Call(context.client, Step(operation, params, None), about, context.params["wait"]))
+    except Failure as failure:
+        if not changes:
+            failure.facts.pop("changed", None)
+        raise
+    context.changed = changes
+    context.done.append(operation)
+    context.warnings.extend(warnings)
+    return job
 
 
 @contextmanager

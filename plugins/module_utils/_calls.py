@@ -9,8 +9,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import GRACE, Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine import Step
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     AnswerLost,
@@ -18,89 +21,124 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     Failure,
     JobExpired,
     OutcomeUnknown,
-    TransportError,
     WaitTimeout,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING, SUCCEEDED, Job
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING, SUCCEEDED, UNKNOWN, Job
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import by_name
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, snake
-from ansible_collections.virtinfra.manager.plugins.module_utils._task import Context
 
 TRIES = 3
 _UUIDS = ("Uuid", "Uuids")
 
+# For how many minutes a call whose answer was lost may still reach the service: proxies keep requests that long.
+STILL_ON_ITS_WAY = 10
 
-def carry_out(context: Context, step: Step, about: str, needed: Callable[[], bool | None] = lambda: None) -> Job:
-    """Make a call exactly once and return its job; it has ended unless the task does not wait.
 
-    When its answer is lost, the own job id tells what became of it. If the service does not know that, ``needed`` says
-    whether the call is still to be made, None when nothing tells; unless it was made, it is sent again with the same
-    id, if doing it twice is no more than doing it once. OutcomeUnknown is raised where nothing tells.
+@dataclass(frozen=True)
+class Call:
+    """A call to make exactly once. ``label`` says what it is about; ``wait``: whether its job is followed to its end.
+
+    ``is_still_needed`` reads and plans: whether the call is still to be made, None when nothing can be read.
+    """
+
+    client: Client
+    step: Step
+    label: str
+    wait: bool
+    is_still_needed: Callable[[], bool | None] = lambda: None
+
+
+def execute_once(call: Call) -> tuple[Job, list[str]]:
+    """Make a call exactly once; return its job, running only if it is not waited for, and warnings.
+
+    Raises ApiError when the service refused the call or failed, and OutcomeUnknown where nothing tells what became of
+    it. The results of WaitTimeout and OutcomeUnknown say ``changed``, for the call may have changed something.
     """
     try:
-        job = _once(context, step, about)
+        job = _start_and_wait(call)
+        if job.state == SUCCEEDED and not by_name(job.operation).has_result(job.result):
+            job = _confirm(call, job)
     except (AnswerLost, JobExpired) as lost:
-        job = _found_out(context, step, about, lost, needed)
-    context.changed = True
-    context.done.append(step.operation)
-    return job
+        return _resolve_lost_call(call, lost.job, lost)
+    return job, []
 
 
-def _once(context: Context, step: Step, about: str, job_uuid: str | None = None) -> Job:
+def _confirm(call: Call, job: Job) -> Job:
+    """Return the job of a call of which a reply says only that it succeeded, which a proxy may say as well.
+
+    Where the object does not show it, the service is asked for the job. Raises JobExpired when it does not know that.
+    """
+    with suppress(Failure):
+        if not call.is_still_needed():
+            return job
+    reply = job.result
+    if not call.client.knows(job, GRACE):
+        raise JobExpired(job, f"{job.operation} was answered with {reply}, but it is not done")
+    return _wait(call, job)
+
+
+def _resolve_lost_call(call: Call, job: Job, last_error: Failure) -> tuple[Job, list[str]]:
+    """Return the same for a call that may or may not have been made, after making it again if need be.
+
+    It is sent again, with the same job id, only where doing it twice is no more than doing it once. For one where
+    it is more, its job is asked for again as long as its answer might have come.
+    """
+    operation = by_name(call.step.operation)
+    tries = TRIES if operation.repeatable else 1
+    needed: bool | None = None
+    for attempt in range(tries + 1):
+        try:
+            needed = call.is_still_needed()
+        except Failure as error:
+            last_error = error
+            break
+        if needed is False:
+            job.state, job.failure = SUCCEEDED, None
+            lost = ", ".join(map(snake, besides(operation.name)))
+            return job, [f"{call.label}: {operation.name} was done, but {lost} was lost."] if lost else []
+        if isinstance(last_error, ApiError) and needed:
+            raise last_error
+        if isinstance(last_error, ApiError) or attempt == tries:
+            break
+        try:
+            if operation.repeatable:
+                return _start_and_wait(call, job.uuid), []
+            if call.client.knows(job, call.client.connection.request_timeout):
+                return _wait(call, job), []
+        except (ApiError, AnswerLost, JobExpired) as error:
+            last_error = error
+    job.state = UNKNOWN
+    raise OutcomeUnknown(
+        f"the outcome of {operation.name} is unknown: {last_error.message}. It may still be on its way: ask for the job"
+        f" {job.uuid} with the module job_info for {STILL_ON_ITS_WAY} minutes. If the service does not know it then, "
+        + ("look at the object before you call it again" if needed is None else "run the task again: it looks first"),
+        job=job.handle(),
+        changed=True,
+    )
+
+
+def _start_and_wait(call: Call, job_uuid: str | None = None) -> Job:
     """Make a call and follow its job. Raises AnswerLost or JobExpired when it may or may not have been made."""
     try:
-        job = context.client.start(step.operation, step.params, about, job_uuid)
+        job = call.client.start(call.step.operation, call.step.params, call.label, job_uuid)
     except AnswerLost as lost:
         job = lost.job
-        if not context.client.knows(job):
+        if not call.client.knows(job, GRACE):
             raise
-    if not context.params["wait"]:
-        if job.failure:
-            raise job.failure
-        return job
-    try:
-        context.client.finish(job)
-    except WaitTimeout:
-        context.changed = True
-        raise
-    except TransportError as error:
-        raise JobExpired(job, str(error)) from None
+    return _wait(call, job)
+
+
+def _wait(call: Call, job: Job) -> Job:
+    """Follow a job to its end if that is to be waited for. Raises its failure."""
+    if call.wait:
+        try:
+            call.client.finish_all([job])
+        except WaitTimeout as late:
+            late.facts["changed"] = True
+            raise
+    if job.failure:
+        raise job.failure
     return job
-
-
-def _found_out(
-    context: Context,
-    step: Step,
-    about: str,
-    lost: AnswerLost | JobExpired,
-    needed: Callable[[], bool | None],
-) -> Job:
-    """Return the job of a call that may or may not have been made, after making it again if need be."""
-    job: Job = lost.job
-    trouble: Failure = lost
-    left: bool | None = None
-    for dummy in range(TRIES):
-        try:
-            left = needed()
-        except Failure as why:
-            trouble, left = why, True
-            break
-        if left is False:
-            job.state, job.failure = SUCCEEDED, None
-            if extra := ", ".join(map(snake, besides(step.operation))):
-                context.warnings.append(f"{about}: {step.operation} was done, but {extra} was lost.")
-            return job
-        if left and isinstance(trouble, ApiError):
-            raise trouble
-        if isinstance(trouble, ApiError) or not by_name(step.operation).repeatable:
-            break
-        try:
-            return _once(context, step, about, job.uuid)
-        except (ApiError, JobExpired, TransportError) as error:
-            trouble = error
-    context.changed = True
-    advice = "Run the task again: it looks first" if left else "Look at what it is about before you call it again"
-    raise OutcomeUnknown(f"the outcome of {step.operation} is unknown: {trouble.message}. {advice}", job=job.handle())
 
 
 def besides(operation: str) -> list[str]:

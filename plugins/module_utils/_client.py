@@ -26,6 +26,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     BadInput,
     Failure,
     JobExpired,
+    JobUuidUsed,
     ReadTakenForChange,
     TransportError,
     Unreadable,
@@ -47,6 +48,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._operations impo
     Operation,
     Request,
     by_name,
+    is_bare,
+    is_success,
     parse_version,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS, Record, same, unsound
@@ -63,8 +66,11 @@ PASSES = 5
 MAX_PAGES = 20_000
 GRACE = 2.0
 
-# With these somebody says that no answer came about, which tells nothing of the operation, whatever else is said.
+# A gateway says with these that no answer came about, which proves nothing of the operation, whatever else it says.
 NO_VERDICT = (408, 429, 502, 504)
+
+# With these, in plain text, the service itself refuses a call at once: it was not taken.
+REFUSALS = (400, 403, 404, 405, 429, 500)
 CONNECTIONS = 16
 
 Item = TypeVar("Item")
@@ -76,6 +82,7 @@ class Client:
 
     ``read_only`` refuses everything but GET (check mode). ``wait`` says how long jobs are waited for. ``mask_replies``
     is for those who show replies and compare nothing: credentials are masked in them already.
+    ``before_send`` is called before each request.
     """
 
     def __init__(
@@ -90,6 +97,7 @@ class Client:
         webhook_url: str | None = None,
         api_timeout: int | None = None,
         on_request: Callable[[str], None] | None = None,
+        before_send: Callable[[], None] = lambda: None,
     ) -> None:
         self.connection, self.read_only, self.clock = connection, read_only, clock
         self._on_request, self._mask_replies = on_request, mask_replies
@@ -108,6 +116,7 @@ class Client:
         self._local = threading.local()
         self._transports: list[Transport] = []
         self._poll_auth: str | None = None
+        self._before_send = before_send
         self._latest: Job | None = None
         self._bounded = False
 
@@ -137,17 +146,19 @@ class Client:
     def start(self, name: str, params: Mapping[str, Any], label: str = "", job_uuid: str | None = None) -> Job:
         """Send a writing call and return its job, finished if the service answered at once.
 
-        ``job_uuid`` makes it the same call as an earlier one. Raises AnswerLost, with ``job`` in its facts, when the
-        service may have taken it.
+        ``job_uuid`` makes it the same call as an earlier one of this task. Raises AnswerLost, with the member ``job``,
+        when the service may have taken it, and JobUuidUsed when the option ``job_uuid`` names another call's job.
         """
         operation, request, auth = self.prepare(name, params)
         if self.read_only and operation.asynchronous:
             raise BadInput(f"{name} changes something and is not sent in check mode")
-        own = job_uuid or self._job_uuid or new_uuid()
-        self._job_uuid = None
+        chosen, self._job_uuid = None if job_uuid else self._job_uuid, None
+        own = job_uuid or chosen or new_uuid()
         self._latest = job = Job(own, self.polling_path(own), name, label)
         try:
             answer = self._transport().send(request, name, auth, {**self._headers, "X-Job-UUID": own})
+            if is_duplicate(answer) and chosen:
+                raise self._used_before(job)
             return self._taken(job, answer)
         except AnswerLost as lost:
             job.state = UNKNOWN
@@ -157,10 +168,23 @@ class Client:
             job.state = FAILED
             raise
 
+    def _used_before(self, job: Job) -> JobUuidUsed:
+        """Return the failure that a job id stands for an earlier call, with what became of that."""
+        earlier = Job(job.uuid, job.location)
+        with suppress(TransportError):
+            self.poll(earlier)
+        became = f"{earlier.state}: {earlier.failure}" if earlier.failure else earlier.state
+        return JobUuidUsed(
+            f"{job.operation} was not called: job_uuid {job.uuid} was used before (that job is {became})."
+            " Give each call a job_uuid of its own, or none",
+            job=earlier.handle(),
+        )
+
     def poll(self, job: Job) -> bool:
         """Ask for a job once and return whether it has ended; its state, result and failure are updated.
 
-        Raises TransportError when the answer tells nothing.
+        A job ends with its result, with an ErrorCode, or with a 404 in the service's own form. Raises TransportError
+        when the answer is none of these, and does not say either that the job is running.
         """
         what = f"the job {job.uuid} of {job.operation or 'an operation'}"
         request = Request("GET", job.location)
@@ -172,17 +196,14 @@ class Client:
             answer = ask(self._poll_auth)
         if answer.status == 202:
             return False
-        if answer.status == 404 and answer.error is None:
+        if answer.status == 404 and answer.is_plain_text:
             job.state = UNKNOWN
             job.failure = JobExpired(job)
-        elif answer.error is not None and answer.status not in NO_VERDICT:
+        elif answer.error_code is not None and answer.status not in NO_VERDICT:
             job.state = FAILED
             job.failure = ApiError(job.operation or "the operation", answer.status, answer.error)
-        elif answer.status == 200 and answer.object is not None:
+        elif answer.status == 200 and answer.object is not None and _may_be_result(job.operation, answer.object):
             job.state, job.result = SUCCEEDED, answer.object
-        elif 400 <= answer.status < 500 and answer.status not in NO_VERDICT:
-            job.state = UNKNOWN
-            job.failure = JobExpired(job, f"asking for {what} brought HTTP status {answer.status}: {answer.text()}")
         else:
             raise TransportError(f"asking for {what} brought HTTP status {answer.status}: {answer.text()}")
         return True
@@ -195,7 +216,10 @@ class Client:
         return job.result
 
     def finish_all(self, jobs: Iterable[Job]) -> None:
-        """Wait until all jobs have ended. Only the oldest is polled; when it has ended the others are looked at."""
+        """Wait until all jobs have ended. Only the oldest is polled; when it has ended the others are looked at.
+
+        Without any time to wait all are looked at once. An answer that tells nothing never ends the waiting.
+        """
         running = [job for job in jobs if job.state == RUNNING]
         if not running:
             return
@@ -204,11 +228,9 @@ class Client:
         what = " ".join(filter(None, (first.operation or "job", first.label, f"(job {first.uuid})")))
         for dummy in self.wait.pauses(what if len(running) == 1 else f"{len(running)} jobs, the first {what}"):
             try:
-                if self.poll(running[0]):
+                if self.poll(running[0]) or not self.wait.timeout:
                     self.each(self.poll, running[1:])
             except TransportError as error:
-                if not error.transient:
-                    raise
                 trouble = f" The last poll failed: {error}."
             running = [job for job in running if job.state == RUNNING]
             if not running:
@@ -219,17 +241,19 @@ class Client:
             job=running[0].handle(),
         )
 
-    def knows(self, job: Job) -> bool:
-        """Whether the service took a call whose answer was lost; asked for 2 s, for the call may still be under way."""
+    def knows(self, job: Job, seconds: float = GRACE) -> bool:
+        """Whether the service took a call whose answer was lost; asked for a time, for it may still be on its way."""
         for elapsed in self.wait.pauses(f"news of {job.operation}"):
-            with suppress(TransportError):
+            job.state, job.failure = RUNNING, None
+            try:
                 self.poll(job)
-                if not isinstance(job.failure, JobExpired):
-                    job.state = RUNNING if job.state == UNKNOWN else job.state
-                    return True
-                job.failure = None
-            if elapsed > GRACE:
+            except TransportError:
+                job.state = UNKNOWN
+            if job.state != UNKNOWN:
+                return True
+            if elapsed > seconds:
                 break
+        job.failure = None
         return False
 
     @contextmanager
@@ -445,25 +469,25 @@ class Client:
 
     def _taken(self, job: Job, answer: Response) -> Job:
         """Return the job that the answer to a writing call tells of."""
-        if answer.error is not None and answer.status not in NO_VERDICT:
+        if answer.error_code is not None and answer.status not in NO_VERDICT:
             raise ApiError(job.operation, answer.status, answer.error)
         if answer.status == 202:
             told = (answer.object or {}).get("location") or answer.headers.get("Location")
             job.location = polling_path(told) or self.polling_path(told_id(told) or job.uuid)
             job.uuid = job.location.rpartition("/")[2].partition("?")[0]
             return job
-        if answer.status == 400 and answer.text().startswith("Duplicate job uuid"):
+        if is_duplicate(answer):
             return job
-        garbled = bool(answer.body.strip()) and answer.object is None
-        if answer.status < 200 or answer.status >= 502 or (answer.status < 300 and garbled):
-            raise AnswerLost(
-                f"{job.operation} was answered with HTTP status {answer.status} and no result: {answer.text()};"
-                " whether it was taken is not known"
-            )
-        if answer.status >= 300:
+        if answer.status in REFUSALS and answer.is_plain_text:
             raise ApiError(job.operation, answer.status, None, answer.text())
-        job.state, job.result = SUCCEEDED, answer.object or {}
-        return job
+        reply = answer.object
+        if 200 <= answer.status < 300 and reply is not None and by_name(job.operation).is_reply(reply):
+            job.state, job.result = SUCCEEDED, reply
+            return job
+        raise AnswerLost(
+            f"{job.operation} was answered with HTTP status {answer.status} and no result: {answer.text()};"
+            " whether it was taken is not known"
+        )
 
     def _request(self, operation: Operation, params: Mapping[str, Any]) -> Request:
         version = self.connection.service_version
@@ -489,11 +513,25 @@ class Client:
         """Return this thread's connection."""
         if not hasattr(self._local, "transport"):
             self._local.transport = Transport(
-                self.connection, self._masker, self.clock, self.wait.tell, self._on_request
+                self.connection, self._masker, self.clock, self.wait.tell, self._on_request, self._before_send
             )
             self._transports.append(self._local.transport)
         transport: Transport = self._local.transport
         return transport
+
+
+def is_duplicate(answer: Response) -> bool:
+    """Whether the service knows the job id of a call already."""
+    return answer.status == 400 and answer.is_plain_text and answer.text().startswith("Duplicate job uuid")
+
+
+def _may_be_result(operation: str, reply: Mapping[str, Any]) -> bool:
+    """Whether a JSON object can be the result of a job; of an operation that is not in the table, any can.
+
+    Some servers leave out a result that is null, so ``{}`` can be that of each.
+    """
+    known = OPERATIONS.get(operation)
+    return is_bare(reply) or (known.is_reply(reply) if known else is_success(reply))
 
 
 def _records(reply: Mapping[str, Any], name: str, member: str = "inventories") -> list[Record]:

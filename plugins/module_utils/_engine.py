@@ -72,9 +72,10 @@ class Resource:
     options (API names), None when there is none. ``passing`` are values of a record that change by themselves: they
     are waited out. ``broken`` are values in which an operation has failed although it did not say so. ``rename`` maps
     a parameter to the record's name for it. ``how`` are parameters that go along with a call and are never compared, as
-    tags are. ``keys`` are the parameters by which ``read`` finds the object: the first one that is given. ``plan``
-    replaces the plan below. ``tell`` makes the members of the result of what ``read`` returned, where these are more,
-    or other, than that record.
+    tags are. ``keys`` are the parameters by which ``read`` finds the object: the first one that is given.
+    ``duplicate_code`` is the code of the error with which the service refuses to create a second object of the same
+    key, where it keeps a key unique. ``plan`` replaces the plan below. ``tell`` makes the members of the result of what
+    ``read`` returned, where these are more, or other, than that record.
     """
 
     kind: str
@@ -89,6 +90,7 @@ class Resource:
     rename: Mapping[str, str] = field(default_factory=dict)
     how: tuple[str, ...] = ()
     keys: tuple[str, ...] = ("uuid", "name")
+    duplicate_code: str | None = None
     plan: Plan | None = None
     tell: Callable[[Record | None], Record] | None = None
 

@@ -184,7 +184,7 @@ class ApiError(Failure):
         credential: str = "session_id",
     ) -> None:
         self.operation, self.status, text = operation, status, text.strip()
-        self.transient = not error and status in TRANSIENT_STATUSES
+        self.transient = not is_error_code(error) and status in TRANSIENT_STATUSES
         if error:
             self._error = with_causes(error)
             self.code = self._error["code"] or Failure.code
@@ -234,6 +234,11 @@ def is_error_code(error: Any) -> bool:
     """Whether a value is an ErrorCode of the service: an object whose ``code`` has the form ``<AREA>.<number>``."""
     code = error.get("code") if isinstance(error, Mapping) else None
     return isinstance(code, str) and re.fullmatch(r"\w+(\.\w+)*\.\d+", code.strip(), re.ASCII) is not None
+
+
+def error_codes(error: Mapping[str, Any]) -> list[str]:
+    """Return the code of a failure's ``error`` and those of all its causes."""
+    return [str(error["code"]), *(code for cause in error["causes"] for code in error_codes(cause))]
 
 
 def with_causes(error: Mapping[str, Any]) -> dict[str, Any]:

@@ -95,22 +95,21 @@ class Wait:
         self.deadline: float | None = None
 
     def pauses(self, what: str) -> Iterator[float]:
-        """Sleep and yield the elapsed seconds before each poll for ``what``; ends when the time is up."""
+        """Sleep and yield the elapsed seconds before each poll for ``what``, one at least, until the time is up."""
         begin = self.clock.monotonic()
         if self.deadline is None:
             self.deadline = begin + self.timeout
         pause, quiet_until = FIRST_PAUSE, QUIET
         while True:
-            left = self.deadline - self.clock.monotonic()
-            if left <= 0:
-                return
-            self.clock.sleep(min(pause, left))
+            self.clock.sleep(max(0.0, min(pause, self.deadline - self.clock.monotonic())))
             elapsed = self.clock.monotonic() - begin
             if self.tell and elapsed >= quiet_until:
                 remaining = max(self.deadline - self.clock.monotonic(), 0)
                 self.tell(f"still waiting for {what}, {elapsed:.0f} s, at most {remaining:.0f} s more")
                 quiet_until = elapsed * 2
             yield elapsed
+            if self.clock.monotonic() >= self.deadline:
+                return
             pause = next_pause(self.clock.monotonic() - begin, self.interval, self.clock.random())
 
 

@@ -13,7 +13,13 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._calls import besides, called, carry_out, unfinished
+from ansible_collections.virtinfra.manager.plugins.module_utils._calls import (
+    Call,
+    besides,
+    called,
+    execute_once,
+    unfinished,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine import (
     Resource,
     Step,
@@ -29,11 +35,13 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     ApiError,
     BadInput,
     Failure,
+    JobUuidUsed,
     NotFound,
     NotUnique,
     TransportError,
     Unreadable,
     WaitTimeout,
+    error_codes,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING, Job
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import TAGS as TAG_NAMES
@@ -53,6 +61,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._task import Con
 
 # How many calls more than were planned at first may turn out to be needed.
 REPLANS = 10
+
+# What an object is known by: a result in which one of these is another one is that of another call.
+_KEYS = {"uuid", "name", "managementIp"}
 
 
 def managed(resource: Resource | Mapping[str, Resource], options: Options, by: str | None = None, **rules: Any) -> Task:
@@ -126,15 +137,24 @@ class Managing:
                 return here, {}
             done.append(step)
             self._note(step)
+            call = Call(self.client, step, self.about, self.context.params["wait"], partial(self._still_needed, step))
             try:
-                job = carry_out(self.context, step, self.about, partial(self._still_needed, step))
-            except ApiError:
-                self._own_up(step, here)
-                raise
+                job, warnings = execute_once(call)
+            except (ApiError, JobUuidUsed) as error:
+                here = self._made_by_another(step, here, error)
+                steps = self._steps(here)
+                continue
+            self.context.changed = True
+            self.context.done.append(step.operation)
+            self.context.warnings.extend(warnings)
             if job.state == RUNNING:
                 return step.after, unfinished(job)
             self._keep_extras(step, job)
             before, here = here, self._settled(self._read_after(step, job), self._fields_after(step))
+            if (here is None) != (step.after is None):
+                raise Failure(
+                    f"{step.operation} succeeded, but it {'does not exist' if here is None else 'still exists'}"
+                )
             if trouble := broken(self.resource, self.state, step.operation, before, here):
                 raise Failure(f"{step.operation} succeeded, but {trouble}")
             steps = self._steps(here)
@@ -169,16 +189,23 @@ class Managing:
         here = self._settled(self._read(), self._fields_after(step))
         return None if self.blind else any(_alike(step, other) for other in self._steps(here))
 
-    def _own_up(self, step: Step, before: Record | None) -> None:
-        """Report a change when a call that failed has left one behind."""
+    def _made_by_another(self, step: Step, before: Record | None, error: Failure) -> Record:
+        """Return the record that another run created meanwhile, for which the service refused to create a second one.
+
+        Raise the failure of any other call, after reporting what it has changed all the same.
+        """
         with suppress(Failure):
             now = self._read()
+            is_duplicate = self.resource.duplicate_code in error_codes(error.error)
+            if now and step.operation == self.resource.create and is_duplicate:
+                return now
             if before is None or now is None or step.after is None:
                 touched = (before is None) != (now is None)
             else:
                 meant = (name for name, value in step.after.items() if value != before.get(name))
                 touched = any(now.get(name) != before.get(name) for name in meant)
             self.context.changed |= touched and not self.blind
+        raise error
 
     def _note(self, step: Step) -> None:
         if step.note:
@@ -229,11 +256,39 @@ class Managing:
         told = job.result.get("inventory")
         if by_name(step.operation).record != self.resource.kind or not isinstance(told, dict):
             told = {}
-        if told.get("uuid") and isinstance(told["uuid"], str):
-            self.desired = {**self.desired, "uuid": told["uuid"]}
-        if not self.blind:
-            return self._read()
-        return step.after and {**step.after, **told}
+        if any(name in told and not same(self.desired[name], told[name]) for name in _KEYS & self.desired.keys()):
+            # It is the result of another call, and nothing of it is this object's.
+            told = {}
+        keys, uuid = self.desired, told.get("uuid")
+        if isinstance(uuid, str) and uuid:
+            self.desired = {**self.desired, "uuid": uuid}
+        if self.blind:
+            return step.after and {**step.after, **told}
+        return self._read_created(keys) if step.operation == self.resource.create else self._read()
+
+    def _read_created(self, keys: Record) -> Record | None:
+        """Return the record that was created; warn when another run has created one with the same keys meanwhile."""
+        own = self.desired.get("uuid")
+        found = None
+        try:
+            found = self.resource.read(
+                self.client, {name: value for name, value in keys.items() if name not in ("uuid", "resourceUuid")}
+            )
+            uuids = [str(found["uuid"])] if found else []
+        except NotUnique as several:
+            uuids = sorted(several.facts["uuids"])
+        if found and own in (None, uuids[0]):
+            return found
+        own = own or next(iter(uuids), None)
+        self.desired = {**self.desired, **({"uuid": own} if own else {})}
+        record = self._read() or found
+        if record and (others := [uuid for uuid in uuids if uuid != record.get("uuid")]):
+            self.context.warnings.append(
+                f"{self.about}: {record.get('uuid')} and {', '.join(others)} exist now, because another run"
+                " created one at the same time. This task uses the first. Delete what is not needed, and let one run at"
+                " a time create it."
+            )
+        return record
 
     def _fields_before(self, step: Step | None) -> tuple[str, ...]:
         """Return the fields that must be stable before a call, or before the end when no call is left."""

@@ -52,6 +52,9 @@ class Parameter:
 
 TAG = Parameter("tag", "list")
 _UUID = re.compile(r"[0-9a-f]{32}", re.IGNORECASE)
+
+# Members that a reply may have beside its result.
+_ENVELOPE = {"success", "error", "schema", "causes", "i18nDetails", "connectionStatus", "resourceRefs"}
 _TYPES = {
     "str": check_type_str,
     "int": check_type_int,
@@ -91,7 +94,8 @@ class Operation:
 
     ``result`` names the members of the reply that carry the result, ``record`` the kind of what is in them.
     ``instead`` maps a parameter to the required ones that it stands for. ``repeatable`` is False where doing it a
-    second time makes a second object or has another effect once more.
+    second time makes a second object or has another effect once more. ``may_be_empty`` is True where ``{}`` is a
+    reply of success, by the document or by what servers do.
 
     ``get_by_uuid`` marks the queries that may be sent as ``GET <collection>/{uuid}``: those for which the document
     lists that path, and those whose servers are known to read there. Where the path has only one operation, servers
@@ -109,6 +113,7 @@ class Operation:
     instead: Mapping[str, tuple[str, ...]] | None = None
     repeatable: bool = True
     get_by_uuid: bool = False
+    may_be_empty: bool = False
 
     @property
     def asynchronous(self) -> bool:
@@ -129,6 +134,16 @@ class Operation:
     def body_key(self) -> str:
         """The member of the body that holds the parameters: ``params``, or for PUT the operation's own name."""
         return self.name[0].lower() + self.name[1:] if self.method == "PUT" else "params"
+
+    def has_result(self, reply: Mapping[str, Any]) -> bool:
+        """Whether a reply of success holds a documented member of the result."""
+        members = [reply.get(name) for name in self.result if name != "inventory"]
+        members += [reply["inventory"]] if isinstance(reply.get("inventory"), (dict, list)) else []
+        return is_success(reply) and any(value is not None for value in members)
+
+    def is_reply(self, reply: Mapping[str, Any]) -> bool:
+        """Whether this is a reply of success in the operation's own form, and not some other JSON object."""
+        return self.has_result(reply) or (self.may_be_empty and is_bare(reply))
 
     def missing(self, params: Mapping[str, Any]) -> list[str]:
         """Return the names of the required parameters that ``params`` does not give."""
@@ -216,6 +231,16 @@ class Operation:
             raise BadInput(f"{name} of {self.name} must be from {numbers[0]} to {numbers[-1]}, not {value}")
 
 
+def is_bare(reply: Mapping[str, Any]) -> bool:
+    """Whether a reply says no more than that the operation succeeded, as ``{}`` does."""
+    return is_success(reply) and not reply.keys() - _ENVELOPE
+
+
+def is_success(reply: Mapping[str, Any]) -> bool:
+    """Whether a reply says nothing of a failure."""
+    return not reply.get("error") and reply.get("success") is not False
+
+
 def _pairs(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Flatten values for a query string: lists are repeated, booleans are true and false."""
     pairs = []
@@ -297,8 +322,20 @@ _ROWS: Sequence[Operation] = (
         "name! description taskType! resourceUuids:list! resourceUuid tagUuids:list vmInstanceUuid~",
         instead={"vmInstanceUuid": ("taskType", "resourceUuids")},
     ),
-    _row("DeleteCbtTask DELETE cbt-task/{uuid}", "4.10.10", "", "force:bool deleteMode=Permissive|Enforcing"),
-    _row("DisableCbtTask POST cbt-task/disable/{uuid}", "4.10.10", "inventory: CbtTaskInventory", "force:bool"),
+    _row(
+        "DeleteCbtTask DELETE cbt-task/{uuid}",
+        "4.10.10",
+        "",
+        "force:bool deleteMode=Permissive|Enforcing",
+        may_be_empty=True,
+    ),
+    _row(
+        "DisableCbtTask POST cbt-task/disable/{uuid}",
+        "4.10.10",
+        "inventory: CbtTaskInventory",
+        "force:bool",
+        may_be_empty=True,
+    ),
     _row(
         "EnableCbtTask POST cbt-task/enable/{uuid}",
         "4.10.10",
@@ -312,6 +349,7 @@ _ROWS: Sequence[Operation] = (
         "volumeInfos",
         "volumeUuids:list! vmInstanceUuid! force:bool",
         repeatable=False,
+        may_be_empty=True,
     ),
     # Notification
     _row(
@@ -400,7 +438,7 @@ _ROWS: Sequence[Operation] = (
         "inventory: VmNicInventory",
         "staticIp vmNicParams:json>4.2.0",
     ),
-    _row("DeleteNicQos DELETE vm-instances/{uuid}/nic-qos", "0.6", "", "direction!=in|out"),
+    _row("DeleteNicQos DELETE vm-instances/{uuid}/nic-qos", "0.6", "", "direction!=in|out", may_be_empty=True),
     # Hosts
     _row(
         "AddKVMHost POST hosts/kvm",

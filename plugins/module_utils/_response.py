@@ -19,6 +19,7 @@ from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import Any
 
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import is_error_code
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
     RESERVED_KEY_PREFIX,
     rename_reserved_keys,
@@ -71,6 +72,17 @@ class Response:
             return {"details": self.masker.text(str(error or "the service says only that it did not succeed"))}
         return None
 
+    @property
+    def error_code(self) -> dict[str, Any] | None:
+        """The ErrorCode in the body if its ``code`` is one of the service's, not of a gateway; None for any other."""
+        return self.error if is_error_code(self.error) else None
+
+    @property
+    def is_plain_text(self) -> bool:
+        """Whether it has the form in which the service itself refuses a request: plain text, or nothing at all."""
+        content_type = self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        return content_type in ("", "text/plain") and not re.match(rb"\s*[<{\[]", self.body)
+
     def text(self) -> str:
         """Return the text of a body that is not JSON, masked, without markup, at most 300 characters."""
         text = self.masker.text(self.body[:MAX_ERROR_SIZE].decode("utf-8", "replace"))
@@ -84,10 +96,10 @@ class Response:
     def is_retryable(self, is_read: bool, attempt: int) -> bool:
         """Whether the request may be sent once more without a risk of doing anything twice; attempts count from 0."""
         if self.status == 429:
-            return True
+            return is_read or self.is_plain_text
         if self.status == 200:
             return is_read and self.object is None and attempt < MAX_GARBLED_RETRIES
-        return is_read and (self.status in (502, 504) or (self.status == 503 and self.error is None))
+        return is_read and (self.status in (502, 504) or (self.status == 503 and self.error_code is None))
 
     def retry_after(self) -> float:
         """Return the seconds that the service asks to wait, by a number or a date; 0 when it does not ask."""

@@ -113,17 +113,20 @@ class Task:
         check_mode: bool = False,
         tell: Callable[[str], None] | None = None,
         on_request: Callable[[str], None] | None = None,
+        before_send: Callable[[], None] = lambda: None,
     ) -> Outcome:
         """Run with validated options and return the outcome without secrets.
 
         This is the one place where a Failure becomes a failed result, where secrets are masked in all that is shown,
         and where messages and warnings lose what acts on a terminal. Raises Interrupted when something from outside
         stops it while a call is under way.
+
+        ``before_send`` is called before each request; a KeyboardInterrupt that it raises stops the task.
         """
         masker = self.masker(params)
         tell = tell and _masked(tell, masker)
         on_request = on_request and _masked(on_request, masker)
-        outcome = self._run(params, check_mode, masker, tell, on_request)
+        outcome = self._run(params, check_mode, masker, tell, on_request, before_send)
         result = {name: masker.value(value) for name, value in outcome.result.items()}
         # After masking, which must find the secrets as they are.
         if "msg" in result:
@@ -139,11 +142,12 @@ class Task:
         masker: Masker,
         tell: Callable[[str], None] | None,
         on_request: Callable[[str], None] | None,
+        before_send: Callable[[], None],
     ) -> Outcome:
         context = None
         try:
             params = self._with_references(params, check_mode)
-            with connect(params, check_mode, tell, on_request, masker) as client:
+            with connect(params, check_mode, tell, on_request, masker, before_send) as client:
                 unresolved = any(self._null_selectors(params))
                 context = Context(params, self._wanted(params), client, check_mode, unresolved)
                 result = self.run(context)
@@ -281,6 +285,7 @@ def connect(
     tell: Callable[[str], None] | None = None,
     on_request: Callable[[str], None] | None = None,
     masker: Masker | None = None,
+    before_send: Callable[[], None] = lambda: None,
 ) -> Client:
     """Return a client for validated options."""
     options = {name: params[name] for name in CONNECTION}
@@ -293,5 +298,6 @@ def connect(
         Wait(Clock, tell=tell, **waiting),
         masker=masker,
         on_request=on_request,
+        before_send=before_send,
         **sending,
     )

@@ -58,6 +58,7 @@ class Transport:
     """One connection to one service, kept alive for a task. Not for several threads at once.
 
     ``on_progress`` is called with a line before a long wait, ``on_request`` with a line about each request.
+    ``before_send`` is called before each request, also before retries; what it raises prevents that.
     """
 
     def __init__(
@@ -67,11 +68,12 @@ class Transport:
         clock: Any = Clock,
         on_progress: Callable[[str], None] | None = None,
         on_request: Callable[[str], None] | None = None,
+        before_send: Callable[[], None] = lambda: None,
     ) -> None:
         if not HAS_REQUESTS:
             raise BadInput(missing_required_lib("requests", url="https://pypi.org/project/requests/"))
         self.options, self.clock = options, clock
-        self._on_progress, self._on_request = on_progress, on_request
+        self._on_progress, self._on_request, self._before_send = on_progress, on_request, before_send
         proxy = options.proxy()
         self._adapter = Adapter(options.tls_context(), proxy.geturl() if proxy else None)
         self._peer = options.origin + (f" (proxy {proxy.hostname}:{proxy.port or 80})" if proxy else "")
@@ -101,6 +103,7 @@ class Transport:
         attempt = 0
         while True:
             last = attempt >= self.options.request_retries
+            self._before_send()
             try:
                 response = self._send_once(request, label, auth, headers, self._time_limit(deadline, slack))
                 if last or not response.is_retryable(request.method == "GET", attempt):

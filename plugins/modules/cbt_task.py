@@ -155,6 +155,7 @@ CBT_TASK = Resource(
     passing={"status": ("Starting",)},
     broken={"status": ("Failed",)},
     plan=plan_task,
+    duplicate_code="SYS.1006",
 )
 TASK = managed(
     CBT_TASK,

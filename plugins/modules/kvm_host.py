@@ -147,6 +147,7 @@ KVM_HOST = Resource(
     },
     passing={"state": ("PreMaintenance",), "status": ("Connecting",)},
     broken={"status": ("Disconnected",)},
+    duplicate_code="SYS.1007",
 )
 TASK = managed(
     KVM_HOST,

@@ -19,6 +19,10 @@ KINDS = (
     "html",
     "garbage",
     "redirect",
+    "empty",
+    "close",
+    "duplicate",
+    "interim",
     "hang",
     "expire",
     "fail",
@@ -27,7 +31,8 @@ KINDS = (
     "drop_webhook",
     "late_webhook",
 )
-GARBAGE = ("json", "utf8", "types", "missing", "deep", "huge", "bomb")
+GARBAGE = ("json", "utf8", "types", "missing", "login", "deep", "huge", "bomb")
+FORMS = ("", "plain", "html", "json")
 TYPES: dict[str, type | tuple[type, ...]] = {
     "fault": str,
     "operation": str,
@@ -41,6 +46,7 @@ TYPES: dict[str, type | tuple[type, ...]] = {
     "retry_after": (int, str, type(None)),
     "taken": (bool, type(None)),
     "garbage": str,
+    "form": str,
     "url": str,
     "error": dict,
 }
@@ -71,6 +77,8 @@ class Fault:
     taken: bool | None = None
     """Whether the request takes effect although its answer is spoilt; null: as the fault has it by default."""
     garbage: str = "json"
+    form: str = ""
+    """What the body of a status is: plain, html, json; empty: as usual for the status."""
     url: str = ""
     error: dict[str, t.Any] = dataclasses.field(
         default_factory=lambda: {"code": "SYS.1006", "details": "the operation failed on demand"}
@@ -104,19 +112,24 @@ class Fault:
         return dataclasses.asdict(self)
 
 
-def parse(given: t.Any, operations: t.Container[str]) -> Fault:
-    """Return the fault that a JSON object describes; raise BadFault when it describes none."""
-    if not isinstance(given, dict):
-        raise BadFault("a fault is an object")
+def _check_members(given: dict[str, t.Any]) -> None:
     for name, value in given.items():
         if name not in TYPES:
             raise BadFault(f"unknown member {name}")
         if not isinstance(value, TYPES[name]):
             raise BadFault(f"{name} has the wrong type: {value!r}")
+    for name, choices in (("garbage", GARBAGE), ("form", FORMS)):
+        if given.get(name, choices[0]) not in choices:
+            raise BadFault(f"{name} must be one of {', '.join(filter(None, choices))}")
+
+
+def parse(given: t.Any, operations: t.Container[str]) -> Fault:
+    """Return the fault that a JSON object describes; raise BadFault when it describes none."""
+    if not isinstance(given, dict):
+        raise BadFault("a fault is an object")
+    _check_members(given)
     if given.get("fault") not in KINDS:
         raise BadFault(f"fault must be one of {', '.join(KINDS)}")
-    if given.get("garbage", "json") not in GARBAGE:
-        raise BadFault(f"garbage must be one of {', '.join(GARBAGE)}")
     operation = given.get("operation", "*")
     if operation not in ("*", "poll") and operation not in operations:
         raise BadFault(f"unknown operation {operation}")
@@ -134,8 +147,10 @@ class Faults:
     GROUPS = (
         ("slow",),
         ("session_expiry",),
+        ("duplicate",),
+        ("interim",),
         ("hang", "expire", "fail"),
-        ("drop_before", "drop_after", "truncate", "status", "html", "garbage", "redirect"),
+        ("drop_before", "drop_after", "truncate", "status", "html", "garbage", "redirect", "empty", "close"),
     )
     """Of each group one fault at most happens to a request; the next ones wait for the next request."""
 

@@ -27,7 +27,8 @@ BOMB_SIZE = 256 * MIB
 DEPTH = 100_000
 PAGE = "<html><head><title>{title}</title></head><body><h1>{title}</h1><hr>proxy</body></html>"
 REASONS = {429: "Too Many Requests", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Time-out"}
-SPOILT = ("status", "html", "garbage", "redirect")
+INTERIM = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
+SPOILT = ("status", "html", "garbage", "redirect", "empty", "close")
 WRONG_TYPES = {
     "location": 5,
     "apiTimeout": "soon",
@@ -52,6 +53,11 @@ async def answered(faults: list[Fault], request: Request, answer: c.Callable[[],
         if fault.fault == "drop_before" or (fault.fault in SPOILT and not fault.effective):
             return _spoilt(fault, Response(status_code=200))
     response = await answer()
+    if any(fault.fault == "duplicate" for fault in faults):
+        # A proxy delivers the request a second time, and that answer is the one that arrives.
+        response = await answer()
+    if any(fault.fault == "interim" for fault in faults):
+        TRANSPORTS[tuple(request.scope["client"])].write(INTERIM)
     await _slow(fault for fault in faults if fault.taken is not False)
     for fault in faults:
         if fault.fault in ("drop_after", "truncate", *SPOILT):
@@ -74,19 +80,29 @@ def _spoilt(fault: Fault, response: Response) -> Response:
         return Response(status_code=fault.status if 300 <= fault.status < 400 else 302, headers={"Location": fault.url})
     if fault.fault == "status":
         return _status(fault)
+    if fault.fault == "empty":
+        return Response(status_code=fault.status if 200 <= fault.status < 300 else 200)
+    if fault.fault == "close":
+        return Silence()
     return Reset()
 
 
 def _status(fault: Fault) -> Response:
     headers = {} if fault.retry_after is None else {"Retry-After": str(fault.retry_after)}
     title = f"{fault.status} {REASONS.get(fault.status, 'Error')}"
-    if fault.status < 500:
+    form = fault.form or ("plain" if fault.status < 500 else "html")
+    if form == "plain":
         return Response(title, fault.status, headers)
+    if form == "json":
+        error = {"error": {"code": fault.status, "message": title}}
+        return Response(json.dumps(error), fault.status, {"Content-Type": "application/json", **headers})
     return Response(PAGE.format(title=title), fault.status, {"Content-Type": "text/html", **headers})
 
 
 def _garbage(kind: str, status: int) -> Response:
     headers = {"Content-Type": "application/json;charset=UTF-8"}
+    if kind == "login":
+        return Response('{"status": "login required"}', 200, headers)
     if kind == "bomb":
         return Response(_bomb(), status, {**headers, "Content-Encoding": "gzip"})
     bodies: dict[str, c.Callable[[], bytes]] = {
@@ -119,6 +135,16 @@ class Reset(Response):
         connection = transport.get_extra_info("socket")
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         transport.abort()
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+
+class Silence(Response):
+    """No answer: the connection is closed."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Close the connection."""
+        TRANSPORTS[tuple(scope["client"])].close()
         while (await receive())["type"] != "http.disconnect":
             pass
 

@@ -16,8 +16,10 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     ApiError,
     BadInput,
     JobExpired,
+    JobUuidUsed,
     TransportError,
     Unreadable,
+    WaitTimeout,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Job, Wait
 from conftest import ClientFactory, FakeClock, client_of, reply_to
@@ -101,10 +103,58 @@ def test_result_at_once(sim: Simulator, client: Client) -> None:
     assert requests_of(sim, "poll") == []
 
 
-@pytest.mark.parametrize("body", [b"", {}, b"  "])
-def test_nothing_at_once(body: Any) -> None:
-    with Scripted(lambda asked: Told(200, body)) as service:
-        assert reply_to(client_of(service), "ChangeHostState", DISABLE) == {}
+TASK = {"uuid": "a0000010000040008000000000000001"}
+
+
+@pytest.mark.parametrize(
+    ("operation", "params", "reply"),
+    [
+        ("ChangeHostState", DISABLE, {"inventory": {"uuid": HOST}}),
+        ("ChangeHostState", DISABLE, {"success": True, "error": None, "inventory": {"uuid": HOST}, "schema": {}}),
+        ("SetServiceTypeOnHostNetworkInterface", {"interfaceUuids": [HOST]}, {"inventory": []}),
+        ("EnableCbtTask", TASK, {"volumeCbtBackupInfos": []}),
+        ("SNSSnmpTestConnection", {"platformUuid": HOST}, {"connected": False}),
+        ("DeleteCbtTask", TASK, {}),
+        ("DisableCbtTask", TASK, {}),
+        ("DeleteNicQos", {"uuid": HOST, "direction": "in"}, {"success": True}),
+        ("ExportNbdVolumes", {"volumeUuids": [HOST], "vmInstanceUuid": HOST}, {}),
+    ],
+)
+@pytest.mark.parametrize("status", [200, 201])
+def test_reply_at_once(operation: str, params: dict[str, Any], reply: dict[str, Any], status: int) -> None:
+    with Scripted(lambda asked: Told(status, reply)) as service:
+        assert reply_to(client_of(service), operation, params) == reply
+    assert len(service.asked) == 1
+
+
+LOGIN = {"status": "login required"}
+HTML = (("Content-Type", "text/html; charset=utf-8"),)
+JSON = (("Content-Type", "application/json"),)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        *(Told(status, body) for status in (200, 204) for body in (b"", b"  ")),
+        *(Told(200, body) for body in ({}, LOGIN, {"inventory": None}, {"inventory": 7}, {"success": False}, b"[]")),
+        Told(200, {"error": "no"}),
+        Told(200, {"success": False, "inventory": {"uuid": HOST}}),
+        *(Told(status, b"", (("Location", "/"),)) for status in (301, 302, 303, 304, 307, 308)),
+        *(Told(status, b"odd") for status in (401, 402, 406, 407, 408, 409, 410, 421, 425, 451, 499, 501, 502, 503)),
+        *(Told(status, b"<html>No</html>") for status in (400, 403, 404, 405, 429, 500)),
+        *(Told(status, b"No", HTML) for status in (400, 403, 404, 405, 429, 500)),
+        *(Told(status, {"message": "no"}, JSON) for status in (400, 403, 404, 405, 429, 500)),
+        *(Told(status, {"error": {"code": status, "message": "no"}}) for status in (400, 404, 500, 502, 503)),
+        Told(200, b"x", (("Content-Encoding", "gzip"),)),
+        Told(504, {"error": {"code": "SYS.1006", "details": "no"}}),
+    ],
+    ids=lambda told: f"{told.status}-{str(told.body)[:30]}-{told.headers}",
+)
+def test_answers_that_prove_nothing(told: Told) -> None:
+    """Neither that a call was taken, nor that it was not."""
+    with Scripted(lambda asked: told) as service, pytest.raises(AnswerLost, match="whether it was taken is not known"):
+        client_of(service, request_retries=2).start("ChangeHostState", DISABLE)
+    assert len(service.asked) == 1
 
 
 @pytest.mark.parametrize("switches", [{"api_timeout": False}, {"success_members": True}, {"content_type": False}])
@@ -129,6 +179,29 @@ def test_every_call_has_a_job_uuid_of_its_own(sim: Simulator, client: Client) ->
     for dummy in range(3):
         reply_to(client, "ChangeHostState", DISABLE)
     assert len({entry["headers"]["x-job-uuid"] for entry in requests_of(sim, "ChangeHostState")}) == 3
+
+
+def test_used_job_uuid(sim: Simulator, new_client: ClientFactory) -> None:
+    first = {"name": "backup-vm-1", "vmInstanceUuid": "a0000004000040008000000000000001"}
+    second = {"name": "backup-vm-2", "vmInstanceUuid": "a0000004000040008000000000000002"}
+    reply_to(new_client(job_uuid=JOB), "CreateCbtTask", first)
+    message = f"CreateCbtTask was not called: job_uuid {JOB} was used before .that job is succeeded."
+    with pytest.raises(JobUuidUsed, match=message) as caught:
+        reply_to(new_client(job_uuid=JOB), "CreateCbtTask", second)
+    assert caught.value.facts["job"]["state"] == "succeeded"
+    assert [record["name"] for record in sim.records("cbttask")] == ["backup-vm-1"]
+
+
+def test_call_that_is_delivered_twice_was_taken(client: Client) -> None:
+    """A proxy has sent it again: nobody else can have used an id that was made for this call."""
+
+    def answer(asked: Asked) -> Told:
+        if asked.method == "PUT":
+            return Told(400, f"Duplicate job uuid[{asked.headers['X-Job-UUID']}]".encode())
+        return Told(200, {"inventory": {"uuid": HOST}})
+
+    with Scripted(answer) as service:
+        assert reply_to(client_of(service), "ChangeHostState", DISABLE) == {"inventory": {"uuid": HOST}}
 
 
 def test_same_job_uuid_is_the_same_call(sim: Simulator, client: Client) -> None:
@@ -174,10 +247,10 @@ def test_service_that_wants_credentials_for_polls(status: int) -> None:
             return Told(202, {"location": f"/service/v1/api-jobs/{JOB}"})
         if "Authorization" not in asked.headers:
             return Told(status, b"who are you")
-        return Told(202, {}) if next(running) else Told(200, {"done": True})
+        return Told(202, {}) if next(running) else Told(200, {"inventory": {}})
 
     with Scripted(answer) as service:
-        assert reply_to(client_of(service), "ChangeHostState", DISABLE) == {"done": True}
+        assert reply_to(client_of(service), "ChangeHostState", DISABLE) == {"inventory": {}}
     sent = [asked.headers.get("Authorization") for asked in service.asked]
     assert sent == ["OAuth the-session", None, *["OAuth the-session"] * 3]
 
@@ -336,15 +409,32 @@ def test_odd_errors(error: dict[str, Any]) -> None:
         client_of(service).get("QueryHost", {})
 
 
+PAGE = b"<html><title>t</title><body><h1>Too  bad</h1></body></html>"
+
+
 @pytest.mark.parametrize("status", [400, 401, 403, 409, 500])
-@pytest.mark.parametrize("body", [b"", b"Too bad", b"<html><title>t</title><body><h1>Too  bad</h1></body></html>"])
-def test_refusals_in_plain_text(status: int, body: bytes) -> None:
-    for name, params in (("QueryHost", {}), ("ChangeHostState", DISABLE)):
-        with Scripted(lambda asked: Told(status, body)) as service, pytest.raises(ApiError) as caught:
-            reply_to(client_of(service), name, params)
-        words = ": Too bad" if body else ""
-        assert str(caught.value) == f"{name} failed with HTTP status {status}{words}"
-        assert len(service.asked) == 1
+@pytest.mark.parametrize("body", [b"", b"Too bad", PAGE])
+def test_reads_that_are_refused(status: int, body: bytes) -> None:
+    with Scripted(lambda asked: Told(status, body)) as service, pytest.raises(ApiError) as caught:
+        client_of(service).get("QueryHost", {})
+    assert str(caught.value) == f"QueryHost failed with HTTP status {status}{': Too bad' if body else ''}"
+    assert len(service.asked) == 1
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 405, 429, 500])
+@pytest.mark.parametrize("body", [b"", b"Too bad"])
+@pytest.mark.parametrize("headers", [(), (("Content-Type", "text/plain;charset=UTF-8"),)])
+def test_calls_that_are_refused(status: int, body: bytes, headers: tuple[tuple[str, str], ...]) -> None:
+    with Scripted(lambda asked: Told(status, body, headers)) as service, pytest.raises(ApiError) as caught:
+        client_of(service, request_retries=0).start("ChangeHostState", DISABLE)
+    assert str(caught.value) == f"ChangeHostState failed with HTTP status {status}{': Too bad' if body else ''}"
+    assert len(service.asked) == 1
+
+
+def test_reads_are_repeated_after_an_error_of_a_gateway() -> None:
+    answers = iter((Told(503, {"error": {"code": 503, "message": "no upstream"}}), Told(200, {"inventories": []})))
+    with Scripted(lambda asked: next(answers)) as service:
+        assert client_of(service).query("QueryHost") == []
 
 
 @pytest.mark.parametrize("status", [404, 405])
@@ -409,20 +499,14 @@ ERROR = {"error": {"code": "HOST.1001", "details": "no"}}
     [
         (202, {}, "running", None),
         (202, b"", "running", None),
-        (200, {"done": True}, "succeeded", None),
+        (200, {"inventory": {"uuid": HOST}}, "succeeded", None),
         (200, {}, "succeeded", None),
         (200, ERROR, "failed", r"ChangeHostState failed \(HOST\.1001\): no"),
         (503, ERROR, "failed", r"ChangeHostState failed \(HOST\.1001\): no"),
         (400, ERROR, "failed", r"ChangeHostState failed \(HOST\.1001\): no"),
         (404, b"", "unknown", f"the service does not know the job {JOB} .any more."),
         (404, ERROR, "failed", r"ChangeHostState failed \(HOST\.1001\): no"),
-        (
-            400,
-            b"what job?",
-            "unknown",
-            f"asking for the job {JOB} of ChangeHostState brought HTTP status 400: what job",
-        ),
-        (499, b"what job?", "unknown", "HTTP status 499"),
+        (404, b"unable to find job", "unknown", f"the service does not know the job {JOB} .any more."),
     ],
 )
 def test_what_a_poll_tells(status: int, body: Any, state: str, message: str | None) -> None:
@@ -430,21 +514,55 @@ def test_what_a_poll_tells(status: int, body: Any, state: str, message: str | No
         job = Job(JOB, f"/service/v1/api-jobs/{JOB}", "ChangeHostState")
         assert client_of(service).poll(job) is (state != "running")
     assert job.state == state
-    assert job.result == ({"done": True} if body == {"done": True} else {})
+    assert job.result == (body if state == "succeeded" else {})
     assert (job.failure is None) == (message is None)
     assert message is None or re.search(message, str(job.failure))
 
 
 @pytest.mark.parametrize(
     ("status", "body"),
-    [(500, b"<html>oops</html>"), (429, ERROR), (502, ERROR), (504, ERROR), (408, b""), (503, b""), (200, b"oops")],
+    [
+        *((status, b"<html>oops</html>") for status in (400, 403, 404, 405, 500, 501)),
+        *((status, b"what job?") for status in (304, 400, 401, 403, 405, 407, 421, 425, 499)),
+        *((status, {"error": {"code": status, "message": "no upstream"}}) for status in (404, 503)),
+        *((status, ERROR) for status in (429, 502, 504)),
+        *((status, b"") for status in (200, 204, 408, 503)),
+        *((200, body) for body in (b"oops", b"[]", LOGIN, {"success": False}, {"error": "no"}, {"inventory": 7})),
+    ],
 )
 def test_polls_that_tell_nothing(status: int, body: Any) -> None:
     job = Job(JOB, f"/service/v1/api-jobs/{JOB}", "ChangeHostState")
-    message = f"asking for the job {JOB} of ChangeHostState brought HTTP status {status}: "
+    message = f"the job {JOB} of ChangeHostState"
     with Scripted(lambda asked: Told(status, body)) as service, pytest.raises(TransportError, match=message):
         client_of(service, request_retries=1).poll(job)
     assert (job.state, job.failure) == ("running", None)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        Told(302, b"", (("Location", "http://192.0.2.1/login"),)),
+        *(Told(status, b"<html>no</html>", HTML) for status in (400, 403, 404, 405, 407, 421, 425, 499, 501, 503)),
+        Told(200, b"x", (("Content-Encoding", "gzip"),)),
+        Told(200, LOGIN),
+        Told(503, {"error": {"code": 503, "message": "no upstream"}}),
+    ],
+    ids=lambda told: f"{told.status}-{str(told.body)[:30]}",
+)
+def test_waiting_survives(told: Told) -> None:
+    """Whatever stands between may answer a poll; that ends no waiting before its time is up."""
+    answers = iter([*[told] * 9, Told(202, {}), told])
+
+    def answer(asked: Asked) -> Told:
+        return Told(202, {}) if asked.method == "PUT" else next(answers, Told(200, {"inventory": {"uuid": HOST}}))
+
+    with Scripted(answer) as service:
+        client = client_of(service, request_retries=0)
+        assert reply_to(client, "ChangeHostState", DISABLE) == {"inventory": {"uuid": HOST}}
+    with Scripted(lambda asked: Told(202, {}) if asked.method == "PUT" else told) as service:
+        client = client_of(service, request_retries=0)
+        with pytest.raises(WaitTimeout, match=r"is still running after 1800 s .* The last poll failed: .*the job"):
+            reply_to(client, "ChangeHostState", DISABLE)
 
 
 def test_job_of_an_operation_that_nobody_knows() -> None:

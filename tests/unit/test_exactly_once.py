@@ -27,12 +27,22 @@ LOSSES: Mapping[str, tuple[bool, Mapping[str, Any]]] = {
     "too late": (True, {"fault": "slow", "seconds": 0.4}),
     "a page of a portal": (True, {"fault": "html", "taken": True}),
     "expired": (True, {"fault": "expire"}),
+    "closed without a byte": (True, {"fault": "close", "taken": True}),
+    "empty": (True, {"fault": "empty", "taken": True}),
+    "204, not taken": (False, {"fault": "empty", "status": 204}),
+    "some JSON, not taken": (False, {"fault": "garbage", "garbage": "login", "taken": False}),
+    "redirected, taken": (True, {"fault": "redirect", "url": "http://192.0.2.1/", "taken": True}),
+    "a firewall's 403, taken": (True, {"fault": "status", "status": 403, "form": "html", "taken": True}),
+    "404 of a gateway, not taken": (False, {"fault": "status", "status": 404, "form": "json"}),
+    "500 as a page, taken": (True, {"fault": "status", "status": 500, "form": "html", "taken": True}),
 }
 BLIND = "ignores it, and little can be read"
 MOST = ("reset before it is taken", "reset after it was taken", "expired")
+ODD = ("empty", "204, not taken", "a firewall's 403, taken", "404 of a gateway, not taken")
 SERVERS: Mapping[str, tuple[Mapping[str, Any], tuple[str, ...]]] = {
     "honours the job id": ({}, tuple(LOSSES)),
-    "ignores the job id": ({"job_uuid": "ignore", "location": "malformed"}, MOST),
+    "ignores the job id": ({"job_uuid": "ignore", "location": "malformed"}, (*MOST, *ODD)),
+    "answers at once": ({"sync": True}, ("reset after it was taken", *ODD)),
     BLIND: ({"job_uuid": "ignore", "literal": True}, MOST),
 }
 

@@ -84,7 +84,10 @@ def test_time_out_is_kept(timeout: float) -> None:
 
 
 def test_no_time_at_all() -> None:
-    assert list(Wait(FakeClock(), timeout=0).pauses("a job")) == []
+    """One look."""
+    clock = FakeClock()
+    assert list(Wait(clock, timeout=0).pauses("a job")) == [0.0]
+    assert clock.now == 1000
 
 
 def test_one_deadline_for_all_that_a_task_waits_for() -> None:
@@ -210,6 +213,20 @@ def test_only_the_oldest_of_many_jobs_is_polled(sim: Simulator, new_client: Clie
     with pytest.raises(WaitTimeout):
         client.finish_all(jobs)
     assert {entry["job"] for entry in sim.log() if entry["operation"] == "poll"} == {jobs[0].uuid}
+
+
+def test_without_time_to_wait_each_job_is_looked_at_once(
+    sim: Simulator, new_client: ClientFactory, clock: FakeClock
+) -> None:
+    sim.fault("hang", "ChangeHostState")
+    client = new_client(clock=clock, wait=Wait(clock, timeout=0))
+    jobs = [disable(client) for dummy in range(3)]
+    sim.advance()
+    with pytest.raises(WaitTimeout):
+        client.finish_all(jobs)
+    assert [job.state for job in jobs] == ["running", "succeeded", "succeeded"]
+    polls = [entry["job"] for entry in sim.log() if entry["operation"] == "poll"]
+    assert sorted(polls) == sorted(job.uuid for job in jobs)
 
 
 def test_when_the_oldest_has_ended_the_others_are_looked_at(sim: Simulator, patient: Client) -> None:

@@ -317,6 +317,42 @@ def test_interrupted_playbook_tells_what_goes_on(
     assert runner("job_wait", {"jobs": [{"uuid": told[1]}]})["jobs"][0]["state"] == "succeeded"
 
 
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP, signal.SIGTERM])
+def test_worker_without_its_playbook_sends_nothing(
+    sim: Simulator, runner: Runner, tmp_path: Path, number: signal.Signals
+) -> None:
+    """Only the controller gets the signal: its worker finds that the parent is gone, and names the job."""
+    sim.configure(latencies={"AddKVMHost": 60.0})
+    book, log = tmp_path / "book.yml", tmp_path / "log"
+    connection = {"base_url": sim.url, "session_id": sim.session, "wait_interval": 0.2}
+    task = {"name": "Onboard", "virtinfra.manager.kvm_host": {**connection, **NEW_HOST}}
+    book.write_text(yaml.safe_dump([{"hosts": "localhost", "gather_facts": False, "tasks": [task]}]), encoding="utf-8")
+    command = [str(Path(sys.executable).parent / "ansible-playbook"), str(book)]
+    environment = {
+        **os.environ,
+        "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS),
+        "ANSIBLE_NOCOLOR": "1",
+        "ANSIBLE_LOG_PATH": str(log),
+    }
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment, text=True, start_new_session=True
+    ) as play:
+        while not any(entry["operation"] == "poll" for entry in sim.log()):
+            assert play.poll() is None
+            time.sleep(0.05)
+        os.kill(play.pid, number)
+        sent = len(sim.log())
+        # This ends when the worker, which has inherited the pipe, has ended too.
+        output = play.communicate(timeout=60)[0]
+    assert len(sim.log()) <= sent + 1  # one may have been on its way
+    line = r"Onboard: AddKVMHost may still run in the service; job_wait can take up the job (\w{32})"
+    named = re.search(rf"^{line}$", output, re.M)
+    assert named, output
+    assert re.search(line, log.read_text(encoding="utf-8")), log.read_text(encoding="utf-8")
+    sim.advance()
+    assert runner("job_wait", {"jobs": [{"uuid": named[1]}]})["jobs"][0]["state"] == "succeeded"
+
+
 # ------------------------------------------------------------------------------------------------------------- overload
 
 
@@ -504,6 +540,111 @@ def in_little_memory(function: Callable[[], Any], megabytes: int = 400) -> str:
     os.waitpid(child, 0)
     assert not told.startswith("it "), told
     return told
+
+
+# ------------------------------------------------------------------------------------------------ runs at the same time
+
+CHAT = {"type": "workchat", "name": "chat", "url": "https://chat.example.com/?key=1"}
+NEW_NIC = {"vm_instance_uuid": VM_5, "l3_network_uuid": "a0000005000040008000000000000003"}
+
+
+@pytest.mark.parametrize(
+    ("operation", "module", "options", "kind"),
+    [
+        ("CreateSNSWorkchatEndpoint", "sns_endpoint", CHAT, "endpoint"),
+        ("AttachL3NetworkToVm", "vm_nic", NEW_NIC, "nic"),
+    ],
+)
+def test_second_object_of_another_run(
+    sim: Simulator, runner: Runner, operation: str, module: str, options: dict[str, Any], kind: str
+) -> None:
+    """The service makes two: the requests of two runs have come at the same time."""
+    sim.configure(job_uuid="ignore")
+    sim.fault("duplicate", operation)
+    ran = runner(module, options)
+    assert ran.changed
+    assert not ran.failed, ran.message
+    if kind == "endpoint":
+        uuids = [record["uuid"] for record in sim.records("endpoint") if record["name"] == "chat"]
+    else:
+        (vm,) = (record for record in sim.records("vm") if record["uuid"] == VM_5)
+        uuids = [nic["uuid"] for nic in vm["vmNics"] if nic["l3NetworkUuid"] == NEW_NIC["l3_network_uuid"]]
+    assert len(uuids) == 2
+    (warning,) = ran.warnings
+    assert all(uuid in warning for uuid in uuids)
+    assert ran[module.removeprefix("sns_").removeprefix("vm_")]["uuid"] in uuids
+
+
+@pytest.mark.parametrize(
+    ("operation", "module", "options"),
+    [
+        ("AddKVMHost", "kvm_host", NEW_HOST),
+        ("CreateCbtTask", "cbt_task", {"name": "backup-5", "vm_instance_uuid": VM_5}),
+    ],
+)
+def test_object_that_another_run_created_meanwhile(
+    sim: Simulator, runner: Runner, operation: str, module: str, options: dict[str, Any]
+) -> None:
+    """The service has it once, and refuses the request of this run, which comes second."""
+    sim.configure(job_uuid="ignore")
+    sim.fault("duplicate", operation)
+    ran = runner(module, options)
+    assert not ran.failed, ran.message
+    assert not ran.changed
+    assert ran["host" if module == "kvm_host" else module]["uuid"]
+
+
+# ------------------------------------------------------------------------------------------------- what proves nothing
+
+
+def test_job_uuid_of_an_earlier_task(sim: Simulator, runner: Runner) -> None:
+    assert runner("sns_endpoint", CHAT, job_uuid=JOB).changed
+    second = runner("sns_endpoint", {**CHAT, "name": "other"}, job_uuid=JOB)
+    assert second.failed
+    assert not second.changed
+    assert second["error"]["code"] == "JOB_UUID_USED"
+    assert [record["name"] for record in sim.records("endpoint")].count("chat") == 1
+    assert "other" not in [record["name"] for record in sim.records("endpoint")]
+
+
+def test_result_of_another_call_is_not_adopted() -> None:
+    """A service that honours job ids otherwise answers a reused one with the first result."""
+    other = {"uuid": HOST, "name": "other", "type": "SNMP"}
+
+    def answer(asked: Asked) -> Told:
+        if asked.method == "POST":
+            return Told(200, {"inventory": other})
+        wants_other = asked.path.endswith(HOST) or f"uuid={HOST}" in str(asked.query)
+        return Told(200, {"inventories": [other] if wants_other else []})
+
+    with Scripted(answer) as service:
+        connection = {"base_url": service.url, "session_id": "s"}
+        result = run("sns_endpoint", {**connection, "type": "snmp", "name": "traps", "description": "x"}).result
+    assert result["failed"]
+    assert "CreateSNSSnmpEndpoint succeeded, but it does not exist" in result["msg"]
+    assert [asked.method for asked in service.asked].count("PUT") == 0
+
+
+@pytest.mark.parametrize("looks", [True, False])
+def test_advice_after_a_call_that_may_be_on_its_way(sim: Simulator, runner: Runner, looks: bool) -> None:
+    sim.fault("drop_before", "CreateSNSSnmpEndpoint")
+    options = {"operation": "CreateSNSSnmpEndpoint", "params": {"name": "traps"}}
+    with hurried():
+        ran = runner("sns_endpoint", {"type": "snmp", "name": "traps"}) if looks else runner("api", options)
+    assert ran.changed
+    job = ran["job"]["uuid"]
+    assert f"It may still be on its way: ask for the job {job} with the module job_info for 10 minutes." in ran.message
+    assert ran.message.endswith("it looks first" if looks else "look at the object before you call it again")
+
+
+def test_empty_result_of_a_job_that_still_runs(sim: Simulator, runner: Runner) -> None:
+    """Something else has answered the poll: the object does not show it, so the job is asked for again."""
+    sim.configure(latencies={"ChangeHostState": 0.5})
+    sim.fault("garbage", "poll", garbage="missing")
+    ran = runner("kvm_host", {"uuid": HOST, "state": "disabled"})
+    assert not ran.failed, ran.message
+    assert ran.changed
+    assert ran["host"]["state"] == "Disabled"
 
 
 # ------------------------------------------------------------------------------------------------------- hostile values
