@@ -346,7 +346,7 @@ def test_worker_without_its_playbook_sends_nothing(
         output = play.communicate(timeout=60)[0]
     assert len(sim.log()) <= sent + 1  # one may have been on its way
     line = r"Onboard: AddKVMHost may still run in the service; job_wait can take up the job (\w{32})"
-    named = re.search(rf"^{line}$", output, re.M)
+    named = re.search(rf"^\[localhost\] {line}$", output, re.M)
     assert named, output
     assert re.search(line, log.read_text(encoding="utf-8")), log.read_text(encoding="utf-8")
     sim.advance()
