@@ -417,7 +417,7 @@ PAGE = b"<html><title>t</title><body><h1>Too  bad</h1></body></html>"
 def test_reads_that_are_refused(status: int, body: bytes) -> None:
     with Scripted(lambda asked: Told(status, body)) as service, pytest.raises(ApiError) as caught:
         client_of(service).get("QueryHost", {})
-    assert str(caught.value) == f"QueryHost failed with HTTP status {status}{': Too bad' if body else ''}"
+    assert str(caught.value).startswith(f"QueryHost failed with HTTP status {status}{': Too bad' if body else ''}")
     assert len(service.asked) == 1
 
 
