@@ -167,7 +167,7 @@ def test_accepted_in_other_forms(sim: Simulator, client: Client, switches: dict[
 
 
 def test_own_job_uuid_is_for_the_first_call_only(sim: Simulator, new_client: ClientFactory) -> None:
-    client = new_client(job_uuid="5D1F3F9A-0E7B-4F0D-9B9A-0C6F3A7F1B2C")
+    client = new_client(job_uuid=JOB)
     for event in ("disable", "enable"):
         reply_to(client, "ChangeHostState", {"uuid": HOST, "stateEvent": event})
     first, second = (entry["headers"]["x-job-uuid"] for entry in requests_of(sim, "ChangeHostState"))
