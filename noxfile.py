@@ -154,7 +154,7 @@ def core_session(kind: str, core: str, run: Callable[[nox.Session], None]) -> No
 
 
 def unit(session: nox.Session) -> None:
-    """Run the unit tests."""
+    """Run the unit and the functional tests."""
     session.install("-r", "tests/unit/requirements.txt")
     session.run("python", "-m", "pytest", *session.posargs, env=linked_collection())
 
@@ -175,7 +175,7 @@ def unit_with_oldest_requests(session: nox.Session) -> None:
     session.install(
         "ansible-core>=2.19,<2.22", *RUNTIME, "-r", "tests/unit/requirements.txt", "requests==2.28.*", "urllib3<2"
     )
-    files = [f"tests/unit/test_{name}.py" for name in ("transport", "tls", "resilience")]
+    files = [f"tests/unit/module_utils/test_{name}.py" for name in ("transport", "tls", "resilience")]
     session.run("python", "-m", "pytest", *files, *session.posargs, env=linked_collection())
 
 
@@ -258,7 +258,7 @@ def typing(session: nox.Session) -> None:
     session.install("-r", "tests/unit/requirements.txt")
     environment = linked_collection()
     linked = [str(CACHE / FOLDER / code) for code in ("plugins", "extensions") if Path(code).exists()]
-    path = f"{environment['PYTHONPATH']}{os.pathsep}tests/unit"
+    path = environment["PYTHONPATH"]
     session.run("mypy", *linked, "tests", "noxfile.py", env={"MYPYPATH": path})
 
 

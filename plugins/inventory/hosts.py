@@ -112,36 +112,38 @@ class InventoryModule(Inventory):
     """Hosts."""
 
     NAME = "virtinfra.manager.hosts"
-    KIND = HOSTS
+    RESOURCE_TYPE = HOSTS
     RELATED = ("primary_storages", PRIMARY_STORAGES)
     DERIVED = ("bondings", "nics", "networkFactsError", "primaryStorages")
 
-    def question(self) -> list[Any]:
+    def cache_key_options(self) -> list[Any]:
         """Return the options that add something to the answer."""
-        return [self.get_option("network_facts"), *super().question()]
+        return [self.get_option("network_facts"), *super().cache_key_options()]
 
-    def joined(self, details: list[Record] | None) -> Callable[[Record], dict[str, Any]]:
+    def extra_vars_builder(self, details: list[Record] | None) -> Callable[[Record], dict[str, Any]]:
         """Add to a host the primary storages of its cluster."""
         if details is None:
-            return super().joined(details)
+            return super().extra_vars_builder(details)
         by_cluster: dict[str, list[Any]] = {}
         for storage in details:
             for cluster in elements(storage, "attachedClusterUuids", str):
                 by_cluster.setdefault(cluster, []).extend(common([storage], STORAGE))
         return lambda host: {"primaryStorages": by_cluster.get(text(host, "clusterUuid"), [])}
 
-    def complete(self, client: Client, records: list[Record]) -> None:
+    def enrich_records(self, client: Client, records: list[Record]) -> None:
         """Ask the hosts for their bonds and NICs, if that is wanted."""
         if not self.get_option("network_facts"):
             return
         hasty = replace(client.connection, request_retries=min(RETRIES, client.connection.request_retries))
         with Client(hasty, read_only=True, mask_replies=True) as asking:
-            for record, facts in zip(records, asking.each(lambda host: _facts(asking, host), records), strict=True):
+            for record, facts in zip(
+                records, asking.map_concurrently(lambda host: _facts(asking, host), records), strict=True
+            ):
                 record.update(facts)
         if failed := [record["networkFactsError"] for record in records if record["networkFactsError"]]:
             self.warn(f"could not read the network facts of {len(failed)} hosts (first: {failed[0]})")
 
-    def address(self, record: Record) -> str:
+    def ansible_host_for(self, record: Record) -> str:
         """Return the management IP address."""
         return text(record, "managementIp")
 

@@ -61,10 +61,10 @@ keyed_groups:
 """
 
 
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._entries import Entry
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._entries import HostEntry
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import HostVars, elements, text
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory import Answer, Inventory
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._selection import named
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory import Inventory, ServiceData
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._selection import assign_names
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import HOSTS, PRIMARY_STORAGES
 
 
@@ -72,14 +72,16 @@ class InventoryModule(Inventory):
     """Primary storages."""
 
     NAME = "virtinfra.manager.primary_storages"
-    KIND = PRIMARY_STORAGES
+    RESOURCE_TYPE = PRIMARY_STORAGES
     RELATED = ("hosts", HOSTS)
     DERIVED = ("hosts",)
 
-    def beside(self, entries: list[Entry], hostvars: HostVars, answers: list[Answer]) -> list[Entry]:
+    def related_entries(
+        self, entries: list[HostEntry], hostvars: HostVars, answers: list[ServiceData]
+    ) -> list[HostEntry]:
         """Return the hosts behind the storages, each in the groups of those."""
         taken = {entry.name for entry in entries}
-        by_cluster: dict[str, list[Entry]] = {}
+        by_cluster: dict[str, list[HostEntry]] = {}
         for host in self._hosts(answers):
             if host.name in taken:
                 host.name = f"{host.name}_{host.uuid}"
@@ -94,10 +96,10 @@ class InventoryModule(Inventory):
             group = f"{group}_{storage.uuid}" if group in groups else group
             groups.add(group)
             for host in behind:
-                host.places.append((group, None))
-        return [host for hosts in by_cluster.values() for host in hosts if host.places]
+                host.memberships.append((group, None))
+        return [host for hosts in by_cluster.values() for host in hosts if host.memberships]
 
-    def _hosts(self, answers: list[Answer]) -> list[Entry]:
+    def _hosts(self, answers: list[ServiceData]) -> list[HostEntry]:
         """Return the hosts of all services, without variables where an earlier source has given them some."""
         hostvars = self.hostvars(HOSTS)
         hosts = [
@@ -105,7 +107,7 @@ class InventoryModule(Inventory):
             for answer in answers
             for record in answer.details or ()
         ]
-        hosts = named(self, hosts, ["name"], hostvars)
+        hosts = assign_names(self, hosts, ["name"], hostvars)
         for host in hosts:
             if host.name in self.inventory.hosts:
                 host.variables = {}

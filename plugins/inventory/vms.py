@@ -73,7 +73,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._expressions import unsafe
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._expressions import make_unsafe
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import common, elements, text
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory import Inventory
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import HOSTS, VMS
@@ -86,21 +86,21 @@ class InventoryModule(Inventory):
     """Virtual machines."""
 
     NAME = "virtinfra.manager.vms"
-    KIND = VMS
+    RESOURCE_TYPE = VMS
     RELATED = ("hosts", HOSTS)
     DERIVED = ("addresses", "host")
 
-    def joined(self, details: list[Record] | None) -> Callable[[Record], dict[str, Any]]:
+    def extra_vars_builder(self, details: list[Record] | None) -> Callable[[Record], dict[str, Any]]:
         """Add to a virtual machine its addresses, and its host where hosts were read."""
         hosts = {text(host, "uuid"): host for host in common(details or (), HOST)}
 
         def join(machine: Record) -> dict[str, Any]:
-            own = {"addresses": [unsafe(address) for dummy, address in addresses(machine)]}
+            own = {"addresses": [make_unsafe(address) for dummy, address in addresses(machine)]}
             return own if details is None else {**own, "host": hosts.get(text(machine, "hostUuid"))}
 
         return join
 
-    def address(self, record: Record) -> str:
+    def ansible_host_for(self, record: Record) -> str:
         """Return the first address in the first of the networks that has one."""
         there = addresses(record)
         networks = self.get_option("networks")

@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._response import Response, read_response
 
 try:
@@ -147,7 +147,7 @@ class Adapter(HTTPAdapter):
         try:
             request = Request(method, url, headers=dict(headers), data=body).prepare()
         except ValueError as error:
-            raise BadInput(f"base_url cannot be used: {error}") from None
+            raise InvalidOptions(f"base_url cannot be used: {error}") from None
         raw: Any = None
         try:
             timeout: Any = urllib3.Timeout(total=seconds)

@@ -13,21 +13,21 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._client import GRACE, Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._engine import Step
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import JOB_LOOKUP_GRACE, Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
-    AnswerLost,
     ApiError,
-    Failure,
-    JobExpired,
+    JobNotFound,
     OutcomeUnknown,
+    ResponseLost,
+    VirtinfraError,
     WaitTimeout,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING, SUCCEEDED, UNKNOWN, Job
-from ansible_collections.virtinfra.manager.plugins.module_utils._operations import by_name
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, snake
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
+from ansible_collections.virtinfra.manager.plugins.module_utils._planner import PlannedCall
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, to_snake_case
 
-TRIES = 3
+MAX_RESENDS = 3
 _UUIDS = ("Uuid", "Uuids")
 
 # For how many minutes a call whose answer was lost may still reach the service: proxies keep requests that long.
@@ -42,7 +42,7 @@ class Call:
     """
 
     client: Client
-    step: Step
+    step: PlannedCall
     label: str
     wait: bool
     is_still_needed: Callable[[], bool | None] = lambda: None
@@ -56,9 +56,9 @@ def execute_once(call: Call) -> tuple[Job, list[str]]:
     """
     try:
         job = _start_and_wait(call)
-        if job.state == SUCCEEDED and not by_name(job.operation).has_result(job.result):
+        if job.state == SUCCEEDED and not get_operation(job.operation).has_result(job.result):
             job = _confirm(call, job)
-    except (AnswerLost, JobExpired) as lost:
+    except (ResponseLost, JobNotFound) as lost:
         return _resolve_lost_call(call, lost.job, lost)
     return job, []
 
@@ -68,44 +68,44 @@ def _confirm(call: Call, job: Job) -> Job:
 
     Where the object does not show it, the service is asked for the job. Raises JobExpired when it does not know that.
     """
-    with suppress(Failure):
+    with suppress(VirtinfraError):
         if not call.is_still_needed():
             return job
     reply = job.result
-    if not call.client.knows(job, GRACE):
-        raise JobExpired(job, f"{job.operation} was answered with {reply}, but it is not done")
+    if not call.client.job_exists(job, JOB_LOOKUP_GRACE):
+        raise JobNotFound(job, f"{job.operation} was answered with {reply}, but it is not done")
     return _wait(call, job)
 
 
-def _resolve_lost_call(call: Call, job: Job, last_error: Failure) -> tuple[Job, list[str]]:
+def _resolve_lost_call(call: Call, job: Job, last_error: VirtinfraError) -> tuple[Job, list[str]]:
     """Return the same for a call that may or may not have been made, after making it again if need be.
 
     It is sent again, with the same job id, only where doing it twice is no more than doing it once. For one where
     it is more, its job is asked for again as long as its answer might have come.
     """
-    operation = by_name(call.step.operation)
-    tries = TRIES if operation.repeatable else 1
+    operation = get_operation(call.step.operation)
+    tries = MAX_RESENDS if operation.is_idempotent else 1
     needed: bool | None = None
     for attempt in range(tries + 1):
         try:
             needed = call.is_still_needed()
-        except Failure as error:
+        except VirtinfraError as error:
             last_error = error
             break
         if needed is False:
             job.state, job.failure = SUCCEEDED, None
-            lost = ", ".join(map(snake, besides(operation.name)))
+            lost = ", ".join(map(to_snake_case, extra_result_members(operation.name)))
             return job, [f"{call.label}: {operation.name} was done, but {lost} was lost."] if lost else []
         if isinstance(last_error, ApiError) and needed:
             raise last_error
         if isinstance(last_error, ApiError) or attempt == tries:
             break
         try:
-            if operation.repeatable:
+            if operation.is_idempotent:
                 return _start_and_wait(call, job.uuid), []
-            if call.client.knows(job, call.client.connection.request_timeout):
+            if call.client.job_exists(job, call.client.connection.request_timeout):
                 return _wait(call, job), []
-        except (ApiError, AnswerLost, JobExpired) as error:
+        except (ApiError, ResponseLost, JobNotFound) as error:
             last_error = error
     job.state = UNKNOWN
     raise OutcomeUnknown(
@@ -120,10 +120,10 @@ def _resolve_lost_call(call: Call, job: Job, last_error: Failure) -> tuple[Job, 
 def _start_and_wait(call: Call, job_uuid: str | None = None) -> Job:
     """Make a call and follow its job. Raises AnswerLost or JobExpired when it may or may not have been made."""
     try:
-        job = call.client.start(call.step.operation, call.step.params, call.label, job_uuid)
-    except AnswerLost as lost:
+        job = call.client.start_job(call.step.operation, call.step.params, call.label, job_uuid)
+    except ResponseLost as lost:
         job = lost.job
-        if not call.client.knows(job, GRACE):
+        if not call.client.job_exists(job, JOB_LOOKUP_GRACE):
             raise
     return _wait(call, job)
 
@@ -132,30 +132,32 @@ def _wait(call: Call, job: Job) -> Job:
     """Follow a job to its end if that is to be waited for. Raises its failure."""
     if call.wait:
         try:
-            call.client.finish_all([job])
+            call.client.wait_for_jobs([job])
         except WaitTimeout as late:
-            late.facts["changed"] = True
+            late.result["changed"] = True
             raise
     if job.failure:
         raise job.failure
     return job
 
 
-def besides(operation: str) -> list[str]:
+def extra_result_members(operation: str) -> list[str]:
     """Return the members of an operation's reply that tell more than the record."""
-    return [name for name in by_name(operation).result if name != "inventory"]
+    return [name for name in get_operation(operation).result if name != "inventory"]
 
 
-def unfinished(job: Job) -> Record:
+def pending_job_result(job: Job) -> Record:
     """Return the member of the result that tells of a job that was not waited for."""
     return {"job": job.handle()} if job.state == RUNNING else {}
 
 
-def called(params: Record, noun: str = "") -> str:
+def describe_target(params: Record, noun: str = "") -> str:
     """Return what a call is about: the name of the object, or else the uuids of what it belongs to."""
     if name := next(filter(None, (params.get(key) for key in ("name", "managementIp", "uuid"))), None):
         return f"{noun} {name}".lstrip()
-    owners = ", ".join(f"{snake(key)} {_some(params[key])}" for key in params if params[key] and key.endswith(_UUIDS))
+    owners = ", ".join(
+        f"{to_snake_case(key)} {_some(params[key])}" for key in params if params[key] and key.endswith(_UUIDS)
+    )
     return f"{noun} of {owners}" if noun and owners else noun or owners
 
 

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Unreadable
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import ReadNotSupported
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
 
 
@@ -24,7 +24,7 @@ def protects(task: Record, vm_uuid: str) -> bool:
     ``task`` is what `with_resources` returns.
     """
     if task.get("resourceRefs") is None:
-        raise Unreadable(
+        raise ReadNotSupported(
             f"the service does not show which VMs the CBT task {task.get('uuid')} protects, so tasks cannot be selected"
             " by vm_instance_uuid. Select them by name or uuid."
         )

@@ -21,15 +21,15 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._conditions impo
 from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._credentials import may_hold_credentials
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
-    AnswerLost,
     ApiError,
-    BadInput,
-    Failure,
-    JobExpired,
+    InvalidOptions,
+    JobNotFound,
     JobUuidUsed,
+    ReadNotSupported,
     ReadTakenForChange,
+    ResponseLost,
     TransportError,
-    Unreadable,
+    VirtinfraError,
     WaitTimeout,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import (
@@ -38,21 +38,26 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import (
     SUCCEEDED,
     UNKNOWN,
     Job,
-    Wait,
+    WaitPolicy,
+    extract_job_uuid,
     new_uuid,
     polling_path,
-    told_id,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import (
     OPERATIONS,
     Operation,
     Request,
-    by_name,
+    get_operation,
     is_bare,
     is_success,
     parse_version,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS, Record, same, unsound
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
+    RECORD_FIELDS,
+    Record,
+    find_invalid_member,
+    values_equal,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._response import Response
 from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock, Transport
@@ -60,18 +65,18 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._transport impor
 PAGE_SIZE = 1000
 
 # How often a list is read anew because it changed while it was read.
-PASSES = 5
+MAX_LIST_ATTEMPTS = 5
 
 # The most requests for one list: 20 million records in pages of 1000. A service that announces more is not believed.
 MAX_PAGES = 20_000
-GRACE = 2.0
+JOB_LOOKUP_GRACE = 2.0
 
 # A gateway says with these that no answer came about, which proves nothing of the operation, whatever else it says.
-NO_VERDICT = (408, 429, 502, 504)
+INCONCLUSIVE_STATUSES = (408, 429, 502, 504)
 
 # With these, in plain text, the service itself refuses a call at once: it was not taken.
 REFUSALS = (400, 403, 404, 405, 429, 500)
-CONNECTIONS = 16
+MAX_CONNECTIONS = 16
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -89,7 +94,7 @@ class Client:
         self,
         connection: ConnectionOptions,
         read_only: bool = False,
-        wait: Wait | None = None,
+        wait: WaitPolicy | None = None,
         clock: Any = Clock,
         masker: Masker | None = None,
         mask_replies: bool = False,
@@ -102,14 +107,14 @@ class Client:
         self.connection, self.read_only, self.clock = connection, read_only, clock
         self._on_request, self._mask_replies = on_request, mask_replies
         self._masker = masker or Masker(filter(None, (connection.session_id, connection.api_token)))
-        self.wait = wait or Wait(clock)
+        self.wait = wait or WaitPolicy(clock)
         if connection.service_version:
             parse_version(connection.service_version)
         self._job_uuid = job_uuid
         self._headers = {}
         if webhook_url:
             if not re.fullmatch(r"https?://[\x21-\x7e]+", webhook_url):
-                raise BadInput("webhook_url must be like https://receiver.example.com/path, without blanks")
+                raise InvalidOptions("webhook_url must be like https://receiver.example.com/path, without blanks")
             self._headers["X-Web-Hook"] = webhook_url
         if api_timeout:
             self._headers["X-API-Timeout"] = str(api_timeout)
@@ -128,30 +133,30 @@ class Client:
             transport.close()
 
     @property
-    def unfinished(self) -> Job | None:
+    def pending_job(self) -> Job | None:
         """The call that was made last, unless its end is known."""
         return self._latest if self._latest and self._latest.state in (RUNNING, UNKNOWN) else None
 
     # Calls
 
-    def prepare(self, name: str, params: Mapping[str, Any]) -> tuple[Operation, Request, str]:
+    def build_request(self, name: str, params: Mapping[str, Any]) -> tuple[Operation, Request, str]:
         """Return operation, request and Authorization header of a call; fails as the call would before sending."""
-        operation = by_name(name)
+        operation = get_operation(name)
         return operation, self._request(operation, params), self._auth(operation)
 
     def get(self, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Call a reading operation and return its reply. Raises Unreadable when the service does not have it."""
-        return self._get(by_name(name), params)
+        return self._get(get_operation(name), params)
 
-    def start(self, name: str, params: Mapping[str, Any], label: str = "", job_uuid: str | None = None) -> Job:
+    def start_job(self, name: str, params: Mapping[str, Any], label: str = "", job_uuid: str | None = None) -> Job:
         """Send a writing call and return its job, finished if the service answered at once.
 
         ``job_uuid`` makes it the same call as an earlier one of this task. Raises AnswerLost, with the member ``job``,
         when the service may have taken it, and JobUuidUsed when the option ``job_uuid`` names another call's job.
         """
-        operation, request, auth = self.prepare(name, params)
-        if self.read_only and operation.asynchronous:
-            raise BadInput(f"{name} changes something and is not sent in check mode")
+        operation, request, auth = self.build_request(name, params)
+        if self.read_only and operation.is_write:
+            raise InvalidOptions(f"{name} changes something and is not sent in check mode")
         chosen, self._job_uuid = None if job_uuid else self._job_uuid, None
         own = job_uuid or chosen or new_uuid()
         self._latest = job = Job(own, self.polling_path(own), name, label)
@@ -160,11 +165,11 @@ class Client:
             if is_duplicate(answer) and chosen:
                 raise self._used_before(job)
             return self._taken(job, answer)
-        except AnswerLost as lost:
+        except ResponseLost as lost:
             job.state = UNKNOWN
             lost.job = job
             raise
-        except Failure:
+        except VirtinfraError:
             job.state = FAILED
             raise
 
@@ -198,8 +203,8 @@ class Client:
             return False
         if answer.status == 404 and answer.is_plain_text:
             job.state = UNKNOWN
-            job.failure = JobExpired(job)
-        elif answer.error_code is not None and answer.status not in NO_VERDICT:
+            job.failure = JobNotFound(job)
+        elif answer.error_code is not None and answer.status not in INCONCLUSIVE_STATUSES:
             job.state = FAILED
             job.failure = ApiError(job.operation or "the operation", answer.status, answer.error)
         elif answer.status == 200 and answer.object is not None and _may_be_result(job.operation, answer.object):
@@ -208,14 +213,14 @@ class Client:
             raise TransportError(f"asking for {what} brought HTTP status {answer.status}: {answer.text()}")
         return True
 
-    def finish(self, job: Job) -> dict[str, Any]:
+    def wait_for_job(self, job: Job) -> dict[str, Any]:
         """Wait until a job has ended and return its result; raises its failure or WaitTimeout."""
-        self.finish_all([job])
+        self.wait_for_jobs([job])
         if job.failure:
             raise job.failure
         return job.result
 
-    def finish_all(self, jobs: Iterable[Job]) -> None:
+    def wait_for_jobs(self, jobs: Iterable[Job]) -> None:
         """Wait until all jobs have ended. Only the oldest is polled; when it has ended the others are looked at.
 
         Without any time to wait all are looked at once. An answer that tells nothing never ends the waiting.
@@ -226,10 +231,10 @@ class Client:
         trouble = ""
         first = running[0]
         what = " ".join(filter(None, (first.operation or "job", first.label, f"(job {first.uuid})")))
-        for dummy in self.wait.pauses(what if len(running) == 1 else f"{len(running)} jobs, the first {what}"):
+        for dummy in self.wait.poll_intervals(what if len(running) == 1 else f"{len(running)} jobs, the first {what}"):
             try:
                 if self.poll(running[0]) or not self.wait.timeout:
-                    self.each(self.poll, running[1:])
+                    self.map_concurrently(self.poll, running[1:])
             except TransportError as error:
                 trouble = f" The last poll failed: {error}."
             running = [job for job in running if job.state == RUNNING]
@@ -241,9 +246,9 @@ class Client:
             job=running[0].handle(),
         )
 
-    def knows(self, job: Job, seconds: float = GRACE) -> bool:
+    def job_exists(self, job: Job, seconds: float = JOB_LOOKUP_GRACE) -> bool:
         """Whether the service took a call whose answer was lost; asked for a time, for it may still be on its way."""
-        for elapsed in self.wait.pauses(f"news of {job.operation}"):
+        for elapsed in self.wait.poll_intervals(f"news of {job.operation}"):
             job.state, job.failure = RUNNING, None
             try:
                 self.poll(job)
@@ -257,7 +262,7 @@ class Client:
         return False
 
     @contextmanager
-    def bounded(self) -> Iterator[None]:
+    def limit_reads_to_deadline(self) -> Iterator[None]:
         """Let reading requests end with the waiting, as polls do."""
         self._bounded = True
         try:
@@ -265,12 +270,12 @@ class Client:
         finally:
             self._bounded = False
 
-    def each(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    def map_concurrently(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Apply a function that calls the service to many items at once, over up to 16 connections, in order."""
         items = list(items)
         if len(items) < 2:
             return [function(item) for item in items]
-        pool = ThreadPoolExecutor(min(CONNECTIONS, len(items)))
+        pool = ThreadPoolExecutor(min(MAX_CONNECTIONS, len(items)))
         try:
             return list(pool.map(function, items))
         finally:
@@ -279,7 +284,7 @@ class Client:
 
     # Lists
 
-    def by_uuid(self, name: str, uuid: str) -> list[Record]:
+    def get_by_uuid(self, name: str, uuid: str) -> list[Record]:
         """Return the record with this uuid as a list of none or one; the table knows how it may be asked for."""
         reply = self.get(name, {"uuid": uuid})
         told = bool(reply.keys() & {"inventories", "inventory"})
@@ -289,9 +294,9 @@ class Client:
             return asked
         # A null is left out, so nothing may stand for none, or for a query that never tells anything; and a service
         # that does not heed the uuid may have brought a part of all records.
-        return self.matching(name, "uuid", uuid)
+        return self.find_by_attribute(name, "uuid", uuid)
 
-    def matching(
+    def find_by_attribute(
         self,
         name: str,
         attribute: str,
@@ -300,10 +305,10 @@ class Client:
         view: Callable[[Record], Record] = dict,
     ) -> list[Record]:
         """Return the records, as ``view`` shows them, that meet the conditions and whose attribute is the value."""
-        is_known = attribute in FIELDS.get(by_name(name).record, ())
+        is_known = attribute in RECORD_FIELDS.get(get_operation(name).record, ())
         exact = equality(attribute, value) if is_known else None
         seen = map(view, self.query(name, [*conditions, *([exact] if exact else [])]))
-        return [record for record in seen if same(value, record.get(attribute))]
+        return [record for record in seen if values_equal(value, record.get(attribute))]
 
     def query(self, name: str, conditions: Iterable[str] = ()) -> list[Record]:
         """Return all records that meet the conditions, each ``<field><op><value>``."""
@@ -325,8 +330,8 @@ class Client:
         Complete is what has as many records as the service counts; equal ones without a uuid count each.
         ``also`` are parameters besides the conditions; over several ``connections`` pages are read at once.
         """
-        operation = by_name(name)
-        fields = FIELDS.get(operation.record, ())
+        operation = get_operation(name)
+        fields = RECORD_FIELDS.get(operation.record, ())
         sort = next((each for each in ("uuid", "topicUuid") if each in fields), None)
         size = page_size if limit is None else min(page_size, limit)
         params = {
@@ -337,7 +342,7 @@ class Client:
             "limit": size,
         }
         seen: set[str] = set()
-        for dummy in range(PASSES):
+        for dummy in range(MAX_LIST_ATTEMPTS):
             totals, repeated = [], []
             for records, total in self._pass(operation, params, connections, limit):
                 totals.append(total)
@@ -356,10 +361,12 @@ class Client:
                 yield repeated[: limit - len(seen) if limit is not None else None], total
                 return
             if steady:
-                raise Failure(
+                raise VirtinfraError(
                     f"{name} brought {len(seen)} of {total or 'more'} records: the service repeats or cuts pages"
                 )
-        raise Failure(f"{name} brought {len(seen)} records, but their number changes all the time; list them again")
+        raise VirtinfraError(
+            f"{name} brought {len(seen)} records, but their number changes all the time; list them again"
+        )
 
     def _pass(
         self, operation: Operation, params: Record, connections: int, limit: int | None
@@ -425,9 +432,11 @@ class Client:
             if not more:
                 break
             if not fresh or not isinstance(following, str) or not following or following in cursors:
-                raise Failure(f"the cursor for {resource_type} repeats itself after {len(seen)} records; list it again")
+                raise VirtinfraError(
+                    f"the cursor for {resource_type} repeats itself after {len(seen)} records; list it again"
+                )
             if total is not None and len(seen) > 2 * total + page_size:
-                raise Failure(f"the cursor for {resource_type} does not end: {len(seen)} records of {total}")
+                raise VirtinfraError(f"the cursor for {resource_type} does not end: {len(seen)} records of {total}")
             cursors.add(following)
             _check_page_count(f"the cursor for {resource_type}", len(cursors), len(records), total, limit)
             name, params = "CursorNext", {"cursor": following, "pageSize": page_size}
@@ -435,7 +444,9 @@ class Client:
             if fresh and len(seen) + len(repeated) == total:
                 yield repeated[: limit - len(seen) if limit is not None else None], total
                 return
-            raise Failure(f"the cursor for {resource_type} ended after {len(seen)} of {total} records; list it again")
+            raise VirtinfraError(
+                f"the cursor for {resource_type} ended after {len(seen)} of {total} records; list it again"
+            )
 
     # Details
 
@@ -446,9 +457,9 @@ class Client:
         if answer.status == 202 and operation.name != "GetApiJob":
             raise ReadTakenForChange(operation.name, request.path, self._job_of(answer, operation.name))
         if answer.status in (404, 405) and answer.error is None:
-            raise Unreadable(f"the service does not offer {operation.name} (HTTP status {answer.status})")
+            raise ReadNotSupported(f"the service does not offer {operation.name} (HTTP status {answer.status})")
         if answer.error is not None or not 200 <= answer.status < 300:
-            credential = "api_token" if operation.absolute else "session_id"
+            credential = "api_token" if operation.uses_token else "session_id"
             raise ApiError(operation.name, answer.status, answer.error, answer.text(), credential)
         if answer.object is None:
             raise TransportError(
@@ -464,16 +475,16 @@ class Client:
     def _job_of(self, answer: Response, operation: str) -> Job | None:
         """Return the job that a 202 names, None if it names none."""
         location = (answer.object or {}).get("location") or answer.headers.get("Location")
-        path, uuid = polling_path(location), told_id(location)
+        path, uuid = polling_path(location), extract_job_uuid(location)
         return Job(uuid, path or self.polling_path(uuid), operation) if uuid else None
 
     def _taken(self, job: Job, answer: Response) -> Job:
         """Return the job that the answer to a writing call tells of."""
-        if answer.error_code is not None and answer.status not in NO_VERDICT:
+        if answer.error_code is not None and answer.status not in INCONCLUSIVE_STATUSES:
             raise ApiError(job.operation, answer.status, answer.error)
         if answer.status == 202:
             told = (answer.object or {}).get("location") or answer.headers.get("Location")
-            job.location = polling_path(told) or self.polling_path(told_id(told) or job.uuid)
+            job.location = polling_path(told) or self.polling_path(extract_job_uuid(told) or job.uuid)
             job.uuid = job.location.rpartition("/")[2].partition("?")[0]
             return job
         if is_duplicate(answer):
@@ -481,28 +492,30 @@ class Client:
         if answer.status in REFUSALS and answer.is_plain_text:
             raise ApiError(job.operation, answer.status, None, answer.text())
         reply = answer.object
-        if 200 <= answer.status < 300 and reply is not None and by_name(job.operation).is_reply(reply):
+        if 200 <= answer.status < 300 and reply is not None and get_operation(job.operation).is_reply(reply):
             job.state, job.result = SUCCEEDED, reply
             return job
-        raise AnswerLost(
+        raise ResponseLost(
             f"{job.operation} was answered with HTTP status {answer.status} and no result: {answer.text()};"
             " whether it was taken is not known"
         )
 
     def _request(self, operation: Operation, params: Mapping[str, Any]) -> Request:
         version = self.connection.service_version
-        if version and (reason := operation.too_new(params, version)):
-            raise BadInput(
+        if version and (reason := operation.unsupported_reason(params, version)):
+            raise InvalidOptions(
                 f"{reason}, but service_version is {version}. If the service is newer, correct service_version; to"
                 " switch this check off, remove it (and VIRTINFRA_SERVICE_VERSION from the environment)"
             )
         return operation.request(params, self.connection.path_prefix)
 
     def _auth(self, operation: Operation) -> str:
-        scheme, option = ("Bearer", "api_token") if operation.absolute else ("OAuth", "session_id")
+        scheme, option = ("Bearer", "api_token") if operation.uses_token else ("OAuth", "session_id")
         value = getattr(self.connection, option)
         if not value:
-            raise Unreadable(f"{operation.name} needs {option} (or VIRTINFRA_{option.upper()} in the environment)")
+            raise ReadNotSupported(
+                f"{operation.name} needs {option} (or VIRTINFRA_{option.upper()} in the environment)"
+            )
         return f"{scheme} {value}"
 
     def polling_path(self, uuid: str) -> str:
@@ -513,7 +526,7 @@ class Client:
         """Return this thread's connection."""
         if not hasattr(self._local, "transport"):
             self._local.transport = Transport(
-                self.connection, self._masker, self.clock, self.wait.tell, self._on_request, self._before_send
+                self.connection, self._masker, self.clock, self.wait.on_progress, self._on_request, self._before_send
             )
             self._transports.append(self._local.transport)
         transport: Transport = self._local.transport
@@ -540,17 +553,17 @@ def _records(reply: Mapping[str, Any], name: str, member: str = "inventories") -
     Raises Unreadable when it has neither: section "Notification" describes the success of one query as ``{}``.
     """
     if member not in reply and "inventory" not in reply:
-        raise Unreadable(f"{name} was answered without {member}")
+        raise ReadNotSupported(f"{name} was answered without {member}")
     found = reply.get(member, reply.get("inventory")) or []
     found = [found] if isinstance(found, dict) else found
     if not isinstance(found, list) or not all(isinstance(record, dict) for record in found):
         raise TransportError(f"the answer to {name} holds no list of records in {member}", transient=False)
-    return found if member == "items" else sound(found, name)
+    return found if member == "items" else validate_records(found, name)
 
 
-def sound(records: list[Record], name: str) -> list[Record]:
+def validate_records(records: list[Record], name: str) -> list[Record]:
     """Return the records that came with the answer to ``name``; TransportError when tasks could not rely on one."""
-    if wrong := next(filter(None, map(unsound, records)), None):
+    if wrong := next(filter(None, map(find_invalid_member, records)), None):
         raise TransportError(f"the answer to {name} holds a record whose {wrong} is of a wrong type", transient=False)
     return records
 
@@ -587,6 +600,6 @@ def _check_page_count(label: str, pages: int, size: int, total: int | None, limi
     left = total or 0 if limit is None else min(total or 0, limit)
     if pages > MAX_PAGES or left > MAX_PAGES * max(size, 1):
         announced = f"the service announces {total} records and sends {size} at a time" if total else "it does not end"
-        raise Failure(
+        raise VirtinfraError(
             f"{label}: the list takes more than {MAX_PAGES} requests: {announced}. Set limit, or ask for less."
         )

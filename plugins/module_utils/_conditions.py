@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS, camel
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import RECORD_FIELDS, to_camel_case
 
 # In the order in which services look for them: the first one that a condition contains wins.
 OPERATORS = ("!=", ">=", "<=", "!?=", "!~=", "~=", "?=", "=", ">", "<", "is null", "not null")
@@ -91,7 +91,7 @@ def parse_condition(text: str, record_type: str) -> Condition:
     """
     found = [(text.find(operator), -len(operator), operator) for operator in OPERATORS if operator in text]
     if not found:
-        raise BadInput(f"query {text!r} is not a condition: it has none of the operators {', '.join(OPERATORS)}")
+        raise InvalidOptions(f"query {text!r} is not a condition: it has none of the operators {', '.join(OPERATORS)}")
     operator = min(found)[2]
     field, dummy, value = text.partition(operator)
     _check_operator(text, operator, value)
@@ -99,8 +99,8 @@ def parse_condition(text: str, record_type: str) -> Condition:
     _check_field(text, field, record_type)
     condition = Condition(field, operator, ",".join(item.strip() for item in values))
     if not _is_split_as_meant(condition):
-        if field not in FIELDS.get(record_type, ()):
-            raise BadInput(
+        if field not in RECORD_FIELDS.get(record_type, ()):
+            raise InvalidOptions(
                 f"query {text!r} cannot be asked for: the service would take {_served_operator(condition.text)!r} for"
                 " the operator"
             )
@@ -133,17 +133,19 @@ def _is_split_as_meant(condition: Condition) -> bool:
 def _check_operator(text: str, operator: str, value: str) -> None:
     for foreign, meant in _FOREIGN_OPERATORS.items():
         if foreign.startswith(operator) and f"{operator}{value}".startswith(foreign):
-            raise BadInput(f"query {text!r} has the operator {foreign}, which services do not know. Write {meant}.")
+            raise InvalidOptions(
+                f"query {text!r} has the operator {foreign}, which services do not know. Write {meant}."
+            )
 
 
 def _check_field(text: str, field: str, record_type: str) -> None:
     if field.split() != [field]:
-        raise BadInput(f"query {text!r} is not a condition: {field!r} cannot be the name of a field")
-    fields = {name.casefold(): name for name in FIELDS.get(record_type, ())}
+        raise InvalidOptions(f"query {text!r} is not a condition: {field!r} cannot be the name of a field")
+    fields = {name.casefold(): name for name in RECORD_FIELDS.get(record_type, ())}
     if field in fields.values() or "." in field or re.fullmatch("__.+__", field):
         return
-    if near := get_close_matches(camel(field).casefold(), fields, 1, _SIMILARITY):
-        raise BadInput(
+    if near := get_close_matches(to_camel_case(field).casefold(), fields, 1, _SIMILARITY):
+        raise InvalidOptions(
             f"query {text!r}: {record_type} has no field {field}. Did you mean {fields[near[0]]}? If the service has a"
             f" field {field}, send the query by the module api."
         )

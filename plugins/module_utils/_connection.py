@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
 
 
 @dataclass(frozen=True)
@@ -39,25 +39,29 @@ class ConnectionOptions:
 
     def __post_init__(self) -> None:
         if not self.base_url:
-            raise BadInput("base_url is required: the address of the service, for example https://manager.example.com")
+            raise InvalidOptions(
+                "base_url is required: the address of the service, for example https://manager.example.com"
+            )
         try:
             parts = urlsplit(self.base_url)
             dummy = parts.port, str(parts.hostname).encode("idna")
         except ValueError as error:
-            raise BadInput(f"base_url cannot be used: {error}") from None
+            raise InvalidOptions(f"base_url cannot be used: {error}") from None
         if parts.scheme not in ("http", "https") or not parts.hostname or re.search(r"[\s*]", self.base_url):
-            raise BadInput("base_url must look like https://manager.example.com:8080")
+            raise InvalidOptions("base_url must look like https://manager.example.com:8080")
         if parts.path.strip("/") or parts.query or parts.username:
-            raise BadInput("base_url is scheme, host and port only; what stands before /v1/ is the option path_prefix")
+            raise InvalidOptions(
+                "base_url is scheme, host and port only; what stands before /v1/ is the option path_prefix"
+            )
         if not 0 < self.request_timeout <= 3600:
-            raise BadInput("request_timeout must be more than 0 and at most 3600 seconds")
+            raise InvalidOptions("request_timeout must be more than 0 and at most 3600 seconds")
         if not 0 <= self.request_retries <= 100:
-            raise BadInput("request_retries must be from 0 to 100")
+            raise InvalidOptions("request_retries must be from 0 to 100")
         if not re.fullmatch(r"[\w./~%-]*", self.path_prefix, re.ASCII):
-            raise BadInput("path_prefix must be made of letters, digits and . / _ ~ % -")
+            raise InvalidOptions("path_prefix must be made of letters, digits and . / _ ~ % -")
         for name in ("session_id", "api_token"):
             if not re.fullmatch(r"[\x21-\x7e]*", getattr(self, name) or ""):
-                raise BadInput(f"{name} must be printable ASCII without blanks")
+                raise InvalidOptions(f"{name} must be printable ASCII without blanks")
 
     @property
     def origin(self) -> str:
@@ -88,7 +92,7 @@ class ConnectionOptions:
         except ValueError:
             valid = False
         if not valid:
-            raise BadInput(
+            raise InvalidOptions(
                 "the proxy that the environment names must be like http://proxy.example.com:3128; SOCKS and https"
                 " proxies are not supported. Change the variable, or set use_proxy to false"
             )
@@ -112,7 +116,7 @@ def tls_context(validate: bool, ca_path: str | None, cert: str | None, key: str 
         else:
             context = ssl.create_default_context(cafile=ca_path)
     except (OSError, ssl.SSLError) as error:
-        raise BadInput(f"ca_path {ca_path} cannot be used: {error}") from error
+        raise InvalidOptions(f"ca_path {ca_path} cannot be used: {error}") from error
     if not validate:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
@@ -121,5 +125,5 @@ def tls_context(validate: bool, ca_path: str | None, cert: str | None, key: str 
             # Without a password callback OpenSSL would ask for one at the terminal.
             context.load_cert_chain(cert, key, password=lambda: "")
         except (OSError, ssl.SSLError) as error:
-            raise BadInput(f"client_cert {cert} with client_key {key or cert} cannot be used: {error}") from error
+            raise InvalidOptions(f"client_cert {cert} with client_key {key or cert} cannot be used: {error}") from error
     return context

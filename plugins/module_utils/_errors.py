@@ -38,7 +38,7 @@ MAX_CAUSES = 50
 MAX_DEPTH = 20
 
 
-class Failure(Exception):
+class VirtinfraError(Exception):
     """The base of all failures; the text is a sentence for the user.
 
     ``code`` is stable, playbooks compare it; ``description`` says in general what it means. ``facts`` are further
@@ -51,7 +51,7 @@ class Failure(Exception):
     def __init__(self, message: str, **facts: Any) -> None:
         super().__init__(message)
         self.message = message
-        self.facts = facts
+        self.result = facts
         self.label = ""
 
     @property
@@ -59,7 +59,7 @@ class Failure(Exception):
         """The member ``error`` of the result: ``code``, ``description``, ``details`` and the list ``causes``."""
         return {"code": self.code, "description": self.description, "details": self.message, "causes": []}
 
-    def about(self, label: str) -> Failure:
+    def with_label(self, label: str) -> VirtinfraError:
         """Name the object that the failure is about, unless it is named already."""
         self.label = self.label or label
         return self
@@ -68,17 +68,17 @@ class Failure(Exception):
         return f"{self.label}: {self.message}" if self.label else self.message
 
 
-class Bug(Failure):
+class Bug(VirtinfraError):
     """The collection itself is wrong."""
 
     code = "BUG"
     description = "This is a bug of the collection. Please report it."
 
 
-class SeveralFailed(Failure):
+class SeveralFailed(VirtinfraError):
     """Some of several items failed. The error is that of the ``first`` one; each item has its own in the result."""
 
-    def __init__(self, message: str, first: Failure, **facts: Any) -> None:
+    def __init__(self, message: str, first: VirtinfraError, **facts: Any) -> None:
         super().__init__(message, **facts)
         self.first = first
 
@@ -88,21 +88,21 @@ class SeveralFailed(Failure):
         return self.first.error
 
 
-class BadInput(Failure):
+class InvalidOptions(VirtinfraError):
     """The options cannot be right; nothing was sent."""
 
     code = "INVALID"
     description = "The options are invalid. Nothing was sent."
 
 
-class NotFound(Failure):
+class NotFound(VirtinfraError):
     """An object that has to exist does not."""
 
     code = "NOT_FOUND"
     description = "An object that has to exist was not found."
 
 
-class NotUnique(Failure):
+class AmbiguousMatch(VirtinfraError):
     """More than one record has the given name."""
 
     code = "AMBIGUOUS"
@@ -114,21 +114,21 @@ class NotUnique(Failure):
         )
 
 
-class Unchangeable(Failure):
+class Unchangeable(VirtinfraError):
     """The object differs from the options in something that the API cannot change."""
 
     code = "UNCHANGEABLE"
     description = "The object differs from the options in something that the API cannot change."
 
 
-class Unreadable(Failure):
+class ReadNotSupported(VirtinfraError):
     """The service lacks the operation that reads this kind of record, or the credentials for it are missing."""
 
     code = "UNSUPPORTED"
     description = "The service does not offer the operation, or the credentials for it are missing."
 
 
-class TransportError(Failure):
+class TransportError(VirtinfraError):
     """No usable response came. ``transient`` says whether one may come after a retry."""
 
     code = "UNREACHABLE"
@@ -139,14 +139,14 @@ class TransportError(Failure):
         self.transient = transient
 
 
-class OutcomeUnknown(Failure):
+class OutcomeUnknown(VirtinfraError):
     """A call may have changed something, and there is no way to find out."""
 
     code = "OUTCOME_UNKNOWN"
     description = "The call may have changed something. Check the object before you repeat it."
 
 
-class AnswerLost(TransportError):
+class ResponseLost(TransportError):
     """The response to a write was lost: the service may have taken the call. ``job`` identifies it."""
 
     code, description = OutcomeUnknown.code, OutcomeUnknown.description
@@ -167,7 +167,7 @@ class ReadTakenForChange(OutcomeUnknown):
         )
 
 
-class ApiError(Failure):
+class ApiError(VirtinfraError):
     """The service answered that an operation failed. ``error`` is the ErrorCode, see `with_causes`.
 
     ``transient`` says whether it was only a proxy or an overload, which may pass. ``credential`` is the option whose
@@ -187,7 +187,7 @@ class ApiError(Failure):
         self.transient = not is_error_code(error) and status in TRANSIENT_STATUSES
         if error:
             self._error = with_causes(error)
-            self.code = self._error["code"] or Failure.code
+            self.code = self._error["code"] or VirtinfraError.code
             message = f"{operation} failed{_explain(self._error, credential)}"
         else:
             self.code = TransportError.code if self.transient else f"HTTP_{status}"
@@ -203,7 +203,7 @@ class ApiError(Failure):
         return {**self._error, "code": self.code}
 
 
-class JobExpired(Failure):
+class JobNotFound(VirtinfraError):
     """The service cannot say what became of ``job``: it does not know it (any more), or ``reason`` says why."""
 
     code = "JOB_NOT_FOUND"
@@ -216,14 +216,14 @@ class JobExpired(Failure):
             self.code, self.description = OutcomeUnknown.code, OutcomeUnknown.description
 
 
-class JobUuidUsed(Failure):
+class JobUuidUsed(VirtinfraError):
     """The option ``job_uuid`` was used for an earlier call, so this call was not made."""
 
     code = "JOB_UUID_USED"
     description = "The job_uuid was used for an earlier call. This call was not made."
 
 
-class WaitTimeout(Failure):
+class WaitTimeout(VirtinfraError):
     """The job, or the object after it, was not ready in time; it continues in the service."""
 
     code = "TIMEOUT"

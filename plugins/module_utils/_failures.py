@@ -17,7 +17,7 @@ import ssl
 from contextlib import suppress
 from urllib.parse import urlsplit
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import AnswerLost, TransportError
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import ResponseLost, TransportError
 from ansible_collections.virtinfra.manager.plugins.module_utils._response import Response
 
 # What OpenSSL makes of a peer that does not speak TLS.
@@ -70,4 +70,4 @@ def rejected(peer: str, label: str, response: Response, method: str) -> Transpor
 def _lost(message: str, method: str, transient: bool = True) -> TransportError:
     if method == "GET":
         return TransportError(message, transient)
-    return AnswerLost(f"{message}; whether it was taken is not known", transient)
+    return ResponseLost(f"{message}; whether it was taken is not known", transient)

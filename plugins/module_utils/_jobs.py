@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput, Failure
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions, VirtinfraError
 
-FIRST_PAUSE = 0.03
-SHORTEST_PAUSE = 0.05
-GROWTH = 0.05
-QUIET = 10.0
+FIRST_INTERVAL = 0.03
+SHORTEST_INTERVAL = 0.05
+BACKOFF_RATIO = 0.05
+FIRST_PROGRESS_AFTER = 10.0
 
 RUNNING, SUCCEEDED, FAILED, UNKNOWN = "running", "succeeded", "failed", "unknown"
 
@@ -40,7 +40,7 @@ class Job:
     label: str = ""
     state: str = RUNNING
     result: dict[str, Any] = field(default_factory=dict)
-    failure: Failure | None = None
+    failure: VirtinfraError | None = None
 
     def handle(self) -> dict[str, Any]:
         """Return what a later task needs to take the job up again."""
@@ -52,7 +52,7 @@ def new_uuid() -> str:
     return uuid.uuid4().hex
 
 
-def told_id(location: Any) -> str | None:
+def extract_job_uuid(location: Any) -> str | None:
     """Return the job id in a polling address that cannot be read otherwise; None when there is none."""
     found = re.findall(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])", str(location))
     return found[-1] if found else None
@@ -76,7 +76,7 @@ def polling_path(location: Any) -> str | None:
     return parts.path + (f"?{parts.query}" if parts.query else "")
 
 
-class Wait:
+class WaitPolicy:
     """The waiting of one task: one deadline for all that it waits for, and the pauses between polls.
 
     The first poll comes after 30 ms, the next ones when the elapsed time has grown by 5 %, never less than 50 ms and
@@ -88,31 +88,31 @@ class Wait:
         self, clock: Any, timeout: float = 1800, interval: float = 5, tell: Callable[[str], None] | None = None
     ) -> None:
         if math.isnan(timeout) or timeout < 0:
-            raise BadInput("wait_timeout must not be negative")
-        if math.isnan(interval) or interval < SHORTEST_PAUSE:
-            raise BadInput(f"wait_interval must be at least {SHORTEST_PAUSE} seconds")
-        self.clock, self.timeout, self.interval, self.tell = clock, timeout, interval, tell
+            raise InvalidOptions("wait_timeout must not be negative")
+        if math.isnan(interval) or interval < SHORTEST_INTERVAL:
+            raise InvalidOptions(f"wait_interval must be at least {SHORTEST_INTERVAL} seconds")
+        self.clock, self.timeout, self.interval, self.on_progress = clock, timeout, interval, tell
         self.deadline: float | None = None
 
-    def pauses(self, what: str) -> Iterator[float]:
+    def poll_intervals(self, what: str) -> Iterator[float]:
         """Sleep and yield the elapsed seconds before each poll for ``what``, one at least, until the time is up."""
         begin = self.clock.monotonic()
         if self.deadline is None:
             self.deadline = begin + self.timeout
-        pause, quiet_until = FIRST_PAUSE, QUIET
+        pause, quiet_until = FIRST_INTERVAL, FIRST_PROGRESS_AFTER
         while True:
             self.clock.sleep(max(0.0, min(pause, self.deadline - self.clock.monotonic())))
             elapsed = self.clock.monotonic() - begin
-            if self.tell and elapsed >= quiet_until:
+            if self.on_progress and elapsed >= quiet_until:
                 remaining = max(self.deadline - self.clock.monotonic(), 0)
-                self.tell(f"still waiting for {what}, {elapsed:.0f} s, at most {remaining:.0f} s more")
+                self.on_progress(f"still waiting for {what}, {elapsed:.0f} s, at most {remaining:.0f} s more")
                 quiet_until = elapsed * 2
             yield elapsed
             if self.clock.monotonic() >= self.deadline:
                 return
-            pause = next_pause(self.clock.monotonic() - begin, self.interval, self.clock.random())
+            pause = next_interval(self.clock.monotonic() - begin, self.interval, self.clock.random())
 
 
-def next_pause(elapsed: float, interval: float, chance: float) -> float:
+def next_interval(elapsed: float, interval: float, chance: float) -> float:
     """Return the seconds until the next poll; at the longest interval up to 10 % less, so that tasks spread."""
-    return max(SHORTEST_PAUSE, min(GROWTH * elapsed, interval * (1 - 0.1 * chance)))
+    return max(SHORTEST_INTERVAL, min(BACKOFF_RATIO * elapsed, interval * (1 - 0.1 * chance)))

@@ -26,7 +26,7 @@ from ansible.module_utils.common.validation import (
     check_type_list,
     check_type_str,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
 
 TAGS = ("systemTags", "userTags")
 
@@ -43,8 +43,8 @@ class Parameter:
     name: str
     type: str = "str"
     required: bool = False
-    lenient: bool = False
-    companion: bool = False
+    omit_if_unset: bool = False
+    undocumented: bool = False
     since: str = ""
     choices: tuple[str, ...] = ()
     alias: str = ""
@@ -109,24 +109,24 @@ class Operation:
     result: tuple[str, ...]
     record: str
     parameters: Mapping[str, Parameter]
-    companion: bool = False
-    instead: Mapping[str, tuple[str, ...]] | None = None
-    repeatable: bool = True
+    undocumented: bool = False
+    alternatives: Mapping[str, tuple[str, ...]] | None = None
+    is_idempotent: bool = True
     get_by_uuid: bool = False
     may_be_empty: bool = False
 
     @property
-    def asynchronous(self) -> bool:
+    def is_write(self) -> bool:
         """Whether the service answers with a job: everything but GET does."""
         return self.method != "GET"
 
     @property
-    def absolute(self) -> bool:
+    def uses_token(self) -> bool:
         """Whether the path starts at the origin and wants the token: the cursor operations."""
         return self.path.startswith("/")
 
     @property
-    def in_path(self) -> tuple[str, ...]:
+    def path_params(self) -> tuple[str, ...]:
         """Names of the parameters that are part of the path."""
         return tuple(re.findall(r"{(\w+)}", self.path))
 
@@ -147,14 +147,14 @@ class Operation:
 
     def missing(self, params: Mapping[str, Any]) -> list[str]:
         """Return the names of the required parameters that ``params`` does not give."""
-        spared = {name for key, names in (self.instead or {}).items() if params.get(key) for name in names}
+        spared = {name for key, names in (self.alternatives or {}).items() if params.get(key) for name in names}
         return [
             name
             for name, parameter in self.parameters.items()
-            if parameter.required and not parameter.lenient and params.get(name) is None and name not in spared
+            if parameter.required and not parameter.omit_if_unset and params.get(name) is None and name not in spared
         ]
 
-    def too_new(self, params: Mapping[str, Any], version: str) -> str | None:
+    def unsupported_reason(self, params: Mapping[str, Any], version: str) -> str | None:
         """Return what of this call a service of ``version`` does not know yet, with the version that has it."""
         available = parse_version(version)
         if self.since and parse_version(self.since) > available:
@@ -169,13 +169,13 @@ class Operation:
 
         Raises BadInput when a required parameter is missing, when one is unknown or when a value is not allowed.
         """
-        given = {name: self._checked(name, value) for name, value in params.items() if value is not None}
+        given = {name: self._coerce(name, value) for name, value in params.items() if value is not None}
         if missing := self.missing(given):
-            raise BadInput(f"{self.name} needs {', '.join(missing)}")
-        path = self.path if self.absolute else f"/{prefix.strip('/')}".rstrip("/") + f"/v1/{self.path}"
-        for name in self.in_path:
+            raise InvalidOptions(f"{self.name} needs {', '.join(missing)}")
+        path = self.path if self.uses_token else f"/{prefix.strip('/')}".rstrip("/") + f"/v1/{self.path}"
+        for name in self.path_params:
             path = path.replace(f"{{{name}}}", quote(str(given[name]), safe=""))
-        inner = {name: value for name, value in given.items() if name not in self.in_path}
+        inner = {name: value for name, value in given.items() if name not in self.path_params}
         inner.update({self._alias(name): value for name, value in given.items() if self._alias(name)})
         if self.method == "GET":
             return self._read(path, inner)
@@ -196,25 +196,27 @@ class Operation:
     def _alias(self, name: str) -> str:
         return self.parameters[name].alias if name in self.parameters else ""
 
-    def _checked(self, name: str, value: Any) -> Any:
+    def _coerce(self, name: str, value: Any) -> Any:
         """Return a value in the parameter's type."""
         parameter = TAG if name in TAGS else self.parameters.get(name)
         if parameter is None:
-            raise BadInput(f"{self.name} has no parameter {name}; it has {', '.join(self.parameters) or 'none'}")
+            raise InvalidOptions(f"{self.name} has no parameter {name}; it has {', '.join(self.parameters) or 'none'}")
         try:
             if parameter.type == "str" and isinstance(value, (list, dict)):
                 raise TypeError
             value = _TYPES[parameter.type](value)
         except (TypeError, ValueError) as error:
-            raise BadInput(f"{name} of {self.name} must be of type {parameter.type}, not {value!r}") from error
+            raise InvalidOptions(f"{name} of {self.name} must be of type {parameter.type}, not {value!r}") from error
         if parameter.type == "json":
             _check_json(f"{name} of {self.name}", value)
-        if (name in self.in_path or name == "uuid") and value.strip() in ("", ".", ".."):
-            raise BadInput(f"{name} of {self.name} must not be {value!r}")
+        if (name in self.path_params or name == "uuid") and value.strip() in ("", ".", ".."):
+            raise InvalidOptions(f"{name} of {self.name} must not be {value!r}")
         for each in value if isinstance(value, list) else [value]:
             if parameter.choices and each not in parameter.choices:
-                raise BadInput(f"{name} of {self.name} must be one of {', '.join(parameter.choices)}, not {each!r}")
-        if self.asynchronous:
+                raise InvalidOptions(
+                    f"{name} of {self.name} must be one of {', '.join(parameter.choices)}, not {each!r}"
+                )
+        if self.is_write:
             self._check_size(name, value)
         return value
 
@@ -225,10 +227,10 @@ class Operation:
             remarks = [(each, _REMARK) for each in value.values()] if isinstance(value, dict) else []
             for text, longest in (*texts, *remarks):
                 if (length := len(str(text).strip())) > longest:
-                    raise BadInput(f"{name} of {self.name} must have at most {longest} characters, not {length}")
+                    raise InvalidOptions(f"{name} of {self.name} must have at most {longest} characters, not {length}")
         numbers = RANGES.get(name)
         if numbers and value not in numbers:
-            raise BadInput(f"{name} of {self.name} must be from {numbers[0]} to {numbers[-1]}, not {value}")
+            raise InvalidOptions(f"{name} of {self.name} must be from {numbers[0]} to {numbers[-1]}, not {value}")
 
 
 def is_bare(reply: Mapping[str, Any]) -> bool:
@@ -255,7 +257,7 @@ def _check_json(what: str, text: str) -> None:
     try:
         json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"{what} must be JSON: {error}") from None
+        raise InvalidOptions(f"{what} must be JSON: {error}") from None
 
 
 def parse_version(version: Any) -> tuple[int, ...]:
@@ -264,9 +266,11 @@ def parse_version(version: Any) -> tuple[int, ...]:
     Raises BadInput when it is none, and for a number: YAML reads 4.10 as 4.1.
     """
     if not isinstance(version, str):
-        raise BadInput(f"service_version must be quoted, like '4.10.10': without quotes YAML reads a number, {version}")
+        raise InvalidOptions(
+            f"service_version must be quoted, like '4.10.10': without quotes YAML reads a number, {version}"
+        )
     if not re.fullmatch(r"\d+(\.\d+)*", version.strip(), re.ASCII):
-        raise BadInput(f"service_version must be a version like 4.10.10, not {version!r}")
+        raise InvalidOptions(f"service_version must be a version like 4.10.10, not {version!r}")
     parts = [int(part) for part in version.split(".")]
     while parts and parts[-1] == 0:
         parts.pop()
@@ -283,8 +287,8 @@ def _parameter(token: str) -> Parameter:
         name=name,
         type=kind or "str",
         required=mark.startswith("!"),
-        lenient=mark == "!?",
-        companion=mark == "~",
+        omit_if_unset=mark == "!?",
+        undocumented=mark == "~",
         since=since,
         choices=tuple(choices.split("|")) if choices else (),
         alias=alias,
@@ -320,7 +324,7 @@ _ROWS: Sequence[Operation] = (
         "4.10.10",
         "inventory: CbtTaskInventory",
         "name! description taskType! resourceUuids:list! resourceUuid tagUuids:list vmInstanceUuid~",
-        instead={"vmInstanceUuid": ("taskType", "resourceUuids")},
+        alternatives={"vmInstanceUuid": ("taskType", "resourceUuids")},
     ),
     _row(
         "DeleteCbtTask DELETE cbt-task/{uuid}",
@@ -348,7 +352,7 @@ _ROWS: Sequence[Operation] = (
         "4.10.10",
         "volumeInfos",
         "volumeUuids:list! vmInstanceUuid! force:bool",
-        repeatable=False,
+        is_idempotent=False,
         may_be_empty=True,
     ),
     # Notification
@@ -358,7 +362,7 @@ _ROWS: Sequence[Operation] = (
         "inventory: SNSWorkchatEndpointInventory",
         "url! atAll/atALL:bool atPersonUserIds:list!? atPersonList:dict!? name! description"
         " resourceUuid~ tagUuids:list~",
-        repeatable=False,
+        is_idempotent=False,
     ),
     _row(
         "QuerySNSWorkchatEndpoint GET sns/application-endpoints/workchat",
@@ -372,7 +376,7 @@ _ROWS: Sequence[Operation] = (
         "4.10.0",
         "inventory: SNSApplicationEndpointInventory",
         "name! description platformUuid resourceUuid~ tagUuids:list~",
-        repeatable=False,
+        is_idempotent=False,
     ),
     _row(
         "UpdateSNSApplicationEndpoint PUT sns/application-endpoints/{uuid}/actions",
@@ -397,7 +401,7 @@ _ROWS: Sequence[Operation] = (
         "4.10.0",
         "connected,webhookResp",
         "platformUuid endpointUuid",
-        repeatable=False,
+        is_idempotent=False,
     ),
     _row(
         "QuerySNSTopicSubscriber GET sns/topics/subscribers",
@@ -417,14 +421,14 @@ _ROWS: Sequence[Operation] = (
         " strategy=InstantStart|CreateStopped rootVolumeSystemTags:list dataVolumeSystemTags:dict"
         " reservedMemorySize:long>3.17.21 vmNicParams:json>4.10.10 resetTpm:bool>5.0.0"
         " volumeSnapshotEncryptions:list>5.1.0 vmEncryption:bool>5.1.0 resourceUuid~ tagUuids:list~",
-        repeatable=False,
+        is_idempotent=False,
     ),
     _row(
         "AttachL3NetworkToVm POST vm-instances/{vmInstanceUuid}/l3-networks/{l3NetworkUuid}",
         "0.6",
         "inventory: VmInstanceInventory",
         "staticIp driverType>3.10.0 customMac>3.10.0 vmNicParams:json>3.17.0",
-        repeatable=False,
+        is_idempotent=False,
     ),
     _row(
         "ChangeVmNicState PUT vm-instances/nics/{vmNicUuid}/actions",
@@ -477,7 +481,7 @@ _ROWS: Sequence[Operation] = (
     _row("CursorNext GET /api/v1/resources/cursor-next", "1.0", _CURSOR, "cursor pageSize:int"),
     # Companion reads: convention 8 of the document on collections for which it lists no query. A server may lack them.
     *(
-        _row(f"{name} GET {path}", "", f"inventories: {record}", _QUERY, companion=True, get_by_uuid=get_by_uuid)
+        _row(f"{name} GET {path}", "", f"inventories: {record}", _QUERY, undocumented=True, get_by_uuid=get_by_uuid)
         for name, path, record, get_by_uuid in (
             ("QueryHost", "hosts", "HostInventory", True),
             ("QueryVmInstance", "vm-instances", "VmInstanceInventory", True),
@@ -499,17 +503,17 @@ _ROWS: Sequence[Operation] = (
         "",
         "serviceTypeStatistics: HostNicServiceTypeStatistic",
         "interfaceUuid vlanId:int hostUuid limit:int start:int replyWithCount:bool",
-        companion=True,
+        undocumented=True,
     ),
-    _row("GetApiJob GET api-jobs/{uuid}", "", "", companion=True),
+    _row("GetApiJob GET api-jobs/{uuid}", "", "", undocumented=True),
 )
 
 OPERATIONS: Mapping[str, Operation] = {row.name: row for row in _ROWS}
 
 
-def by_name(name: str) -> Operation:
+def get_operation(name: str) -> Operation:
     """Return the operation called ``name``; BadInput lists the nearest names when there is none."""
     if name in OPERATIONS:
         return OPERATIONS[name]
     similar = [known for known in OPERATIONS if name.lower() in known.lower() or known.lower() in name.lower()]
-    raise BadInput(f"There is no operation {name}. Known are {', '.join(similar or OPERATIONS)}.")
+    raise InvalidOptions(f"There is no operation {name}. Known are {', '.join(similar or OPERATIONS)}.")

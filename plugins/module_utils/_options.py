@@ -41,13 +41,13 @@ CONNECTION = _with_fallbacks(
     }
 )
 
-TIMES: Options = {
+WAIT_LIMITS: Options = {
     "wait_timeout": {"type": "float", "default": 1800},
     "wait_interval": {"type": "float", "default": 5},
 }
 
 WAIT: Options = {
-    **TIMES,
+    **WAIT_LIMITS,
     "wait": {"type": "bool", "default": True},
     "job_uuid": {"type": "str"},
     "webhook_url": {"type": "str", "no_log": True},
@@ -59,17 +59,17 @@ TAGS: Options = {
     "user_tags": {"type": "list", "elements": "str"},
 }
 
-CREATION: Options = {
+CREATE_OPTIONS: Options = {
     "resource_uuid": {"type": "str"},
     "tag_uuids": {"type": "list", "elements": "str"},
 }
 
-NAMES: Options = {
+IDENTITY_OPTIONS: Options = {
     "uuid": {"type": "str"},
     "name": {"type": "str"},
 }
 
-LISTING: Options = {
+LIST_OPTIONS: Options = {
     "query": {"type": "list", "elements": "str"},
     "limit": {"type": "int"},
 }

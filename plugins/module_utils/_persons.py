@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, same
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, values_equal
 
 
 def normalize_persons(desired: Record) -> Record:
@@ -33,7 +33,7 @@ def compared_persons(desired: Record, current: Record) -> Record:
     persons, shown = normalize_persons(desired), current.get("atPersonList") or {}
     given = [user for user in map(str, desired.get("atPersonList", ())) if user in shown]
     differing = {user: persons["atPersonList"][user] for user in given}
-    differing = {user: remark for user, remark in differing.items() if not same(remark, shown[user])}
+    differing = {user: remark for user, remark in differing.items() if not values_equal(remark, shown[user])}
     ids = {"atPersonUserIds": persons["atPersonUserIds"]} if persons else {}
     return {**ids, **({"atPersonList": {**shown, **differing}} if differing else {})}
 
@@ -51,5 +51,5 @@ def with_persons_by_user_id(endpoint: Record) -> Record:
 
 def _remark(user: Any, remark: Any) -> str:
     if isinstance(remark, (list, dict)):
-        raise BadInput(f"at_person_list: the remark of {user} must be a text, not a {type(remark).__name__}")
+        raise InvalidOptions(f"at_person_list: the remark of {user} must be a text, not a {type(remark).__name__}")
     return "" if remark is None else str(remark)

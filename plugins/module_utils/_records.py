@@ -36,7 +36,7 @@ _NIC = (
     " ipAddresses createDate lastOpDate"
 )
 
-FIELDS: Mapping[str, tuple[str, ...]] = {
+RECORD_FIELDS: Mapping[str, tuple[str, ...]] = {
     kind: tuple(fields.split())
     for kind, fields in {
         "CbtTaskInventory": "uuid name description createDate lastOpDate status",
@@ -87,11 +87,11 @@ NESTED: Mapping[str, str] = {
     "candidateNics": "CandidateNetworkInterface",
 }
 
-_BLANK = {kind: dict.fromkeys(fields) for kind, fields in FIELDS.items()}
-_NESTED_IN = {kind: tuple(name for name in fields if name in NESTED) for kind, fields in FIELDS.items()}
+_BLANK = {kind: dict.fromkeys(fields) for kind, fields in RECORD_FIELDS.items()}
+_NESTED_IN = {kind: tuple(name for name in fields if name in NESTED) for kind, fields in RECORD_FIELDS.items()}
 
 # Members whose keys are data (user ids, uuids, header names): they are kept as they are.
-MAPS = frozenset(("webhookResp", "opaque", "atPersonList", "dataVolumeSystemTags"))
+PRESERVED_KEY_MEMBERS = frozenset(("webhookResp", "opaque", "atPersonList", "dataVolumeSystemTags"))
 
 
 # Members that hold the address of a webhook, in the records that have one.
@@ -116,22 +116,22 @@ _LISTS: Mapping[str, type] = {
 _DECISIVE = (*_SCALARS, *_LISTS)
 
 
-def unsound(record: Record) -> str | None:
+def find_invalid_member(record: Record) -> str | None:
     """Return the first member of a record that is of another type than tasks rely on; None when there is none."""
     for name in _DECISIVE:
         # Most records have few of these, and lists may have many records.
-        if name in record and (wrong := _unsound_member(name, record[name])):
+        if name in record and (wrong := _invalid_member(name, record[name])):
             return wrong
     return None
 
 
-def _unsound_member(name: str, value: Any) -> str | None:
+def _invalid_member(name: str, value: Any) -> str | None:
     if name in _SCALARS:
         return None if isinstance(value, (_SCALARS[name], type(None))) else name
     kind, elements = _LISTS[name], value or []
     if not isinstance(elements, list) or not all(isinstance(each, kind) for each in elements):
         return name
-    if kind is dict and (inner := next(filter(None, map(unsound, elements)), None)):
+    if kind is dict and (inner := next(filter(None, map(find_invalid_member, elements)), None)):
         return f"{name}.{inner}"
     return None
 
@@ -154,7 +154,7 @@ MAX_NAME = 256
 
 
 @lru_cache(maxsize=1024)
-def snake(name: str) -> str:
+def to_snake_case(name: str) -> str:
     """Return the option name of an API name: ``managementIp`` becomes ``management_ip``; a text too long stays."""
     if len(name) > MAX_NAME:
         return name
@@ -163,17 +163,17 @@ def snake(name: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def camel(name: str) -> str:
+def to_camel_case(name: str) -> str:
     """Return the API name of an option: ``l3_network_uuid`` becomes ``l3NetworkUuid``."""
     return str(next(iter(snake_dict_to_camel_dict({name: None}))))
 
 
-def to_ansible(value: Any, record_type: str = "") -> Any:
+def record_to_result(value: Any, record_type: str = "") -> Any:
     """Return a record (or a list of them) with its names in snake_case; members in MAPS keep their keys.
 
     Webhook addresses are masked, see mask_webhooks.
     """
-    return _convert(value, record_type, snake)
+    return _convert(value, record_type, to_snake_case)
 
 
 def mask_webhooks(value: Any, record_type: str = "") -> Any:
@@ -215,7 +215,7 @@ _SCALAR_TYPES = frozenset((str, int, float, bool, type(None)))
 def _convert_member(name: str, value: Any, record_type: str, rename: Callable[[str], str]) -> Any:
     if name in WEBHOOKS and isinstance(value, str) and _is_webhook(value, record_type):
         return mask_url(value)
-    return value if name in MAPS and isinstance(value, dict) else _convert(value, record_type, rename)
+    return value if name in PRESERVED_KEY_MEMBERS and isinstance(value, dict) else _convert(value, record_type, rename)
 
 
 def _is_webhook(url: str, record_type: str) -> bool:
@@ -224,7 +224,7 @@ def _is_webhook(url: str, record_type: str) -> bool:
     return re.match(r"(?i)\s*https?:", url) is not None
 
 
-def shaped(kind: str, record: Mapping[str, Any]) -> Record:
+def with_all_fields(kind: str, record: Mapping[str, Any]) -> Record:
     """Return a record with every documented field of its kind, None where the service left it out, and any others.
 
     The records in its members are shaped too.
@@ -241,10 +241,10 @@ def shaped_members(record: Mapping[str, Any], members: Iterable[str] = NESTED) -
 def _shaped_value(kind: str, value: Any) -> Any:
     if isinstance(value, list):
         return [_shaped_value(kind, item) for item in value]
-    return shaped(kind, value) if isinstance(value, dict) else value
+    return with_all_fields(kind, value) if isinstance(value, dict) else value
 
 
-def same(wanted: Any, there: Any) -> bool:
+def values_equal(wanted: Any, there: Any) -> bool:
     """Whether a wanted value is what the record has.
 
     Strings compare trimmed, what is empty or false equals what is missing, lists compare as sets.

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, Unknown
 
 # What a template makes of a null in a text. The empty text is the other thing.
@@ -28,7 +28,7 @@ def normalize_uuid(name: str, text: str) -> str:
     """Return a uuid as 32 hexadecimal digits in lower case. Raise BadInput, naming the option, when it is none."""
     digits = text.strip().replace("-", "").lower()
     if not re.fullmatch(r"[0-9a-f]{32}", digits, re.ASCII):
-        raise BadInput(f"{name} must be a uuid (32 hexadecimal digits), not {text!r}")
+        raise InvalidOptions(f"{name} must be a uuid (32 hexadecimal digits), not {text!r}")
     return digits
 
 

@@ -28,7 +28,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._options import 
 MASKED_OPTION = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
 
 # Shorter parts of a url are words like "v2": hiding them would hide the same letters everywhere.
-SHORTEST_PART = 6
+MIN_PART_LENGTH = 6
 
 
 # Which values of a task are secret
@@ -78,7 +78,7 @@ def _secret_parts(secret: str) -> Iterator[str]:
     """Yield a secret and what of it is secret alone: each line, and of a url the password, the path and the keys."""
     lines = secret.splitlines()
     if len(lines) > 1:
-        yield from (line.strip() for line in lines if len(line.strip()) >= SHORTEST_PART and line[:5] != "-----")
+        yield from (line.strip() for line in lines if len(line.strip()) >= MIN_PART_LENGTH and line[:5] != "-----")
     url = None
     with suppress(ValueError):
         url = urlsplit(secret) if "://" in secret else None
@@ -90,7 +90,7 @@ def _secret_parts(secret: str) -> Iterator[str]:
     path = urlunsplit(("", "", url.path.lstrip("/"), url.query, ""))
     values = (pair.partition("=")[2] for pair in url.query.split("&"))
     segments = (segment for segment in url.path.split("/") if _is_key_like(segment))
-    yield from (part for part in (url.password or "", path, *values, *segments) if len(part) >= SHORTEST_PART)
+    yield from (part for part in (url.password or "", path, *values, *segments) if len(part) >= MIN_PART_LENGTH)
 
 
 def _is_key_like(segment: str) -> bool:

@@ -26,7 +26,11 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._adapter import 
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._credentials import MASK, is_secret_name
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import AnswerLost, BadInput, TransportError
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    InvalidOptions,
+    ResponseLost,
+    TransportError,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._failures import connect_error, read_error, rejected
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import Request
 from ansible_collections.virtinfra.manager.plugins.module_utils._response import Response, printable
@@ -71,7 +75,7 @@ class Transport:
         before_send: Callable[[], None] = lambda: None,
     ) -> None:
         if not HAS_REQUESTS:
-            raise BadInput(missing_required_lib("requests", url="https://pypi.org/project/requests/"))
+            raise InvalidOptions(missing_required_lib("requests", url="https://pypi.org/project/requests/"))
         self.options, self.clock = options, clock
         self._on_progress, self._on_request, self._before_send = on_progress, on_request, before_send
         proxy = options.proxy()
@@ -118,7 +122,7 @@ class Transport:
             except TransportError as error:
                 wait, reason = self._connect_backoff(attempt), str(error)
                 out_of_time = deadline is not None and self.clock.monotonic() + wait > deadline
-                if last or out_of_time or not error.transient or isinstance(error, AnswerLost):
+                if last or out_of_time or not error.transient or isinstance(error, ResponseLost):
                     raise
             attempt += 1
             if self._on_progress and wait >= REPORTED_WAIT:

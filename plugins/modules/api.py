@@ -79,9 +79,9 @@ job:
   sample: {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: ChangeHostState, state: running}
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._actions import any_operation
+from ansible_collections.virtinfra.manager.plugins.module_utils._action_modules import generic_module
 
-TASK = any_operation(
+MODULE = generic_module(
     options={
         "operation": {"type": "str", "required": True},
         "params": {"type": "dict", "default": {}, "no_log": True},
@@ -91,7 +91,7 @@ TASK = any_operation(
 
 def main() -> None:
     """Run as a module."""
-    TASK.run_as_module()
+    MODULE.run_as_module()
 
 
 if __name__ == "__main__":

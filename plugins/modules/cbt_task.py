@@ -120,54 +120,54 @@ job:
 
 from dataclasses import replace
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._engine import (
-    Move,
+from ansible_collections.virtinfra.manager.plugins.module_utils._finders import find_cbt_task
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import CREATE_OPTIONS
+from ansible_collections.virtinfra.manager.plugins.module_utils._planner import (
+    PlannedCall,
     Resource,
-    Step,
-    usual_plan,
+    StateTransition,
+    default_plan,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._manage import managed
-from ansible_collections.virtinfra.manager.plugins.module_utils._options import CREATION
-from ansible_collections.virtinfra.manager.plugins.module_utils._readers import find_cbt_task
+from ansible_collections.virtinfra.manager.plugins.module_utils._reconciler import resource_module
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
 
 
-def plan_task(resource: Resource, state: str, desired: Record, current: Record | None) -> list[Step]:
+def plan_task(resource: Resource, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
     """Plan; warn where a task that was found by one VM protects others too, which a state ends for all of them."""
-    steps = usual_plan(resource, state, desired, current)
+    steps = default_plan(resource, state, desired, current)
     others = [uuid for uuid in (current or {}).get("resourceUuids", ()) if uuid != desired.get("vmInstanceUuid")]
     if not others or state in ("present", "enabled") or not desired.keys().isdisjoint(("uuid", "name")):
         return steps
-    return [replace(step, note=f"the task protects {', '.join(others)} too") for step in steps]
+    return [replace(step, warning=f"the task protects {', '.join(others)} too") for step in steps]
 
 
 CBT_TASK = Resource(
-    kind="CbtTaskInventory",
-    returns="cbt_task",
-    read=find_cbt_task,
+    record_type="CbtTaskInventory",
+    result_key="cbt_task",
+    find=find_cbt_task,
     create="CreateCbtTask",
     keys=("uuid", "name", "vmInstanceUuid"),
     delete="DeleteCbtTask",
-    moves={
-        "enabled": Move("EnableCbtTask", "status", reached=("Running", "Starting")),
-        "disabled": Move("DisableCbtTask", "status", reached=("Stopped",)),
+    transitions={
+        "enabled": StateTransition("EnableCbtTask", "status", target_values=("Running", "Starting")),
+        "disabled": StateTransition("DisableCbtTask", "status", target_values=("Stopped",)),
     },
-    passing={"status": ("Starting",)},
-    broken={"status": ("Failed",)},
+    transitional_values={"status": ("Starting",)},
+    failed_values={"status": ("Failed",)},
     plan=plan_task,
     duplicate_code="SYS.1006",
 )
-TASK = managed(
+MODULE = resource_module(
     CBT_TASK,
     options={
-        "state": {"type": "str", "default": "present", "choices": ["present", *CBT_TASK.moves, "absent"]},
+        "state": {"type": "str", "default": "present", "choices": ["present", *CBT_TASK.transitions, "absent"]},
         "uuid": {"type": "str"},
         "name": {"type": "str"},
         "description": {"type": "str"},
         "vm_instance_uuid": {"type": "str"},
         "task_type": {"type": "str"},
         "resource_uuids": {"type": "list", "elements": "str"},
-        **CREATION,
+        **CREATE_OPTIONS,
         "bitmap_name": {"type": "str"},
         "force": {"type": "bool"},
         "delete_mode": {"type": "str", "choices": ["Permissive", "Enforcing"]},
@@ -178,7 +178,7 @@ TASK = managed(
 
 def main() -> None:
     """Run as a module."""
-    TASK.run_as_module()
+    MODULE.run_as_module()
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ def with_unknown_resources(task: Record) -> Record:
     return {"vmInstanceUuid": None, "resourceUuids": None, **with_resources(task)}
 
 
-TASK = list_module(
+MODULE = list_module(
     "QueryCbtTask",
     returns="cbt_tasks",
     options={"vm_instance_uuid": {"type": "str"}},
@@ -88,7 +88,7 @@ TASK = list_module(
 
 def main() -> None:
     """Run as a module."""
-    TASK.run_as_module()
+    MODULE.run_as_module()
 
 
 if __name__ == "__main__":

@@ -62,12 +62,12 @@ total:
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import list_module
 
-TASK = list_module("QueryHost", returns="hosts", cursor="host")
+MODULE = list_module("QueryHost", returns="hosts", cursor="host")
 
 
 def main() -> None:
     """Run as a module."""
-    TASK.run_as_module()
+    MODULE.run_as_module()
 
 
 if __name__ == "__main__":

@@ -86,7 +86,7 @@ hosts:
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import info_module_per_item
 
-TASK = info_module_per_item(
+MODULE = info_module_per_item(
     "GetHostNetworkFacts",
     returns="hosts",
     over="host_uuids",
@@ -100,7 +100,7 @@ TASK = info_module_per_item(
 
 def main() -> None:
     """Run as a module."""
-    TASK.run_as_module()
+    MODULE.run_as_module()
 
 
 if __name__ == "__main__":

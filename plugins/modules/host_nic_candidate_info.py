@@ -75,7 +75,7 @@ candidate_nics:
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import info_module
 
-TASK = info_module(
+MODULE = info_module(
     "GetCandidateNetworkInterfaces",
     options={
         "host_uuids": {"type": "list", "elements": "str", "required": True},
@@ -89,7 +89,7 @@ TASK = info_module(
 
 def main() -> None:
     """Run as a module."""
-    TASK.run_as_module()
+    MODULE.run_as_module()
 
 
 if __name__ == "__main__":

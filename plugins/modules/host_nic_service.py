@@ -142,16 +142,16 @@ job:
 
 from itertools import product
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._engine import Resource, Step
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Unchangeable
-from ansible_collections.virtinfra.manager.plugins.module_utils._manage import managed
-from ansible_collections.virtinfra.manager.plugins.module_utils._readers import services_of_nics
+from ansible_collections.virtinfra.manager.plugins.module_utils._finders import read_nic_services
+from ansible_collections.virtinfra.manager.plugins.module_utils._planner import PlannedCall, Resource
+from ansible_collections.virtinfra.manager.plugins.module_utils._reconciler import resource_module
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
 
 MANAGEMENT = "ManagementNetwork"
 
 
-def exact_sets(resource: Resource, state: str, desired: Record, current: Record | None) -> list[Step]:
+def plan_service_types(resource: Resource, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
     """Plan one call for all interfaces that are to be set to the same types on the same VLANs."""
     here = {(row["interfaceUuid"], row["vlanId"]): row["serviceTypes"] for row in (current or {}).get("services", ())}
     differing: dict[tuple[str, tuple[str, ...]], list[int]] = {}
@@ -170,7 +170,7 @@ def exact_sets(resource: Resource, state: str, desired: Record, current: Record 
         params = {**desired, **vlan_ids, "interfaceUuids": interfaces, "serviceTypes": list(kept)}
         stays = MANAGEMENT in kept and MANAGEMENT not in desired["serviceTypes"]
         note = f"{MANAGEMENT} stays on {', '.join(interfaces)}" if stays else ""
-        steps.append(Step(str(resource.update), params, {"services": rows}, note))
+        steps.append(PlannedCall(str(resource.update), params, {"services": rows}, note))
     return steps
 
 
@@ -182,14 +182,14 @@ def with_management(types: list[str], before: list[str] | None, pair: tuple[str,
 
 
 SERVICES = Resource(
-    kind="HostNicServices",
-    returns="services",
-    read=services_of_nics,
+    record_type="HostNicServices",
+    result_key="services",
+    find=read_nic_services,
     update="SetServiceTypeOnHostNetworkInterface",
-    plan=exact_sets,
-    tell=lambda record: {"services": (record or {}).get("services", [])},
+    plan=plan_service_types,
+    format_result=lambda record: {"services": (record or {}).get("services", [])},
 )
-TASK = managed(
+MODULE = resource_module(
     SERVICES,
     options={
         "state": {"type": "str", "default": "present", "choices": ["present"]},
@@ -207,7 +207,7 @@ TASK = managed(
 
 def main() -> None:
     """Run as a module."""
-    TASK.run_as_module()
+    MODULE.run_as_module()
 
 
 if __name__ == "__main__":

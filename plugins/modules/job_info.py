@@ -86,14 +86,14 @@ jobs:
       result: {}
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import job_task
+from ansible_collections.virtinfra.manager.plugins.module_utils._job_modules import job_module
 
-TASK = job_task(wait=False)
+MODULE = job_module(wait=False)
 
 
 def main() -> None:
     """Run as a module."""
-    TASK.run_as_module()
+    MODULE.run_as_module()
 
 
 if __name__ == "__main__":

@@ -122,22 +122,28 @@ job:
   sample: {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: AddKVMHost, state: running}
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._engine import Move, Resource
-from ansible_collections.virtinfra.manager.plugins.module_utils._manage import managed
-from ansible_collections.virtinfra.manager.plugins.module_utils._options import CREATION
-from ansible_collections.virtinfra.manager.plugins.module_utils._readers import by_cursor, by_query, first_of
+from ansible_collections.virtinfra.manager.plugins.module_utils._finders import (
+    find_by_cursor,
+    find_by_query,
+    first_readable,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import CREATE_OPTIONS
+from ansible_collections.virtinfra.manager.plugins.module_utils._planner import Resource, StateTransition
+from ansible_collections.virtinfra.manager.plugins.module_utils._reconciler import resource_module
 
 KEYS = ("uuid", "managementIp", "name")
 KVM_HOST = Resource(
-    kind="HostInventory",
-    returns="host",
-    read=first_of(by_query("QueryHost", *KEYS), by_cursor("host", *KEYS)),
+    record_type="HostInventory",
+    result_key="host",
+    find=first_readable(find_by_query("QueryHost", *KEYS), find_by_cursor("host", *KEYS)),
     create="AddKVMHost",
     keys=KEYS,
-    moves={
-        "enabled": Move("ChangeHostState", "state", ("Enabled",), {"stateEvent": "enable"}, settles=("status",)),
-        "disabled": Move("ChangeHostState", "state", ("Disabled",), {"stateEvent": "disable"}),
-        "maintenance": Move(
+    transitions={
+        "enabled": StateTransition(
+            "ChangeHostState", "state", ("Enabled",), {"stateEvent": "enable"}, settles=("status",)
+        ),
+        "disabled": StateTransition("ChangeHostState", "state", ("Disabled",), {"stateEvent": "disable"}),
+        "maintenance": StateTransition(
             "ChangeHostState",
             "state",
             ("Maintenance", "PreMaintenance"),
@@ -145,14 +151,14 @@ KVM_HOST = Resource(
             needs=("status",),
         ),
     },
-    passing={"state": ("PreMaintenance",), "status": ("Connecting",)},
-    broken={"status": ("Disconnected",)},
+    transitional_values={"state": ("PreMaintenance",), "status": ("Connecting",)},
+    failed_values={"status": ("Disconnected",)},
     duplicate_code="SYS.1007",
 )
-TASK = managed(
+MODULE = resource_module(
     KVM_HOST,
     options={
-        "state": {"type": "str", "default": "present", "choices": ["present", *KVM_HOST.moves]},
+        "state": {"type": "str", "default": "present", "choices": ["present", *KVM_HOST.transitions]},
         "uuid": {"type": "str"},
         "management_ip": {"type": "str"},
         "name": {"type": "str"},
@@ -161,7 +167,7 @@ TASK = managed(
         "username": {"type": "str"},
         "password": {"type": "str", "no_log": True},
         "ssh_port": {"type": "int"},
-        **CREATION,
+        **CREATE_OPTIONS,
     },
     required_one_of=[("uuid", "management_ip", "name")],
 )
@@ -169,7 +175,7 @@ TASK = managed(
 
 def main() -> None:
     """Run as a module."""
-    TASK.run_as_module()
+    MODULE.run_as_module()
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ total:
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import cursor_list_module
 
-TASK = cursor_list_module(
+MODULE = cursor_list_module(
     options={
         "resource_type": {"type": "str", "required": True},
         "sort": {"type": "str"},
@@ -85,7 +85,7 @@ TASK = cursor_list_module(
 
 def main() -> None:
     """Run as a module."""
-    TASK.run_as_module()
+    MODULE.run_as_module()
 
 
 if __name__ == "__main__":

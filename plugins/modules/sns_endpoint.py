@@ -138,61 +138,76 @@ job:
 
 from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._engine import Assumed, Resource, Step, usual_plan
-from ansible_collections.virtinfra.manager.plugins.module_utils._manage import managed
-from ansible_collections.virtinfra.manager.plugins.module_utils._options import CREATION
+from ansible_collections.virtinfra.manager.plugins.module_utils._finders import (
+    Finder,
+    find_by_query,
+    first_readable,
+    with_assumed_fields,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import CREATE_OPTIONS
 from ansible_collections.virtinfra.manager.plugins.module_utils._persons import (
     compared_persons,
     normalize_persons,
     with_persons_by_user_id,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._readers import Reader, by_query, first_of, partly
+from ansible_collections.virtinfra.manager.plugins.module_utils._planner import (
+    AssumedRecord,
+    PlannedCall,
+    Resource,
+    default_plan,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._reconciler import resource_module
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
 
 
-def with_people(resource: Resource, state: str, desired: Record, current: Record | None) -> list[Step]:
+def plan_workchat_endpoint(
+    resource: Resource, state: str, desired: Record, current: Record | None
+) -> list[PlannedCall]:
     """Plan; a create leaves out empty lists of persons, and the persons of an endpoint that is not read are ignored."""
     if current is None:
         persons = {name: value for name, value in normalize_persons(desired).items() if value}
     else:
-        persons = {} if isinstance(current, Assumed) else compared_persons(desired, current)
+        persons = {} if isinstance(current, AssumedRecord) else compared_persons(desired, current)
     others = {name: value for name, value in desired.items() if not name.startswith("atPerson")}
-    return usual_plan(resource, state, {**others, **persons}, current)
+    return default_plan(resource, state, {**others, **persons}, current)
 
 
-def untold(desired: Record) -> Record:
+def fields_missing_from_generic_query(desired: Record) -> Record:
     """Return what a list of all endpoints need not show of a workchat endpoint, as it should be."""
     all_of_it = {**desired, **normalize_persons(desired)}
     return {name: all_of_it[name] for name in ("url", "atAll", "atPersonUserIds") if name in all_of_it}
 
 
-def of_type(word: str) -> Reader:
+def find_by_type(word: str) -> Finder:
     """Read an endpoint among those whose type contains ``word``, all with "": the types are not documented."""
 
     def is_one(endpoint: Record) -> bool:
         return word in (endpoint.get("type") or word).lower()
 
-    return by_query("QuerySNSApplicationEndpoint", "uuid", "name", view=with_persons_by_user_id, among=is_one)
+    return find_by_query("QuerySNSApplicationEndpoint", "uuid", "name", view=with_persons_by_user_id, among=is_one)
 
 
-SHARED: dict[str, Any] = {"returns": "endpoint", "update": "UpdateSNSApplicationEndpoint"}
+SHARED: dict[str, Any] = {"result_key": "endpoint", "update": "UpdateSNSApplicationEndpoint"}
 ENDPOINTS = {
     "workchat": Resource(
-        kind="SNSWorkchatEndpointInventory",
-        read=first_of(
-            by_query("QuerySNSWorkchatEndpoint", "uuid", "name", view=with_persons_by_user_id),
-            partly(of_type("workchat"), untold),
+        record_type="SNSWorkchatEndpointInventory",
+        find=first_readable(
+            find_by_query("QuerySNSWorkchatEndpoint", "uuid", "name", view=with_persons_by_user_id),
+            with_assumed_fields(find_by_type("workchat"), fields_missing_from_generic_query),
         ),
         create="CreateSNSWorkchatEndpoint",
-        plan=with_people,
+        plan=plan_workchat_endpoint,
         **SHARED,
     ),
     "snmp": Resource(
-        kind="SNSApplicationEndpointInventory", read=of_type("snmp"), create="CreateSNSSnmpEndpoint", **SHARED
+        record_type="SNSApplicationEndpointInventory",
+        find=find_by_type("snmp"),
+        create="CreateSNSSnmpEndpoint",
+        **SHARED,
     ),
-    "any": Resource(kind="SNSApplicationEndpointInventory", read=of_type(""), **SHARED),
+    "any": Resource(record_type="SNSApplicationEndpointInventory", find=find_by_type(""), **SHARED),
 }
-TASK = managed(
+MODULE = resource_module(
     ENDPOINTS,
     options={
         "state": {"type": "str", "default": "present", "choices": ["present"]},
@@ -205,7 +220,7 @@ TASK = managed(
         "at_person_user_ids": {"type": "list", "elements": "str"},
         "at_person_list": {"type": "dict"},
         "platform_uuid": {"type": "str"},
-        **CREATION,
+        **CREATE_OPTIONS,
     },
     by="type",
     required_one_of=[("uuid", "name")],
@@ -214,7 +229,7 @@ TASK = managed(
 
 def main() -> None:
     """Run as a module."""
-    TASK.run_as_module()
+    MODULE.run_as_module()
 
 
 if __name__ == "__main__":

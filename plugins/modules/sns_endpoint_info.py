@@ -76,24 +76,29 @@ total:
 from dataclasses import replace
 from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Unreadable
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import ReadNotSupported
 from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import list_module
-from ansible_collections.virtinfra.manager.plugins.module_utils._operations import by_name
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, camel, shaped, to_ansible
-from ansible_collections.virtinfra.manager.plugins.module_utils._task import Context, Task
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules import ModuleContext, ModuleSpec
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
+    Record,
+    record_to_result,
+    to_camel_case,
+    with_all_fields,
+)
 
 PERSONS = "QuerySNSTeamchatAtPerson"
 TYPES = {"any": "QuerySNSApplicationEndpoint", "workchat": "QuerySNSWorkchatEndpoint"}
 LISTS = {name: list_module(operation, returns="endpoints") for name, operation in TYPES.items()}
 
 
-def list_endpoints(context: Context) -> dict[str, Any]:
+def list_endpoints(context: ModuleContext) -> dict[str, Any]:
     """List the endpoints of a type or of all types, each with the persons that its messages mention."""
-    shared = replace(context, wanted={name: value for name, value in context.wanted.items() if name != "type"})
-    name = context.wanted.get("type")
+    shared = replace(context, desired={name: value for name, value in context.desired.items() if name != "type"})
+    name = context.desired.get("type")
     try:
         result = LISTS[name or "any"].run(shared)
-    except Unreadable as reason:
+    except ReadNotSupported as reason:
         if name:
             raise
         result, name = LISTS["workchat"].run(shared), "workchat"
@@ -107,21 +112,23 @@ def list_endpoints(context: Context) -> dict[str, Any]:
     return result
 
 
-def query_by(context: Context, operation: str, field: str, endpoints: list[Record]) -> dict[str, list[Record]] | None:
+def query_by(
+    context: ModuleContext, operation: str, field: str, endpoints: list[Record]
+) -> dict[str, list[Record]] | None:
     """Return the records of a query by the endpoint that a field names; None where the service cannot list them."""
-    conditions = [f"{camel(field)}={endpoint['uuid']}" for endpoint in endpoints]
+    conditions = [f"{to_camel_case(field)}={endpoint['uuid']}" for endpoint in endpoints]
     records_by: dict[str, list[Record]] = {}
     try:
         records = context.client.query(operation, conditions if len(conditions) == 1 else []) if conditions else []
-    except Unreadable:
+    except ReadNotSupported:
         return None
     for record in records:
-        shown = to_ansible(shaped(by_name(operation).record, record))
+        shown = record_to_result(with_all_fields(get_operation(operation).record, record))
         records_by.setdefault(shown[field], []).append(shown)
     return records_by
 
 
-TASK = Task(
+MODULE = ModuleSpec(
     list_endpoints,
     {**LISTS["any"].options, "type": {"type": "str", "choices": list(TYPES)}},
     (PERSONS, TYPES["workchat"], TYPES["any"]),
@@ -130,7 +137,7 @@ TASK = Task(
 
 def main() -> None:
     """Run as a module."""
-    TASK.run_as_module()
+    MODULE.run_as_module()
 
 
 if __name__ == "__main__":

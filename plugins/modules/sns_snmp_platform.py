@@ -86,9 +86,9 @@ job:
   sample: {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: UpdateSNSSnmpPlatform, state: running}
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._engine import Resource
-from ansible_collections.virtinfra.manager.plugins.module_utils._manage import managed
-from ansible_collections.virtinfra.manager.plugins.module_utils._readers import by_query, first_of
+from ansible_collections.virtinfra.manager.plugins.module_utils._finders import find_by_query, first_readable
+from ansible_collections.virtinfra.manager.plugins.module_utils._planner import Resource
+from ansible_collections.virtinfra.manager.plugins.module_utils._reconciler import resource_module
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
 
 
@@ -98,15 +98,15 @@ def is_snmp(platform: Record) -> bool:
 
 
 PLATFORM = Resource(
-    kind="SNSApplicationPlatformInventory",
-    returns="platform",
-    read=first_of(
-        by_query("QuerySNSSnmpPlatform", "uuid", "name"),
-        by_query("QuerySNSApplicationPlatform", "uuid", "name", among=is_snmp),
+    record_type="SNSApplicationPlatformInventory",
+    result_key="platform",
+    find=first_readable(
+        find_by_query("QuerySNSSnmpPlatform", "uuid", "name"),
+        find_by_query("QuerySNSApplicationPlatform", "uuid", "name", among=is_snmp),
     ),
     update="UpdateSNSSnmpPlatform",
 )
-TASK = managed(
+MODULE = resource_module(
     PLATFORM,
     options={
         "state": {"type": "str", "default": "present", "choices": ["present"]},
@@ -122,7 +122,7 @@ TASK = managed(
 
 def main() -> None:
     """Run as a module."""
-    TASK.run_as_module()
+    MODULE.run_as_module()
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ options:
   endpoint_uuid:
     description: The SNMP endpoint to test.
     type: str
-  must_connect:
+  fail_on_error:
     description: Whether the module fails when the receiver could not be reached.
     type: bool
     default: true
@@ -71,33 +71,33 @@ job:
   sample: {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: SNSSnmpTestConnection, state: running}
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._actions import action
+from ansible_collections.virtinfra.manager.plugins.module_utils._action_modules import action_module
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
 
 
-def not_connected(told: Record) -> str | None:
+def connection_error(told: Record) -> str | None:
     """Say that the receiver could not be reached, where that matters."""
-    if told.get("connected") or not told["mustConnect"]:
+    if told.get("connected") or not told["failOnError"]:
         return None
     return f"the service could not reach the SNMP receiver: {told.get('webhookResp') or 'it tells no reason'}"
 
 
-TASK = action(
+MODULE = action_module(
     "SNSSnmpTestConnection",
     options={
         "platform_uuid": {"type": "str"},
         "endpoint_uuid": {"type": "str"},
-        "must_connect": {"type": "bool", "default": True},
+        "fail_on_error": {"type": "bool", "default": True},
     },
     changes=False,
-    judge=not_connected,
+    judge=connection_error,
     required_one_of=[("platform_uuid", "endpoint_uuid")],
 )
 
 
 def main() -> None:
     """Run as a module."""
-    TASK.run_as_module()
+    MODULE.run_as_module()
 
 
 if __name__ == "__main__":

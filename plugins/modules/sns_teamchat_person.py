@@ -88,54 +88,56 @@ job:
 """
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._engine import (
-    Assumed,
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions, ReadNotSupported
+from ansible_collections.virtinfra.manager.plugins.module_utils._finders import find_by_query, require_unique
+from ansible_collections.virtinfra.manager.plugins.module_utils._planner import (
+    AssumedRecord,
+    PlannedCall,
     Resource,
-    Step,
-    unchangeable,
-    usual_plan,
+    default_plan,
+    unchangeable_error,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput, Unreadable
-from ansible_collections.virtinfra.manager.plugins.module_utils._manage import managed
-from ansible_collections.virtinfra.manager.plugins.module_utils._readers import by_query, only
+from ansible_collections.virtinfra.manager.plugins.module_utils._reconciler import resource_module
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
 
 PERSONS = "QuerySNSTeamchatAtPerson"
 
 
-def careful(resource: Resource, state: str, desired: Record, current: Record | None) -> list[Step]:
+def plan_person(resource: Resource, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
     """Plan, but never send the user ID that the person may have already, nor another endpoint: both are refused."""
-    if isinstance(current, Assumed) and "userId" in desired:
-        raise Unreadable("the service cannot list these people, so user_id might be the present one; leave it out")
-    if isinstance(current, Assumed) and "remark" not in desired:
-        raise BadInput("remark is required, since the service cannot list these people")
+    if isinstance(current, AssumedRecord) and "userId" in desired:
+        raise ReadNotSupported(
+            "the service cannot list these people, so user_id might be the present one; leave it out"
+        )
+    if isinstance(current, AssumedRecord) and "remark" not in desired:
+        raise InvalidOptions("remark is required, since the service cannot list these people")
     endpoint = desired.get("endpointUuid")
     if endpoint and current and (current.get("endpointUuid") or endpoint) != endpoint:
-        raise unchangeable(resource, {"endpointUuid": endpoint}, desired, current)
-    return usual_plan(resource, state, desired, current)
+        raise unchangeable_error(resource, {"endpointUuid": endpoint}, desired, current)
+    return default_plan(resource, state, desired, current)
 
 
 def find_person(client: Client, desired: Record) -> Record | None:
     """Return the person with the uuid, or with the user ID, of the endpoint if that is given."""
     if "uuid" in desired:
-        return by_query(PERSONS, "uuid")(client, desired)
-    persons = client.matching(PERSONS, "userId", desired["userId"])
+        return find_by_query(PERSONS, "uuid")(client, desired)
+    persons = client.find_by_attribute(PERSONS, "userId", desired["userId"])
     endpoint = desired.get("endpointUuid")
-    return only(
+    return require_unique(
         [person for person in persons if endpoint in (None, person.get("endpointUuid"))],
         f"the user_id {desired['userId']!r}",
     )
 
 
 PERSON = Resource(
-    kind="SNSTeamchatAtPersonInventory",
-    returns="person",
-    read=find_person,
+    record_type="SNSTeamchatAtPersonInventory",
+    result_key="person",
+    find=find_person,
     keys=("uuid", "userId"),
     update="UpdateAtPersonOfAtTeamchatEndpoint",
-    plan=careful,
+    plan=plan_person,
 )
-TASK = managed(
+MODULE = resource_module(
     PERSON,
     options={
         "state": {"type": "str", "default": "present", "choices": ["present"]},
@@ -150,7 +152,7 @@ TASK = managed(
 
 def main() -> None:
     """Run as a module."""
-    TASK.run_as_module()
+    MODULE.run_as_module()
 
 
 if __name__ == "__main__":

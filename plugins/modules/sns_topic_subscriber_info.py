@@ -52,7 +52,7 @@ total:
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import list_module
 
-TASK = list_module(
+MODULE = list_module(
     "QuerySNSTopicSubscriber",
     returns="subscribers",
     equality_options={"topic_uuid": {"type": "str"}, "endpoint_uuid": {"type": "str"}},
@@ -61,7 +61,7 @@ TASK = list_module(
 
 def main() -> None:
     """Run as a module."""
-    TASK.run_as_module()
+    MODULE.run_as_module()
 
 
 if __name__ == "__main__":

@@ -140,31 +140,37 @@ job:
   sample: {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: CreateVmInstanceFromVolumeSnapshotGroup, state: running}
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._engine import Resource, Step, usual_plan
-from ansible_collections.virtinfra.manager.plugins.module_utils._manage import managed
-from ansible_collections.virtinfra.manager.plugins.module_utils._options import CREATION
-from ansible_collections.virtinfra.manager.plugins.module_utils._readers import by_cursor, by_query, exists, first_of
+from ansible_collections.virtinfra.manager.plugins.module_utils._finders import (
+    exists,
+    find_by_cursor,
+    find_by_query,
+    first_readable,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import CREATE_OPTIONS
+from ansible_collections.virtinfra.manager.plugins.module_utils._planner import PlannedCall, Resource, default_plan
+from ansible_collections.virtinfra.manager.plugins.module_utils._reconciler import resource_module
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
 
 PLACEMENT = ("clusterUuid", "hostUuid")
 
 
-def once(resource: Resource, state: str, desired: Record, current: Record | None) -> list[Step]:
+def plan_create_only(resource: Resource, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
     """Plan without comparing where the machine was created: it may have moved since."""
     compared = {name: value for name, value in desired.items() if current is None or name not in PLACEMENT}
-    return usual_plan(resource, state, compared, current)
+    return default_plan(resource, state, compared, current)
 
 
 VM = Resource(
-    kind="VmInstanceInventory",
-    returns="vm",
-    read=first_of(
-        by_query("QueryVmInstance", "uuid", "name", among=exists), by_cursor("vm", "uuid", "name", among=exists)
+    record_type="VmInstanceInventory",
+    result_key="vm",
+    find=first_readable(
+        find_by_query("QueryVmInstance", "uuid", "name", among=exists),
+        find_by_cursor("vm", "uuid", "name", among=exists),
     ),
     create="CreateVmInstanceFromVolumeSnapshotGroup",
-    plan=once,
+    plan=plan_create_only,
 )
-TASK = managed(
+MODULE = resource_module(
     VM,
     options={
         "state": {"type": "str", "default": "present", "choices": ["present"]},
@@ -190,7 +196,7 @@ TASK = managed(
         "reset_tpm": {"type": "bool"},
         "volume_snapshot_encryptions": {"type": "list", "elements": "dict"},
         "vm_encryption": {"type": "bool"},
-        **CREATION,
+        **CREATE_OPTIONS,
     },
     required_one_of=[("uuid", "name")],
 )
@@ -198,7 +204,7 @@ TASK = managed(
 
 def main() -> None:
     """Run as a module."""
-    TASK.run_as_module()
+    MODULE.run_as_module()
 
 
 if __name__ == "__main__":

@@ -61,12 +61,12 @@ total:
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import list_module
 
-TASK = list_module("QueryVmInstance", returns="vms", cursor="vm")
+MODULE = list_module("QueryVmInstance", returns="vms", cursor="vm")
 
 
 def main() -> None:
     """Run as a module."""
-    TASK.run_as_module()
+    MODULE.run_as_module()
 
 
 if __name__ == "__main__":

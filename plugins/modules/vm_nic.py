@@ -142,22 +142,26 @@ job:
 
 from dataclasses import replace
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._engine import (
-    Move,
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._finders import find_vm_nic, shows_ip_address
+from ansible_collections.virtinfra.manager.plugins.module_utils._planner import (
+    PlannedCall,
     Resource,
-    Step,
+    StateTransition,
+    default_plan,
     drift,
-    usual_plan,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput
-from ansible_collections.virtinfra.manager.plugins.module_utils._manage import managed
-from ansible_collections.virtinfra.manager.plugins.module_utils._readers import nic_of_vm, shows_ip_address
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, canonical_addresses, shaped
+from ansible_collections.virtinfra.manager.plugins.module_utils._reconciler import resource_module
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
+    Record,
+    canonical_addresses,
+    with_all_fields,
+)
 
 ADDRESS = ("ip", "netmask", "gateway", "usedIps")
 
 
-def plan_nic(resource: Resource, state: str, desired: Record, current: Record | None) -> list[Step]:
+def plan_nic(resource: Resource, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
     """Plan; the service chooses the address of a NIC that is moved, and the VM afterwards is not predicted."""
     desired, current = canonical_addresses(desired), current and canonical_addresses(current)
     if current:
@@ -165,38 +169,40 @@ def plan_nic(resource: Resource, state: str, desired: Record, current: Record | 
         desired = {name: value for name, value in desired.items() if not equal.get(name)}
     if current and (changes := drift(resource, desired, current)):
         if "ip" in changes and "uuid" not in desired:
-            raise BadInput(f"the NIC {current['uuid']} has the address {current['ip']}; give its uuid to change that")
+            raise InvalidOptions(
+                f"the NIC {current['uuid']} has the address {current['ip']}; give its uuid to change that"
+            )
         current = {**current, **dict.fromkeys(ADDRESS)}
-    steps = usual_plan(resource, state, desired, current)
-    return [replace(step, after={**(step.after or {}), "vm": None}) for step in steps]
+    steps = default_plan(resource, state, desired, current)
+    return [replace(step, expected={**(step.expected or {}), "vm": None}) for step in steps]
 
 
 def with_vm(nic: Record | None) -> Record:
     """Return the NIC and its VM as two members of the result."""
     own = nic and {name: value for name, value in nic.items() if name != "vm"}
     vm = (nic or {}).get("vm")
-    return {"nic": own, "vm": vm and shaped("VmInstanceInventory", vm)}
+    return {"nic": own, "vm": vm and with_all_fields("VmInstanceInventory", vm)}
 
 
 NIC = Resource(
-    kind="VmNicInventory",
-    returns="nic",
-    read=nic_of_vm,
+    record_type="VmNicInventory",
+    result_key="nic",
+    find=find_vm_nic,
     create="AttachL3NetworkToVm",
     update="ChangeVmNicNetwork",
-    moves={
-        "enabled": Move("ChangeVmNicState", "state", ("enable",), {"state": "enable"}),
-        "disabled": Move("ChangeVmNicState", "state", ("disable",), {"state": "disable"}),
+    transitions={
+        "enabled": StateTransition("ChangeVmNicState", "state", ("enable",), {"state": "enable"}),
+        "disabled": StateTransition("ChangeVmNicState", "state", ("disable",), {"state": "disable"}),
     },
     rename={"vmNicUuid": "uuid", "destL3NetworkUuid": "l3NetworkUuid", "staticIp": "ip", "customMac": "mac"},
     how=("vmNicParams",),
     plan=plan_nic,
-    tell=with_vm,
+    format_result=with_vm,
 )
-TASK = managed(
+MODULE = resource_module(
     NIC,
     options={
-        "state": {"type": "str", "default": "present", "choices": ["present", *NIC.moves]},
+        "state": {"type": "str", "default": "present", "choices": ["present", *NIC.transitions]},
         "uuid": {"type": "str"},
         "vm_instance_uuid": {"type": "str"},
         "l3_network_uuid": {"type": "str"},
@@ -212,7 +218,7 @@ TASK = managed(
 
 def main() -> None:
     """Run as a module."""
-    TASK.run_as_module()
+    MODULE.run_as_module()
 
 
 if __name__ == "__main__":

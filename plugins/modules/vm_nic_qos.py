@@ -63,9 +63,9 @@ job:
   sample: {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: DeleteNicQos, state: running}
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._actions import action
+from ansible_collections.virtinfra.manager.plugins.module_utils._action_modules import action_module
 
-TASK = action(
+MODULE = action_module(
     "DeleteNicQos",
     options={
         "state": {"type": "str", "default": "absent", "choices": ["absent"]},
@@ -77,7 +77,7 @@ TASK = action(
 
 def main() -> None:
     """Run as a module."""
-    TASK.run_as_module()
+    MODULE.run_as_module()
 
 
 if __name__ == "__main__":

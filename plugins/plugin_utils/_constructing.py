@@ -17,11 +17,11 @@ from ansible.errors import AnsibleError, AnsibleParserError
 from ansible.inventory.host import Host
 from ansible.utils.path import basedir
 from ansible.utils.vars import combine_vars
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._entries import Place
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._entries import GroupMembership
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._expressions import (
-    Batch,
+    EvaluationFailure,
     Expression,
-    Failed,
+    ExpressionBatch,
     evaluator,
 )
 
@@ -29,10 +29,10 @@ MAGIC = ("inventory_hostname", "inventory_hostname_short", "group_names", "inven
 
 
 @dataclass
-class Draft:
+class RecordingInventory:
     """What core would put into the inventory for one host; it takes the inventory's place while core does so."""
 
-    places: list[Place] = field(default_factory=list)
+    places: list[GroupMembership] = field(default_factory=list)
 
     def add_group(self, group: str) -> str:
         """Note nothing yet; as in the inventory a group must have a name."""
@@ -65,9 +65,9 @@ class KeyedGroup:
         self._default = options.get("default_value")
         contradictory = self._default is not None and options.get("trailing_separator") is not None
         self.simple = bool(options) and not contradictory and not {"{", "#"} & set(str(parent))
-        self._places: dict[str, list[Place]] = {}
+        self._places: dict[str, list[GroupMembership]] = {}
 
-    def places(self, key: Any, strict: bool) -> list[Place] | None:
+    def places(self, key: Any, strict: bool) -> list[GroupMembership] | None:
         """Return the places that a key leads to; None when core must say it."""
         if not self.simple:
             return None
@@ -79,7 +79,7 @@ class KeyedGroup:
             return []
         return None
 
-    def _named(self, key: str) -> list[Place]:
+    def _named(self, key: str) -> list[GroupMembership]:
         group = self._sanitize(f"{self._start}{key}")
         self._places[key] = [(group, None), (group, self._parent)] if self._parent else [(group, None)]
         return self._places[key]
@@ -98,7 +98,7 @@ class Constructor:
         hidden = self._hidden = frozenset(plugin._vars or () if plugin.get_option("use_extra_vars") else ())
         compose, groups = plugin.get_option("compose") or {}, plugin.get_option("groups") or {}
         self._composed = list(compose)
-        self._groups: list[Place] = [(plugin._sanitize_group_name(name), None) for name in groups]
+        self._groups: list[GroupMembership] = [(plugin._sanitize_group_name(name), None) for name in groups]
         self._keyed = [KeyedGroup(entry, hidden, plugin) for entry in plugin.get_option("keyed_groups") or []]
         self._prepare(
             known,
@@ -108,7 +108,7 @@ class Constructor:
         self._parents: dict[str, set[str]] = {}
         source = plugin.inventory.current_source
         self._source = {"inventory_file": source, "inventory_dir": basedir(source) if source else None}
-        self.idle = not (compose or groups or self._keyed)
+        self.is_noop = not (compose or groups or self._keyed)
 
     def _prepare(self, known: Callable[[str], bool], values: list[Expression], conditions: list[Expression]) -> None:
         """Put the expressions into batches: all in one, unless some refer to what others lead to."""
@@ -124,16 +124,16 @@ class Constructor:
 
         # An extra variable may be a template, which may refer to anything.
         blind = bool(self._hidden)
-        self._magic = blind or any(each.mentions(name) for each in [*values, *later] for name in MAGIC)
-        self._needs_composed = blind or any(each.mentions(name) for each in later for name in composed)
-        self._needs_groups = blind or any(each.mentions("group_names") for each in later)
+        self._magic = blind or any(each.may_reference(name) for each in [*values, *later] for name in MAGIC)
+        self._needs_composed = blind or any(each.may_reference(name) for each in later for name in composed)
+        self._needs_groups = blind or any(each.may_reference("group_names") for each in later)
         self._in_turn = self._needs_composed or self._needs_groups
-        self._all = Batch([*values, *conditions, *keys], evaluate, seen_first)
-        self._values = Batch(values, evaluate, seen_first)
-        self._conditions = Batch(conditions, evaluate, seen_later)
-        self._keys = Batch(keys, evaluate, seen_later)
+        self._all = ExpressionBatch([*values, *conditions, *keys], evaluate, seen_first)
+        self._values = ExpressionBatch(values, evaluate, seen_first)
+        self._conditions = ExpressionBatch(conditions, evaluate, seen_later)
+        self._keys = ExpressionBatch(keys, evaluate, seen_later)
 
-    def construct(self, name: str, variables: dict[str, Any], there: Host | None) -> list[Place]:
+    def construct(self, name: str, variables: dict[str, Any], there: Host | None) -> list[GroupMembership]:
         """Add the composed variables of a host to its others and return its places.
 
         ``there`` is the host where an earlier source has made it known; its variables may be templates, which are for
@@ -159,7 +159,7 @@ class Constructor:
         return places
 
     def _scope(
-        self, name: str, variables: dict[str, Any], there: Host | None, places: list[Place] | None = None
+        self, name: str, variables: dict[str, Any], there: Host | None, places: list[GroupMembership] | None = None
     ) -> dict[str, Any]:
         """Return what expressions see: the variables, and what core adds to those of a host if one refers to it."""
         if there is not None:
@@ -172,7 +172,7 @@ class Constructor:
             scope["group_names"] = sorted({*scope["group_names"], *self._with_ancestors(places)} - {"all"})
         return scope
 
-    def _with_ancestors(self, places: list[Place]) -> set[str]:
+    def _with_ancestors(self, places: list[GroupMembership]) -> set[str]:
         for group, parent in places:
             if parent:
                 self._parents.setdefault(group, set()).add(parent)
@@ -187,7 +187,7 @@ class Constructor:
 
     def _compose(self, name: str, variables: dict[str, Any], results: list[Any]) -> None:
         for variable, result in zip(self._composed, results, strict=True):
-            if isinstance(result, Failed):
+            if isinstance(result, EvaluationFailure):
                 if self.strict:
                     raise AnsibleError(f"Could not set {variable} for host {name}: {result.error}") from result.error
             elif isinstance(before := variables.get(variable), MutableMapping) and isinstance(result, Mapping):
@@ -195,10 +195,10 @@ class Constructor:
             else:
                 variables[variable] = result
 
-    def _by_conditions(self, name: str, results: list[Any]) -> list[Place]:
+    def _by_conditions(self, name: str, results: list[Any]) -> list[GroupMembership]:
         places = []
         for place, result in zip(self._groups, results, strict=True):
-            if isinstance(result, Failed):
+            if isinstance(result, EvaluationFailure):
                 if self.strict:
                     message = f"Could not add host {name} to group {place[0]}: {result.error}"
                     raise AnsibleParserError(message) from result.error
@@ -206,24 +206,24 @@ class Constructor:
                 places.append(place)
         return places
 
-    def _by_keys(self, name: str, results: list[Any], scope: dict[str, Any]) -> list[Place]:
+    def _by_keys(self, name: str, results: list[Any], scope: dict[str, Any]) -> list[GroupMembership]:
         places = []
         for keyed, key in zip(self._keyed, results, strict=True):
-            if isinstance(key, Failed) and keyed.simple and not self.strict:
+            if isinstance(key, EvaluationFailure) and keyed.simple and not self.strict:
                 continue
             found = keyed.places(key, self.strict)
             places += self._by_core(name, keyed.entry, scope) if found is None else found
         return places
 
-    def _by_core(self, name: str, entry: Any, scope: dict[str, Any]) -> list[Place]:
+    def _by_core(self, name: str, entry: Any, scope: dict[str, Any]) -> list[GroupMembership]:
         with self._drafting() as draft:
             self.plugin._add_host_to_keyed_groups([entry], scope, name, strict=self.strict, fetch_hostvars=False)
         return draft.places
 
     @contextmanager
-    def _drafting(self) -> Iterator[Draft]:
+    def _drafting(self) -> Iterator[RecordingInventory]:
         """Let core write to a draft instead of the inventory."""
-        inventory, draft = self.plugin.inventory, Draft()
+        inventory, draft = self.plugin.inventory, RecordingInventory()
         self.plugin.inventory = draft
         try:
             yield draft

@@ -14,18 +14,18 @@ from typing import Any
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
 
 # A group, and the group that is to be its parent if there is one.
-Place = tuple[str, "str | None"]
+GroupMembership = tuple[str, "str | None"]
 
 
 @dataclass(slots=True)
-class Entry:
+class HostEntry:
     """A host to be: the record that it is made of and the service that has it, its variables, name and groups."""
 
     record: Record
     service: str
     variables: dict[str, Any]
     name: str = ""
-    places: list[Place] = field(default_factory=list)
+    memberships: list[GroupMembership] = field(default_factory=list)
 
     @property
     def uuid(self) -> str:

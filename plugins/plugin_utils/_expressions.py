@@ -22,8 +22,8 @@ from ansible.constants import config
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.utils.unsafe_proxy import AnsibleUnsafeText
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._harmless import (
-    TRUSTS_NOBODY,
-    NotHere,
+    HAS_DATA_TAGGING,
+    UnsupportedExpression,
     compiled,
     is_constant,
     parsed,
@@ -32,13 +32,13 @@ from jinja2 import nodes
 from jinja2.exceptions import TemplateError
 
 # Before 2.19 an option decides whether the results of templates are texts, or whatever reads like Python.
-_NATIVE = not TRUSTS_NOBODY and config.get_config_value("DEFAULT_JINJA2_NATIVE")
+_NATIVE = not HAS_DATA_TAGGING and config.get_config_value("DEFAULT_JINJA2_NATIVE")
 
 _SCALARS = frozenset((str, int, float, bool, type(None), AnsibleUnsafeText))
 
 
 @dataclass(frozen=True)
-class Failed:
+class EvaluationFailure:
     """In place of a result: the exception with which core refused the expression."""
 
     error: Exception
@@ -61,7 +61,7 @@ class Expression:
         """The expression as Jinja parsed it, None when it is one for core."""
         try:
             return parsed(self.source, braces=self.kind == "template")
-        except (NotHere, TemplateError):
+        except (UnsupportedExpression, TemplateError):
             return None
 
     @cached_property
@@ -72,25 +72,25 @@ class Expression:
         return frozenset(name.name for name in self.node.find_all(nodes.Name)) if self.node else frozenset()
 
     @cached_property
-    def plain(self) -> bool:
+    def is_variable(self) -> bool:
         """Whether it is nothing but the name of a variable."""
         return isinstance(self.node, nodes.Name)
 
     @cached_property
-    def constant(self) -> bool:
+    def is_constant(self) -> bool:
         """Whether its result is the same for every host."""
         return is_constant(self.node) if self.node else isinstance(self.source, bool)
 
     def uses_text(self, variables: Mapping[str, Any]) -> bool:
         """Whether a result must be marked as unsafe as core does it: before 2.19, when made of a text or container."""
-        return not TRUSTS_NOBODY and any(isinstance(variables.get(name), (str, list, dict)) for name in self.names)
+        return not HAS_DATA_TAGGING and any(isinstance(variables.get(name), (str, list, dict)) for name in self.names)
 
-    def mentions(self, name: str) -> bool:
+    def may_reference(self, name: str) -> bool:
         """Whether the name may be used in it; never False wrongly."""
         return name in self.names if self.node else name in str(self.source)
 
 
-class Batch:
+class ExpressionBatch:
     """Expressions that are evaluated together, over the variables of one host after another.
 
     ``evaluate`` is core's way; ``known`` tells of a name whether it stands for a plain value of the service.
@@ -108,7 +108,7 @@ class Batch:
             place
             for place, expression in enumerate(expressions)
             if expression.node is not None
-            and not expression.constant
+            and not expression.is_constant
             and not expression.names & expression.hidden
             and all(map(known, expression.names))
         ]
@@ -134,9 +134,9 @@ class Batch:
         for place, convert, result in zip(self._fast, self._converters, self._fast_results(variables), strict=True):
             try:
                 value = convert(result)
-            except NotHere:
+            except UnsupportedExpression:
                 value, fast = self._by_core(place, variables), False
-            found[place] = unsafe(value) if self.expressions[place].uses_text(variables) else value
+            found[place] = make_unsafe(value) if self.expressions[place].uses_text(variables) else value
         for place in self._slow:
             found[place] = self._by_core(place, variables)
             fast = fast and place in self._constants
@@ -155,8 +155,8 @@ class Batch:
         try:
             result = self._evaluate(expression, variables)
         except Exception as error:
-            return Failed(error)
-        if expression.constant:
+            return EvaluationFailure(error)
+        if expression.is_constant:
             self._constants[place] = result
         return result
 
@@ -170,60 +170,60 @@ def evaluator(plugin: Any) -> Callable[[Expression, dict[str, Any]], Any]:
         plugin.templar.available_variables = variables
         if expression.kind == "template":
             return plugin.templar.template(expression.source)
-        if TRUSTS_NOBODY:
+        if HAS_DATA_TAGGING:
             return plugin.templar.evaluate_conditional(expression.source)
         return boolean(plugin.templar.template(f"{{% if {expression.source} %}} True {{% else %}} False {{% endif %}}"))
 
     return evaluate
 
 
-def unsafe(value: Any) -> Any:
+def make_unsafe(value: Any) -> Any:
     """Return a value of the service so that no supported core takes a text in it for a template or an expression.
 
     Before 2.19 core evaluates any unmarked text that reaches a condition, so there every text is marked.
     """
-    if TRUSTS_NOBODY:
+    if HAS_DATA_TAGGING:
         return value
     if isinstance(value, str):
         return AnsibleUnsafeText(value)
     if isinstance(value, dict):
-        return {unsafe(key): unsafe(each) for key, each in value.items()}
+        return {make_unsafe(key): make_unsafe(each) for key, each in value.items()}
     if isinstance(value, list):
-        return [unsafe(each) for each in value]
+        return [make_unsafe(each) for each in value]
     return value
 
 
 def _converter(expression: Expression) -> Callable[[Any], Any]:
     """Return a function that makes of a result what core would; it raises NotHere where core must do it itself."""
     if expression.kind == "condition":
-        return _as_condition if TRUSTS_NOBODY else _as_old_condition
-    if TRUSTS_NOBODY:
-        return _as_any_value if expression.plain else _as_value
-    return _as_old_plain_value if expression.plain else _as_old_value
+        return _as_condition if HAS_DATA_TAGGING else _as_old_condition
+    if HAS_DATA_TAGGING:
+        return _as_any_value if expression.is_variable else _as_value
+    return _as_old_plain_value if expression.is_variable else _as_old_value
 
 
 def _as_condition(result: Any) -> Any:
     if isinstance(result, bool):
         return result
-    raise NotHere
+    raise UnsupportedExpression
 
 
 def _as_old_condition(result: Any) -> Any:
     if type(result) in _SCALARS:
         return bool(result)
-    raise NotHere
+    raise UnsupportedExpression
 
 
 def _as_value(result: Any) -> Any:
     if type(result) in _SCALARS:
         return result
-    raise NotHere
+    raise UnsupportedExpression
 
 
 def _as_any_value(result: Any) -> Any:
     if type(result) in _SCALARS or type(result) in (list, dict):
         return result
-    raise NotHere
+    raise UnsupportedExpression
 
 
 def _as_old_plain_value(result: Any) -> Any:
@@ -235,10 +235,10 @@ def _as_old_value(result: Any) -> Any:
     if isinstance(result, bool):
         return result
     if type(result) not in _SCALARS or result is None or _NATIVE:
-        raise NotHere
+        raise UnsupportedExpression
     text = str(result)
     if text.startswith(("{", "[")) or text in ("True", "False"):
-        raise NotHere
+        raise UnsupportedExpression
     return text
 
 
@@ -247,4 +247,4 @@ def _only(evaluate: Callable[[dict[str, Any]], list[Any]], variables: dict[str, 
     try:
         return evaluate(variables)[0]
     except Exception:
-        return NotHere
+        return UnsupportedExpression

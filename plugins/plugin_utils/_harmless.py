@@ -16,7 +16,7 @@ from jinja2 import StrictUndefined, Undefined, nodes
 from jinja2.nativetypes import NativeEnvironment
 
 # Since 2.19 a string is a template only where it comes from a file of the user; before, wherever it comes from.
-TRUSTS_NOBODY = hasattr(Templar, "evaluate_expression")
+HAS_DATA_TAGGING = hasattr(Templar, "evaluate_expression")
 
 _OPERATIONS = (
     nodes.Name,
@@ -48,7 +48,7 @@ _ATTRIBUTES = frozenset(name for kind in (str, int, float, dict, list) for name 
 _ENVIRONMENT = NativeEnvironment(undefined=StrictUndefined)
 
 
-class NotHere(Exception):
+class UnsupportedExpression(Exception):
     """The expression is one for core."""
 
 
@@ -57,7 +57,7 @@ def _of_something(test: Any) -> Callable[[Any], bool]:
 
     def checked(value: Any) -> bool:
         if isinstance(value, Undefined):
-            raise NotHere
+            raise UnsupportedExpression
         return bool(test(value))
 
     return checked
@@ -96,13 +96,13 @@ def parsed(source: Any, braces: bool) -> nodes.Expr:
     """Return the node of an expression that may be evaluated here; raises NotHere, or TemplateError of Jinja."""
     # What core does with backslashes, and with templates inside of constants, depends on its version.
     if not isinstance(source, str) or "\\" in source or (not braces and "{" in source):
-        raise NotHere
+        raise UnsupportedExpression
     body = _ENVIRONMENT.parse(source if braces else f"{{{{ {source} }}}}").body
     if len(body) != 1 or not isinstance(body[0], nodes.Output):
-        raise NotHere
+        raise UnsupportedExpression
     parts = body[0].nodes
     if len(parts) != 1 and not braces:
-        raise NotHere
+        raise UnsupportedExpression
     for part in parts:
         _check(part)
     node = parts[0]
@@ -113,7 +113,7 @@ def parsed(source: Any, braces: bool) -> nodes.Expr:
         compiled([node])
     except Exception as error:
         # Jinja evaluates what is constant while it compiles, and so stumbles over mistakes in it.
-        raise NotHere from error
+        raise UnsupportedExpression from error
     return node
 
 
@@ -121,7 +121,7 @@ def _text(part: nodes.Expr) -> nodes.Expr:
     """Return a part of a template so that joined with others it makes the same text as in core."""
     if isinstance(part, nodes.TemplateData):
         return nodes.Const(part.data, lineno=1)
-    if TRUSTS_NOBODY:
+    if HAS_DATA_TAGGING:
         return part
     missing = nodes.Test(part, "none", [], [], None, None, lineno=1)
     return nodes.CondExpr(missing, nodes.Const("", lineno=1), part, lineno=1)
@@ -131,12 +131,12 @@ def _check(node: nodes.Node) -> None:
     """Raise NotHere unless the node and all in it give the same results in Jinja's own environment as in core's."""
     if isinstance(node, nodes.Call) and isinstance(node.node, nodes.Getattr):
         if node.node.attr not in _METHODS or node.kwargs or node.dyn_args or node.dyn_kwargs:
-            raise NotHere
+            raise UnsupportedExpression
         inside: list[nodes.Node] = [node.node.node, *node.args]
     elif _is_allowed(node):
         inside = list(node.iter_child_nodes())
     else:
-        raise NotHere
+        raise UnsupportedExpression
     for child in inside:
         _check(child)
 

@@ -12,18 +12,18 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from ansible.utils.unsafe_proxy import AnsibleUnsafeText
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
-    FIELDS,
-    MAPS,
+    PRESERVED_KEY_MEMBERS,
+    RECORD_FIELDS,
     Record,
+    record_to_result,
     shaped_members,
-    snake,
-    to_ansible,
+    to_snake_case,
 )
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._entries import Entry
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._expressions import unsafe
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._harmless import TRUSTS_NOBODY
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._entries import HostEntry
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._expressions import make_unsafe
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._harmless import HAS_DATA_TAGGING
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._names import is_address, is_variable_name
 
 Element = TypeVar("Element")
@@ -38,7 +38,7 @@ class _Names(dict[str, str]):
         self.prefix, self.suffix = prefix, suffix
 
     def __missing__(self, field: str) -> str:
-        name = f"{self.prefix}{snake(field)}{self.suffix}"
+        name = f"{self.prefix}{to_snake_case(field)}{self.suffix}"
         self[field] = name if is_variable_name(name) else ""
         return self[field]
 
@@ -53,28 +53,30 @@ class HostVars:
         self, kind: str, derived: Iterable[str], prefix: str, suffix: str, allow_localhost: bool = False
     ) -> None:
         if not f"{prefix}name{suffix}".isidentifier():
-            raise BadInput(f"hostvars_prefix and hostvars_suffix make no names of variables: {prefix}name{suffix}")
+            raise InvalidOptions(
+                f"hostvars_prefix and hostvars_suffix make no names of variables: {prefix}name{suffix}"
+            )
         self._names = _Names(prefix, suffix)
-        self.fields = {snake(field): field for field in (*FIELDS[kind], *derived)}
+        self.fields = {to_snake_case(field): field for field in (*RECORD_FIELDS[kind], *derived)}
         self.refused: list[str] = []
         self._allow_localhost = allow_localhost
         self._layouts: dict[tuple[str, ...], list[str]] = {}
-        self._blank = dict.fromkeys(name for field in FIELDS[kind] if (name := self._names[field]))
+        self._blank = dict.fromkeys(name for field in RECORD_FIELDS[kind] if (name := self._names[field]))
 
     def name(self, field: str) -> str:
         """Return the variable for a field, by its API name; ``""`` when there is none."""
         return self._names[field]
 
     @property
-    def left_out(self) -> list[str]:
+    def skipped_fields(self) -> list[str]:
         """The fields, of those that were seen so far, whose names cannot be those of variables."""
         return sorted(field for field, name in self._names.items() if not name)
 
-    def vouches_for(self, name: str) -> bool:
+    def is_generated_variable(self, name: str) -> bool:
         """Whether a name is that of a variable made here, for some hosts at least."""
         return name in self._blank or name in self._names.values()
 
-    def entry(self, record: Record, service: str, added: Mapping[str, Any], address: str) -> Entry:
+    def entry(self, record: Record, service: str, added: Mapping[str, Any], address: str) -> HostEntry:
         """Return what becomes of a record, a host by a name that is still to be found.
 
         The values in ``added``, by API names too, are taken as they are.
@@ -85,10 +87,10 @@ class HostVars:
             variables[self._names[field]] = value
         variables.pop("", None)
         if address and is_address(address, self._allow_localhost):
-            variables["ansible_host"] = unsafe(address)
+            variables["ansible_host"] = make_unsafe(address)
         elif address:
             self.refused.append(address)
-        return Entry(record, service, variables)
+        return HostEntry(record, service, variables)
 
     def _of(self, record: Record) -> dict[str, Any]:
         fields = tuple(record)
@@ -99,8 +101,11 @@ class HostVars:
         # In few steps, since this is done for every host: most records hold nothing but scalars.
         if not _SCALARS.issuperset(map(type, values)):
             members = shaped_members(record).items()
-            values = [unsafe(value if field in MAPS else to_ansible(value)) for field, value in members]
-        elif not TRUSTS_NOBODY:
+            values = [
+                make_unsafe(value if field in PRESERVED_KEY_MEMBERS else record_to_result(value))
+                for field, value in members
+            ]
+        elif not HAS_DATA_TAGGING:
             values = [AnsibleUnsafeText(value) if type(value) is str else value for value in values]
         variables = self._blank.copy()
         variables.update(zip(names, values, strict=True))
@@ -121,4 +126,4 @@ def elements(record: Mapping[str, Any], field: str, kind: type[Element]) -> list
 
 def common(related: Iterable[Mapping[str, Any]], fields: Iterable[str]) -> list[dict[str, Any]]:
     """Return these fields of records, as they stand in variables; one list for all hosts that have it in common."""
-    return [unsafe(to_ansible({field: record.get(field) for field in fields})) for record in related]
+    return [make_unsafe(record_to_result({field: record.get(field) for field in fields})) for record in related]

@@ -26,17 +26,22 @@ from ansible.utils.vars import combine_vars
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     ApiError,
-    BadInput,
-    Failure,
-    Unreadable,
+    InvalidOptions,
+    ReadNotSupported,
+    VirtinfraError,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
 from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import escape_controls
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._constructing import Constructor
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._entries import Entry, Place
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._entries import GroupMembership, HostEntry
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import HostVars
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._selection import chosen, named
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import OPTIONS, Kind, Service, services
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._selection import assign_names, filter_entries
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import (
+    OPTIONS,
+    ResourceType,
+    Service,
+    services,
+)
 
 EXPRESSIONS = ("compose", "groups", "keyed_groups", "hostnames", "include", "exclude")
 SESSION_INVALID = "ID.1001"
@@ -44,7 +49,7 @@ LISTS = ("hostnames", "include", "exclude", "query", "filters")
 
 
 @contextmanager
-def hoarding() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """Collect no garbage: next to all that is made here stays, and looking through it takes a quarter of the time."""
     collecting = gc.isenabled()
     gc.disable()
@@ -66,7 +71,7 @@ def private_files() -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ServiceData:
     """What a service tells: its name for users, what was read beside the records, and these page by page."""
 
     service: str
@@ -82,15 +87,15 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
     """
 
     NAME: ClassVar[str]
-    KIND: ClassVar[Kind]
-    RELATED: ClassVar[tuple[str, Kind]]
+    RESOURCE_TYPE: ClassVar[ResourceType]
+    RELATED: ClassVar[tuple[str, ResourceType]]
     DERIVED: ClassVar[tuple[str, ...]] = ()
 
-    def question(self) -> list[Any]:
+    def cache_key_options(self) -> list[Any]:
         """Return the values of the options that decide what is read."""
         return [self.get_option(self.RELATED[0])]
 
-    def details(self, client: Client, service: Service) -> list[Record] | None:
+    def fetch_related(self, client: Client, service: Service) -> list[Record] | None:
         """Return the related records, if the option says so; they are kept in the cache with the others.
 
         When it says nothing they are returned where a session is at hand, and only a warning tells of a refusal.
@@ -101,24 +106,26 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
             return None
         try:
             return service.related(client, kind)
-        except (ApiError, Unreadable) as failure:
+        except (ApiError, ReadNotSupported) as failure:
             if wanted or getattr(failure, "code", "") == SESSION_INVALID:
-                raise BadInput(f"{option}: {failure}") from failure
+                raise InvalidOptions(f"{option}: {failure}") from failure
             self.warn(f"{service.name}: {option} are left out: {failure}")
             return None
 
-    def complete(self, client: Client, records: list[Record]) -> None:
+    def enrich_records(self, client: Client, records: list[Record]) -> None:
         """Read what else is wanted of each of the records, into them."""
 
-    def joined(self, details: list[Record] | None) -> Callable[[Record], dict[str, Any]]:
+    def extra_vars_builder(self, details: list[Record] | None) -> Callable[[Record], dict[str, Any]]:
         """Return a function from a record to what is to be added to its variables, by API names."""
         return lambda record: {}
 
-    def beside(self, entries: list[Entry], hostvars: HostVars, answers: list[Answer]) -> list[Entry]:
+    def related_entries(
+        self, entries: list[HostEntry], hostvars: HostVars, answers: list[ServiceData]
+    ) -> list[HostEntry]:
         """Return further hosts, with their places, made of the details in the answers; may add variables."""
         return []
 
-    def address(self, record: Record) -> str:
+    def ansible_host_for(self, record: Record) -> str:
         """Return the value for ansible_host, ``""`` if there is none."""
         return ""
 
@@ -141,12 +148,12 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
             # A cache plugin makes the folder for its files when it is loaded.
             with private_files():
                 self._read_config_data(path)
-        except (Failure, AnsibleError) as error:
+        except (VirtinfraError, AnsibleError) as error:
             raise AnsibleParserError(f"{path}: {error}") from error
         try:
-            with hoarding():
+            with gc_paused():
                 self._add(self._entries(self._answers(path, cache)))
-        except (Failure, AnsibleError) as error:
+        except (VirtinfraError, AnsibleError) as error:
             # From here on messages quote the service. Core would also write those of the chain, as they are.
             raise AnsibleParserError(escape_controls(f"{path}: {error}")) from None
 
@@ -172,7 +179,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
         for name, value in options.items():
             if name not in known:
                 nearest = get_close_matches(str(name), known, 1)
-                raise BadInput(f"unknown option {name}" + (f", perhaps {nearest[0]} is meant" if nearest else ""))
+                raise InvalidOptions(f"unknown option {name}" + (f", perhaps {nearest[0]} is meant" if nearest else ""))
             if name not in EXPRESSIONS:
                 value = self._template(name, value)
             rendered[name] = [value] if name in LISTS and isinstance(value, str) else value
@@ -183,27 +190,29 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
         try:
             return self.templar.template(value)
         except AnsibleError as error:
-            raise BadInput(f"{name}: {error}") from error
+            raise InvalidOptions(f"{name}: {error}") from error
 
     # Reading
 
-    def _answers(self, path: str, cache: bool) -> Iterator[Answer]:
+    def _answers(self, path: str, cache: bool) -> Iterator[ServiceData]:
         """Yield what each service tells, from the cache where that holds the answers to the same questions."""
         wanted = services(
             {name: self.get_option(name) for name in OPTIONS}, self.get_option("services"), self.get_option("page_size")
         )
-        questions = [[self.KIND.resource_type, *self.question(), *service.describe()] for service in wanted]
+        questions = [
+            [self.RESOURCE_TYPE.resource_type, *self.cache_key_options(), *service.cache_key()] for service in wanted
+        ]
         caching, key = self.get_option("cache"), self.get_cache_key(path)
         if caching and cache and (kept := self._kept(key, questions)) is not None:
             for service, (records, details) in zip(wanted, kept, strict=True):
-                yield Answer(service.name, details, iter([records]))
+                yield ServiceData(service.name, details, iter([records]))
             return
         answers = []
         for service in wanted:
             read: list[Record] = []
             with Client(service.connection, True, mask_replies=True, on_request=self.display.vvv) as client:
-                details = self.details(client, service)
-                yield Answer(service.name, details, self._pages(client, service, read))
+                details = self.fetch_related(client, service)
+                yield ServiceData(service.name, details, self._pages(client, service, read))
             answers.append([read, details])
         if caching:
             # One opaque text: core would revive what looks like its own tagged or encrypted values in the records.
@@ -219,47 +228,49 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
 
     def _pages(self, client: Client, service: Service, records: list[Record]) -> Iterator[list[Record]]:
         """Yield the pages of a service and collect what is in them."""
-        for page in service.pages(client, self.KIND):
-            self.complete(client, page)
+        for page in service.pages(client, self.RESOURCE_TYPE):
+            self.enrich_records(client, page)
             records += page
             yield page
-        if service.dropped:
+        if service.rejected_uuids:
             self.warn(
-                f"{service.name} answered with {len(service.dropped)} records that do not meet the conditions; they are"
-                f" left out, the first is {service.dropped[0]}"
+                f"{service.name} answered with {len(service.rejected_uuids)} records that do not meet the conditions;"
+                f" they are left out, the first is {service.rejected_uuids[0]}"
             )
 
     # Making hosts
 
-    def _entries(self, answers: Iterable[Answer]) -> list[Entry]:
-        hostvars = self.hostvars(self.KIND, *self.DERIVED)
-        entries: list[Entry] = []
-        told: list[Answer] = []
+    def _entries(self, answers: Iterable[ServiceData]) -> list[HostEntry]:
+        hostvars = self.hostvars(self.RESOURCE_TYPE, *self.DERIVED)
+        entries: list[HostEntry] = []
+        told: list[ServiceData] = []
         for answer in answers:
             told.append(answer)
-            joined, service = self.joined(answer.details), answer.service
+            joined, service = self.extra_vars_builder(answer.details), answer.service
             for page in answer.pages:
-                entries += [hostvars.entry(record, service, joined(record), self.address(record)) for record in page]
-        entries = named(self, chosen(self, entries, hostvars), self.get_option("hostnames"), hostvars)
-        others = self.beside(entries, hostvars, told)
-        constructor, hosts = Constructor(self, hostvars.vouches_for), self.inventory.hosts
-        for entry in entries if not constructor.idle else ():
-            entry.places = constructor.construct(entry.name, entry.variables, hosts.get(entry.name))
-        if left_out := hostvars.left_out:
+                entries += [
+                    hostvars.entry(record, service, joined(record), self.ansible_host_for(record)) for record in page
+                ]
+        entries = assign_names(self, filter_entries(self, entries, hostvars), self.get_option("hostnames"), hostvars)
+        others = self.related_entries(entries, hostvars, told)
+        constructor, hosts = Constructor(self, hostvars.is_generated_variable), self.inventory.hosts
+        for entry in entries if not constructor.is_noop else ():
+            entry.memberships = constructor.construct(entry.name, entry.variables, hosts.get(entry.name))
+        if left_out := hostvars.skipped_fields:
             self.warn(f"no variables are made of {', '.join(left_out)}: Ansible takes no such names")
         if refused := hostvars.refused:
             self.warn(f"ignored {len(refused)} invalid ansible_host values (first: {refused[0][:80]!r})")
         return entries + others
 
-    def hostvars(self, kind: Kind, *derived: str) -> HostVars:
+    def hostvars(self, kind: ResourceType, *derived: str) -> HostVars:
         """Return what makes the variables for records of a kind."""
         prefix, suffix = self.get_option("hostvars_prefix"), self.get_option("hostvars_suffix")
         return HostVars(kind.record, (*derived, "service"), prefix, suffix, self.get_option("allow_localhost"))
 
     # Filling
 
-    def _add(self, entries: list[Entry]) -> None:
-        places = dict.fromkeys(place for entry in entries for place in entry.places)
+    def _add(self, entries: list[HostEntry]) -> None:
+        places = dict.fromkeys(place for entry in entries for place in entry.memberships)
         groups = {place: self._group(place) for place in places}
         inventory = self.inventory
         for entry in entries:
@@ -267,10 +278,10 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
             host = inventory.hosts[inventory.add_host(entry.name)]
             # In one step: set_variable would look into every value, at ten times the cost of all the rest.
             host.vars = combine_vars(host.vars, entry.variables) if known else {**host.vars, **entry.variables}
-            for place in entry.places:
+            for place in entry.memberships:
                 groups[place].add_host(host)
 
-    def _group(self, place: Place) -> Group:
+    def _group(self, place: GroupMembership) -> Group:
         """Return the group of a place, after making it and its parent known."""
         name, parent = place
         name = self.inventory.add_group(name)
@@ -278,5 +289,5 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
             try:
                 self.inventory.add_child(self.inventory.add_group(parent), name)
             except Exception as error:
-                raise Failure(f"keyed_groups: {parent} cannot be the parent of {name}: {error}") from error
+                raise VirtinfraError(f"keyed_groups: {parent} cannot be the parent of {name}: {error}") from error
         return self.inventory.groups[name]

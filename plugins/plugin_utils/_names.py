@@ -18,7 +18,7 @@ from keyword import iskeyword
 
 from ansible.constants import INTERNAL_STATIC_VARS
 from ansible.vars.reserved import get_reserved_names
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Failure
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import VirtinfraError
 
 LONGEST = 253
 _RESERVED = frozenset(get_reserved_names()) | INTERNAL_STATIC_VARS
@@ -89,7 +89,7 @@ def is_variable_name(name: str) -> bool:
     return name.isidentifier() and name.isascii() and not iskeyword(name) and not taken
 
 
-def unambiguous(
+def deduplicate_names(
     names: Sequence[str], tails: Sequence[Sequence[str]], policy: str
 ) -> tuple[list[str | None], list[str]]:
     """Return the names by which the hosts are known, None for those that are left out, and warnings about it.
@@ -102,7 +102,7 @@ def unambiguous(
         return list(names), []
     told = _told(repeated)
     if policy == "error":
-        raise Failure(
+        raise VirtinfraError(
             f"duplicates: several records have the same name: {told}. Say by hostnames what tells them apart."
         )
     if policy == "first":
@@ -117,7 +117,7 @@ def unambiguous(
             for name, end in zip(renamed, ends, strict=True)
         ]
     if repeated := _repeated(renamed):
-        raise Failure(f"duplicates: nothing tells these records apart: {_told(repeated)}")
+        raise VirtinfraError(f"duplicates: nothing tells these records apart: {_told(repeated)}")
     return list(renamed), [f"several records have the same name, so the uuid is appended: {told}"]
 
 

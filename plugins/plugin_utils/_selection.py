@@ -11,25 +11,34 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.errors import AnsibleParserError
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput, Failure
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._entries import Entry
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._expressions import Batch, Expression, Failed, evaluator
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions, VirtinfraError
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._entries import HostEntry
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._expressions import (
+    EvaluationFailure,
+    Expression,
+    ExpressionBatch,
+    evaluator,
+)
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import HostVars
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._names import is_host_name, unambiguous
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._names import deduplicate_names, is_host_name
 
 
-def chosen(plugin: Any, entries: list[Entry], hostvars: HostVars) -> list[Entry]:
+def filter_entries(plugin: Any, entries: list[HostEntry], hostvars: HostVars) -> list[HostEntry]:
     """Return the entries that meet one of the conditions in ``include``, if there are any, and none in ``exclude``."""
     include, exclude = (
         [Expression(source, "condition") for source in plugin.get_option(option)] for option in ("include", "exclude")
     )
     if not include and not exclude:
         return entries
-    batch, failures, found = Batch([*include, *exclude], evaluator(plugin), hostvars.vouches_for), [], []
+    batch, failures, found = (
+        ExpressionBatch([*include, *exclude], evaluator(plugin), hostvars.is_generated_variable),
+        [],
+        [],
+    )
     for entry in entries:
         results = batch.results(entry.variables)[0]
-        failures += [result for result in results if isinstance(result, Failed)]
-        held = [bool(result) and not isinstance(result, Failed) for result in results]
+        failures += [result for result in results if isinstance(result, EvaluationFailure)]
+        held = [bool(result) and not isinstance(result, EvaluationFailure) for result in results]
         if (not include or any(held[: len(include)])) and not any(held[len(include) :]):
             found.append(entry)
     if failures:
@@ -44,12 +53,12 @@ def _tell(plugin: Any, sentence: str) -> None:
     plugin.warn(f"{sentence} This counts as not met.")
 
 
-def named(plugin: Any, entries: list[Entry], sources: list[Any], hostvars: HostVars) -> list[Entry]:
+def assign_names(plugin: Any, entries: list[HostEntry], sources: list[Any], hostvars: HostVars) -> list[HostEntry]:
     """Give the entries their names, after ``sources`` in this order, and return them.
 
     Those are missing that the policy for duplicates leaves out, and what a service listed before.
     """
-    distinct: dict[tuple[str, str], Entry] = {}
+    distinct: dict[tuple[str, str], HostEntry] = {}
     for entry in entries:
         distinct.setdefault((entry.service, entry.uuid), entry)
     preferences = [_Preference(source, hostvars, plugin) for source in sources]
@@ -65,7 +74,7 @@ def named(plugin: Any, entries: list[Entry], sources: list[Any], hostvars: HostV
         else:
             entry.name = entry.uuid
             if not is_host_name(entry.name):
-                raise Failure(
+                raise VirtinfraError(
                     f"hostnames: a record has no uuid that could be the name of its host: {entry.name[:80]!r}"
                 )
     if ignored:
@@ -73,11 +82,11 @@ def named(plugin: Any, entries: list[Entry], sources: list[Any], hostvars: HostV
     return _unambiguous(plugin, list(distinct.values()))
 
 
-def _unambiguous(plugin: Any, entries: list[Entry]) -> list[Entry]:
+def _unambiguous(plugin: Any, entries: list[HostEntry]) -> list[HostEntry]:
     uuids, services = [entry.uuid for entry in entries], [entry.service.rpartition("/")[2] for entry in entries]
     # Behind a name that was given the uuid of another comes its own.
     tails = (uuids, uuids, services)
-    names, warnings = unambiguous([entry.name for entry in entries], tails, plugin.get_option("duplicates"))
+    names, warnings = deduplicate_names([entry.name for entry in entries], tails, plugin.get_option("duplicates"))
     for warning in warnings:
         plugin.warn(warning)
     kept = []
@@ -94,17 +103,17 @@ class _Preference:
     def __init__(self, source: Any, hostvars: HostVars, plugin: Any) -> None:
         self._plugin, source = plugin, str(source).strip()
         self._field = hostvars.fields.get(source) or (source if source in hostvars.fields.values() else None)
-        self._batch: Batch | None = None
+        self._batch: ExpressionBatch | None = None
         if self._field is None:
-            if source.isidentifier() and not hostvars.vouches_for(source):
-                raise BadInput(f"hostnames: there is no attribute {source}")
+            if source.isidentifier() and not hostvars.is_generated_variable(source):
+                raise InvalidOptions(f"hostnames: there is no attribute {source}")
             expression = Expression(source, "template" if "{{" in source else "value")
-            self._batch = Batch([expression], evaluator(plugin), hostvars.vouches_for)
+            self._batch = ExpressionBatch([expression], evaluator(plugin), hostvars.is_generated_variable)
 
-    def name(self, entry: Entry) -> str:
+    def name(self, entry: HostEntry) -> str:
         """Return the name of an entry, ``""`` where it has none."""
         value = self._batch.results(entry.variables)[0][0] if self._batch else entry.record.get(self._field or "")
-        if isinstance(value, Failed):
+        if isinstance(value, EvaluationFailure):
             if self._plugin.get_option("strict"):
                 raise AnsibleParserError(f"hostnames: {value.error}") from value.error
             return ""

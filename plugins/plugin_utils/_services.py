@@ -17,9 +17,13 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._conditions import Condition, parse_condition
 from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import BadInput, Failure, Unreadable
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    InvalidOptions,
+    ReadNotSupported,
+    VirtinfraError,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, Options
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import FIELDS, Record
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import RECORD_FIELDS, Record
 
 CREDENTIALS = ("session_id", "api_token")
 
@@ -38,7 +42,7 @@ Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
-class Kind:
+class ResourceType:
     """What is listed: the query, the cursor's type, and the kind of the records in FIELDS."""
 
     query: str
@@ -46,9 +50,9 @@ class Kind:
     record: str
 
 
-HOSTS = Kind("QueryHost", "host", "HostInventory")
-VMS = Kind("QueryVmInstance", "vm", "VmInstanceInventory")
-PRIMARY_STORAGES = Kind("QueryPrimaryStorage", "primarystorage", "PrimaryStorageInventory")
+HOSTS = ResourceType("QueryHost", "host", "HostInventory")
+VMS = ResourceType("QueryVmInstance", "vm", "VmInstanceInventory")
+PRIMARY_STORAGES = ResourceType("QueryPrimaryStorage", "primarystorage", "PrimaryStorageInventory")
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,7 @@ class Service:
     query: tuple[str, ...] = ()
     filters: tuple[str, ...] = ()
     page_size: int = 1000
-    dropped: list[str] = field(default_factory=list, compare=False)
+    rejected_uuids: list[str] = field(default_factory=list, compare=False)
 
     @property
     def by_query(self) -> bool:
@@ -75,14 +79,14 @@ class Service:
             return bool(self.query)
         return self.connection.session_id is not None
 
-    def describe(self) -> list[Any]:
+    def cache_key(self) -> list[Any]:
         """Return what decides which records are read, without any secret."""
         return [
             *(self.name, self.connection.origin, self.connection.path_prefix, self.source),
             *(list(self.query), list(self.filters)),
         ]
 
-    def pages(self, client: Client, kind: Kind) -> Iterator[list[Record]]:
+    def pages(self, client: Client, kind: ResourceType) -> Iterator[list[Record]]:
         """Yield the wanted records page by page, read one page ahead.
 
         Raises Failure unless they are complete. Records that do not meet the conditions, which a service may not know
@@ -94,45 +98,47 @@ class Service:
         else:
             conditions = self._checkable(kind)
             pages = self._walked(client, kind)
-        for page in ahead(pages):
+        for page in prefetch(pages):
             yield self._meeting(page, conditions) if conditions else page
 
-    def related(self, client: Client, kind: Kind) -> list[Record]:
+    def related(self, client: Client, kind: ResourceType) -> list[Record]:
         """Return all records of another kind; raises Unreadable where the credentials do not allow that."""
         other = replace(self, source=None, query=(), filters=())
         return [record for page in other.pages(client, kind) for record in page]
 
-    def _queried(self, client: Client, kind: Kind, conditions: Iterable[Condition]) -> Iterator[list[Record]]:
+    def _queried(self, client: Client, kind: ResourceType, conditions: Iterable[Condition]) -> Iterator[list[Record]]:
         asked = [condition.text for condition in conditions if not condition.is_ambiguous]
         try:
             for page, dummy in client.pages(kind.query, asked, self.page_size, connections=CONNECTIONS):
                 yield page
-        except Unreadable:
+        except ReadNotSupported:
             if self.source or self.query or not self.connection.api_token:
                 raise
             yield from self._walked(client, kind)
 
-    def _walked(self, client: Client, kind: Kind) -> Iterator[list[Record]]:
+    def _walked(self, client: Client, kind: ResourceType) -> Iterator[list[Record]]:
         for page, dummy in client.cursor(kind.resource_type, self.filters, "uuid", "asc", self.page_size):
             yield page
 
-    def _checkable(self, kind: Kind) -> list[Condition]:
+    def _checkable(self, kind: ResourceType) -> list[Condition]:
         """Return those of the filters, whose syntax is the service's business, that read like conditions."""
         found = []
         for text in self.filters:
             try:
                 found.append(parse_condition(text, kind.record))
-            except BadInput:
+            except InvalidOptions:
                 continue
         return [
-            condition for condition in found if condition.field in FIELDS[kind.record] and not condition.is_ambiguous
+            condition
+            for condition in found
+            if condition.field in RECORD_FIELDS[kind.record] and not condition.is_ambiguous
         ]
 
     def _meeting(self, page: list[Record], conditions: Iterable[Condition]) -> list[Record]:
         meeting = []
         for record in page:
             if any(condition.rejects(record) for condition in conditions):
-                self.dropped.append(str(record.get("uuid")))
+                self.rejected_uuids.append(str(record.get("uuid")))
             else:
                 meeting.append(record)
         return meeting
@@ -145,7 +151,7 @@ def services(shared: Mapping[str, Any], entries: list[Any] | None, page_size: in
     shared with an entry that brings some. Raises BadInput naming the option.
     """
     if page_size < 1:
-        raise BadInput("page_size must be at least 1")
+        raise InvalidOptions("page_size must be at least 1")
     if not entries:
         return [_service("", shared, page_size)]
     return [_entry(f"services[{place}]", shared, entry, page_size) for place, entry in enumerate(entries)]
@@ -153,7 +159,7 @@ def services(shared: Mapping[str, Any], entries: list[Any] | None, page_size: in
 
 def _entry(where: str, shared: Mapping[str, Any], entry: Any, page_size: int) -> Service:
     if not isinstance(entry, Mapping):
-        raise BadInput(f"{where} must be a mapping of options, not {type(entry).__name__}")
+        raise InvalidOptions(f"{where} must be a mapping of options, not {type(entry).__name__}")
     own = {key: _read(key, value) for key, value in entry.items()}
     brings = any(own.get(name) for name in CREDENTIALS)
     taken = {name: value for name, value in shared.items() if not (brings and name in CREDENTIALS)}
@@ -173,16 +179,16 @@ def _service(where: str, options: Mapping[str, Any], page_size: int) -> Service:
     spec = {**OPTIONS, **({"name": {"type": "str"}} if where else {})}
     validation = ArgumentSpecValidator(spec).validate({key: each for key, each in options.items() if each is not None})
     if validation.error_messages:
-        raise BadInput(prefix + "; ".join(validation.error_messages))
+        raise InvalidOptions(prefix + "; ".join(validation.error_messages))
     values = validation.validated_parameters
     try:
         connection = ConnectionOptions(
             **{**{key: values[key] for key in CONNECTION}, "base_url": values["base_url"] or ""}
         )
-    except Failure as failure:
-        raise BadInput(f"{prefix}{failure}") from None
+    except VirtinfraError as failure:
+        raise InvalidOptions(f"{prefix}{failure}") from None
     if not (connection.session_id or connection.api_token):
-        raise BadInput(f"{prefix}session_id or api_token is required")
+        raise InvalidOptions(f"{prefix}session_id or api_token is required")
     service = Service(
         values.get("name") or connection.origin,
         connection,
@@ -192,13 +198,13 @@ def _service(where: str, options: Mapping[str, Any], page_size: int) -> Service:
         page_size,
     )
     if service.query and (service.filters or not service.by_query):
-        raise BadInput(f"{prefix}query goes with source query, filters with source cursor")
+        raise InvalidOptions(f"{prefix}query goes with source query, filters with source cursor")
     if service.filters and service.by_query:
-        raise BadInput(f"{prefix}filters go with source cursor")
+        raise InvalidOptions(f"{prefix}filters go with source cursor")
     return service
 
 
-def ahead(items: Iterator[Item]) -> Iterator[Item]:
+def prefetch(items: Iterator[Item]) -> Iterator[Item]:
     """Yield the items of an iterator, the next of which is made by a thread while one is used."""
     end = object()
     with ThreadPoolExecutor(1) as pool:

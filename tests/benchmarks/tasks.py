@@ -22,7 +22,7 @@ import yaml
 from simulator.launch import Simulator
 
 CALLBACKS = Path(__file__).parent / "plugins" / "callback"
-ELSEWHERE = Path(__file__).parent.parent / "unit" / "plugins" / "connection"
+ELSEWHERE = Path(__file__).parent.parent / "support" / "plugins" / "connection"
 ROUNDS = 15
 ITEMS = 60
 HOST = "a0000003000040008000000000000001"

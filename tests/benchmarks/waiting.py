@@ -44,10 +44,10 @@ def most_polls(duration: float) -> float:
 def one_job(simulator: Simulator, connection: ConnectionOptions, duration: float) -> tuple[float, float]:
     """Return the seconds between the end of a job and its notice, and the number of polls."""
     with Client(connection) as client:
-        job = client.start("ChangeHostState", {"uuid": HOST, "stateEvent": "disable"})
+        job = client.start_job("ChangeHostState", {"uuid": HOST, "stateEvent": "disable"})
         begin = time.monotonic()
         simulator.clear_log()
-        client.finish(job)
+        client.wait_for_job(job)
         return time.monotonic() - begin - duration, count_polls(simulator)
 
 
@@ -57,8 +57,8 @@ def many_jobs(simulator: Simulator, connection: ConnectionOptions) -> tuple[floa
     begin = time.monotonic()
     with Client(connection) as client:
         uuids = [f"a0000003000040008{number:015x}" for number in range(1, BATCH + 1)]
-        jobs = [client.start("ChangeHostState", {"uuid": uuid, "stateEvent": "enable"}) for uuid in uuids]
-        client.finish_all(jobs)
+        jobs = [client.start_job("ChangeHostState", {"uuid": uuid, "stateEvent": "enable"}) for uuid in uuids]
+        client.wait_for_jobs(jobs)
     assert all(job.state != RUNNING for job in jobs)
     return count_polls(simulator) / BATCH, time.monotonic() - begin
 

@@ -16,11 +16,11 @@ from typing import Any
 from chaos.each import fault_name
 from chaos.playbooks import Played, access, note, play, untruths
 from chaos.report import Report
-from chaos.scenarios import NEW_HOST
-from chaos.store import settled, twins
+from chaos.store import duplicates, settled
 from chaos.targets import TARGETS, excused, run_target
 from chaos.walk import one_in_ten
 from simulator.launch import Simulator
+from support.scenarios import NEW_HOST
 
 DEMO = "virtinfra.manager.demo"
 
@@ -67,18 +67,18 @@ def targets_at_random(sim: Simulator, report: Report, times: int) -> None:
         at_random(report, name, partial(_target, sim, report, name, usual), times)
 
 
-def each_on_each(sim: Simulator, report: Report, name: str, player: Player) -> None:
+def each_on_each(sim: Simulator, report: Report, name: str, playbook_runner: Player) -> None:
     """Play a playbook with each fault on each operation that the simulator was asked for until now."""
     for operation in sorted({entry["operation"] for entry in sim.log() if entry["operation"]}):
         for fault in EACH:
-            for trouble in player([{**fault, "operation": operation}]):
+            for trouble in playbook_runner([{**fault, "operation": operation}]):
                 report.wrong(f"{name} with {fault_name(fault)} on {operation}: {trouble}")
 
 
-def at_random(report: Report, name: str, player: Player, times: int) -> None:
+def at_random(report: Report, name: str, playbook_runner: Player, times: int) -> None:
     """Play a playbook some times while one in ten requests goes wrong."""
     for number in range(times):
-        for trouble in player(one_in_ten(7919 * (number + 1), apart=31)):
+        for trouble in playbook_runner(one_in_ten(7919 * (number + 1), apart=31)):
             report.wrong(f"{name}, time {number} at random: {trouble}")
 
 
@@ -97,7 +97,7 @@ def _demo(sim: Simulator, report: Report, faults: Sequence[Mapping[str, Any]]) -
         if last and played.counted("changed"):
             yield f"it is not idempotent: {played.output}"
     state = settled(sim)
-    yield from twins(state)
+    yield from duplicates(state)
     if len(state["host"]) != 6 or len(state["cbttask"]) != 3:
         yield f"there are {len(state['host'])} hosts and {len(state['cbttask'])} CBT tasks"
 
@@ -120,7 +120,7 @@ def _target(
     if played.code and not excused(played, usual):
         yield f"it fails, though each of its tasks ended as it usually does: {played.output}"
     sim.clear_faults()
-    yield from twins(settled(sim))
+    yield from duplicates(settled(sim))
 
 
 def overload(sim: Simulator, report: Report, tasks: int, rate: float) -> None:
@@ -150,5 +150,5 @@ def overload(sim: Simulator, report: Report, tasks: int, rate: float) -> None:
     added = {record["managementIp"] for record in sim.records("host")}
     if played.code or played.counted("changed") != tasks or not added.issuperset(addresses):
         report.wrong(f"{tasks} tasks at once: {played.output}")
-    for trouble in twins(sim.state()):
+    for trouble in duplicates(sim.state()):
         report.wrong(f"{tasks} tasks at once: {trouble}")

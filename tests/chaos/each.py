@@ -12,10 +12,10 @@ from functools import partial
 from typing import Any
 
 from chaos.report import Report
-from chaos.running import hurried, in_time, run
-from chaos.scenarios import SCENARIOS, Scenario
-from chaos.store import settled, untruth
+from chaos.store import settled, wrong_changed
 from simulator.launch import Simulator
+from support.hurried_tasks import hurried, in_time, run
+from support.scenarios import SCENARIOS, Scenario
 
 GARBAGE = ("json", "utf8", "types", "missing", "login", "deep", "huge", "bomb")
 
@@ -132,7 +132,7 @@ def _troubles(
     happened = sum(each["happened"] for each in sim.faults())
     report.task(result, {fault["fault"]: happened}, len(sim.log()))
     after = settled(sim)
-    if trouble := untruth(result, before, after, scenario.action or not scenario.changes):
+    if trouble := wrong_changed(result, before, after, scenario.action or not scenario.changes):
         yield trouble
     if scenario.times(before, after) > 1:
         yield "it was done more than once"

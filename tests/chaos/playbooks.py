@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from chaos.report import Report
-from chaos.store import untruth
+from chaos.store import wrong_changed
 from simulator.launch import Simulator
 
 PREFIX = "virtinfra.manager."
@@ -93,7 +93,7 @@ def untruths(played: Played) -> Iterator[str]:
         told = {**results[0], "changed": any(result["changed"] for result in results)}
         if jobs:
             told["job"] = jobs[0]
-        if trouble := untruth(told, task["before"], task["after"], task["action"] in ACTIONS):
+        if trouble := wrong_changed(told, task["before"], task["after"], task["action"] in ACTIONS):
             yield f"{task['name']}: {trouble}"
         if any(job["state"] == "running" for job in jobs):
             # What is still under way may change what is there during any of the next tasks.

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from chaos.scenarios import State
 from simulator.launch import Simulator
+from support.scenarios import State
 
 # Dates change with every write; a trap that was sent is no change.
 IGNORED = frozenset(("createDate", "lastOpDate", "lastDetachDate", "traps", "tags"))
@@ -33,7 +33,7 @@ def substance(value: Any) -> Any:
     return value
 
 
-def untruth(result: Mapping[str, Any], before: State, after: State, action: bool = False) -> str | None:
+def wrong_changed(result: Mapping[str, Any], before: State, after: State, action: bool = False) -> str | None:
     """Return what is wrong with what a task says of its changes; None when it tells the truth.
 
     An ``action`` may say that it changed what was so before. Who cannot know may say that there was a change.
@@ -50,7 +50,7 @@ def untruth(result: Mapping[str, Any], before: State, after: State, action: bool
     return None
 
 
-def twins(state: State) -> list[str]:
+def duplicates(state: State) -> list[str]:
     """Return what there is more than once although a task makes it once."""
     found = []
     for kind, *keys in (("host", "managementIp"), ("endpoint", "type", "name"), ("vm", "name"), ("cbttask", "name")):

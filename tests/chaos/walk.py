@@ -14,10 +14,10 @@ from functools import partial
 from typing import Any
 
 from chaos.report import Report
-from chaos.running import hurried, in_time, run
-from chaos.scenarios import CLUSTER, PASSWORD, PERSON, PLATFORM, SNAPSHOT_GROUP
-from chaos.store import settled, twins, untruth
+from chaos.store import duplicates, settled, wrong_changed
 from simulator.launch import Simulator
+from support.hurried_tasks import hurried, in_time, run
+from support.scenarios import CLUSTER, PASSWORD, PERSON, PLATFORM, SNAPSHOT_GROUP
 
 SEED = {"hosts": 6, "vms": 40, "l3_networks": 6, "cbt_tasks": 4, "persons": 4}
 
@@ -49,7 +49,7 @@ FAULTS: tuple[Mapping[str, Any], ...] = (
 
 
 @dataclass(frozen=True)
-class Wish:
+class TaskRequest:
     """A task. ``about`` is what it is about: of several wishes about the same thing the last one counts.
 
     Without it the task is an action, or only reads.
@@ -65,7 +65,7 @@ def uuid(kind: int, number: int) -> str:
     return f"a{kind:07x}000040008000{number:012x}"
 
 
-def wishes(dice: random.Random) -> Iterator[Wish]:
+def task_requests(dice: random.Random) -> Iterator[TaskRequest]:
     """Yield tasks without an end, some about things that are there, some about new ones."""
     makers = (host, cbt_task, endpoint, machine, nic, services, platform, person, action, reading)
     serial = itertools.count(1)
@@ -78,24 +78,24 @@ def old_or_new(dice: random.Random, serial: int) -> int:
     return dice.choice((serial, dice.randint(1, serial)))
 
 
-def host(dice: random.Random, serial: int) -> Wish:
+def host(dice: random.Random, serial: int) -> TaskRequest:
     """Wish for a host."""
     number = old_or_new(dice, serial)
     address = f"10.{1 + number // 250}.0.{1 + number % 250}"
     new = {"name": f"new-{number}", "cluster_uuid": CLUSTER, "username": "root", "password": PASSWORD}
     state = dice.choice(("present", "enabled", "disabled", "maintenance"))
-    return Wish("kvm_host", {**new, "management_ip": address, "state": state}, f"host {address}")
+    return TaskRequest("kvm_host", {**new, "management_ip": address, "state": state}, f"host {address}")
 
 
-def cbt_task(dice: random.Random, serial: int) -> Wish:
+def cbt_task(dice: random.Random, serial: int) -> TaskRequest:
     """Wish for a CBT task of a machine that runs and has none of the seeded ones."""
     number = dice.randrange(5, SEED["vms"], 2)
     state = dice.choice(("present", "enabled", "disabled", "absent"))
     options = {"name": f"cbt-{number}", "vm_instance_uuid": uuid(4, number), "state": state}
-    return Wish("cbt_task", options, f"CBT task {number}")
+    return TaskRequest("cbt_task", options, f"CBT task {number}")
 
 
-def endpoint(dice: random.Random, serial: int) -> Wish:
+def endpoint(dice: random.Random, serial: int) -> TaskRequest:
     """Wish for an endpoint of either type, perhaps with another description."""
     number = old_or_new(dice, serial)
     details = (
@@ -103,75 +103,77 @@ def endpoint(dice: random.Random, serial: int) -> Wish:
     )
     description = f"description {dice.randint(1, 3)}"
     name = f"endpoint-{number}"
-    return Wish("sns_endpoint", {**details, "name": name, "description": description}, f"endpoint {number}")
+    return TaskRequest("sns_endpoint", {**details, "name": name, "description": description}, f"endpoint {number}")
 
 
-def machine(dice: random.Random, serial: int) -> Wish:
+def machine(dice: random.Random, serial: int) -> TaskRequest:
     """Wish for a machine made from a snapshot group."""
     number = old_or_new(dice, serial)
     options = {"name": f"restored-{number}", "volume_snapshot_group_uuid": SNAPSHOT_GROUP, "strategy": "CreateStopped"}
-    return Wish("vm_from_snapshot_group", options, f"machine {number}")
+    return TaskRequest("vm_from_snapshot_group", options, f"machine {number}")
 
 
-def nic(dice: random.Random, serial: int) -> Wish:
+def nic(dice: random.Random, serial: int) -> TaskRequest:
     """Wish for a NIC of a machine on a network that it has no other NIC on."""
     number, network = dice.randint(1, SEED["vms"]), dice.randint(2, SEED["l3_networks"])
     options = {"vm_instance_uuid": uuid(4, number), "l3_network_uuid": uuid(5, network)}
     state = dice.choice(("present", "enabled", "disabled"))
-    return Wish("vm_nic", {**options, "state": state}, f"NIC {number} on {network}")
+    return TaskRequest("vm_nic", {**options, "state": state}, f"NIC {number} on {network}")
 
 
-def services(dice: random.Random, serial: int) -> Wish:
+def services(dice: random.Random, serial: int) -> TaskRequest:
     """Wish for the services of an interface."""
     number = 4 * dice.randint(1, SEED["hosts"]) - dice.randint(0, 2)
     types = dice.sample(("TenantNetwork", "StorageNetwork", "BackupNetwork", "MigrationNetwork"), dice.randint(0, 3))
-    return Wish("host_nic_service", {"interface_uuids": [uuid(9, number)], "service_types": types}, f"NIC {number}")
+    return TaskRequest(
+        "host_nic_service", {"interface_uuids": [uuid(9, number)], "service_types": types}, f"NIC {number}"
+    )
 
 
-def platform(dice: random.Random, serial: int) -> Wish:
+def platform(dice: random.Random, serial: int) -> TaskRequest:
     """Wish for the address of the SNMP platform."""
     options = {"uuid": PLATFORM, "snmp_address": f"10.9.0.{dice.randint(1, 9)}", "snmp_port": dice.randint(161, 170)}
-    return Wish("sns_snmp_platform", options, "platform")
+    return TaskRequest("sns_snmp_platform", options, "platform")
 
 
-def person(dice: random.Random, serial: int) -> Wish:
+def person(dice: random.Random, serial: int) -> TaskRequest:
     """Wish for the remark and the user id of a person."""
     options = {"uuid": PERSON, "user_id": f"user-{serial}", "remark": f"remark {dice.randint(1, 3)}"}
-    return Wish("sns_teamchat_person", options, "person")
+    return TaskRequest("sns_teamchat_person", options, "person")
 
 
-def action(dice: random.Random, serial: int) -> Wish:
+def action(dice: random.Random, serial: int) -> TaskRequest:
     """Wish for something to be done, once."""
     stopped = 2 * dice.randint(1, SEED["vms"] // 2)
     return dice.choice(
         (
-            Wish("vm_nic_qos", {"uuid": uuid(6, 1), "direction": dice.choice(("in", "out"))}),
-            Wish("sns_snmp_test", {"platform_uuid": PLATFORM}),
-            Wish(
+            TaskRequest("vm_nic_qos", {"uuid": uuid(6, 1), "direction": dice.choice(("in", "out"))}),
+            TaskRequest("sns_snmp_test", {"platform_uuid": PLATFORM}),
+            TaskRequest(
                 "cbt_volume_export",
                 {"vm_instance_uuid": uuid(4, stopped), "volume_uuids": [uuid(7, 2 * stopped)], "force": True},
             ),
-            Wish("api", {"operation": "DisableCbtTask", "params": {"uuid": uuid(16, dice.randint(1, 4))}}),
+            TaskRequest("api", {"operation": "DisableCbtTask", "params": {"uuid": uuid(16, dice.randint(1, 4))}}),
         )
     )
 
 
-def reading(dice: random.Random, serial: int) -> Wish:
+def reading(dice: random.Random, serial: int) -> TaskRequest:
     """Wish to read something."""
     hosts = [uuid(3, number) for number in range(1, 4)]
     return dice.choice(
         (
-            Wish("host_info", {"query": ["state=Enabled"]}),
-            Wish("vm_info", {"uuid": uuid(4, 1)}),
-            Wish("cbt_task_info", {}),
-            Wish("sns_endpoint_info", {}),
-            Wish("sns_topic_subscriber_info", {}),
-            Wish("primary_storage_info", {"name": "ps-1"}),
-            Wish("resource_info", {"resource_type": "vm", "page_size": 10}),
-            Wish("host_network_info", {"host_uuids": hosts}),
-            Wish("host_nic_candidate_info", {"host_uuids": hosts}),
-            Wish("job_info", {"jobs": [{"uuid": uuid(99, 1)}]}),
-            Wish("job_wait", {"jobs": [{"uuid": uuid(99, 1)}]}),
+            TaskRequest("host_info", {"query": ["state=Enabled"]}),
+            TaskRequest("vm_info", {"uuid": uuid(4, 1)}),
+            TaskRequest("cbt_task_info", {}),
+            TaskRequest("sns_endpoint_info", {}),
+            TaskRequest("sns_topic_subscriber_info", {}),
+            TaskRequest("primary_storage_info", {"name": "ps-1"}),
+            TaskRequest("resource_info", {"resource_type": "vm", "page_size": 10}),
+            TaskRequest("host_network_info", {"host_uuids": hosts}),
+            TaskRequest("host_nic_candidate_info", {"host_uuids": hosts}),
+            TaskRequest("job_info", {"jobs": [{"uuid": uuid(99, 1)}]}),
+            TaskRequest("job_wait", {"jobs": [{"uuid": uuid(99, 1)}]}),
         )
     )
 
@@ -185,10 +187,10 @@ def one_in_ten(seed: int, apart: int = 1) -> list[dict[str, Any]]:
 def random_walk(sim: Simulator, report: Report, tasks: int, seed: int, **server: Any) -> None:
     """Play so many tasks while one in ten requests goes wrong, then all wishes that count without any fault."""
     dice = random.Random(seed)
-    last: dict[str, Wish] = {}
+    last: dict[str, TaskRequest] = {}
     sim.reset(latency=0.0, reconnect=0.0, **SEED, **server)
     with hurried():
-        for number, wish in enumerate(itertools.islice(wishes(dice), tasks)):
+        for number, wish in enumerate(itertools.islice(task_requests(dice), tasks)):
             sim.clear_faults()
             sim.clear_log()
             for fault in one_in_ten(1000 * number):
@@ -199,11 +201,11 @@ def random_walk(sim: Simulator, report: Report, tasks: int, seed: int, **server:
             if wish.about:
                 last[wish.about] = wish
         sim.clear_faults()
-        for trouble in itertools.chain(unfulfilled(sim, last.values()), twins(settled(sim))):
+        for trouble in itertools.chain(unfulfilled(sim, last.values()), duplicates(settled(sim))):
             report.wrong(f"walk {seed}, at the end: {trouble}")
 
 
-def play(sim: Simulator, report: Report, wish: Wish) -> str | None:
+def play(sim: Simulator, report: Report, wish: TaskRequest) -> str | None:
     """Run a task and return what is wrong."""
     before = settled(sim)
     connection = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token, "request_timeout": 0.3}
@@ -212,10 +214,10 @@ def play(sim: Simulator, report: Report, wish: Wish) -> str | None:
     for fault in sim.faults():
         happened[fault["fault"]] = happened.get(fault["fault"], 0) + fault["happened"]
     report.task(result, happened, len(sim.log()))
-    return untruth(result, before, settled(sim), not wish.about)
+    return wrong_changed(result, before, settled(sim), not wish.about)
 
 
-def unfulfilled(sim: Simulator, last: Iterable[Wish]) -> Iterator[str]:
+def unfulfilled(sim: Simulator, last: Iterable[TaskRequest]) -> Iterator[str]:
     """Run tasks twice without faults; yield what does not succeed, or changes something the second time."""
     connection = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token}
     for second, wish in itertools.product((False, True), list(last)):

@@ -54,7 +54,7 @@ def _routes(service: Service, gateway: Gateway) -> list[BaseRoute]:
     switches = service.switches
     found: dict[str, list[tuple[str, str, Endpoint]]] = collections.defaultdict(list)
     for operation in OPERATIONS.values():
-        if not known(operation.since, "" if operation.absolute else switches.version):
+        if not known(operation.since, "" if operation.uses_token else switches.version):
             continue
         endpoint: Endpoint = functools.partial(gateway.operation, operation)
         if _absent(operation, service):
@@ -62,7 +62,7 @@ def _routes(service: Service, gateway: Gateway) -> list[BaseRoute]:
                 continue
             endpoint = _not_allowed
         for path in operation.paths:
-            full = path if operation.absolute else f"{switches.root}/v1/{path}"
+            full = path if operation.uses_token else f"{switches.root}/v1/{path}"
             found[re.sub(r"{\w+}", "{}", full)].append((full, operation.method, endpoint))
     routes = [Route(f"{switches.root}/v1/api-jobs/{{uuid}}", gateway.poll, methods=["GET"])]
     for rows in found.values():
@@ -76,7 +76,7 @@ def _absent(operation: Operation, service: Service) -> bool:
         return True
     if operation.further and not service.switches.further_operations:
         return True
-    return (operation.companion or operation.further) and service.switches.companions != "present"
+    return (operation.undocumented or operation.further) and service.switches.companions != "present"
 
 
 async def _not_allowed(request: Request) -> Response:

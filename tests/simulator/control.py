@@ -51,7 +51,7 @@ class Control:
                     "method": operation.method,
                     "paths": operation.paths,
                     "since": operation.since or None,
-                    "companion": operation.companion,
+                    "companion": operation.undocumented,
                     "further": operation.further,
                     "params": [
                         {

@@ -77,7 +77,7 @@ class Gateway:
                 service.check_credential(header, operation)
                 return intake.call(service, operation, given)
 
-            if operation.asynchronous and not service.switches.sync:
+            if operation.is_write and not service.switches.sync:
                 return self._start(operation, request, prepare, faults)
             return await self._at_once(operation, request, prepare, faults)
         except Refusal as refusal:
@@ -97,7 +97,7 @@ class Gateway:
         if any(fault.fault == "hang" for fault in faults):
             await _disconnected(request)
         if reply is None:
-            await asyncio.sleep(switches.latencies.get(operation.name, switches.latency * operation.asynchronous))
+            await asyncio.sleep(switches.latencies.get(operation.name, switches.latency * operation.is_write))
             reply = work.end(_demanded(faults))
         return self._json(200, self._service.text(operation, reply))
 

@@ -69,7 +69,7 @@ class Operation:
     handler: Handler
     params: tuple[Param, ...]
     since: str = ""
-    companion: bool = False
+    undocumented: bool = False
     """A read that servers have and the document does not list."""
     further: bool = False
     """Another operation that servers have and the document does not list."""
@@ -83,12 +83,12 @@ class Operation:
     """Whether the literal reply holds `success` and `error`."""
 
     @property
-    def asynchronous(self) -> bool:
+    def is_write(self) -> bool:
         """Whether a call is answered with 202: everything but a GET, and but logging in and out."""
         return self.method != "GET" and not self.in_place
 
     @property
-    def absolute(self) -> bool:
+    def uses_token(self) -> bool:
         """Whether the path is not below the service's prefix: true of the cursor operations, which take a token."""
         return self.paths[0].startswith("/")
 

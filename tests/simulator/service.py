@@ -65,11 +65,11 @@ class Service:
         if operation.open:
             return ""
         scheme = (header or "").partition(" ")[0].lower()
-        if operation.absolute and scheme != "bearer":
+        if operation.uses_token and scheme != "bearer":
             raise Refusal(401, "this operation needs the header 'Authorization: Bearer <token>'")
         if header is None:
             raise Refusal(400, "missing header 'Authorization'")
-        if not operation.absolute and scheme != "oauth":
+        if not operation.uses_token and scheme != "oauth":
             raise Refusal(403, "the header 'Authorization' must be 'OAuth <session id>'")
         return header
 
@@ -78,7 +78,7 @@ class Service:
         if operation.open:
             return
         credential = header.partition(" ")[2].strip()
-        if operation.absolute:
+        if operation.uses_token:
             valid = credential == self.switches.token and not self.switches.token_expired
         else:
             valid = self.sessions.use(credential)

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from openapi_reference import ReferenceField, description, operations, records, reply_schema, resolve
 from openapi_spec_validator import OpenAPIV31SpecValidator
-from service_document import RECORDS, TYPES, ServiceDocument, Stated
+
+from support.openapi_reference import ReferenceField, description, operations, records, reply_schema, resolve
+from support.service_document import RECORDS, TYPES, ServiceDocument, Stated
 
 DOCUMENTED = [name for name, operation in operations().items() if not operation.companion]
 DOCUMENTED_RECORDS = [

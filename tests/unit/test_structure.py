@@ -19,7 +19,8 @@ from typing import Any
 import pytest
 import yaml
 from ansible.parsing.dataloader import DataLoader
-from modules import MODULES, ROOT, module
+
+from support.collection import MODULES, ROOT, module
 
 PLUGINS = ROOT / "plugins"
 FILES = sorted(PLUGINS.rglob("*.py"))
@@ -56,7 +57,7 @@ def test_paths_of_the_service_stand_in_one_place(path: Path) -> None:
 def paths_of_operations() -> set[str]:
     """Return the relative paths of the operations."""
     rows = import_module(f"{UTILS}._operations").OPERATIONS.values()
-    return {row.path for row in rows if not row.absolute}
+    return {row.path for row in rows if not row.uses_token}
 
 
 def strings_of(node: ast.AST) -> Iterator[str]:
@@ -89,7 +90,7 @@ def test_modules_describe_and_do_not_act(name: str) -> None:
 
 def test_only_the_task_makes_a_module() -> None:
     users = [named(path) for path in FILES if "basic.AnsibleModule" in path.read_text(encoding="utf-8")]
-    assert users == ["module_utils/_task.py"]
+    assert users == ["module_utils/_modules.py"]
 
 
 def test_only_the_clock_sleeps() -> None:
@@ -110,13 +111,13 @@ LAYERS = (
     {"_credentials"},
     {"_errors", "_records", "_options", "_terminal"},
     {"_cbt", "_conditions", "_connection", "_operations", "_persons", "_references", "_secrets"},
-    {"_engine", "_jobs", "_response"},
+    {"_planner", "_jobs", "_response"},
     {"_adapter", "_failures"},
     {"_transport"},
     {"_client"},
-    {"_readers", "_task"},
+    {"_finders", "_modules"},
     {"_calls"},
-    {"_actions", "_info_modules", "_manage", "_waiting"},
+    {"_action_modules", "_info_modules", "_reconciler", "_job_modules"},
 )
 
 
@@ -141,7 +142,7 @@ def test_arrows_point_one_way(number: int) -> None:
 
 
 def test_the_engine_is_pure() -> None:
-    path = PLUGINS / "module_utils" / "_engine.py"
+    path = PLUGINS / "module_utils" / "_planner.py"
     imported = {node.module or "" for node in ast.walk(tree(path)) if isinstance(node, ast.ImportFrom)}
     imported |= {alias.name for node in ast.walk(tree(path)) if isinstance(node, ast.Import) for alias in node.names}
     foreign = {source for source in imported if not source.startswith(UTILS)}
@@ -193,7 +194,7 @@ REPEATED_BY_RULE = (
     r"from __future__ import annotations",
     r"def main\(\) -> None:",
     r'"""Run as a module\."""',
-    r"TASK\.run_as_module\(\)",
+    r"MODULE\.run_as_module\(\)",
     r'if __name__ == "__main__":',
     r"main\(\)",
 )
@@ -322,9 +323,9 @@ def fragments() -> dict[str, dict[str, Any]]:
     ("fragment", "group"),
     [
         ("_connection.documentation", "CONNECTION"),
-        ("_wait.times", "TIMES"),
+        ("_wait.times", "WAIT_LIMITS"),
         ("_tags.documentation", "TAGS"),
-        ("_listing.documentation", "LISTING"),
+        ("_listing.documentation", "LIST_OPTIONS"),
         ("_job_handles.documentation", "JOB_HANDLES"),
     ],
 )

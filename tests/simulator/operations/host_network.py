@@ -154,7 +154,7 @@ def _services(store: Store, nic: Record, vlan: int) -> list[dict[str, t.Any]]:
         optional("start", "integer"),
         optional("replyWithCount", "boolean"),
     ),
-    companion=True,
+    undocumented=True,
 )
 def get_service_type_statistic(call: Call) -> Reply:
     """List what services are set on interfaces, by interface and VLAN."""

@@ -109,20 +109,20 @@ _query(
 )
 _query("QuerySNSTopicSubscriber", "sns/topics/subscribers", "subscriber", since="2.3.1")
 _query("QueryPrimaryStorage", "primary-storage", "primarystorage", by_uuid=False, since="0.6")
-_query("QueryHost", "hosts", "host", companion=True)
-_query("QueryVmInstance", "vm-instances", "vm", companion=True)
-_query("QueryVmNic", "vm-instances/nics", "vmnic", companion=True)
-_query("QuerySNSApplicationEndpoint", "sns/application-endpoints", "endpoint", companion=True)
-_query("QuerySNSApplicationPlatform", "sns/application-platforms", "platform", companion=True)
-_query("QuerySNSSnmpPlatform", "sns/application-platforms/snmp", "platform", _is_snmp, by_uuid=False, companion=True)
+_query("QueryHost", "hosts", "host", undocumented=True)
+_query("QueryVmInstance", "vm-instances", "vm", undocumented=True)
+_query("QueryVmNic", "vm-instances/nics", "vmnic", undocumented=True)
+_query("QuerySNSApplicationEndpoint", "sns/application-endpoints", "endpoint", undocumented=True)
+_query("QuerySNSApplicationPlatform", "sns/application-platforms", "platform", undocumented=True)
+_query("QuerySNSSnmpPlatform", "sns/application-platforms/snmp", "platform", _is_snmp, by_uuid=False, undocumented=True)
 _query(
     "QuerySNSTeamchatAtPerson",
     "sns/application-endpoints/teamchat/at-persons",
     "person",
     by_uuid=False,
-    companion=True,
+    undocumented=True,
 )
-_query("QueryHostNetworkInterface", "hosts/nics", "hostnic", by_uuid=False, companion=True)
+_query("QueryHostNetworkInterface", "hosts/nics", "hostnic", by_uuid=False, undocumented=True)
 _query("QueryZone", "zones", "zone", further=True)
 _query("QueryCluster", "clusters", "cluster", further=True)
 _query("QueryL3Network", "l3-networks", "l3network", further=True)

@@ -1,0 +1,131 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Tasks that call an operation each time they run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._calls import (
+    Call,
+    describe_target,
+    execute_once,
+    pending_job_result,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions, VirtinfraError
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING, Job
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules import ModuleContext, ModuleSpec
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS, Operation, get_operation
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import TAGS as TAG_NAMES
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import TAGS, WAIT, Options
+from ansible_collections.virtinfra.manager.plugins.module_utils._planner import PlannedCall
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
+    Record,
+    Unknown,
+    mask_webhooks,
+    record_to_result,
+    without_unknown,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._references import (
+    mark_nulls,
+    normalize_references,
+)
+
+
+def action_module(
+    operation: str,
+    options: Options,
+    changes: bool = True,
+    judge: Callable[[Record], str | None] | None = None,
+    **rules: Any,
+) -> ModuleSpec:
+    """Return the task that calls one operation each time it runs; the members of its reply are the result.
+
+    ``changes`` is False where the call leaves everything as it is. ``judge`` looks at the wanted options and the
+    reply together and says what is wrong.
+    """
+    row = get_operation(operation)
+
+    def run(context: ModuleContext) -> dict[str, Any]:
+        params = {name: value for name, value in context.desired.items() if name in (*row.parameters, *TAG_NAMES)}
+        params = _without_needless_nulls(row, params)
+        with _with_label(without_unknown(params)) as about:
+            if context.check_mode:
+                context.client.build_request(operation, params)
+                context.changed = changes
+                return {**record_to_result(dict.fromkeys(row.result))}
+            job = _execute(context, operation, params, about, changes)
+            result = {
+                **record_to_result({name: job.result.get(name) for name in row.result}, row.record),
+                **pending_job_result(job),
+            }
+            if job.state != RUNNING and judge and (wrong := judge({**context.desired, **job.result})):
+                raise VirtinfraError(wrong, **result)
+            return result
+
+    return ModuleSpec(run, options, (operation,), (WAIT, TAGS), rules)
+
+
+def generic_module(options: Options, **rules: Any) -> ModuleSpec:
+    """Return the task that calls the operation of its option ``operation`` with its option ``params``."""
+
+    def run(context: ModuleContext) -> dict[str, Any]:
+        tags = {name: context.desired[name] for name in TAG_NAMES if name in context.desired}
+        name = context.desired["operation"]
+        row = get_operation(name)
+        params = _without_needless_nulls(row, {**normalize_references(mark_nulls(context.desired["params"])), **tags})
+        with _with_label(without_unknown(params)) as about:
+            if null := [value for value in params.values() if isinstance(value, Unknown)]:
+                if not context.check_mode:
+                    raise InvalidOptions(f"{null[0]} of {name} must not be null or empty")
+                context.client.build_request(name, params)
+                context.changed = row.is_write
+                return {"reply": {}}
+            if not row.is_write:
+                return {"reply": mask_webhooks(context.client.get(name, params), row.record)}
+            if context.check_mode:
+                context.client.build_request(name, params)
+                context.changed = True
+                return {"reply": {}}
+            job = _execute(context, name, params, about)
+            return {"reply": mask_webhooks(job.result, row.record), **pending_job_result(job)}
+
+    return ModuleSpec(run, options, tuple(OPERATIONS), (WAIT, TAGS), rules)
+
+
+def _without_needless_nulls(row: Operation, params: Record) -> Record:
+    """Return the parameters without null references, but with those that the call cannot do without."""
+    known = {name: value for name, value in params.items() if not isinstance(value, Unknown)}
+    return {**known, **{name: params[name] for name in row.missing(known) if name in params}}
+
+
+def _execute(context: ModuleContext, operation: str, params: Record, about: str, changes: bool = True) -> Job:
+    """Call an operation exactly once and return its job."""
+    try:
+        job, warnings = execute_once(
+            Call(context.client, PlannedCall(operation, params, None), about, context.params["wait"])
+        )
+    except VirtinfraError as failure:
+        if not changes:
+            failure.result.pop("changed", None)
+        raise
+    context.changed = changes
+    context.completed_operations.append(operation)
+    context.warnings.extend(warnings)
+    return job
+
+
+@contextmanager
+def _with_label(params: Record) -> Iterator[str]:
+    """Let failures name what a call is about."""
+    about = describe_target(params)
+    try:
+        yield about
+    except VirtinfraError as failure:
+        raise failure.with_label(about) from None

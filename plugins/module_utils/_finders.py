@@ -1,0 +1,205 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""How the current state of an object is read: one record, none, or a clear failure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._cbt import protects, with_resources
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client, validate_records
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    AmbiguousMatch,
+    NotFound,
+    ReadNotSupported,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
+    Record,
+    canonical_address,
+    to_snake_case,
+    values_equal,
+)
+
+Finder = Callable[[Client, Record], "Record | None"]
+Search = Callable[[Client, str, str], "list[Record]"]
+Found = TypeVar("Found")
+
+
+def find_by_query(
+    operation: str,
+    *keys: str,
+    view: Callable[[Record], Record] = dict,
+    among: Callable[[Record], bool] = bool,
+) -> Finder:
+    """Read by a query, by the first of ``keys`` (API names) that is given; a uuid is asked for directly.
+
+    ``view`` adds to a record what can be told from it. Only records that ``among`` lets pass are meant.
+    """
+
+    def find(client: Client, key: str, value: str) -> list[Record]:
+        if key == "uuid":
+            found = [view(record) for record in client.get_by_uuid(operation, value)]
+        else:
+            found = client.find_by_attribute(operation, key, value, view=view)
+        return list(filter(among, found))
+
+    return _by(find, keys)
+
+
+def find_by_cursor(resource_type: str, *keys: str, among: Callable[[Record], bool] = bool) -> Finder:
+    """Read by walking a cursor query: its filters have no documented syntax, so the choice is made here."""
+
+    def find(client: Client, key: str, value: str) -> list[Record]:
+        pages = client.cursor(resource_type)
+        return [
+            record for page, dummy in pages for record in page if values_equal(value, record.get(key)) and among(record)
+        ]
+
+    return _by(find, keys)
+
+
+def first_readable(*readers: Callable[[Client, Record], Found]) -> Callable[[Client, Record], Found]:
+    """Read by the first of several readers that the service and the credentials allow."""
+
+    def read(client: Client, wanted: Record) -> Found:
+        reasons = []
+        for reader in readers:
+            try:
+                return reader(client, wanted)
+            except ReadNotSupported as reason:
+                reasons.append(str(reason))
+        raise ReadNotSupported("; ".join(reasons))
+
+    return read
+
+
+def with_assumed_fields(reader: Finder, assumed: Callable[[Record], Record]) -> Finder:
+    """Read by a reader that does not tell all members: what ``assumed`` makes of what is wanted is filled in."""
+
+    def read(client: Client, wanted: Record) -> Record | None:
+        record = reader(client, wanted)
+        return record and {**assumed(wanted), **record}
+
+    return read
+
+
+def exists(vm: Record) -> bool:
+    """Return whether a VM is there: a deleted one keeps its record and its name until the service expunges it."""
+    return vm.get("state") not in ("Destroyed", "Expunging")
+
+
+def find_vm_nic(client: Client, wanted: Record) -> Record | None:
+    """Read a NIC and, as its member ``vm``, its VM: by the NIC's uuid, or by its natural key.
+
+    That is the VM, the network and, where they are given, the IP address and the MAC address: a VM may have several
+    NICs on one network. With both addresses, a NIC that has one of them is meant if none has both.
+    """
+    key = "uuid" if "uuid" in wanted else "l3NetworkUuid"
+    found = first_readable(_nics_of_queried_vm, _queried_nics, _nics_of_vm_by_cursor)(client, wanted)
+    nics = [nic for nic in found if nic.get(key) == wanted[key]]
+    if key != "uuid" and (addresses := {option: wanted[option] for option in _ADDRESSES if wanted.get(option)}):
+        matches = [sum(_ADDRESSES[option](nic, addresses[option]) for option in addresses) for nic in nics]
+        nics = [nic for nic, number in zip(nics, matches, strict=True) if number == max(matches) > 0]
+    return require_unique(nics, f"the {to_snake_case(key)} {wanted[key]!r} on this machine")
+
+
+def shows_ip_address(nic: Record, address: str | None) -> bool:
+    """Return whether an address is one of a NIC's: a NIC with IPv4 and IPv6 has the others in ``usedIps`` only."""
+    addresses = [nic.get("ip"), *(used.get("ip") for used in nic.get("usedIps") or [])]
+    return bool(address) and canonical_address(str(address)) in [canonical_address(ip) for ip in addresses if ip]
+
+
+def _shows_mac_address(nic: Record, address: str) -> bool:
+    return canonical_address(address) == canonical_address(str(nic.get("mac")))
+
+
+_ADDRESSES = {"staticIp": shows_ip_address, "customMac": _shows_mac_address}
+
+
+def _nics_of_queried_vm(client: Client, wanted: Record) -> list[Record]:
+    if "uuid" in wanted:
+        return _nics_of(client.query("QueryVmInstance", [f"vmNics.uuid={wanted['uuid']}"]), wanted)
+    return _nics_of(client.get_by_uuid("QueryVmInstance", wanted["vmInstanceUuid"]), wanted)
+
+
+def _queried_nics(client: Client, wanted: Record) -> list[Record]:
+    if "uuid" in wanted:
+        nics = client.get_by_uuid("QueryVmNic", wanted["uuid"])
+    else:
+        nics = client.find_by_attribute("QueryVmNic", "vmInstanceUuid", wanted["vmInstanceUuid"])
+    return [{**nic, "vm": None} for nic in nics]
+
+
+def _nics_of_vm_by_cursor(client: Client, wanted: Record) -> list[Record]:
+    vms = validate_records([vm for page, dummy in client.cursor("vm") for vm in page], "CursorQuery")
+    if "uuid" in wanted:
+        return _nics_of(vms, wanted)
+    return _nics_of([vm for vm in vms if vm.get("uuid") == wanted["vmInstanceUuid"]], wanted)
+
+
+def _nics_of(vms: list[Record], wanted: Record) -> list[Record]:
+    existing = list(filter(exists, vms))
+    if not existing and "uuid" not in wanted:
+        states = "".join(f": it is {vm.get('state')}" for vm in vms)
+        raise NotFound(f"no VM with uuid {wanted['vmInstanceUuid']!r}{states}")
+    return [{**nic, "vm": vm} for vm in existing for nic in vm.get("vmNics") or []]
+
+
+def find_cbt_task(client: Client, wanted: Record) -> Record | None:
+    """Read a CBT task by its uuid, its name, or one of the VMs that it protects.
+
+    Raise Unreadable when none is found by a VM, but the service does not show which VMs some of the tasks protect.
+    """
+    task = find_by_query("QueryCbtTask", "uuid", "name", view=with_resources)(client, wanted)
+    vm = wanted.get("vmInstanceUuid")
+    if vm and not (task or wanted.get("uuid") or wanted.get("name")):
+        tasks = [with_resources(each) for each in client.query("QueryCbtTask")]
+        task = require_unique(
+            [each for each in tasks if vm in each.get("resourceUuids", ())], f"the vm_instance_uuid {vm!r}"
+        )
+        task = task or next((each for each in tasks if protects(each, vm)), None)
+    return {**task, "vmInstanceUuid": vm} if task and vm in task.get("resourceUuids", ()) else task
+
+
+def read_nic_services(client: Client, wanted: Record) -> Record:
+    """Read which services host interfaces are used for: ``services``, a row for each interface and VLAN wanted."""
+
+    def ask(interface: str) -> list[Record]:
+        pages = client.pages("GetHostNicServiceTypeStatistic", also={"interfaceUuid": interface})
+        return [row for page, dummy in pages for row in page]
+
+    interfaces = list(dict.fromkeys(wanted["interfaceUuids"]))
+    rows = [row for rows in client.map_concurrently(ask, interfaces) for row in rows]
+    there = {(row.get("interfaceUuid"), row.get("vlanId") or 0): row.get("serviceTypes") or [] for row in rows}
+    pairs = [(interface, vlan) for interface in interfaces for vlan in dict.fromkeys(wanted.get("vlanIds") or [0])]
+    services = [
+        {"interfaceUuid": interface, "vlanId": vlan, "serviceTypes": sorted(there.get((interface, vlan), []))}
+        for interface, vlan in sorted(pairs)
+    ]
+    return {"services": services}
+
+
+def require_unique(records: list[Record], what: str) -> Record | None:
+    """Return the only record, or None; NotUnique when there are several."""
+    if len(records) > 1:
+        raise AmbiguousMatch(what, [str(record.get("uuid")) for record in records])
+    return records[0] if records else None
+
+
+def _by(find: Search, keys: tuple[str, ...]) -> Finder:
+    """Read by the first key that is given; by ``resourceUuid`` before, which not every server heeds on a create."""
+
+    def read(client: Client, wanted: Record) -> Record | None:
+        key = next((key for key in keys if wanted.get(key)), None)
+        if key != "uuid" and (made := wanted.get("resourceUuid")) and (found := find(client, "uuid", made)):
+            return found[0]
+        return (
+            require_unique(find(client, key, wanted[key]), f"the {to_snake_case(key)} {wanted[key]!r}") if key else None
+        )
+
+    return read

@@ -1,0 +1,68 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The tasks that take up jobs again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    InvalidOptions,
+    SeveralFailed,
+    WaitTimeout,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import SUCCEEDED, Job, polling_path
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules import ModuleContext, ModuleSpec
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import JOB_HANDLES, WAIT_LIMITS
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, mask_webhooks
+
+
+def job_module(wait: bool) -> ModuleSpec:
+    """Return the task that waits for jobs, or only looks at them."""
+
+    def run(context: ModuleContext) -> dict[str, Any]:
+        client = context.client
+        jobs = [job_from_handle(client, handle) for handle in context.params["jobs"]]
+        if not wait:
+            client.map_concurrently(client.poll, jobs)
+            return {"jobs": [job_to_result(job) for job in jobs]}
+        try:
+            client.wait_for_jobs(jobs)
+        except WaitTimeout as late:
+            late.result = {"jobs": [job_to_result(job) for job in jobs]}
+            raise
+        if failures := [job.failure for job in jobs if job.failure]:
+            raise SeveralFailed(
+                f"{len(failures)} of {len(jobs)} jobs did not succeed, the first: {failures[0]}",
+                failures[0],
+                jobs=[job_to_result(job) for job in jobs],
+            )
+        return {"jobs": [job_to_result(job) for job in jobs]}
+
+    return ModuleSpec(run, JOB_HANDLES, shared_options=(WAIT_LIMITS,) if wait else ())
+
+
+def job_from_handle(client: Client, handle: Mapping[str, Any]) -> Job:
+    """Return the job that a handle stands for; BadInput when it names none."""
+    path = polling_path(handle.get("location"))
+    if path is None and handle.get("location") and not handle.get("uuid"):
+        raise InvalidOptions(f"{handle['location']!r} is no polling address")
+    if path is None and not handle.get("uuid"):
+        raise InvalidOptions("each of the jobs needs a uuid or a location")
+    uuid = handle.get("uuid") or str(path).rpartition("/")[2]
+    return Job(uuid, path or client.polling_path(uuid), handle.get("operation") or "")
+
+
+def job_to_result(job: Job) -> Record:
+    """Return a job as it is in the result: ``msg`` and ``error`` are those of a failed task."""
+    record_type = OPERATIONS[job.operation].record if job.operation in OPERATIONS else ""
+    result = {"result": mask_webhooks(job.result, record_type)} if job.state == SUCCEEDED else {}
+    failure = {"msg": str(job.failure), "error": job.failure.error} if job.failure else {}
+    return {**job.handle(), **result, **failure}

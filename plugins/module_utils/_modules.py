@@ -1,0 +1,309 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""What a module is: a Task. It runs in a module process (here) or in the controller (the action ``api``)."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from traceback import format_exc
+from typing import Any
+
+from ansible.module_utils import basic
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    Bug,
+    InvalidOptions,
+    VirtinfraError,
+    WaitTimeout,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Job, WaitPolicy
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, TAGS, Options
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
+    RECORD_FIELDS,
+    Record,
+    Unknown,
+    to_camel_case,
+    to_snake_case,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._references import normalize_references
+from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker, collect_secrets
+from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import escape_controls
+from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock
+
+# At this verbosity a module process returns a line about each request in this member, which the action takes out and
+# shows. In the result of an asynchronous task the member stays.
+REQUEST_LOG_VERBOSITY = 3
+REQUEST_LOG = "virtinfra_requests"
+
+# Options with these endings name something, as uuids do: an empty text is a mistake there, not a value.
+IDENTIFIERS = ("name", "url", "_ip", "_mac", "_address", "user_id", "username")
+
+
+@dataclass
+class ModuleContext:
+    """One run of a task: the validated options, the service, and what is to be told besides the result.
+
+    ``wanted`` holds the module's own options that were given, by their API names. ``unresolved`` is true in check mode
+    when the object cannot be looked for, because an earlier task only predicted it. ``changed`` turns true when a call
+    has succeeded.
+    """
+
+    params: Mapping[str, Any]
+    desired: Record
+    client: Client
+    check_mode: bool = False
+    unresolved: bool = False
+    changed: bool = False
+    completed_operations: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+class TaskInterrupted(BaseException):
+    """A task was stopped from outside while a call was under way; ``facts`` are members of its result."""
+
+    def __init__(self, job: Job, done: list[str]) -> None:
+        super().__init__(f"{job.operation} may still run in the service; job_wait can take up the job {job.uuid}")
+        error = WaitTimeout(str(self)).error
+        self.result = {"error": error, "changed": True, "job": job.handle(), **({"done": done} if done else {})}
+
+
+@dataclass(frozen=True)
+class ModuleResult:
+    """How a run ended: the result as Ansible takes it (with ``failed`` and ``msg`` after a failure) and warnings."""
+
+    result: dict[str, Any]
+    warnings: list[str]
+
+
+@dataclass(frozen=True)
+class ModuleSpec:
+    """A module: the function that does it, its own options, the operations that it calls, and the options' rules.
+
+    ``shared`` are the option groups that it takes besides those of the connection. ``selectors`` are options that are
+    not required, and select what the module is about when they are given.
+    """
+
+    run: Callable[[ModuleContext], dict[str, Any]]
+    options: Options
+    operations: tuple[str, ...] = ()
+    shared_options: tuple[Options, ...] = ()
+    constraints: Mapping[str, Any] = field(default_factory=dict)
+    selectors: tuple[str, ...] = ()
+
+    @property
+    def argument_spec(self) -> dict[str, Any]:
+        """All options in Ansible's form."""
+        spec: dict[str, Any] = dict(CONNECTION)
+        for options in (*self.shared_options, self.options):
+            spec.update(options)
+        return spec
+
+    def masker(self, params: Mapping[str, Any]) -> Masker:
+        """Return what masks the secrets of these options."""
+        return Masker(
+            collect_secrets(self.argument_spec, params), lambda: _documented_names() | self.argument_spec.keys()
+        )
+
+    def execute(
+        self,
+        params: Mapping[str, Any],
+        check_mode: bool = False,
+        tell: Callable[[str], None] | None = None,
+        on_request: Callable[[str], None] | None = None,
+        before_send: Callable[[], None] = lambda: None,
+    ) -> ModuleResult:
+        """Run with validated options and return the outcome without secrets.
+
+        This is the one place where a Failure becomes a failed result, where secrets are masked in all that is shown,
+        and where messages and warnings lose what acts on a terminal. Raises Interrupted when something from outside
+        stops it while a call is under way.
+
+        ``before_send`` is called before each request; a KeyboardInterrupt that it raises stops the task.
+        """
+        masker = self.masker(params)
+        tell = tell and _masked(tell, masker)
+        on_request = on_request and _masked(on_request, masker)
+        outcome = self._run(params, check_mode, masker, tell, on_request, before_send)
+        result = {name: masker.value(value) for name, value in outcome.result.items()}
+        # After masking, which must find the secrets as they are.
+        if "msg" in result:
+            result["msg"] = escape_controls(result["msg"])
+        if "exception" in result:
+            result["exception"] = "\n".join(map(escape_controls, result["exception"].split("\n")))
+        return ModuleResult(result, [escape_controls(masker.text(warning)) for warning in outcome.warnings])
+
+    def _run(
+        self,
+        params: Mapping[str, Any],
+        check_mode: bool,
+        masker: Masker,
+        tell: Callable[[str], None] | None,
+        on_request: Callable[[str], None] | None,
+        before_send: Callable[[], None],
+    ) -> ModuleResult:
+        context = None
+        try:
+            params = self._with_references(params, check_mode)
+            with create_client(params, check_mode, tell, on_request, masker, before_send) as client:
+                unresolved = any(self._null_selectors(params))
+                context = ModuleContext(params, self._desired(params), client, check_mode, unresolved)
+                result = self.run(context)
+            return ModuleResult({"changed": context.changed, **result}, context.warnings)
+        except VirtinfraError as failure:
+            return self._failed(context, failure)
+        except Exception as mistake:
+            bug = Bug(f"This is a bug of the collection: {type(mistake).__name__}: {mistake}", exception=format_exc())
+            return self._failed(context, bug)
+        except BaseException as stop:
+            if context is None or (job := context.client.pending_job) is None:
+                raise
+            raise TaskInterrupted(job, context.completed_operations) from stop
+
+    def _failed(self, context: ModuleContext | None, failure: VirtinfraError) -> ModuleResult:
+        """Return the failed result; docs/errors.md lists its members."""
+        result = {
+            "failed": True,
+            "msg": str(failure),
+            "error": failure.error,
+            "changed": bool(context and context.changed),
+            **({"done": context.completed_operations} if context and context.completed_operations else {}),
+            **failure.result,
+        }
+        return ModuleResult(result, context.warnings if context else [])
+
+    def run_as_module(self) -> None:
+        """Run in a module process."""
+        task = self
+
+        # Linters replace the class in its module to learn the options, so it is looked up there when it is needed.
+        class Module(basic.AnsibleModule):
+            """Masks all that it returns, also when the options are invalid: Ansible itself masks less."""
+
+            params: dict[str, Any]
+
+            def exit_json(self, **result: Any) -> None:
+                super().exit_json(**self._masked(result))
+
+            def fail_json(self, msg: str, **result: Any) -> None:
+                super().fail_json(**self._masked({"msg": msg, **result}))
+
+            def _masked(self, result: dict[str, Any]) -> dict[str, Any]:
+                masker = task.masker(self.params)
+                self.no_log_values = collect_secrets(task.argument_spec, self.params)
+                self.params = masker.value(self.params)
+                return {name: masker.value(value) for name, value in result.items()}
+
+        module = Module(argument_spec=self.argument_spec, supports_check_mode=True, **self.constraints)
+        requests: list[str] = []
+        logged = module._verbosity >= REQUEST_LOG_VERBOSITY and not module.no_log
+        outcome = self.execute(module.params, module.check_mode, None, requests.append if logged else None)
+        if requests:
+            outcome.result[REQUEST_LOG] = requests
+        for warning in outcome.warnings:
+            module.warn(warning)
+        # Without this the interpreter takes 27 ms longer to end, for it collects all that requests brought.
+        gc.freeze()
+        if outcome.result.get("failed"):
+            module.fail_json(**outcome.result)
+        module.exit_json(**outcome.result)
+
+    def _with_references(self, params: Mapping[str, Any], check_mode: bool) -> Record:
+        """Return the options with normalized references.
+
+        Raise BadInput for what is no reference and, unless in check mode, for a null one that cannot be left out.
+        """
+        own = {name: params.get(name) for name in self.argument_spec}
+        options = {**params, **normalize_references(own)}
+        for name, value in options.items():
+            if isinstance(value, Unknown) and name not in self.options:
+                options[name] = None
+            elif isinstance(value, Unknown) and not check_mode and not str(params[name]).strip():
+                raise InvalidOptions(f"{name} must not be empty")
+            elif isinstance(value, list) and not check_mode and any(isinstance(item, Unknown) for item in value):
+                raise InvalidOptions(f"{name} must not hold a null or an empty text")
+        if not check_mode and (null := next(self._null_selectors(options), None)):
+            raise InvalidOptions(f"{null} must not be null: it selects the object")
+        return options
+
+    def _null_selectors(self, options: Mapping[str, Any]) -> Iterator[str]:
+        """Yield the options that are null although nothing else selects the object."""
+        required = [[name] for name, option in self.options.items() if option.get("required")]
+        chained = [
+            [name]
+            for key, names in self.constraints.get("required_by", {}).items()
+            for name in names
+            if options.get(key) is not None
+        ]
+        for group in (
+            *required,
+            *chained,
+            *self.constraints.get("required_one_of", ()),
+            *([name] for name in self.selectors),
+        ):
+            null = [name for name in group if isinstance(options.get(name), Unknown)]
+            if all(name in null or options.get(name) is None for name in group):
+                yield from null
+
+    def _desired(self, params: Mapping[str, Any]) -> Record:
+        wanted = {}
+        for name in (*self.options, *(TAGS if TAGS in self.shared_options else ())):
+            value = params.get(name)
+            if isinstance(value, str) and not isinstance(value, Unknown):
+                value = value.strip()
+                if not value and name.endswith(IDENTIFIERS):
+                    raise InvalidOptions(f"{name} must not be empty")
+            if value is not None:
+                # Ansible makes a list of an empty text in this way.
+                wanted[to_camel_case(name)] = [] if value == [""] else value
+        return wanted
+
+
+def _masked(show: Callable[[str], None], masker: Masker) -> Callable[[str], None]:
+    """Return a function that shows a line without secrets, and without characters that act on a terminal."""
+    return lambda line: show(escape_controls(masker.text(line)))
+
+
+# Members of results that the tables of operations and records do not have.
+_OWN_NAMES = "module_args before after uuid location operation state result error code description details cause causes"
+
+
+@lru_cache(maxsize=1)
+def _documented_names() -> frozenset[str]:
+    """Return the names that results have whatever the service answers."""
+    names = {*_OWN_NAMES.split(), *(name for fields in RECORD_FIELDS.values() for name in fields)}
+    for operation in OPERATIONS.values():
+        names.update(operation.parameters, operation.result)
+    return frozenset({*names, *map(to_snake_case, names)})
+
+
+def create_client(
+    params: Mapping[str, Any],
+    read_only: bool = False,
+    tell: Callable[[str], None] | None = None,
+    on_request: Callable[[str], None] | None = None,
+    masker: Masker | None = None,
+    before_send: Callable[[], None] = lambda: None,
+) -> Client:
+    """Return a client for validated options."""
+    options = {name: params[name] for name in CONNECTION}
+    options["base_url"] = options["base_url"] or ""
+    waiting = {name: params[f"wait_{name}"] for name in ("timeout", "interval") if f"wait_{name}" in params}
+    sending: dict[str, Any] = {name: params.get(name) for name in ("job_uuid", "webhook_url", "api_timeout")}
+    return Client(
+        ConnectionOptions(**options),
+        read_only,
+        WaitPolicy(Clock, tell=tell, **waiting),
+        masker=masker,
+        on_request=on_request,
+        before_send=before_send,
+        **sending,
+    )

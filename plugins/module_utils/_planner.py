@@ -1,0 +1,340 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""What has to be done to bring an object from what it is to what it should be. Pure: no I/O, no Ansible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    InvalidOptions,
+    NotFound,
+    Unchangeable,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import TAGS, Parameter, get_operation
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
+    RECORD_FIELDS,
+    Record,
+    Unknown,
+    record_to_result,
+    to_snake_case,
+    values_equal,
+    with_all_fields,
+    without_unknown,
+)
+
+
+@dataclass(frozen=True)
+class StateTransition:
+    """How a word of ``state`` is reached: the operation, where the record tells, and the values that count as there.
+
+    The first of ``reached`` is what the operation leads to. ``fixed`` are parameters of the operation. ``needs`` are
+    fields of the record that must be stable before the call. ``settles`` are those, besides ``attribute``, that must be
+    stable before the state counts as reached.
+    """
+
+    operation: str
+    record_field: str
+    target_values: tuple[str, ...]
+    params: Mapping[str, Any] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+    settles: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PlannedCall:
+    """A call to make, and the record that is expected after it (None: it is gone). ``note`` warns of something."""
+
+    operation: str
+    params: Record
+    expected: Record | None
+    warning: str = ""
+
+
+class AssumedRecord(dict[str, Any]):
+    """A record of an object that cannot be read: it is there, and only what it holds is supposed of it."""
+
+
+Plan = Callable[["Resource", str, Record, "Record | None"], "list[PlannedCall]"]
+
+
+@dataclass(frozen=True)
+class Resource:
+    """The description of one kind of object.
+
+    ``kind`` names its record, ``returns`` the member of the result. ``read`` finds the record that is meant by the
+    options (API names), None when there is none. ``passing`` are values of a record that change by themselves: they
+    are waited out. ``broken`` are values in which an operation has failed although it did not say so. ``rename`` maps
+    a parameter to the record's name for it. ``how`` are parameters that go along with a call and are never compared, as
+    tags are. ``keys`` are the parameters by which ``read`` finds the object: the first one that is given.
+    ``duplicate_code`` is the code of the error with which the service refuses to create a second object of the same
+    key, where it keeps a key unique. ``plan`` replaces the plan below. ``tell`` makes the members of the result of what
+    ``read`` returned, where these are more, or other, than that record.
+    """
+
+    record_type: str
+    result_key: str
+    find: Callable[[Any, Record], Record | None]
+    create: str | None = None
+    update: str | None = None
+    delete: str | None = None
+    transitions: Mapping[str, StateTransition] = field(default_factory=dict)
+    transitional_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    failed_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    rename: Mapping[str, str] = field(default_factory=dict)
+    how: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ("uuid", "name")
+    duplicate_code: str | None = None
+    plan: Plan | None = None
+    format_result: Callable[[Record | None], Record] | None = None
+
+    @property
+    def noun(self) -> str:
+        """What messages call the object."""
+        return self.result_key.replace("_", " ")
+
+    def found_by(self, desired: Record) -> str | None:
+        """Return the option, in API names, by which ``read`` looks for the object."""
+        return next((key for key in self.keys if without_unknown(desired).get(key)), None)
+
+    @property
+    def operations(self) -> tuple[str, ...]:
+        """All operations by which the object is changed."""
+        named = (self.create, self.update, self.delete, *(move.operation for move in self.transitions.values()))
+        return tuple(dict.fromkeys(operation for operation in named if operation))
+
+
+def plan(resource: Resource, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
+    """Return the steps that bring the object to ``state`` and to the desired values; none when it is there.
+
+    ``desired`` holds API names and only the options that were given. Raises BadInput when a required option is missing,
+    NotFound when the object does not exist and cannot be created, and Unchangeable when something differs that the API
+    cannot change.
+    """
+    make, renamed = resource.plan or default_plan, _renamed(resource, desired)
+    null = [name for name, value in renamed.items() if isinstance(value, Unknown)]
+    try:
+        return make(resource, state, {name: value for name, value in renamed.items() if name not in null}, current)
+    except (InvalidOptions, NotFound):
+        if not null:
+            raise
+    # What is null is left out wherever the calls can be made without it.
+    return make(resource, state, renamed, current)
+
+
+def default_plan(resource: Resource, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
+    """Return the plan of a resource that has none of its own: create or update or delete, then the move.
+
+    ``desired`` has the record's names from here on.
+    """
+    if state == "absent":
+        return [build_call(resource, resource.delete, desired, current, None)] if current else []
+    steps = []
+    here = current
+    if here is None:
+        if "uuid" in without_unknown(desired):
+            raise not_found(resource, desired)
+        here = predict_created(resource, desired)
+        steps.append(build_call(resource, resource.create, desired, None, here))
+    elif changes := drift(resource, desired, here):
+        steps.append(build_update(resource, changes, desired, here))
+        here = {**here, **changes}
+    move = resource.transitions.get(state)
+    if move and here.get(move.record_field) not in move.target_values:
+        here = {**here, move.record_field: move.target_values[0]}
+        steps.append(build_call(resource, move.operation, {**desired, **move.params}, here, here))
+    return steps
+
+
+def predict_created(resource: Resource, desired: Record) -> Record:
+    """Return the record that is expected after a create: what was asked for, everything else unknown."""
+    fields = RECORD_FIELDS[resource.record_type]
+    return with_all_fields(resource.record_type, {name: value for name, value in desired.items() if name in fields})
+
+
+def drift(resource: Resource, desired: Record, current: Record) -> Record:
+    """Return the desired values that the record has otherwise, and those that it does not show but that can be set."""
+    comparable = {*RECORD_FIELDS[resource.record_type], *current, *_updatable_params(resource)} - {
+        "uuid",
+        *resource.how,
+    }
+    return {
+        name: value
+        for name, value in without_unknown(desired).items()
+        if name in comparable and not values_equal(value, current.get(name))
+    }
+
+
+def build_update(resource: Resource, changes: Record, desired: Record, current: Record) -> PlannedCall:
+    """Return the one call that makes all changes; Failure names those that the API cannot make."""
+    able = _updatable_params(resource)
+    if fixed := {name: value for name, value in changes.items() if name not in able}:
+        raise unchangeable_error(resource, fixed, desired, current)
+    along = [*(name for name in able if able[name].required), *resource.how, *TAGS]
+    needed = {name: desired[name] for name in along if name in desired}
+    shown = changes if isinstance(current, AssumedRecord) else {*RECORD_FIELDS[resource.record_type], *current}
+    hidden = [to_snake_case(name) for name in changes if name not in shown]
+    note = f"the service does not show {', '.join(hidden)}, so it is set each time" if hidden else ""
+    return build_call(resource, resource.update, {**needed, **changes}, current, {**current, **changes}, note)
+
+
+def unchangeable_error(resource: Resource, changes: Record, desired: Record, current: Record) -> Unchangeable:
+    """Return the failure that the API cannot make these changes to the present record."""
+    options = {shown: name for name, shown in resource.rename.items() if name in _parameters(resource.create)}
+    present = {to_snake_case(name): "not set" for name in changes}
+    present |= {
+        name: repr(value)
+        for name, value in record_to_result(current, resource.record_type).items()
+        if value is not None
+    }
+    wanted = record_to_result(changes, resource.record_type)
+    differences = ", ".join(
+        f"{to_snake_case(options.get(name, name))} (is {present[key]}, should be {wanted[key]!r})"
+        for name, key in ((name, to_snake_case(name)) for name in changes)
+    )
+    key = resource.found_by(desired)
+    found = f". The {resource.noun} was found by {to_snake_case(key)} {desired[key]!r}." if key else ""
+    return Unchangeable(f"the API cannot change {differences}{found}")
+
+
+def not_found(resource: Resource, desired: Record, missing: Sequence[str] = ()) -> NotFound:
+    """Return the failure that there is no such object; ``missing`` are the options with which it can be created."""
+    key = resource.found_by(desired)
+    sought = f"no {resource.noun} with {to_snake_case(key)} {desired[key]!r}" if key else f"no such {resource.noun}"
+    if resource.create is None:
+        return NotFound(f"{sought}, and the API cannot create one")
+    check = f"{sought}. Check the {to_snake_case(key) if key else 'options'}"
+    # Operations are called by what they do: AddKVMHost.
+    verb = to_snake_case(resource.create).partition("_")[0]
+    if missing:
+        return NotFound(f"{check}, or give {_listed(missing)} to {verb} it.")
+    return NotFound(f"{check}, or leave it out to {verb} one.")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def build_call(
+    resource: Resource,
+    operation: str | None,
+    desired: Record,
+    current: Record | None,
+    after: Record | None,
+    note: str = "",
+) -> PlannedCall:
+    """Return the call of an operation with all of its parameters that are asked for or that the record tells.
+
+    Raises BadInput when a required one is neither, NotFound when the object would have to be created first. The uuid of
+    an object that is yet to be created will be known in time.
+    """
+    if operation is None:
+        raise not_found(resource, desired)
+    row = get_operation(operation)
+    recorded = {name: resource.rename.get(name, name) for name in (*row.parameters, *TAGS)}
+    told = {name: (current or {}).get(recorded[name]) for name in row.parameters if row.parameters[name].required}
+    given = {name: desired[recorded[name]] for name in recorded if desired.get(recorded[name]) is not None}
+    null = {name: value for name, value in given.items() if isinstance(value, Unknown)}
+    asked = {name: value for name, value in given.items() if name not in null}
+    params = {**{name: value for name, value in told.items() if value is not None}, **asked}
+    if row.missing(params):
+        params = {**params, **null}
+    names = [recorded[name] for name in row.missing(params)]
+    if missing := [to_snake_case(name) for name in names if current is None or name != "uuid"]:
+        if current is None:
+            raise not_found(resource, desired, missing)
+        raise InvalidOptions(f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} required for {operation}")
+    return PlannedCall(operation, params, after, note)
+
+
+def assume_record(resource: Resource, desired: Record) -> AssumedRecord | None:
+    """Return what is assumed of an object that cannot be read: it is there if its uuid is given.
+
+    What the API could not change anyway is taken to be as desired; everything else is then set, needed or not.
+    """
+    if "uuid" not in desired:
+        return None
+    taken = {*RECORD_FIELDS[resource.record_type]} - (_updatable_params(resource).keys() - {"uuid"})
+    return AssumedRecord({name: value for name, value in _renamed(resource, desired).items() if name in taken})
+
+
+def predict_record(resource: Resource, desired: Record) -> AssumedRecord | None:
+    """Return what is assumed of an object that cannot be looked for, since an earlier task only predicted it.
+
+    One whose own uuid is not known yet will exist; one that belongs to such an object does not.
+    """
+    if not isinstance(desired.get("uuid"), Unknown):
+        return None
+    needed = {
+        name: Unknown(to_snake_case(name))
+        for name, parameter in _updatable_params(resource).items()
+        if parameter.required
+    }
+    return AssumedRecord({**needed, **(assume_record(resource, desired) or {})})
+
+
+def _renamed(resource: Resource, desired: Record) -> Record:
+    return {resource.rename.get(name, name): value for name, value in desired.items()}
+
+
+def _updatable_params(resource: Resource) -> Mapping[str, Parameter]:
+    return _renamed(resource, {**_parameters(resource.update)})
+
+
+def _parameters(operation: str | None) -> Mapping[str, Parameter]:
+    return get_operation(operation).parameters if operation else {}
+
+
+def needed_fields(resource: Resource, state: str, operation: str) -> tuple[str, ...]:
+    """Return the fields of the record that must be stable before ``operation`` is called."""
+    move = resource.transitions.get(state)
+    return move.needs if move and move.operation == operation else ()
+
+
+def settling_fields(resource: Resource, state: str, operation: str | None = None) -> tuple[str, ...]:
+    """Return the fields that must be stable after ``operation``, or without it when no call is left to make.
+
+    A transition settles only what belongs to its state: a host that is disabled need not be connected. Every other call
+    settles the whole record, and an object that is only to be present is left to itself.
+    """
+    move = resource.transitions.get(state)
+    if operation and not (move and move.operation == operation):
+        return tuple({**resource.transitional_values, **resource.failed_values})
+    return (move.record_field, *move.settles) if move else ()
+
+
+def transitional_value(resource: Resource, fields: Sequence[str], record: Record | None) -> str | None:
+    """Return the first of ``fields`` whose value is about to change, as ``name value``; None when none is."""
+    return next(
+        (found for name in fields if (found := _matching_value(resource.transitional_values, name, record))), None
+    )
+
+
+def failed_value(
+    resource: Resource, state: str, operation: str, before: Record | None, record: Record | None
+) -> str | None:
+    """Return the field that says that ``operation`` failed, as ``name value``; None when none does.
+
+    What was neither stable nor well before the call is no failure of the call, unless it is what the call is to change.
+    """
+    move = resource.transitions.get(state)
+    for name in settling_fields(resource, state, operation):
+        bad = (*resource.transitional_values.get(name, ()), *resource.failed_values.get(name, ()))
+        is_target = move is not None and name == move.record_field
+        if (is_target or (before or {}).get(name) not in bad) and (
+            found := _matching_value(resource.failed_values, name, record)
+        ):
+            return found
+    return None
+
+
+def _matching_value(values: Mapping[str, tuple[str, ...]], name: str, record: Record | None) -> str | None:
+    if record and record.get(name) in values.get(name, ()):
+        return f"{to_snake_case(name)} {record[name]}"
+    return None

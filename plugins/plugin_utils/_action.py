@@ -1,0 +1,189 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs any module of the collection inside the controller: a module process would cost ten times as much.
+
+The files beside this one lend it the names of the modules, so that core finds it under the name of a task, applies the
+defaults of that very module, and loads it once, before it forks a worker for each task. A redirect would do the last
+only, and lend the defaults of the module ``api`` to all others.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import syslog
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from typing import Any, NoReturn
+
+import ansible.constants
+import ansible.utils.display
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.module_utils.errors import UnsupportedError
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+from ansible_collections.virtinfra.manager.plugins.module_utils._adapter import HAS_REQUESTS
+from ansible_collections.virtinfra.manager.plugins.module_utils._connection import tls_context
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules import (
+    REQUEST_LOG,
+    REQUEST_LOG_VERBOSITY,
+    ModuleSpec,
+    TaskInterrupted,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION
+from ansible_collections.virtinfra.manager.plugins.module_utils._references import mark_nulls
+from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import escape_controls
+
+# Built once, here, and inherited by every worker.
+tls_context(True, None, None, None)
+
+# A worker's own standard error leads nowhere, and nobody listens to its Display once the parent is interrupted.
+STDERR = os.dup(2)
+
+display = Display()
+
+
+class ActionModule(ActionBase):
+    """Runs the MODULE of the module of this name, or hands over to a module process where that is asked for."""
+
+    TRANSFERS_FILES = False
+    _supports_check_mode = True
+    _supports_async = True
+
+    def run(self, tmp: None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return the result of the task, the same as a module process would give."""
+        super().run(tmp, task_vars)
+        name = self._task.action.rpartition(".")[2]
+        self._label = self._name_task(task_vars or {})
+        variables: dict[str, Any] = {}
+        self._compute_environment_string(variables)
+        if not self._can_run_in_process():
+            return self._run_as_module(f"virtinfra.manager.{name}", variables, task_vars)
+        module = import_module(f"ansible_collections.virtinfra.manager.plugins.modules.{name}")
+        with patched_environ(variables):
+            return self._run_in_process(f"virtinfra.manager.{name}", module.MODULE)
+
+    def _can_run_in_process(self) -> bool:
+        """Whether the task may run in the controller's process; the Python of a module process may have requests."""
+        local = str(getattr(self._connection, "transport", "")).rpartition(".")[2] == "local"
+        return HAS_REQUESTS and local and not (self._task.async_val or self._connection.become)
+
+    def _run_as_module(self, name: str, variables: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
+        """Run the task in a module process, whose command line everybody can read: credentials become options."""
+        credentials = {
+            f"VIRTINFRA_{option.upper()}": option for option in CONNECTION if CONNECTION[option].get("no_log")
+        }
+        told = {option: variables.pop(each) for each, option in credentials.items() if each in variables}
+        self._task.environment = [variables]
+        arguments = {**told, **mark_nulls(self._task.args)}
+        result = dict(
+            self._execute_module(
+                module_name=name, module_args=arguments, task_vars=task_vars, wrap_async=self._task.async_val
+            )
+        )
+        for line in result.pop(REQUEST_LOG, ()):
+            self._show_request(line)
+        return result
+
+    def _run_in_process(self, name: str, task: ModuleSpec) -> dict[str, Any]:
+        validation = ArgumentSpecValidator(task.argument_spec, **task.constraints).validate(mark_nulls(self._task.args))
+        params = validation.validated_parameters
+        masker = task.masker(params)
+        if validation.error_messages:
+            message = validation.errors.msg
+            if isinstance(validation.errors[0], UnsupportedError):
+                message = f"Unsupported parameters for ({name}) module: {message}"
+            result = {"failed": True, "msg": masker.text(message)}
+        else:
+            result = self._execute(task, params)
+        # Newer cores show it on demand only; older ones know no such option and always do.
+        if getattr(ansible.constants, "INJECT_INVOCATION", True):
+            result["invocation"] = masker.value({"module_args": params})
+        return result
+
+    def _execute(self, task: ModuleSpec, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Execute a task; one that is stopped while a call is under way says so, by its result or at least a line."""
+        logged = display.verbosity >= REQUEST_LOG_VERBOSITY and not self._task.no_log
+        log = self._show_request if logged else None
+        tell = None if self._task.no_log else self._show_progress
+        with signals_as_exceptions():
+            try:
+                outcome = task.execute(params, self._task.check_mode, tell, log, stop_with_parent())
+            except TaskInterrupted as stop:
+                if isinstance(stop.__cause__, KeyboardInterrupt):
+                    leave_word(f"{self._label}: {escape_controls(str(stop))}")
+                    raise KeyboardInterrupt(*stop.__cause__.args) from None
+                period = {"period": self._task.timeout}
+                return {"failed": True, "msg": f"Task timeout exceeded. {stop}", "timedout": period, **stop.result}
+        warnings = {"warnings": outcome.warnings} if outcome.warnings else {}
+        return {**outcome.result, **warnings}
+
+    def _name_task(self, task_vars: Mapping[str, Any]) -> str:
+        """Return the inventory host, the host that the task is delegated to, and the task's name."""
+        host, delegate = task_vars.get("inventory_hostname"), self._task.delegate_to
+        return f"[{host} -> {delegate}] {self._task.get_name()}" if delegate else f"[{host}] {self._task.get_name()}"
+
+    def _show_progress(self, line: str) -> None:
+        display.display(f"{self._label}: {line}")
+
+    def _show_request(self, line: str) -> None:
+        display.vvv(f"{self._task.get_name()}: {line}")
+
+
+def stop_with_parent() -> Callable[[], None]:
+    """Return a function that raises KeyboardInterrupt once the parent of this process is gone.
+
+    Nobody would hear how the task ends, and a playbook that was killed must not change anything any more.
+    """
+    parent = os.getppid()
+
+    def check() -> None:
+        if os.getppid() != parent:
+            raise KeyboardInterrupt(f"the parent process {parent} is gone")
+
+    return check
+
+
+def leave_word(line: str) -> None:
+    """Write a line where somebody may find it although ansible-playbook has ended: standard error, log file, syslog."""
+    with suppress(OSError):
+        os.write(STDERR, f"{line}\n".encode())
+    if ansible.utils.display.logger:
+        ansible.utils.display.logger.error(line)
+    syslog.openlog("ansible-virtinfra.manager")
+    syslog.syslog(syslog.LOG_ERR, line)
+
+
+@contextmanager
+def signals_as_exceptions() -> Iterator[None]:
+    """Let the first signal that is to end a worker unwind the task; after that they are what they were."""
+
+    def stop(number: int, dummy: Any) -> NoReturn:
+        for each in before:
+            signal.signal(each, signal.SIG_IGN)
+        raise KeyboardInterrupt(number)
+
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # nohup ignores it
+        numbers.append(signal.SIGHUP)
+    before = {number: signal.signal(number, stop) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def patched_environ(variables: Mapping[str, Any]) -> Iterator[None]:
+    """Set the task's environment variables in this process, a worker of its own, and put back what was there."""
+    before = dict(os.environ)
+    os.environ.update({key: str(value) for key, value in variables.items()})
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)

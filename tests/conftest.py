@@ -1,0 +1,126 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What tests share: a simulator, clients of it, modules that talk to it, and a clock that does not wait."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.playbook_runner import PlaybookRunner
+from support.stub_server import StubServer
+
+# Importing ``playing`` has made the collection known to Python; only now can its parts be imported.
+for unwanted in [name for name in os.environ if name.startswith("VIRTINFRA_") or name.lower().endswith("_proxy")]:
+    del os.environ[unwanted]
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import WaitPolicy
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
+from hypothesis import settings
+
+from simulator.launch import Simulator
+
+settings.register_profile("here", deadline=None, database=None)
+settings.load_profile("here")
+
+ClientFactory = Callable[..., Client]
+
+
+class FakeClock:
+    """A clock whose time passes only while somebody sleeps, and a chance that is always the same."""
+
+    def __init__(self, chance: float = 0.5) -> None:
+        self.now, self.chance = 1000.0, chance
+        self.slept: list[float] = []
+
+    def monotonic(self) -> float:
+        """Return the time in seconds."""
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now += seconds
+        self.slept.append(seconds)
+
+    def random(self) -> float:
+        """Return the chance."""
+        return self.chance
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture(scope="session")
+def running_simulator() -> Iterator[Simulator]:
+    with Simulator("--latency", "0", "--reconnect", "0") as simulator:
+        yield simulator
+
+
+@pytest.fixture
+def sim(running_simulator: Simulator) -> Simulator:
+    """A simulator as it is after its start; jobs end at once."""
+    running_simulator.reset()
+    return running_simulator
+
+
+@pytest.fixture
+def connection(sim: Simulator) -> ConnectionOptions:
+    return ConnectionOptions(base_url=sim.url, session_id=sim.session, api_token=sim.token)
+
+
+@pytest.fixture
+def new_client(sim: Simulator) -> Iterator[ClientFactory]:
+    """Make clients; keywords are those of ConnectionOptions and of Client."""
+    clients: list[Client] = []
+
+    def make(**options: Any) -> Client:
+        ours = {name: options.pop(name) for name in list(options) if name in ConnectionOptions.__dataclass_fields__}
+        defaults = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token}
+        clients.append(Client(ConnectionOptions(**{**defaults, **ours}), **options))
+        return clients[-1]
+
+    yield make
+    for client in clients:
+        client.__exit__()
+
+
+@pytest.fixture
+def client(new_client: ClientFactory) -> Client:
+    return new_client()
+
+
+@pytest.fixture
+def no_wait_client(new_client: ClientFactory, clock: FakeClock) -> Client:
+    """A client whose waiting takes no time."""
+    return new_client(clock=clock, wait=WaitPolicy(clock))
+
+
+@pytest.fixture
+def playbook_runner(sim: Simulator, tmp_path: Path) -> PlaybookRunner:
+    return PlaybookRunner(tmp_path, sim.url, {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token})
+
+
+def reply_to(client: Client, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Call an operation, wait for its job and return its reply."""
+    return (
+        client.wait_for_job(client.start_job(name, params))
+        if get_operation(name).is_write
+        else client.get(name, params)
+    )
+
+
+def client_of(service: StubServer, **options: Any) -> Client:
+    """Return a client of a scripted service, whose waiting takes no time."""
+    clock = FakeClock()
+    connection = ConnectionOptions(base_url=service.url, session_id="the-session", api_token="the-token", **options)
+    return Client(connection, clock=clock, wait=WaitPolicy(clock))

@@ -1,0 +1,132 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Replies that mean something to Ansible or to a terminal: modules return them as the data that they are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible.errors import AnsibleParserError
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import TransportError
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import record_to_result
+from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import escape_controls
+from conftest import client_of
+
+from simulator.launch import Simulator
+from support.inventory_sources import Source, listened
+from support.playbook_runner import PlaybookRunner, Task
+from support.stub_server import StubRequest, StubResponse, StubServer
+
+HOST = "a0000003000040008000000000000001"
+TRUSTED = {"__ansible_type": "_AnsibleTaggedStr", "tags": [{"__ansible_type": "TrustedAsTemplate"}]}
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "__ansible_type",
+        r"\u005f_ansible_type",
+        r"_\u005Fansible_type",
+        r"__\u0061nsible_type",
+        r"__ansib\u006c\u0065_type",
+        r"\u005f\u005f\u0061\u006e\u0073\u0069\u0062\u006c\u0065\u005f\u0074\u0079\u0070\u0065",
+        "_AnsibleType",
+        "__ansibleType",
+    ],
+)
+def test_reserved_keys_are_renamed_however_they_are_written(key: str) -> None:
+    body = '{"inventories": [{"a": [{"b": {"KEY": "x", "kept_key": "__ansible_type"}}]}]}'.replace("KEY", key)
+    with StubServer(lambda asked: StubResponse(200, body.encode())) as service, client_of(service) as client:
+        reply = client.get("QueryHost", {})
+    (record,) = record_to_result(reply["inventories"])
+    assert record["a"] == [{"b": {"ansible_type": "x", "kept_key": "__ansible_type"}}]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_a_reply_in_another_encoding_is_no_json(encoding: str) -> None:
+    body = json.dumps({"inventories": [{"uuid": HOST, "a": TRUSTED}]}).encode(encoding)
+    with (
+        StubServer(lambda asked: StubResponse(200, body)) as service,
+        client_of(service, request_retries=0) as client,
+        pytest.raises(TransportError, match="no JSON object"),
+    ):
+        client.get("QueryHost", {})
+
+
+@pytest.mark.parametrize("as_module", [False, True])
+@pytest.mark.parametrize(
+    "member",
+    [
+        {"__ansible_type": "no such type"},
+        {"__ansible_unsafe": "x"},
+        {"__ansible_vault": "$ANSIBLE_VAULT;1.1;AES256\n00\n"},
+        {**TRUSTED, "value": "{{ lookup('pipe', 'touch MARK') }}"},
+    ],
+    ids=["unknown", "unsafe", "vault", "trusted"],
+)
+def test_a_reserved_key_in_a_record_changes_no_result(
+    sim: Simulator, playbook_runner: PlaybookRunner, tmp_path: Path, member: dict[str, Any], as_module: bool
+) -> None:
+    mark = tmp_path / "mark"
+    member = json.loads(json.dumps(member).replace("MARK", str(mark)))
+    sim.change("host", HOST, extraMember=[member])
+    write: Task = {"virtinfra.manager.kvm_host": {"uuid": HOST, "state": "disabled"}, "register": "written"}
+    show: Task = {"ansible.builtin.debug": {"msg": "{{ written.host.extra_member[0] }}"}}
+    run = playbook_runner.play(write, show, as_module=as_module)
+    assert len(run.tasks) == 2, run.output
+    written, shown = run.results
+    assert written["changed"], written
+    assert not written.get("failed"), written
+    renamed = json.loads(json.dumps(member).replace("__ansible_", "ansible_"))
+    assert written["host"]["extra_member"] == [renamed]
+    assert shown["msg"] == renamed
+    assert not mark.exists(), "a value of the service was run"
+
+
+# A second line, a forged end of the play, colours, and a text that a terminal shows in another order.
+FORGED = "web\r\n\nPLAY RECAP ***\nhost : ok=1 failed=0\x1b[2J\x1b]0;x\x07\u202e\u2028\x85\u200bend \u3000\u865a"
+SHOWN = (
+    "web\\r\\n\\nPLAY RECAP ***\\nhost : ok=1 failed=0\\x1b[2J\\x1b]0;x\\x07\\u202e\\u2028\\x85\\u200bend \u3000\u865a"
+)
+
+
+def test_controls_are_escaped() -> None:
+    assert escape_controls(FORGED) == SHOWN
+    assert escape_controls("plain \u00e4 'quoted' \\n") == "plain \u00e4 'quoted' \\n"
+
+
+ERROR = {"error": {"code": "SYS.1000", "description": "x", "details": FORGED}}
+
+
+@pytest.mark.parametrize("as_module", [False, True])
+def test_a_message_shows_no_controls_of_the_service(sim: Simulator, tmp_path: Path, as_module: bool) -> None:
+    with StubServer(lambda asked: StubResponse(503, ERROR)) as service:
+        playbook_runner = PlaybookRunner(
+            tmp_path, sim.url, {"base_url": service.url, "session_id": "the-session", "request_retries": 0}
+        )
+        failed = playbook_runner.run_module("host_info", {}, as_module=as_module).result
+    assert SHOWN in failed["msg"]
+    assert failed["error"]["details"] == FORGED
+
+
+def test_an_inventory_shows_no_controls_of_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(asked: StubRequest) -> StubResponse:
+        return (
+            StubResponse(503, ERROR) if "storage" in asked.path else StubResponse(200, {"inventories": [], "total": 0})
+        )
+
+    warnings = listened(monkeypatch)
+    with StubServer(answer) as service:
+        options = {"base_url": service.url, "session_id": "the-session", "request_retries": 0}
+        Source(tmp_path, "hosts", **options).fill()
+        with pytest.raises(AnsibleParserError) as caught:
+            Source(tmp_path, "primary_storages", **options).fill()
+    assert SHOWN in warnings[0]
+    assert SHOWN in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__

@@ -1,0 +1,145 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The inventories in the commands of their users."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from simulator.launch import Simulator
+from support.inventory_sources import Source
+from support.playbook_runner import PlaybookRunner, Task
+
+OPTIONS = {"keyed_groups": [{"key": "virtinfra_cluster_uuid", "prefix": "cluster", "parent_group": "clusters"}]}
+
+
+@pytest.fixture
+def source(sim: Simulator, tmp_path: Path) -> Source:
+    return Source(tmp_path, "hosts", base_url=sim.url, session_id=sim.session, **OPTIONS)
+
+
+def command(name: str, *arguments: str, text: str = "") -> str:
+    """Run a command of Ansible and return what it writes."""
+    started = [sys.executable, "-m", "ansible", name, *arguments]
+    done = subprocess.run(started, input=text, capture_output=True, text=True, check=True, timeout=120)
+    assert "virtinfra" not in done.stderr, done.stderr
+    return done.stdout
+
+
+def listed(path: Path) -> Any:
+    """Return what ``ansible-inventory --list`` tells, without core's marks of texts that are no templates."""
+    return json.loads(command("inventory", "-i", str(path), "--list"), object_hook=unmarked)
+
+
+def unmarked(value: dict[str, Any]) -> Any:
+    """Return the text that core marks as unsafe, any other mapping as it is."""
+    return value.get("__ansible_unsafe", value)
+
+
+def test_ansible_inventory(sim: Simulator, source: Source) -> None:
+    graph = command("inventory", "-i", str(source.path), "--graph").splitlines()
+    clusters = sorted({record["clusterUuid"] for record in sim.records("host")})
+    assert graph[0] == "@all:"
+    assert "  |--@clusters:" in graph
+    assert [line for line in graph if "@cluster_" in line] == [f"  |  |--@cluster_{uuid}:" for uuid in clusters]
+
+    told = listed(source.path)
+    assert sorted(told["_meta"]["hostvars"]) == ["host-1", "host-2", "host-3"]
+    assert told["clusters"]["children"] == [f"cluster_{uuid}" for uuid in clusters]
+
+    shown = json.loads(command("inventory", "-i", str(source.path), "--host", "host-2"), object_hook=unmarked)
+    assert shown == told["_meta"]["hostvars"]["host-2"]
+    assert shown["ansible_host"] == shown["virtinfra_management_ip"] == "10.0.0.12"
+
+
+def test_ansible_console(source: Source) -> None:
+    typed = "cd clusters\nlist\nexit\n"
+    shown = command("console", "-i", str(source.path), text=typed)
+    assert [line.split()[-1] for line in shown.splitlines() if line.endswith(("host-1", "host-2", "host-3"))] == [
+        "host-1",
+        "host-3",
+        "host-2",
+    ]
+
+
+def test_a_play_sees_what_a_refresh_brings(sim: Simulator, playbook_runner: PlaybookRunner, source: Source) -> None:
+    uuid = sim.records("host")[0]["uuid"]
+    change = {"kind": "host", "uuid": uuid, "members": {"name": "renamed"}}
+    request = {"url": f"{sim.url}/_simulator/change", "method": "POST", "body_format": "json", "body": change}
+    tasks: list[Task] = [
+        {"ansible.builtin.assert": {"that": ["'host-1' in groups.clusters", "'renamed' not in groups.all"]}},
+        {"ansible.builtin.uri": request},
+        {"ansible.builtin.meta": "refresh_inventory"},
+        {"ansible.builtin.assert": {"that": ["'renamed' in groups.clusters", "'host-1' not in groups.all"]}},
+        {"ansible.builtin.assert": {"that": ["hostvars.renamed.virtinfra_management_ip == '10.0.0.11'"]}},
+    ]
+    run = playbook_runner.play(*tasks, arguments=["-i", str(source.path)], ignore_errors=False)
+    assert run.code == 0, run.output
+
+
+def test_all_inventories_of_a_folder(sim: Simulator, source: Source) -> None:
+    folder = source.path.parent
+    connection = {"base_url": sim.url, "session_id": sim.session}
+    for plugin in ("vms", "primary_storages"):
+        Source(folder, plugin, **connection)
+    told = listed(folder)
+    assert sorted(told["_meta"]["hostvars"]) == [
+        *[f"host-{number}" for number in range(1, 4)],
+        *[f"ps-{number}" for number in range(1, 3)],
+        *[f"vm-{number}" for number in range(1, 7)],
+    ]
+    assert told["_meta"]["hostvars"]["host-1"]["virtinfra_primary_storages"]
+    assert set(told["hosts_of_ps_1"]["hosts"]) <= {"host-1", "host-2", "host-3"}
+
+
+def test_every_example_in_the_documentation_is_a_source(
+    sim: Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "session").write_text(sim.session, encoding="utf-8")
+    monkeypatch.setenv("VIRTINFRA_BASE_URL", sim.url)
+    monkeypatch.setenv("VIRTINFRA_SESSION_ID", sim.session)
+    monkeypatch.setenv("MANAGER_SESSION", sim.session)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".north-session").write_text(sim.session, encoding="utf-8")
+    folder = Path(__file__).resolve().parents[2] / "plugins" / "inventory"
+    seen = 0
+    for plugin in folder.glob("*.py"):
+        text = plugin.read_text(encoding="utf-8").split('EXAMPLES = r"""')[1].split('"""')[0]
+        for example in filter(None, yaml.safe_load_all(text)):
+            for options in (example, *example.get("services", ())):
+                if "base_url" in options:
+                    options["base_url"] = sim.url
+                if "api_token" in options:
+                    options["api_token"] = sim.token
+            assert example.pop("plugin") == f"virtinfra.manager.{plugin.stem}"
+            assert Source(tmp_path, plugin.stem, **example).fill().hosts
+            seen += 1
+    assert seen >= 7
+
+
+@pytest.mark.parametrize("form", ["value", "value of a service", "file"])
+def test_credentials_may_be_encrypted(sim: Simulator, source: Source, form: str) -> None:
+    password = source.path.parent / "password"
+    password.write_text("password", encoding="utf-8")
+    vault = ["--vault-password-file", str(password)]
+    if form == "file":
+        command("vault", "encrypt", *vault, str(source.path))
+    else:
+        encrypted = command("vault", "encrypt_string", *vault, sim.session).splitlines()
+        indent = " " * (6 if form == "value of a service" else 2)
+        lines = ["plugin: virtinfra.manager.hosts", f"base_url: {sim.url}"]
+        lines += ["services:", "  - session_id: !vault |"] if form == "value of a service" else ["session_id: !vault |"]
+        text = "\n".join([*lines, *[indent + line.strip() for line in encrypted[1:]], ""])
+        source.path.write_text(text, encoding="utf-8")
+    assert sim.session not in source.path.read_text(encoding="utf-8")
+    graph = command("inventory", *vault, "-i", str(source.path), "--graph")
+    assert all(name in graph for name in ("host-1", "host-2", "host-3"))

@@ -1,0 +1,174 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which tasks run in the controller and which by a module process, and that keywords hold for both."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils import _jobs
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION
+
+from simulator.launch import Simulator
+from support.playbook_runner import PlaybookRunner
+
+READ = {"virtinfra.manager.host_info": {"name": "host-1"}}
+ELSEWHERE = {"ansible_connection": "elsewhere"}
+BECOME = {"become": True, "become_method": "nobody_else", "become_user": "somebody"}
+
+
+KEYWORDS: dict[str, tuple[dict[str, Any], int]] = {
+    "nothing": ({}, 0),
+    "an explicit local connection": ({"connection": "local"}, 0),
+    "a local connection by its full name": ({"connection": "ansible.builtin.local"}, 0),
+    "delegate_to": ({"delegate_to": "localhost"}, 0),
+    "local_action": ({"delegate_to": "127.0.0.1"}, 0),
+    "environment": ({"environment": {"A": "b"}}, 0),
+    "timeout": ({"timeout": 30}, 0),
+    "no_log": ({"no_log": True}, 0),
+    "check_mode": ({"check_mode": True}, 0),
+    "async": ({"async": 30, "poll": 1}, 1),
+    "become": (BECOME, 1),
+    "another connection": ({"vars": ELSEWHERE}, 1),
+    "another connection, in check mode": ({"vars": ELSEWHERE, "check_mode": True}, 1),
+    "delegate_to over another connection": ({"delegate_to": "far.example.com", "vars": ELSEWHERE}, 1),
+}
+
+
+def test_who_runs_a_task(playbook_runner: PlaybookRunner) -> None:
+    runs = {name: ({**READ, "name": name, **keywords}, count) for name, (keywords, count) in KEYWORDS.items()}
+    interpreter = {"ansible_python_interpreter": "{{ ansible_playbook_python }}"}
+    run = playbook_runner.play(*[task for task, dummy in runs.values()], arguments=["-vvv"], vars=interpreter)
+    assert [played.task for played in run if played.status == "ok"] == list(KEYWORDS), run.output
+    parts = run.output.split("TASK [")[1:]
+    assert {part.partition("]")[0]: len(re.findall("Using module file .*/host_info.py", part)) for part in parts} == {
+        name: count for name, (dummy, count) in KEYWORDS.items()
+    }
+    # no_log leaves nothing to look at.
+    assert {played.result["hosts"][0]["name"] for played in run if played.task != "no_log"} == {"host-1"}
+
+
+@pytest.mark.parametrize("as_module", [False, True], ids=["controller", "module process"])
+class TestEnvironment:
+    def test_every_option_of_the_connection(
+        self, sim: Simulator, playbook_runner: PlaybookRunner, as_module: bool
+    ) -> None:
+        given = {
+            "base_url": sim.url,
+            "path_prefix": "service",
+            "session_id": sim.session,
+            "api_token": "a-token-by-environment",
+            "validate_certs": "no",
+            "ca_path": "/nowhere/ca.pem",
+            "client_cert": "/nowhere/cert.pem",
+            "client_key": "/nowhere/key.pem",
+            "use_proxy": "false",
+            "request_timeout": "7.5",
+            "request_retries": "2",
+            "service_version": "5.3.20",
+        }
+        assert given.keys() == CONNECTION.keys()
+        environment = {f"VIRTINFRA_{name.upper()}": value for name, value in given.items()}
+        playbook_runner.defaults = {}
+        run = playbook_runner.play({**READ, "environment": environment}, READ, as_module=as_module, arguments=["-vvv"])
+        first, second = run.tasks
+        assert first.status == "ok", run.output
+        used = {name: first.result["invocation"]["module_args"][name] for name in given}
+        hidden = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
+        assert used == {
+            **given,
+            "session_id": hidden,
+            "api_token": hidden,
+            "validate_certs": False,
+            "use_proxy": False,
+            "request_timeout": 7.5,
+            "request_retries": 2,
+        }
+        assert "base_url is required" in second.result["msg"]
+
+    def test_variables_of_the_play_and_of_the_program(
+        self, sim: Simulator, playbook_runner: PlaybookRunner, as_module: bool
+    ) -> None:
+        playbook_runner.defaults = {}
+        play = {**playbook_runner.a_play(READ, as_module=as_module), "environment": {"VIRTINFRA_BASE_URL": sim.url}}
+        outside = {"VIRTINFRA_BASE_URL": "http://192.0.2.1", "VIRTINFRA_SESSION_ID": sim.session}
+        run = playbook_runner.playbook([play], environment=outside)
+        assert run.tasks[0].status == "ok", run.output
+
+    def test_options_win(self, sim: Simulator, playbook_runner: PlaybookRunner, as_module: bool) -> None:
+        environment = {"VIRTINFRA_BASE_URL": "http://192.0.2.1", "VIRTINFRA_SESSION_ID": "wrong"}
+        run = playbook_runner.play({**READ, "environment": environment}, as_module=as_module)
+        assert run.tasks[0].status == "ok", run.output
+
+
+def test_defaults_of_a_module_are_for_no_other(playbook_runner: PlaybookRunner) -> None:
+    """Both ways to name a module, and the group beside it."""
+    defaults = {
+        "group/virtinfra.manager.api": playbook_runner.defaults,
+        "virtinfra.manager.host_info": {"limit": 1},
+        "virtinfra.manager.vm_info": {"limit": 2},
+    }
+    names = ("host_info", "virtinfra.manager.host_info", "virtinfra.manager.vm_info", "primary_storage_info")
+    run = playbook_runner.play(
+        *({name: {}} for name in names), module_defaults=defaults, collections=["virtinfra.manager"]
+    )
+    assert [played.status for played in run] == ["ok"] * 4, run.output
+    lists = ("hosts", "hosts", "vms", "primary_storages")
+    assert [len(result[member]) for result, member in zip(run.results, lists, strict=True)] == [1, 1, 2, 2]
+
+
+def test_no_log_hides_the_result_and_the_waiting(
+    sim: Simulator, playbook_runner: PlaybookRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_jobs, "QUIET", 0.1)
+    sim.configure(latencies={"ChangeHostState": 0.3})
+    task = {"virtinfra.manager.kvm_host": {"name": "host-1", "state": "disabled"}, "no_log": True, "diff": True}
+    run = playbook_runner.play(task, arguments=["-vvv"])
+    assert run.tasks[0].status == "ok"
+    assert "host-1" not in run.output.partition("PLAY [")[2]
+    assert "still waiting" not in run.output
+
+
+def test_items_of_a_loop_are_told_apart(playbook_runner: PlaybookRunner) -> None:
+    task = {
+        "virtinfra.manager.kvm_host": {"name": "{{ item }}", "state": "disabled"},
+        "loop": ["host-1", "nowhere", "host-1", "host-2"],
+    }
+    (played,) = playbook_runner.play(task).tasks
+    assert played.status == "failed"
+    told = [("msg" in item, item["changed"]) for item in played.result["results"]]
+    assert told == [(False, True), (True, False), (False, False), (False, True)]
+
+
+def test_until_sees_the_result(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
+    sim.fault("fail", "QueryHost", count=2)
+    task = {**READ, "register": "found", "until": "found is success", "retries": 5, "delay": 0}
+    (played,) = playbook_runner.play(task).tasks
+    assert (played.status, played.result["attempts"]) == ("ok", 3)
+
+
+def test_values_of_the_service_are_not_templated(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
+    hostile = "{{ lookup('pipe', 'echo executed') }}"
+    sim.change("host", "a0000003000040008000000000000001", name=hostile)
+    read = {"virtinfra.manager.host_info": {"uuid": "a0000003000040008000000000000001"}, "register": "read"}
+    show = {"ansible.builtin.debug": {"msg": "{{ read.hosts[0].name }}"}}
+    run = playbook_runner.play(read, show)
+    assert run.results[1]["msg"] == hostile
+
+
+def test_warnings_come_both_ways(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
+    playbook_runner.defaults = {"base_url": sim.url, "session_id": sim.session}
+    options = {"uuid": "a0000003000040008000000000000001", "state": "disabled"}
+    told = []
+    for as_module in (False, True):
+        sim.reset(companions="404")
+        played = playbook_runner.run_module("kvm_host", options, as_module=as_module)
+        told.append({member: played.result[member] for member in ("changed", "warnings", "host")})
+        told[-1]["host"].pop("last_op_date")
+    assert told[0] == told[1]
+    (warning,) = told[0]["warnings"]
+    assert "is not known" in warning

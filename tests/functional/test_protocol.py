@@ -1,0 +1,389 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The protocol that every module keeps, with its own EXAMPLES: check, run, run again, check again.
+
+Three services are used: one that is as servers are, one that is as the document says to the letter, and one that offers
+no more than the document lists, to a user who has no token. The first example is played by a module process too.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from simulator.launch import Simulator
+from support.collection import ANSIBLES_OWN, MODULES, Module, module, without_shape
+from support.module_runner import ModuleRunner
+from support.playbook_runner import PlaybookRunner, Played, Run
+
+SESSION, TOKEN = "c81e728d9d4c2f636f067f89cc14862c", "eccbc87e4b5ce2fe28308fd9f2a7baf3"
+
+# What the examples leave to the user; all of it is secret.
+VARIABLES = {"ssh_password": "Tr0ub4dor&3/ssh", "chat_key": "8f14e45f-ceea-chat"}
+
+AS_SERVERS_ARE, LITERAL, DOCUMENTED_ONLY = "as servers are", "to the letter", "documented operations only"
+SERVICES: dict[str, dict[str, Any]] = {
+    AS_SERVERS_ARE: {},
+    LITERAL: {"literal": True},
+    DOCUMENTED_ONLY: {"companions": "404", "service_type_statistic": False},
+}
+
+# Options that a service to the letter wants instead.
+INSTEAD: dict[tuple[str, str], dict[str, Any]] = {
+    (LITERAL, "vm_instance_uuid"): {
+        "task_type": "VmInstance",
+        "resource_uuids": ["a0000004000040008000000000000001"],
+    }
+}
+REPLACED_IN = {"cbt_task"}
+
+# Where a service has no way to read the objects, these modules refuse some of their examples: what they would do might
+# be done already, and doing it twice does harm. The others act, report a change and warn.
+REFUSING: dict[str, set[str]] = {
+    AS_SERVERS_ARE: set(),
+    LITERAL: {"host_info", "sns_endpoint", "sns_endpoint_info", "sns_snmp_platform", "sns_teamchat_person", "vm_info"},
+    DOCUMENTED_ONLY: {
+        "host_info",
+        "kvm_host",
+        "resource_info",
+        "sns_endpoint",
+        "sns_snmp_platform",
+        "sns_teamchat_person",
+        "vm_from_snapshot_group",
+        "vm_info",
+        "vm_nic",
+    },
+}
+
+# It sends a trap, and everything stays as it is.
+CALLS_WITHOUT_CHANGE = {"sns_snmp_test"}
+
+# The service writes these by itself.
+UNPREDICTABLE = {"last_op_date", "create_date"}
+TIMESTAMP = re.compile(r"[A-Z][a-z]{2} \d{1,2}, \d{4},? \d{1,2}:\d\d:\d\d\s[AP]M")
+
+
+@dataclass(frozen=True)
+class Tried:
+    """An example of a module, played in steps: check, run, again, check again; a reader needs no more than two."""
+
+    name: str
+    steps: Mapping[str, Played]
+
+    def result(self, step: str) -> dict[str, Any]:
+        """Return the result of a step."""
+        return self.steps[step].result
+
+    @property
+    def refused(self) -> bool:
+        """Whether the module would not do it."""
+        return self.steps["run"].status == "failed"
+
+    @property
+    def blind(self) -> bool:
+        """Whether the module acted without knowing what is there, and said so."""
+        return any("is not known" in warning for warning in self.result("run").get("warnings", ()))
+
+
+def steps_of(tested: Module, as_module: bool) -> tuple[str, ...]:
+    """Return the steps that make sense for a module; a module process takes its time and is spared some."""
+    if as_module:
+        return ("check", "run", "again") if tested.kind == "state" else ("run",)
+    return ("check", "run") if tested.kind == "reader" else ("check", "run", "again", "check again")
+
+
+def tasks_of(tested: Module, service: str, as_module: bool) -> Iterator[dict[str, Any]]:
+    """Yield the tasks to play: the steps for each example of the module itself, one for what prepares them."""
+    for example in tested.examples[: 1 if as_module else None]:
+        for step in steps_of(tested, as_module) if tested.fqcn in example else ("once",):
+            yield {
+                **{key: fitting(service, tested, options) for key, options in example.items()},
+                "name": f"{example['name']} ({step})",
+                "check_mode": step.startswith("check"),
+                "diff": True,
+            }
+
+
+def fitting(service: str, tested: Module, options: Any) -> Any:
+    """Return the options of an example as the service wants them."""
+    if tested.name not in REPLACED_IN or not isinstance(options, dict):
+        return options
+    found = [INSTEAD.get((service, name), {name: value}) for name, value in options.items()]
+    return {name: value for each in found for name, value in each.items()}
+
+
+def play_all(
+    sim: Simulator, playbook_runner: PlaybookRunner, names: Iterable[str], service: str, as_module: bool = False
+) -> dict[str, list[Tried]]:
+    """Play the examples of modules, each against a service of its own, by one playbook; return them by module."""
+    token = {} if service == DOCUMENTED_ONLY else {"api_token": TOKEN}
+    playbook_runner.defaults = {"base_url": sim.url, "session_id": SESSION, **token}
+    tasks = {name: list(tasks_of(module(name), service, as_module)) for name in names}
+    plays = [playbook_runner.a_play(*tasks[name], name=name, as_module=as_module, vars=VARIABLES) for name in names]
+    reset = json.dumps({"session": SESSION, "token": TOKEN, **SERVICES[service]})
+    run = playbook_runner.playbook(plays, ["-vvvv"], {"RECORDER_RESET": reset})
+    assert_no_secrets(run)
+    assert [played.task for played in run] == [task["name"] for name in names for task in tasks[name]], run.output
+    return {name: tried(module(name), [played for played in run if played.play == name]) for name in names}
+
+
+def tried(tested: Module, played: list[Played]) -> list[Tried]:
+    """Sort what was played of a module by example."""
+    found: dict[str, dict[str, Played]] = {}
+    for each in played:
+        example, dummy, step = each.task.removesuffix(")").rpartition(" (")
+        if each.action == tested.fqcn:
+            found.setdefault(example, {})[step] = each
+    return [Tried(example, steps) for example, steps in found.items()]
+
+
+def assert_no_secrets(run: Run) -> None:
+    """Look for secrets in all that was written and in all results, as they are and in the forms of urls and JSON."""
+    told = run.output + json.dumps([played.result for played in run])
+    for secret in (SESSION, TOKEN, *VARIABLES.values(), "Tr0ub4dor%263%2Fssh", "Tr0ub4dor&3\\/ssh"):
+        assert secret not in told
+
+
+Try = Callable[[str, str], list[Tried]]
+
+
+@pytest.fixture(scope="module")
+def tried_out(
+    running_simulator: Simulator, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Try:
+    """Return the tried examples of a module with a service (or a module process); all that are tested at once."""
+    items = [getattr(item, "callspec", None) for item in request.session.items if item.path == request.path]
+    names = sorted({item.params["name"] for item in items if item and "name" in item.params})
+    found: dict[str, dict[str, list[Tried]]] = {}
+
+    def try_out(name: str, service: str) -> list[Tried]:
+        if service not in found:
+            playbook_runner = PlaybookRunner(tmp_path_factory.mktemp("play"), running_simulator.url, {})
+            as_module = service == "module process"
+            like = AS_SERVERS_ARE if as_module else service
+            found[service] = play_all(running_simulator, playbook_runner, names, like, as_module)
+        return found[service][name]
+
+    return try_out
+
+
+@pytest.fixture(params=SERVICES)
+def service(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=MODULES)
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def examples(tried_out: Try, name: str, service: str) -> list[Tried]:
+    return tried_out(name, service)
+
+
+# ---------------------------------------------------------------------------------------------------------- the modules
+
+
+def test_every_module_has_a_place_and_examples(name: str) -> None:
+    tested = module(name)
+    assert tested.kind
+    assert [example for example in tested.examples if tested.fqcn in example]
+    assert all(example.get("name") for example in tested.examples)
+    assert len({example["name"] for example in tested.examples}) == len(tested.examples)
+
+
+def test_state_modules_show_what_each_state_does(name: str) -> None:
+    tested = module(name)
+    if tested.kind == "state":
+        shown = {example[tested.fqcn].get("state", "present") for example in tested.examples if tested.fqcn in example}
+        assert shown <= set(tested.options["state"]["choices"])
+        assert ("absent" in shown) == ("absent" in tested.options["state"]["choices"])
+
+
+# ------------------------------------------------------------------------------------------------------------ the steps
+
+
+def test_check_mode_only_reads(examples: list[Tried]) -> None:
+    for example in examples:
+        for step, played in example.steps.items():
+            assert not step.startswith("check") or played.written == [], (example.name, step)
+
+
+def test_readers_only_read(examples: list[Tried], name: str) -> None:
+    if module(name).kind == "reader":
+        assert [played.written for example in examples for played in example.steps.values()] == [[], []] * len(examples)
+        assert not any(played.result["changed"] for example in examples for played in example.steps.values())
+
+
+def test_check_mode_predicts_the_outcome(examples: list[Tried]) -> None:
+    for example in examples:
+        check, run = example.steps["check"], example.steps["run"]
+        assert (check.status, check.result["changed"]) == (run.status, run.result["changed"]), example.name
+        if example.refused:
+            assert check.result["msg"] == run.result["msg"]
+            assert run.written == []
+        else:
+            told = [member for member in check.result if member not in ANSIBLES_OWN]
+            assert list(differences({member: check.result[member] for member in told}, run.result, "")) == []
+
+
+def test_change_is_reported_when_something_was_written(examples: list[Tried], name: str) -> None:
+    for example in examples:
+        for step in ("run", "again"):
+            played = example.steps.get(step)
+            if played and played.status == "ok" and name not in CALLS_WITHOUT_CHANGE:
+                assert played.result["changed"] == bool(played.written), (example.name, step)
+
+
+def test_diff_tells_the_change(examples: list[Tried], name: str) -> None:
+    for example in examples:
+        if module(name).kind != "state" or module(name).idempotent == "none" or example.refused:
+            continue
+        for step, played in example.steps.items():
+            if played.status == "ok" and not example.blind:
+                diff = played.result["diff"]
+                assert (diff["before"] != diff["after"]) == played.result["changed"], (example.name, step)
+        check, run = example.result("check")["diff"], example.result("run")["diff"]
+        assert check["before"] == run["before"]
+        assert list(differences(check["after"], run["after"], "")) == []
+
+
+def test_second_run_changes_nothing_or_was_declared_otherwise(examples: list[Tried], name: str) -> None:
+    tested = module(name)
+    for example in examples:
+        if "again" not in example.steps or example.refused:
+            continue
+        again = example.steps["again"]
+        if tested.idempotent == "none":
+            assert again.result["changed"] == example.result("run")["changed"]
+        elif example.blind:
+            assert again.result["changed"] or "error" in again.result, "it may act again, or be told that it must not"
+        else:
+            assert not again.result["changed"], example.name
+            assert not example.result("check again")["changed"], example.name
+            assert tested.kind == "action" or again.result == example.result("check again")
+
+
+def test_blind_acting_is_only_for_services_that_cannot_be_read(examples: list[Tried], service: str, name: str) -> None:
+    assert service != AS_SERVERS_ARE or not any(example.blind for example in examples)
+    assert module(name).idempotent == "partial" or not any(example.blind for example in examples)
+
+
+def test_only_the_expected_modules_refuse(examples: list[Tried], service: str, name: str) -> None:
+    assert any(example.refused for example in examples) == (name in REFUSING[service]), [
+        example.result("run")["msg"] for example in examples if example.refused
+    ]
+
+
+# What an example may fail with where the service lacks something: it says what is lacking, or what to give instead.
+LACKING = re.compile(
+    r"the service does not offer|was answered without|needs api_token|the service cannot list|is required"
+)
+TAKES_UP_JOBS = {"job_info", "job_wait"}
+
+
+@pytest.mark.parametrize("complete", [True, False], ids=["with all companions", "to the letter, without a token"])
+def test_every_example_runs_or_says_what_the_service_lacks(sim: Simulator, name: str, complete: bool) -> None:
+    """Without Ansible around the module, so templates in the examples stay as they are."""
+    tested, run = module(name), ModuleRunner(sim)
+    token: dict[str, Any] = {} if complete else {"api_token": None}
+    sim.reset(literal=not complete)
+    for example in tested.examples:
+        if tested.fqcn not in example or name in TAKES_UP_JOBS:
+            continue
+        options = fitting(AS_SERVERS_ARE if complete else LITERAL, tested, example[tested.fqcn] or {})
+        ran = run(name, options, **token)
+        if ran.failed:
+            assert not complete, (example["name"], ran.message)
+            assert ran["error"]["code"] in ("UNSUPPORTED", "INVALID"), (example["name"], ran.message)
+            assert LACKING.search(ran.message), (example["name"], ran.message)
+            assert ran.calls == []
+
+
+# ---------------------------------------------------------------------------------------------------------- the results
+
+
+def test_results_are_as_documented(examples: list[Tried], name: str) -> None:
+    tested = module(name)
+    for example in examples:
+        for step, played in example.steps.items():
+            if played.status == "ok":
+                assert list(undocumented(tested, played.result)) == [], (example.name, step)
+
+
+def undocumented(tested: Module, result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield in what a successful result differs from the RETURN documentation."""
+    own = {member: value for member, value in result.items() if member not in ANSIBLES_OWN}
+    yield from (f"{member} is not documented" for member in own.keys() - tested.returns.keys())
+    for member, spec in tested.returns.items():
+        if member in own:
+            yield from without_shape(own[member], spec, member)
+        elif spec["returned"] in ("success", "always"):
+            yield f"{member} is missing"
+
+
+def test_results_have_one_shape(examples: list[Tried]) -> None:
+    """Created, changed, unchanged or predicted: the members are the same, and of a record those that are documented."""
+    for example in examples:
+        if example.refused:
+            continue
+        results = [played.result for played in example.steps.values() if played.status == "ok"]
+        known = [{member for member in result if not is_conditional(member)} for result in results]
+        assert all(members == known[0] for members in known), example.name
+        for member in known[0] - ANSIBLES_OWN:
+            records = [result[member] for result in results if isinstance(result[member], dict)]
+            smallest = min((set(record) for record in records), key=len, default=set())
+            assert all(smallest <= set(record) for record in records), (example.name, member)
+
+
+def is_conditional(member: str) -> bool:
+    """Whether a member is in a result only under a condition."""
+    return member in ("invocation", "warnings", "volume_cbt_backup_infos", "records", "job")
+
+
+# ------------------------------------------------------------------------------------- the two ways to run a module
+
+
+def test_module_process_gives_the_same_result(tried_out: Try, name: str) -> None:
+    here = tried_out(name, AS_SERVERS_ARE)
+    for elsewhere in tried_out(name, "module process"):
+        (same_example,) = (example for example in here if example.name == elsewhere.name)
+        for step, played in elsewhere.steps.items():
+            assert timeless(played.result) == timeless(same_example.result(step)), (elsewhere.name, step)
+            assert played.written == same_example.steps[step].written
+
+
+def test_every_module_was_run_as_a_process(tried_out: Try, name: str) -> None:
+    first = next(example["name"] for example in module(name).examples)
+    prepared = module(name).fqcn not in module(name).examples[0]
+    assert prepared or [example.name for example in tried_out(name, "module process")] == [first]
+
+
+def timeless(result: Mapping[str, Any]) -> str:
+    """Return a result as text, without the options that it was made from and with the time taken out."""
+    return TIMESTAMP.sub("(time)", json.dumps({**result, "invocation": None}, sort_keys=True, ensure_ascii=False))
+
+
+def in_order(values: list[Any]) -> list[Any]:
+    """Return values in an order of their own: the service promises none."""
+    return sorted(values, key=lambda value: str(value.get("uuid", value) if isinstance(value, dict) else value))
+
+
+def differences(predicted: Any, actual: Any, path: str) -> Iterator[str]:
+    """Yield where an outcome contradicts its prediction; what was predicted as null was not known."""
+    if isinstance(predicted, dict) and isinstance(actual, dict):
+        for key in predicted.keys() - UNPREDICTABLE:
+            yield from differences(predicted[key], actual.get(key), f"{path}.{key}")
+    elif isinstance(predicted, list) and isinstance(actual, list) and len(predicted) == len(actual):
+        for number, pair in enumerate(zip(in_order(predicted), in_order(actual), strict=True)):
+            yield from differences(*pair, f"{path}[{number}]")
+    elif predicted is not None and predicted != actual:
+        yield f"{path}: predicted {predicted!r}, came out {actual!r}"

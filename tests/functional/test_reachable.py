@@ -1,0 +1,180 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Every parameter that the service documents can be given by an option of a module, and every option has a meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import TAGS
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, WAIT
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import to_camel_case
+
+from support.collection import MODULES, module
+from support.openapi_reference import METHODS, ReferenceParameter, description, operations, resolve
+
+# The module for everything takes any parameter, so it proves nothing here.
+OWN = [name for name in MODULES if name != "api"]
+
+DOCUMENTED = [
+    (operation, parameter)
+    for operation, stated in operations().items()
+    for parameter, details in stated.parameters.items()
+    if not stated.companion and not details.compatibility and not details.alias_of
+]
+
+# Parameters that an option of another name gives.
+OPTION_OF = {
+    ("ChangeHostState", "stateEvent"): "state",
+    ("ChangeVmNicState", "vmNicUuid"): "uuid",
+    ("ChangeVmNicNetwork", "vmNicUuid"): "uuid",
+    ("ChangeVmNicNetwork", "destL3NetworkUuid"): "l3_network_uuid",
+    ("GetHostNetworkFacts", "hostUuid"): "host_uuids",
+    ("CursorQuery", "filter"): "filters",
+    **{(name, "q"): "query" for name in operations() if name.startswith("Query")},
+}
+
+# The next page of a cursor is asked for with what the page before told.
+BY_ITSELF = {("CursorNext", "cursor")}
+
+# An operation is called for each element of these options, so they are lists of what the parameter is.
+FOR_EACH = {("GetHostNetworkFacts", "hostUuid")}
+
+# Options whose words are those of the module; which calls they make is tested with the modules.
+OWN_WORDS = {("ChangeHostState", "stateEvent"), ("ChangeVmNicState", "state")}
+
+# Options that are no parameter of an operation that changes or lists something, and what they are for.
+EXPLAINED = {
+    "cbt_task": {"state": "says which operations are called"},
+    "cbt_task_info": {
+        "uuid": "GET on the record",
+        "name": "a condition",
+        "limit": "a limit of the result",
+        "vm_instance_uuid": "selects records",
+    },
+    "host_info": {"uuid": "GET on the record", "name": "a condition", "limit": "a limit of the result"},
+    "host_network_info": {"fail_on_error": "says when the task fails"},
+    "host_nic_service": {"state": "has one value"},
+    "job_info": {"jobs": "polling addresses"},
+    "job_wait": {"jobs": "polling addresses"},
+    "primary_storage_info": {"uuid": "GET on the record", "name": "a condition", "limit": "a limit of the result"},
+    "resource_info": {"limit": "a limit of the result"},
+    "sns_endpoint": {"state": "has one value", "type": "says which operations are called"},
+    "sns_endpoint_info": {
+        "uuid": "GET on the record",
+        "name": "a condition",
+        "limit": "a limit of the result",
+        "type": "says which operation is called",
+    },
+    "sns_snmp_platform": {"state": "has one value"},
+    "sns_snmp_test": {"fail_on_error": "says when the task fails"},
+    "sns_teamchat_person": {"state": "has one value"},
+    "sns_topic_subscriber_info": {
+        "topic_uuid": "a condition",
+        "endpoint_uuid": "a condition",
+        "limit": "a limit of the result",
+    },
+    "vm_from_snapshot_group": {"state": "has one value", "uuid": "picks one of several with the name"},
+    "vm_info": {"uuid": "GET on the record", "name": "a condition", "limit": "a limit of the result"},
+    "vm_nic_qos": {"state": "has one value"},
+}
+
+
+def givers(operation: str, parameter: str) -> dict[str, dict[str, Any]]:
+    """Return the options that give a parameter, by the modules that call the operation."""
+    found = {}
+    for name in OWN:
+        task = module(name).task
+        options = task.argument_spec
+        wanted = OPTION_OF.get((operation, parameter)) or next(
+            (each for each in options if to_camel_case(each) == parameter), ""
+        )
+        if operation in task.operations and wanted in options:
+            found[name] = options[wanted]
+    return found
+
+
+@pytest.mark.parametrize(("operation", "parameter"), [each for each in DOCUMENTED if each not in BY_ITSELF])
+def test_parameter_is_reachable(operation: str, parameter: str) -> None:
+    stated = operations()[operation].parameters[parameter]
+    options = givers(operation, parameter)
+    assert options, f"no option of a module gives {parameter} to {operation}"
+    for name, option in options.items():
+        assert type_of(option) == expected_type(operation, stated), name
+        if stated.choices and (operation, parameter) not in OWN_WORDS:
+            assert tuple(option["choices"]) == stated.choices, name
+
+
+@pytest.mark.parametrize("operation", [name for name, stated in operations().items() if not stated.companion])
+def test_operation_has_a_module(operation: str) -> None:
+    assert [name for name in OWN if operation in module(name).task.operations]
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_every_option_has_a_meaning(name: str) -> None:
+    task = module(name).task
+    parameters = {parameter for operation in task.operations for parameter in operations()[operation].parameters}
+    renamed = {option for (operation, dummy), option in OPTION_OF.items() if operation in task.operations}
+    reaching = {option for option in task.options if to_camel_case(option) in parameters or option in renamed}
+    explained = EXPLAINED.get(name, {})
+    assert task.options.keys() - reaching - explained.keys() == set()
+    assert explained.keys() <= task.options.keys()
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_shared_options(name: str) -> None:
+    """What stands besides a module's own options: the connection, for calls the waiting, and tags where they go."""
+    task = module(name).task
+    shared = task.argument_spec.keys() - task.options.keys() - CONNECTION.keys()
+    stated = [operations()[operation] for operation in task.operations]
+    tagged = any(tag in operation.parameters for operation in stated for tag in TAGS)
+    waiting = any(operation.is_async for operation in stated)
+    if name != "job_wait":
+        assert shared == {*(WAIT if waiting else ()), *(("system_tags", "user_tags") if tagged or waiting else ())}
+
+
+def type_of(option: Mapping[str, Any]) -> str:
+    """Return the type of an option, with that of its elements: ``list of str``."""
+    return f"list of {option['elements']}" if option["type"] == "list" else str(option["type"])
+
+
+def expected_type(operation: str, stated: ReferenceParameter) -> str:
+    """Return the type that the option for a parameter must have."""
+    if (operation, stated.name) in FOR_EACH:
+        return f"list of {stated.type}"
+    if stated.type != "list":
+        return "json" if stated.format == "json" else stated.type
+    words = {"string": "str", "integer": "int", "object": "dict"}
+    return f"list of {words.get(element_type(operation, stated.name), 'raw')}"
+
+
+def element_type(operation: str, parameter: str) -> str:
+    """Return the description's type of the elements of a list; empty when it says none."""
+    schema = next(schema for name, schema in schemas(operation) if name == parameter)
+    kind = resolve(resolve(schema)["items"]).get("type", "")
+    return str(kind)
+
+
+def schemas(operation: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield name and schema of everything that an operation takes."""
+    nodes = (item[method] for item in description()["paths"].values() for method in METHODS if method in item)
+    (node,) = (node for node in nodes if node["operationId"] == operation)
+    for parameter in node.get("parameters", ()):
+        full = resolve(parameter)
+        yield full["name"], full["schema"]
+    yield from properties(node.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {}))
+
+
+def properties(schema: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield name and schema of the members of an object, those of the objects in it too."""
+    if "$ref" in schema:
+        yield from properties(resolve({"$ref": schema["$ref"]}))
+    for name, member in schema.get("properties", {}).items():
+        yield name, member
+        yield from properties(member)
+    for alternative in schema.get("anyOf", ()):
+        yield from properties(alternative)

@@ -1,0 +1,54 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What -vvv shows of the requests of a task: each of them, and no secret."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from simulator.launch import Simulator
+from support.playbook_runner import PlaybookRunner
+from support.scenarios import HOST
+
+DISABLE = {"virtinfra.manager.kvm_host": {"uuid": HOST, "state": "disabled"}, "name": "Disable"}
+LINE = re.compile(r"Disable: (GET|POST|PUT|DELETE) (\S.*): (\d+|no response), \d+ ms(, job \w{32})?")
+
+
+@pytest.mark.parametrize("as_module", [False, True])
+def test_each_request_is_shown(sim: Simulator, playbook_runner: PlaybookRunner, as_module: bool) -> None:
+    run = playbook_runner.play(DISABLE, as_module=as_module, arguments=["-vvv"])
+    (played,) = run.tasks
+    shown = LINE.findall(run.output)
+    assert [(entry["method"], str(entry["status"])) for entry in played.requests] == [
+        (m, s) for m, dummy, s, job in shown
+    ]
+    assert len(shown) >= 3
+    assert shown[0][1].startswith("/service/v1/hosts?q=uuid=") or HOST in shown[0][1]
+    assert [bool(job) for method, dummy, status, job in shown] == [method != "GET" for method, *dummy in shown]
+    assert "virtinfra_requests" not in played.result
+    assert sim.session not in run.output
+
+
+@pytest.mark.parametrize("as_module", [False, True])
+@pytest.mark.parametrize(("arguments", "keywords"), [(["-vv"], {}), (["-vvv"], {"no_log": True})])
+def test_requests_are_not_shown(
+    playbook_runner: PlaybookRunner, as_module: bool, arguments: list[str], keywords: dict[str, bool]
+) -> None:
+    run = playbook_runner.play({**DISABLE, **keywords}, as_module=as_module, arguments=arguments)
+    assert run.tasks[0].status == "ok"
+    assert not LINE.search(run.output)
+    assert "virtinfra_requests" not in run.tasks[0].result
+
+
+@pytest.mark.parametrize("as_module", [False, True])
+def test_secrets_in_a_query_are_not_shown(playbook_runner: PlaybookRunner, as_module: bool) -> None:
+    query = ["url=https://chat.example.com/hook/SECRET-KEY", "name=a"]
+    call = {"virtinfra.manager.api": {"operation": "QuerySNSApplicationEndpoint", "params": {"q": query}}}
+    run = playbook_runner.play({**call, "name": "Disable"}, as_module=as_module, arguments=["-vvv"])
+    shown = [target for dummy, target, *more in LINE.findall(run.output)]
+    assert "q=url=********&q=name=a" in shown[0]
+    assert not [line for line in run.output.splitlines() if LINE.search(line) and "SECRET-KEY" in line]

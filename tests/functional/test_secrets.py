@@ -1,0 +1,350 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Nothing that Ansible writes anywhere, and nothing that others can see of its processes, holds a secret."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+import pytest
+import yaml
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import VirtinfraError
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules import ModuleContext, ModuleSpec
+from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import collect_secrets
+from conftest import client_of
+
+from simulator.launch import Simulator
+from support.hurried_tasks import run
+from support.playbook_runner import PlaybookRunner
+from support.scenarios import NEW_HOST, STOPPED_VM, VOLUME
+from support.stub_server import StubRequest, StubResponse, StubServer
+
+COLLECTIONS = Path(__file__).resolve().parents[2] / ".cache"
+PROGRAMS = Path(sys.executable).parent
+
+SESSION = "s3ss10n/6f1c=very+private"
+TOKEN = "t0k3n~bearer-0815"
+PASSWORD = "pA$$ <w0rd> & 'more' \"100%\"/\u00e9"
+KEY = "693a91f6-7xxx-4bc4-97a0-0ec2sifa5aaa"
+HOOK_KEY = "hook-key-4711"
+OTHERS = "0th3rs-pw"
+CHAT = f"https://chat.example.com/cgi-bin/webhook/send?v=1&key={KEY}"
+HOOK = f"http://127.0.0.1:9/hooks/{HOOK_KEY}/result"
+
+
+def forms(secret: str) -> set[str]:
+    """Return how a service may repeat a secret."""
+    java = "".join(
+        f"\\u{ord(each):04x}" if each in "<>&='" else each for each in json.dumps(secret, ensure_ascii=False)
+    )
+    return {
+        secret,
+        quote(secret),
+        quote(secret, safe=""),
+        quote_plus(secret),
+        html.escape(secret),
+        json.dumps(secret)[1:-1],
+        json.dumps(secret, ensure_ascii=False)[1:-1],
+        java[1:-1],
+    }
+
+
+def all_forms(*secrets: str) -> list[str]:
+    """Return how a service may repeat several secrets."""
+    return sorted(set().union(*map(forms, secrets)))
+
+
+TELLTALES = all_forms(SESSION, TOKEN, PASSWORD, KEY, HOOK_KEY, OTHERS)
+
+
+def found_in(text: str) -> list[str]:
+    """Return the secrets that a text holds."""
+    return [telltale for telltale in TELLTALES if telltale in text]
+
+
+class Onlooker:
+    """Watches what everybody may read of a process and its descendants: command lines and environments."""
+
+    def __init__(self, process: int) -> None:
+        self.seen: set[str] = set()
+        self._process = process
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+
+    def __enter__(self) -> Onlooker:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *dummy: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._over.wait(0.01):
+            for each in self._descendants():
+                self.seen |= {read(Path("/proc", each, name)) for name in ("cmdline", "environ")}
+
+    def _descendants(self) -> list[str]:
+        parents = {}
+        for folder in Path("/proc").glob("[0-9]*"):
+            status = read(folder / "stat").rpartition(")")[2].split()
+            if status:
+                parents[folder.name] = status[1]
+        family = [str(self._process)]
+        for member in family:
+            family += [child for child, parent in parents.items() if parent == member]
+        return family
+
+
+def read(path: Path) -> str:
+    """Return what a file holds, nothing when it is gone."""
+    try:
+        return path.read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def spoil(sim: Simulator) -> None:
+    """Let the service repeat the secrets that it was told, in every form, in the errors of two operations."""
+    for operation, own in (("AddKVMHost", PASSWORD), ("CreateSNSWorkchatEndpoint", CHAT)):
+        told = " | ".join(all_forms(SESSION, TOKEN, own))
+        cause = {"code": "HOST.1001", "details": f"login failed: {json.dumps({'password': own})}"}
+        sim.fault("fail", operation, count=None, error={"code": "SYS.1006", "details": told, "cause": cause})
+
+
+def playbook(connection: str) -> list[dict[str, Any]]:
+    """Return tasks that fail, that succeed, and that are cut off, each with secrets in it."""
+    host = {**NEW_HOST, "password": "{{ ssh_password }}"}
+    endpoint = {"type": "workchat", "url": "{{ chat }}"}
+    there = {**endpoint, "name": "chat"}
+    add = {"operation": "AddKVMHost", "params": {"name": "x", "username": "root", "password": "{{ ssh_password }}"}}
+    make = {"operation": "CreateSNSWorkchatEndpoint", "params": {"name": "spoilt", "url": "{{ chat }}"}}
+    tasks = [
+        task("kvm_host", {**host, "webhook_url": "{{ hook }}"}),
+        task("sns_endpoint", {**endpoint, "name": "spoilt"}),
+        task("sns_endpoint", {**there, "url": "{{ chat }}&other=1"}),
+        task("sns_endpoint_info", {}, register="known"),
+        task("api", add),
+        task("api", make),
+        task("cbt_volume_export", {"vm_instance_uuid": STOPPED_VM, "volume_uuids": [VOLUME]}, timeout=1),
+        task("host_info", {"session_id": "{{ omit }}"}, environment={"VIRTINFRA_SESSION_ID": "{{ session }}"}),
+    ]
+    if connection == "local":
+        tasks += [
+            task("kvm_host", {**host, "management_ip": "10.0.0.11", "description": "{{ ssh_password }}"}),
+            task("kvm_host", {**host, "nonsense": "{{ ssh_password }}"}),
+            task("kvm_host", {**host, "ssh_port": "{{ ssh_password }}"}),
+            task("kvm_host", {**host, "webhook_url": "{{ hook }}\nX-Other: 1"}),
+            task("sns_endpoint", there),
+            task("sns_endpoint", {**endpoint, "name": "new"}, check_mode=True),
+            task("host_info", {"session_id": "{{ session }}\n"}),
+        ]
+    else:
+        tasks.append(task("kvm_host", host, **{"async": 30, "poll": 1}))
+    keep = {"ansible.builtin.set_fact": {"kept": "{{ known }}", "cacheable": True}}
+    defaults = {"base_url": "{{ url }}", "session_id": "{{ session }}", "api_token": "{{ token }}"}
+    return [
+        {
+            "hosts": "localhost",
+            "gather_facts": False,
+            "ignore_errors": True,
+            "vars": {"ansible_connection": connection, "ansible_python_interpreter": sys.executable},
+            "module_defaults": {"group/virtinfra.manager.api": defaults},
+            "tasks": [*tasks, keep],
+        }
+    ]
+
+
+def task(module: str, options: Mapping[str, Any], **keywords: Any) -> dict[str, Any]:
+    """Return a task of a playbook."""
+    return {f"virtinfra.manager.{module}": dict(options), **keywords}
+
+
+def environment_in(home: Path) -> dict[str, str]:
+    """Return an environment in which Ansible writes everything into a folder."""
+    home.mkdir()
+    return {
+        **os.environ,
+        "HOME": str(home),
+        "LC_ALL": "C.UTF-8",
+        "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS),
+        "ANSIBLE_CONNECTION_PLUGINS": str(Path(__file__).resolve().parents[1] / "support" / "plugins" / "connection"),
+        "ANSIBLE_LOG_PATH": str(home / "ansible.log"),
+        "ANSIBLE_CACHE_PLUGIN": "jsonfile",
+        "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(home / "facts"),
+        "ANSIBLE_NOCOLOR": "1",
+    }
+
+
+def watched(command: list[str], environment: Mapping[str, str]) -> tuple[str, set[str]]:
+    """Run a program; return its output and what everybody could read of its processes."""
+    with (
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment, text=True, encoding="utf-8"
+        ) as process,
+        Onlooker(process.pid) as onlooker,
+    ):
+        output = process.communicate(timeout=240)[0]
+    return output, onlooker.seen
+
+
+@pytest.mark.parametrize("connection", ["local", "elsewhere"])
+def test_nothing_is_shown_anywhere(sim: Simulator, tmp_path: Path, connection: str) -> None:
+    sim.reset(session=SESSION, token=TOKEN, latency=0.0)
+    chat = {"url": CHAT, "at_person_user_ids": ["ann"]}
+    run("sns_endpoint", {"base_url": sim.url, "session_id": SESSION, "type": "workchat", "name": "chat", **chat})
+    spoil(sim)
+    sim.fault("hang", "ExportNbdVolumes", count=None)
+    secrets, book, home = tmp_path / "secrets.yml", tmp_path / "book.yml", tmp_path / "home"
+    values = {"session": SESSION, "token": TOKEN, "ssh_password": PASSWORD, "chat": CHAT, "hook": HOOK, "url": sim.url}
+    secrets.write_text(yaml.safe_dump(values), encoding="utf-8")
+    book.write_text(yaml.safe_dump(playbook(connection)), encoding="utf-8")
+    command = [str(PROGRAMS / "ansible-playbook"), "-vvvv", "--diff", "-e", f"@{secrets}", str(book)]
+    output, seen = watched(command, environment_in(home))
+    assert "PLAY RECAP" in output, output
+    local = connection == "local"
+    words = (
+        "login failed",
+        "SYS.1006",
+        "********",
+        *(("before", "Task timeout exceeded") if local else ("AnsiballZ",)),
+    )
+    assert [word for word in words if word not in output] == []
+    assert output.count("FAILED!") >= 6
+    assert found_in(output) == []
+    assert any("ansible-playbook" in each for each in seen)
+    assert any("AnsiballZ" in each for each in seen) is not local
+    assert [found for each in seen for found in found_in(each)] == []
+    kept = {path: read(path) for path in home.rglob("*") if path.is_file()}
+    assert any("SYS.1006" in text for path, text in kept.items() if path.name == "ansible.log")
+    assert any("chat.example.com" in text for path, text in kept.items() if path.parent.name == "facts")
+    assert {path: found_in(text) for path, text in kept.items() if found_in(text)} == {}
+
+
+def test_nothing_is_shown_by_an_inventory(sim: Simulator, tmp_path: Path) -> None:
+    sim.reset(session=SESSION, token=TOKEN)
+    sim.fault(
+        "fail", "QueryPrimaryStorage", error={"code": "SYS.1006", "details": " | ".join(all_forms(SESSION, TOKEN))}
+    )
+    sim.change("host", sim.records("host")[0]["uuid"], description=f"ssh root:{OTHERS}@10.0.0.9", bmcPassword=OTHERS)
+    home = tmp_path / "home"
+    hosts, broken = tmp_path / "a.virtinfra_hosts.yml", tmp_path / "b.virtinfra_primary_storages.yml"
+    options = {
+        "base_url": sim.url,
+        "session_id": SESSION,
+        "api_token": TOKEN,
+        "cache": True,
+        "cache_plugin": "jsonfile",
+    }
+    options["cache_connection"] = str(home / "inventory")
+    hosts.write_text(yaml.safe_dump({"plugin": "virtinfra.manager.hosts", **options}), encoding="utf-8")
+    broken.write_text(yaml.safe_dump({"plugin": "virtinfra.manager.primary_storages", **options}), encoding="utf-8")
+    command = [str(PROGRAMS / "ansible-inventory"), "-vvvv", "--list", "-i", str(hosts), "-i", str(broken)]
+    output, seen = watched(command, environment_in(home))
+    assert "host-1" in output
+    assert "SYS.1006" in output
+    assert found_in(output) == []
+    assert [found for each in seen for found in found_in(each)] == []
+    kept = {path: read(path) for path in home.rglob("*") if path.is_file()}
+    assert any("host-1" in text for path, text in kept.items() if path.parent.name == "inventory")
+    assert {path: found_in(text) for path, text in kept.items() if found_in(text)} == {}
+
+
+@pytest.mark.parametrize("as_module", [False, True], ids=["in process", "as module"])
+def test_what_the_service_repeats_to_others_is_masked(playbook_runner: PlaybookRunner, as_module: bool) -> None:
+    url = f"https://user:{OTHERS}@chat.example.com/bot/v2/{OTHERS}"
+    inventory = {"uuid": "1" * 32, "name": "chat", "url": url, "secret": OTHERS, f"root:{OTHERS}@h-1": 1}
+    repeated = f"ssh root:{OTHERS}@10.0.0.1: denied; curl -u a:{OTHERS} x; {json.dumps({'password': OTHERS})}"
+    cause = {"code": "HOST.1003", "details": f"{'x' * 1990} password={OTHERS}", "opaque": {"sshPassword": OTHERS}}
+    failed = {"error": {"code": "SYS.1006", "details": repeated, "causes": [cause], f"password={OTHERS}": 1}}
+    answers = {
+        "a" * 32: StubResponse(503, failed),
+        "b" * 32: StubResponse(200, {"inventory": inventory}),
+        "c" * 32: StubResponse(403, f"<h1>no</h1> <i>root:{OTHERS}@h-1</i> {TOKEN}".encode()),
+    }
+
+    def answer(asked: StubRequest) -> StubResponse:
+        job = asked.path.rpartition("/")[2]
+        return answers.get(job, StubResponse(200, {"inventories": [inventory]}))
+
+    jobs = [{"uuid": job} for job in answers]
+    with StubServer(answer) as service:
+        where = {"base_url": service.url, "session_id": SESSION, "api_token": TOKEN}
+        run = playbook_runner.play(
+            task("job_info", {**where, "jobs": jobs}),
+            task("job_wait", {**where, "jobs": jobs[:2]}),
+            task("api", {**where, "operation": "QuerySNSWorkchatEndpoint"}),
+            task("sns_endpoint_info", {**where, "type": "workchat"}),
+            as_module=as_module,
+            arguments=["-vvvv", "--diff"],
+        )
+    assert [played.status for played in run] == ["ok", "failed", "ok", "ok"], run.output
+    assert found_in(run.output) == []
+    for played in run:
+        assert found_in(json.dumps(played.result)) == [], played.result
+    for shown in ("root:********@10.0.0.1: denied", "https://chat.example.com/********"):
+        assert shown in run.output
+
+
+def test_mistakes_of_the_collection_show_no_secret(sim: Simulator) -> None:
+    def run_into_a_bug(context: ModuleContext) -> dict[str, Any]:
+        raise KeyError(context.desired["password"])
+
+    task = ModuleSpec(run_into_a_bug, {"password": {"type": "str", "no_log": True}})
+    params = {name: option.get("default") for name, option in task.argument_spec.items()}
+    params.update(base_url=sim.url, session_id=SESSION, password=PASSWORD)
+    result = task.execute(params).result
+    assert result["failed"]
+    assert "KeyError" in result["msg"]
+    hidden = json.dumps(result, ensure_ascii=False)
+    assert "This is a bug of the collection: KeyError: " in hidden
+    assert "w0rd" not in hidden
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        (CHAT, {KEY, CHAT, f"cgi-bin/webhook/send?v=1&key={KEY}"}),
+        ("https://user:secret-word@hooks.example.com/T0/B0/xyzxyz", {"secret-word", "T0/B0/xyzxyz"}),
+        (" padded ", {"padded"}),
+        ("https://[broken?key=abcdefgh", {"https://[broken?key=abcdefgh"}),
+    ],
+)
+def test_parts_that_are_secret_alone(text: str, parts: set[str]) -> None:
+    found = collect_secrets({"url": {"no_log": True}, "name": {}}, {"url": text, "name": "shown"})
+    assert parts <= found
+    assert not found & {"1", "", "shown", "https", "chat.example.com"}
+
+
+def test_of_parameters_only_the_secret_ones_are_hidden() -> None:
+    spec = {"params": {"type": "dict", "no_log": True}}
+    assert collect_secrets(spec, {"params": {"name": "host-1", "password": "12345678", "username": "root"}}) == {
+        "12345678"
+    }
+    assert collect_secrets(spec, {"params": {}}) == set()
+
+
+def test_credentials_are_not_sent_to_another_origin() -> None:
+    with StubServer(lambda asked: StubResponse(200, {"inventories": []})) as other:
+        for place in (other.url, other.url.replace("127.0.0.1", "localhost"), "http://127.0.0.1:9"):
+
+            def answer(asked: StubRequest, place: str = place) -> StubResponse:
+                return StubResponse(307, b"", (("Location", f"{place}{asked.target}"),))
+
+            with StubServer(answer) as service, pytest.raises(VirtinfraError, match="redirected"):
+                client_of(service).get("QueryHost", {})
+            with StubServer(answer) as service, pytest.raises(VirtinfraError, match="redirected"):
+                client_of(service).start_job("DeleteCbtTask", {"uuid": STOPPED_VM})
+            assert len(service.requests) == 1
+        assert other.requests == []

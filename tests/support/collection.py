@@ -1,0 +1,106 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The modules of the collection, as their files document them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import yaml
+from ansible.plugins.loader import fragment_loader
+from ansible.utils.plugin_docs import get_docstring
+
+ROOT = Path(__file__).resolve().parents[2]
+MODULES = sorted(path.stem for path in (ROOT / "plugins" / "modules").glob("*.py"))
+
+# Members that Ansible itself puts into the result of a task.
+ANSIBLES_OWN = {"changed", "diff", "failed", "failed_when_result", "invocation", "msg", "warnings"}
+
+
+@dataclass(frozen=True)
+class Module:
+    """A module: its documentation with all fragments, its examples (tasks) and its documented results."""
+
+    name: str
+    documentation: dict[str, Any]
+    examples: list[dict[str, Any]]
+    returns: dict[str, dict[str, Any]]
+
+    @property
+    def fqcn(self) -> str:
+        """The name by which playbooks call it."""
+        return f"virtinfra.manager.{self.name}"
+
+    @property
+    def options(self) -> dict[str, dict[str, Any]]:
+        """Its documented options."""
+        return dict(self.documentation["options"])
+
+    @property
+    def idempotent(self) -> str:
+        """What it says of itself: full, partial or none."""
+        return str(self.documentation["attributes"]["idempotent"]["support"])
+
+    @property
+    def kind(self) -> str:
+        """Its place in the protocol: ``state``, ``reader`` or ``action``.
+
+        Raises LookupError when it has none: neither a state, nor the promise to change nothing, nor a confession that
+        it acts each time.
+        """
+        details = " ".join(self.documentation["attributes"]["check_mode"].get("details", ()))
+        if "state" in self.options:
+            return "state"
+        if "does not change anything" in details:
+            return "reader"
+        if "diff_mode" in self.documentation["attributes"] and self._diff_mode in ("none", "N/A"):
+            return "action"
+        raise LookupError(f"{self.name} has no place in the protocol")
+
+    @property
+    def _diff_mode(self) -> str:
+        return str(self.documentation["attributes"]["diff_mode"]["support"])
+
+    @property
+    def task(self) -> Any:
+        """Its MODULE."""
+        return import_module(f"ansible_collections.virtinfra.manager.plugins.modules.{self.name}").MODULE
+
+
+@cache
+def module(name: str) -> Module:
+    """Return the module of this name. Raises an error when a part of its documentation is missing."""
+    path = ROOT / "plugins" / "modules" / f"{name}.py"
+    told = get_docstring(str(path), fragment_loader, collection_name="virtinfra.manager", plugin_type="module")
+    documentation, examples, returns, dummy = told
+    return Module(name, documentation, yaml.safe_load(examples), returns)
+
+
+# Results that hold whatever an operation replies.
+FREE = {"reply"}
+
+
+def without_shape(value: Any, spec: Mapping[str, Any], path: str) -> Iterator[str]:
+    """Yield in what a result differs from the documentation of it, the RETURN entry ``spec``."""
+    types: dict[str, Any] = {"dict": dict, "list": list, "str": str, "int": int, "float": float, "bool": bool}
+    if value is None:
+        return
+    if not isinstance(value, types[spec["type"]]) or (spec["type"] == "int" and isinstance(value, bool)):
+        yield f"{path} is no {spec['type']}: {value!r}"
+    elif spec["type"] == "list":
+        for number, element in enumerate(value):
+            yield from without_shape(element, {**spec, "type": spec["elements"]}, f"{path}[{number}]")
+    elif "contains" in spec:
+        yield from (f"{path}.{name} is not documented" for name in value.keys() - spec["contains"].keys())
+        for name in value.keys() & spec["contains"].keys():
+            yield from without_shape(value[name], spec["contains"][name], f"{path}.{name}")
+    elif spec["type"] == "dict" and "sample" in spec and path not in FREE:
+        sample = spec["sample"][0] if isinstance(spec["sample"], list) and spec["sample"] else spec["sample"]
+        yield from (f"{path} lacks {name}, which the sample shows" for name in set(sample or ()) - value.keys())

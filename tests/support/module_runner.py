@@ -1,0 +1,111 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Running the tasks of modules in this process, without Ansible around them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible_collections.virtinfra.manager.plugins.module_utils._references import mark_nulls
+
+from simulator.launch import Simulator
+from support.collection import module
+
+
+@dataclass(frozen=True)
+class ModuleRun:
+    """How a task ended: its result, its warnings, and what the simulator was asked meanwhile."""
+
+    result: dict[str, Any]
+    warnings: list[str]
+    log: list[dict[str, Any]]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.result[name]
+
+    @property
+    def changed(self) -> bool:
+        """Whether the task says that it changed something."""
+        return bool(self.result["changed"])
+
+    @property
+    def failed(self) -> bool:
+        """Whether the task failed."""
+        return bool(self.result.get("failed"))
+
+    @property
+    def message(self) -> str:
+        """What the task says of its failure; an empty text when it did not fail."""
+        return str(self.result.get("msg", ""))
+
+    @property
+    def calls(self) -> list[str]:
+        """The operations by which something was to be changed, in order."""
+        return [str(entry["operation"]) for entry in self.log if entry["method"] != "GET"]
+
+    def sent(self, operation: str, number: int = 0) -> dict[str, Any]:
+        """Return the parameters in the body of a call of an operation, the first one or that of this number."""
+        bodies = [entry["body"] for entry in self.log if entry["operation"] == operation]
+        return dict(next(value for name, value in bodies[number].items() if not name.endswith("Tags")))
+
+    def asked(self, operation: str) -> list[dict[str, list[str]]]:
+        """Return the query strings of the requests for a reading operation."""
+        return [dict(entry["query"]) for entry in self.log if entry["operation"] == operation]
+
+
+class ModuleRunner:
+    """Runs modules against a simulator."""
+
+    def __init__(self, sim: Simulator) -> None:
+        self.sim = sim
+
+    def __call__(self, name: str, options: Mapping[str, Any], check: bool = False, **shared: Any) -> ModuleRun:
+        """Run a module with its own options and with ``shared`` ones, all validated as Ansible does it."""
+        task = module(name).task
+        connection = {"base_url": self.sim.url, "session_id": self.sim.session, "api_token": self.sim.token}
+        known = {option: value for option, value in connection.items() if option in task.argument_spec}
+        validation = ArgumentSpecValidator(task.argument_spec, **task.constraints).validate(
+            mark_nulls({**known, **shared, **options})
+        )
+        assert not validation.error_messages, validation.error_messages
+        self.sim.clear_log()
+        outcome = task.execute(validation.validated_parameters, check)
+        return ModuleRun(outcome.result, outcome.warnings, self.sim.log())
+
+    def twice(self, name: str, options: Mapping[str, Any], **shared: Any) -> ModuleRun:
+        """Run a module that is to change something as check mode predicts, and nothing when it runs again."""
+        checked = self(name, options, check=True, **shared)
+        assert checked.calls == []
+        assert checked.changed, checked.result
+        ran = self(name, options, **shared)
+        assert ran.changed, ran.result
+        assert not ran.failed
+        for check in (False, True):
+            again = self(name, options, check, **shared)
+            assert again.calls == []
+            assert not again.changed, again.result
+            assert not again.failed, again.message
+        return ran
+
+    def idle(self, name: str, options: Mapping[str, Any], **shared: Any) -> ModuleRun:
+        """Run a module that is to find everything as it should be, in check mode too."""
+        for check in (True, False):
+            ran = self(name, options, check, **shared)
+            assert not ran.failed, ran.message
+            assert not ran.changed, ran.result
+            assert ran.calls == []
+        return ran
+
+    def refused(self, name: str, options: Mapping[str, Any], **shared: Any) -> str:
+        """Run a module that is to fail before it sends anything, in check mode too; return its words."""
+        checked, ran = self(name, options, check=True, **shared), self(name, options, **shared)
+        assert ran.failed, ran.result
+        assert checked.message == ran.message
+        assert checked.calls == ran.calls == []
+        assert not ran.changed
+        return ran.message

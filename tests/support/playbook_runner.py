@@ -1,0 +1,165 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Playing tasks by ansible-playbook, without the second that it takes to start.
+
+This process has imported what ansible-playbook imports; a fork of it is turned into ansible-playbook for each play.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+PLUGINS = Path(__file__).resolve().parent / "plugins"
+LONGEST_PLAY = 900
+
+SETTINGS = {
+    "ANSIBLE_BECOME_PLUGINS": str(PLUGINS / "become"),
+    "ANSIBLE_CALLBACK_PLUGINS": str(PLUGINS / "callback"),
+    "ANSIBLE_CONNECTION_PLUGINS": str(PLUGINS / "connection"),
+    "ANSIBLE_CALLBACKS_ENABLED": "recorder",
+    "ANSIBLE_INJECT_INVOCATION": "true",
+    "ANSIBLE_INVENTORY_UNPARSED_WARNING": "false",
+    "ANSIBLE_LOCALHOST_WARNING": "false",
+    "ANSIBLE_NOCOLOR": "true",
+}
+
+# Ansible reads these when it is imported; other programs that tests start shall not see them.
+before = dict(os.environ)
+os.environ.update(SETTINGS)
+
+from ansible.cli.playbook import PlaybookCLI
+from ansible.plugins.loader import init_plugin_loader
+
+init_plugin_loader()
+os.environ.clear()
+os.environ.update(before)
+
+Task = dict[str, Any]
+Play = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Played:
+    """What became of a task: ``status`` is ok, failed, skipped or unreachable.
+
+    ``requests`` is what was asked of the simulator, as its log has it.
+    """
+
+    play: str
+    task: str
+    action: str
+    status: str
+    result: dict[str, Any]
+    requests: list[dict[str, Any]]
+
+    @property
+    def written(self) -> list[str]:
+        """The operations that the task called and that are no reads."""
+        return [str(entry["operation"]) for entry in self.requests if entry["method"] != "GET"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What became of a playbook: its tasks, all that was written to the terminal, and the exit code."""
+
+    tasks: list[Played]
+    output: str
+    code: int
+
+    def __iter__(self) -> Iterator[Played]:
+        return iter(self.tasks)
+
+    @property
+    def results(self) -> list[dict[str, Any]]:
+        """The results of the tasks."""
+        return [played.result for played in self.tasks]
+
+
+class PlaybookRunner:
+    """Plays tasks on this machine against a simulator; ``defaults`` are options for all modules of the collection."""
+
+    def __init__(self, folder: Path, simulator: str, defaults: Mapping[str, Any]) -> None:
+        self.folder, self.simulator, self.defaults = folder, simulator, defaults
+
+    def run_module(self, name: str, options: Mapping[str, Any], check: bool = False, as_module: bool = False) -> Played:
+        """Run one module of the collection and return what became of it."""
+        task = {f"virtinfra.manager.{name}": dict(options), "check_mode": check, "diff": True}
+        run = self.play(task, as_module=as_module)
+        assert len(run.tasks) == 1, run.output
+        return run.tasks[0]
+
+    def play(
+        self,
+        *tasks: Task,
+        as_module: bool = False,
+        arguments: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+        **keywords: Any,
+    ) -> Run:
+        """Play tasks, all of them even if one fails; ``keywords`` are those of the play.
+
+        ``as_module`` makes a module process of each task. ``arguments`` are options of ansible-playbook.
+        """
+        return self.playbook([self.a_play(*tasks, as_module=as_module, **keywords)], arguments, environment)
+
+    def a_play(self, *tasks: Task, as_module: bool = False, **keywords: Any) -> Play:
+        """Return a play of these tasks."""
+        connection = {"ansible_connection": "elsewhere"} if as_module else {}
+        return {
+            "hosts": "localhost",
+            "gather_facts": False,
+            "ignore_errors": True,
+            "module_defaults": {"group/virtinfra.manager.api": dict(self.defaults)},
+            "tasks": list(tasks),
+            **keywords,
+            "vars": {**keywords.get("vars", {}), **connection},
+        }
+
+    def playbook(
+        self, plays: Sequence[Play] | str, arguments: Sequence[str] = (), environment: Mapping[str, str] | None = None
+    ) -> Run:
+        """Play a playbook: its plays, or its name."""
+        book, records, output = (self.folder / name for name in ("playbook.yml", "records", "output"))
+        if not isinstance(plays, str):
+            book.write_text(json.dumps(plays), encoding="utf-8")
+        records.write_text("", encoding="utf-8")
+        with warnings.catch_warnings():
+            # The threads of a test's own servers wait for requests meanwhile and hold no lock.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
+        if child == 0:
+            os.environ.update(SETTINGS, RECORDER_FILE=str(records), RECORDER_SIMULATOR=self.simulator)
+            os.environ.update(environment or {})
+            _become_ansible_playbook([*arguments, plays if isinstance(plays, str) else str(book)], output)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        tasks = [Played(**json.loads(line)) for line in records.read_text(encoding="utf-8").splitlines()]
+        return Run(tasks, output.read_text(encoding="utf-8"), code)
+
+
+def _become_ansible_playbook(arguments: list[str], output: Path) -> None:
+    """Turn this process into ansible-playbook, whose output goes to a file. Does not return."""
+    code = 250
+    try:
+        signal.alarm(LONGEST_PLAY)
+        with output.open("w", encoding="utf-8") as file:
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            os.dup2(file.fileno(), 1)
+            os.dup2(file.fileno(), 2)
+        sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w")
+        PlaybookCLI.cli_executor(["ansible-playbook", *arguments])
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 251
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)

@@ -1,0 +1,148 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""An HTTP server that answers what a test tells it to, for services odder than the simulator."""
+
+from __future__ import annotations
+
+import json
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+
+@dataclass(frozen=True)
+class StubRequest:
+    """A request as it came: ``target`` is what stands in the request line, ``query`` maps names to lists."""
+
+    method: str
+    target: str
+    headers: Mapping[str, str]
+    body: bytes
+    client_port: int
+
+    @property
+    def path(self) -> str:
+        """The path without its query."""
+        return urlsplit(self.target).path
+
+    @property
+    def query(self) -> dict[str, list[str]]:
+        """The query string."""
+        return parse_qs(urlsplit(self.target).query)
+
+
+@dataclass(frozen=True)
+class StubResponse:
+    """An answer; ``body`` is sent as it is if it is bytes, else as JSON."""
+
+    status: int = 200
+    body: Any = b""
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+@contextmanager
+def taken_port() -> Iterator[socket.socket]:
+    """Give a socket whose port nobody else gets, and at which nobody answers unless it listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield taken
+
+
+class StubServer:
+    """A server whose answers ``answer`` gives; ``asked`` is what it was asked so far."""
+
+    def __init__(self, answer: Callable[[StubRequest], StubResponse], context: ssl.SSLContext | None = None) -> None:
+        self.requests: list[StubRequest] = []
+        self._scheme = "https" if context else "http"
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler(answer))
+        self._server.daemon_threads = True
+        if context:
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
+
+    def _handler(self, answer: Callable[[StubRequest], StubResponse]) -> type[BaseHTTPRequestHandler]:
+        asked_so_far = self.requests
+
+        class Handler(BaseHTTPRequestHandler):
+            """Answers every method alike."""
+
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def answer(self) -> None:
+                """Answer a request."""
+                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                asked = StubRequest(self.command, self.path, dict(self.headers), body, self.client_address[1])
+                asked_so_far.append(asked)
+                told = answer(asked)
+                content = told.body if isinstance(told.body, bytes) else json.dumps(told.body).encode()
+                self.send_response(told.status)
+                for name, value in told.headers:
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            do_GET = do_POST = do_PUT = do_DELETE = do_CONNECT = answer  # noqa: N815 -- http.server wants these names
+
+            def log_message(self, *dummy: object) -> None:
+                """Stay silent."""
+
+        return Handler
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return f"{self._scheme}://127.0.0.1:{self._server.server_port}"
+
+    def __enter__(self) -> StubServer:
+        """Serve."""
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+class Speaker:
+    """A server that sends everybody who asks what ``speak`` yields, until that ends."""
+
+    def __init__(self, speak: Callable[[], Iterator[bytes]]) -> None:
+        self._speak = speak
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._thread = threading.Thread(target=self._serve)
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                client = self._listener.accept()[0]
+            except OSError:
+                return
+            with client, suppress(OSError):
+                client.recv(65536)
+                for part in self._speak():
+                    client.sendall(part)
+
+    def __enter__(self) -> Speaker:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *dummy: object) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thread.join()

@@ -1,0 +1,361 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What hosts, virtual machines and primary storages become: names, variables, addresses and groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from threading import Barrier, Semaphore
+from typing import Any
+
+import pytest
+from ansible.errors import AnsibleParserError
+from ansible.inventory.data import InventoryData
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import RECORD_FIELDS, to_snake_case
+
+from simulator.launch import Simulator
+from support.inventory_sources import Source, listened, names, trusted
+from support.stub_server import StubRequest, StubResponse, StubServer
+
+Fill = Callable[..., InventoryData]
+
+
+@pytest.fixture
+def warnings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is warned of."""
+    return listened(monkeypatch)
+
+
+@pytest.fixture
+def fill(sim: Simulator, tmp_path: Path) -> Fill:
+    """Fill an inventory by a plugin with options."""
+
+    def filled(plugin: str, inventory: InventoryData | None = None, **options: Any) -> InventoryData:
+        connection = {"base_url": sim.url, "session_id": sim.session}
+        return Source(tmp_path, plugin, **{**connection, **options}).fill(inventory)
+
+    return filled
+
+
+# ---------------------------------------------------------------------------------------------------------- variables
+
+
+@pytest.mark.parametrize(
+    ("plugin", "kind", "record", "name"),
+    [
+        ("hosts", "host", "HostInventory", "host-1"),
+        ("vms", "vm", "VmInstanceInventory", "vm-1"),
+        ("primary_storages", "primarystorage", "PrimaryStorageInventory", "ps-1"),
+    ],
+)
+def test_every_documented_field_is_a_variable(
+    sim: Simulator, fill: Fill, plugin: str, kind: str, record: str, name: str
+) -> None:
+    variables = fill(plugin).hosts[name].vars
+    (stored,) = [each for each in sim.records(kind) if each["name"] == name]
+    for field in RECORD_FIELDS[record]:
+        value = variables[f"virtinfra_{to_snake_case(field)}"]
+        if not isinstance(value, (list, dict)) and not field.endswith("Date"):
+            assert value == stored[field]
+    assert variables["virtinfra_service"] == sim.url
+
+
+def test_records_in_variables_have_all_their_fields(sim: Simulator, fill: Fill) -> None:
+    sim.configure(null_members=False)
+    hosts, vms = fill("hosts", network_facts=True).hosts.values(), fill("vms").hosts.values()
+    for kind, variable, filled in (
+        ("HostNetworkInterface", "virtinfra_nics", hosts),
+        ("VmNicInventory", "virtinfra_vm_nics", vms),
+        ("Volume", "virtinfra_all_volumes", vms),
+    ):
+        records = [record for host in filled for record in host.vars[variable] or []]
+        assert records
+        assert all({to_snake_case(field) for field in RECORD_FIELDS[kind]} <= record.keys() for record in records)
+
+
+@pytest.mark.parametrize("plugin", ["hosts", "vms", "primary_storages"])
+def test_a_cursor_gives_the_same(sim: Simulator, fill: Fill, plugin: str) -> None:
+    # The simulator writes timestamps now in one form, now in another.
+    sim.configure(timestamps="plain")
+    options = {"api_token": sim.token, "hosts": True, "primary_storages": True}
+    del options["hosts" if plugin == "hosts" else "primary_storages"]
+    by_query, by_cursor = (fill(plugin, source=source, **options) for source in ("query", "cursor"))
+    assert list(by_query.hosts) == list(by_cursor.hosts)
+    for name, host in by_query.hosts.items():
+        assert host.vars == by_cursor.hosts[name].vars
+
+
+def test_prefix_and_suffix(fill: Fill, warnings: list[str]) -> None:
+    variables = fill("hosts", hostvars_prefix="v_", hostvars_suffix="_x").hosts["host-1"].vars
+    assert variables["v_management_ip_x"] == variables["ansible_host"] == "10.0.0.11"
+    assert not [name for name in variables if name.startswith("virtinfra_")]
+    assert warnings == []
+
+
+def test_reserved_names_are_left_out(fill: Fill, warnings: list[str]) -> None:
+    inventory = fill("primary_storages", hostvars_prefix="", keyed_groups=[{"key": "type", "separator": ""}])
+    variables = inventory.hosts["ps-1"].vars
+    assert variables["state"] == "Enabled"
+    assert "name" not in variables
+    assert "hosts" not in variables
+    assert "" not in variables
+    assert names(inventory, "LocalStorage") == ["ps-1"]
+    assert any("name" in warning and "Ansible takes no such names" in warning for warning in warnings)
+
+
+def test_hosts_of_an_earlier_source_keep_what_they_have(sim: Simulator, fill: Fill) -> None:
+    inventory = InventoryData()
+    inventory.add_group("earlier")
+    inventory.add_host("host-1", "earlier")
+    inventory.set_variable("host-1", "site", trusted("{{ 'no' ~ 'rth' }}"))
+    inventory.set_variable("host-1", "virtinfra_state", "Unknown")
+    fill("hosts", inventory, compose={"where": "site ~ '/' ~ virtinfra_state"}, keyed_groups=[{"key": "site"}])
+    variables = inventory.hosts["host-1"].vars
+    assert variables["virtinfra_state"] == "Enabled"
+    assert variables["where"] == "north/Enabled"
+    assert names(inventory, "earlier") == names(inventory, "_north") == ["host-1"]
+    assert "where" not in inventory.hosts["host-2"].vars
+
+
+# -------------------------------------------------------------------------------------------------------------- names
+
+
+def named(fill: Fill, *preferences: str, **options: Any) -> list[str]:
+    """Return the names of hosts by these preferences."""
+    return names(fill("hosts", hostnames=list(preferences), **options))
+
+
+def test_names_by_preference(sim: Simulator, fill: Fill) -> None:
+    uuids = [record["uuid"] for record in sim.records("host")]
+    sim.change("host", uuids[0], hostname="first.example.com")
+    sim.change("host", uuids[1], hostname=None)
+    assert named(fill, "hostname", "name") == ["first.example.com", "host-2", "host-3.example.com"]
+    assert named(fill, "uuid") == sorted(uuids)
+    assert named(fill, "management_ip") == named(fill, "managementIp") == ["10.0.0.11", "10.0.0.12", "10.0.0.13"]
+    assert named(fill, "virtinfra_name | upper") == ["HOST-1", "HOST-2", "HOST-3"]
+    assert named(fill, "{{ virtinfra_name }}.example.com")[0] == "host-1.example.com"
+    assert named(fill, "nowhere | trim", "name") == ["host-1", "host-2", "host-3"]
+    assert named(fill, "virtinfra_hostname ~ ''", hostvars_prefix="x_") == sorted(uuids)
+
+
+def test_names_that_no_host_can_have(sim: Simulator, fill: Fill, warnings: list[str]) -> None:
+    uuids = [record["uuid"] for record in sim.records("host")]
+    for uuid, name in zip(uuids, ["../../etc/passwd", "localhost", "x" * 10000], strict=True):
+        sim.change("host", uuid, name=name)
+    assert names(fill("hosts")) == sorted(uuids)
+    assert "ignored 3 invalid host names" in warnings[0]
+    assert len(warnings[0]) < 300
+    assert named(fill, "name", "hostname") == [f"host-{number}.example.com" for number in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("policy", ["rename", "first", "error"])
+def test_hosts_of_one_name(sim: Simulator, fill: Fill, warnings: list[str], policy: str) -> None:
+    uuids = [record["uuid"] for record in sim.records("host")]
+    sim.change("host", uuids[1], name="host-1")
+    if policy == "error":
+        with pytest.raises(AnsibleParserError, match=r"duplicates: .* host-1 \(2 times\)"):
+            fill("hosts", duplicates=policy)
+        return
+    expected = {"rename": [f"host-1_{uuids[0]}", f"host-1_{uuids[1]}", "host-3"], "first": ["host-1", "host-3"]}
+    inventory = fill("hosts", duplicates=policy)
+    assert names(inventory) == expected[policy]
+    assert len(warnings) == 1
+    assert "host-1 (2 times)" in warnings[0]
+    if policy == "first":
+        assert inventory.hosts["host-1"].vars["virtinfra_uuid"] == uuids[0]
+
+
+def test_conditions_choose_before_names_are_given(sim: Simulator, fill: Fill, warnings: list[str]) -> None:
+    uuids = [record["uuid"] for record in sim.records("host")]
+    sim.change("host", uuids[1], name="host-1", state="Disabled")
+    assert names(fill("hosts", exclude="virtinfra_state == 'Disabled'")) == ["host-1", "host-3"]
+    assert names(fill("hosts", include=["virtinfra_state == 'Disabled'", "virtinfra_name == 'host-3'"])) == [
+        "host-1",
+        "host-3",
+    ]
+    assert names(fill("hosts", include="virtinfra_name == 'host-1'", exclude=["virtinfra_state == 'Disabled'"])) == [
+        "host-1"
+    ]
+    assert warnings == []
+    assert names(fill("hosts", include="virtinfra_state == 'Disabled'", exclude="nowhere == 1")) == ["host-1"]
+    assert "include and exclude could not be evaluated 3 times" in warnings[0]
+
+
+# ---------------------------------------------------------------------------------------------------------- addresses
+
+
+def test_what_is_no_address_is_not_used(sim: Simulator, fill: Fill, warnings: list[str]) -> None:
+    sim.change("host", sim.records("host")[0]["uuid"], managementIp="-oProxyCommand=id")
+    variables = fill("hosts").hosts["host-1"].vars
+    assert "ansible_host" not in variables
+    assert variables["virtinfra_management_ip"] == "-oProxyCommand=id"
+    assert "ignored 1 invalid ansible_host values" in warnings[0]
+
+
+def nic(device: int, network: str, *ips: str) -> dict[str, Any]:
+    """Return the members of a NIC that tell where it is reached."""
+    used = [{"ip": ip, "l3NetworkUuid": network} for ip in ips]
+    return {"deviceId": device, "l3NetworkUuid": network, "ip": ips[0] if ips else None, "usedIps": used}
+
+
+MACHINE = {
+    "uuid": "1",
+    "name": "m",
+    "vmNics": [nic(1, "b", "10.2.0.1", "fd00::1"), nic(0, "a", "10.1.0.1"), nic(2, "c")],
+}
+
+
+@pytest.mark.parametrize(
+    ("networks", "address"),
+    [
+        ([], "10.1.0.1"),
+        (["b"], "10.2.0.1"),
+        (["fd00::/16"], "fd00::1"),
+        (["192.168.0.0/16", "10.2.0.0/16"], "10.2.0.1"),
+        (["c", "a"], "10.1.0.1"),
+        (["192.168.0.0/16"], None),
+        (["nonsense"], None),
+    ],
+)
+def test_the_address_of_a_machine(tmp_path: Path, networks: list[str], address: str | None) -> None:
+    with StubServer(lambda asked: StubResponse(200, {"inventories": [MACHINE], "total": 1})) as service:
+        source = Source(tmp_path, "vms", base_url=service.url, session_id="s", networks=networks, hosts=False)
+        variables = source.fill().hosts["m"].vars
+    assert variables.get("ansible_host") == address
+    assert variables["virtinfra_addresses"] == ["10.1.0.1", "10.2.0.1", "fd00::1"]
+    assert "virtinfra_host" not in variables
+
+
+# ------------------------------------------------------------------------------------------------------- what is near
+
+
+def test_a_machine_tells_its_host(sim: Simulator, fill: Fill) -> None:
+    machine = sim.records("vm")[0]
+    (host,) = [each for each in sim.records("host") if each["uuid"] == machine["hostUuid"]]
+    sim.change("vm", sim.records("vm")[1]["uuid"], hostUuid=None)
+    inventory = fill("vms", keyed_groups=[{"key": "virtinfra_host.name", "prefix": "on"}])
+    assert inventory.hosts["vm-1"].vars["virtinfra_host"] == {
+        "uuid": host["uuid"],
+        "name": host["name"],
+        "management_ip": host["managementIp"],
+        "state": host["state"],
+        "status": host["status"],
+    }
+    assert inventory.hosts["vm-2"].vars["virtinfra_host"] is None
+    assert "vm-1" in names(inventory, f"on_{host['name'].replace('-', '_')}")
+
+
+def test_a_host_tells_the_storages_of_its_cluster(sim: Simulator, fill: Fill) -> None:
+    storage, other = sim.records("primarystorage")
+    sim.change("primarystorage", other["uuid"], attachedClusterUuids=[])
+    inventory = fill("hosts")
+    for record in sim.records("host"):
+        told = inventory.hosts[record["name"]].vars["virtinfra_primary_storages"]
+        expected = [storage["name"]] if record["clusterUuid"] in storage["attachedClusterUuids"] else []
+        assert [each["name"] for each in told] == expected
+        assert all(each["total_capacity"] == storage["totalCapacity"] for each in told)
+
+
+def test_a_host_without_storages_says_so(tmp_path: Path) -> None:
+    def answer(asked: StubRequest) -> StubResponse:
+        hosts = [{"uuid": "1", "name": "h", "clusterUuid": "c"}] if asked.path.endswith("hosts") else []
+        return StubResponse(200, {"inventories": hosts, "total": len(hosts)})
+
+    with StubServer(answer) as service:
+        source = Source(tmp_path, "hosts", base_url=service.url, session_id="s")
+        assert source.fill().hosts["h"].vars["virtinfra_primary_storages"] == []
+
+
+def test_what_is_near_can_be_refused(sim: Simulator, fill: Fill, warnings: list[str]) -> None:
+    denied = {"code": "ID.1002", "details": "permission denied"}
+    sim.fault("fail", "QueryPrimaryStorage", error=denied, count=2)
+    inventory = fill("hosts")
+    assert len(inventory.hosts) == 3
+    assert "virtinfra_primary_storages" not in inventory.hosts["host-1"].vars
+    assert "primary_storages are left out: QueryPrimaryStorage failed (ID.1002)" in warnings[0]
+    with pytest.raises(AnsibleParserError, match="primary_storages: QueryPrimaryStorage failed"):
+        fill("hosts", primary_storages=True)
+
+
+def test_what_is_not_wanted_is_not_asked_for(sim: Simulator, fill: Fill, tmp_path: Path) -> None:
+    fill("hosts", primary_storages=False)
+    fill("vms", hosts=False)
+    fill("primary_storages", hosts=False)
+    Source(tmp_path, "hosts", base_url=sim.url, api_token=sim.token).fill()
+    operations = ["QueryHost", "QueryVmInstance", "QueryPrimaryStorage", "CursorQuery"]
+    assert [entry["operation"] for entry in sim.log()] == operations
+
+
+def test_network_facts(sim: Simulator, fill: Fill, warnings: list[str]) -> None:
+    silent = sim.records("host")[1]
+    sim.change("host", silent["uuid"], status="Disconnected")
+    inventory = fill("hosts", network_facts=True, groups={"silent": "virtinfra_network_facts_error is not none"})
+    variables = inventory.hosts["host-1"].vars
+    assert [nic["interface_name"] for nic in variables["virtinfra_nics"]]
+    assert variables["virtinfra_bondings"][0]["slaves"][0]["uuid"]
+    assert variables["virtinfra_network_facts_error"] is None
+    assert names(inventory, "silent") == [silent["name"]]
+    assert "HOST.1001" in inventory.hosts[silent["name"]].vars["virtinfra_network_facts_error"]
+    assert inventory.hosts[silent["name"]].vars["virtinfra_nics"] is None
+    assert "could not read the network facts of 1 host" in warnings[0]
+
+
+def test_network_facts_that_nobody_can_tell_are_a_failure(sim: Simulator, tmp_path: Path) -> None:
+    source = Source(tmp_path, "hosts", base_url=sim.url, api_token=sim.token, network_facts=True)
+    with pytest.raises(AnsibleParserError, match="GetHostNetworkFacts needs session_id"):
+        source.fill()
+
+
+def test_network_facts_are_asked_for_at_once_but_not_of_all(tmp_path: Path) -> None:
+    gate, asking, most = Barrier(8), Semaphore(16), []
+
+    def answer(asked: StubRequest) -> StubResponse:
+        if "network-facts" not in asked.path:
+            page = [{"uuid": f"{number:032x}", "name": f"host-{number}"} for number in range(64)]
+            return StubResponse(200, {"inventories": page, "total": 64})
+        most.append(asking.acquire(blocking=False))
+        # Nobody is answered before eight have asked.
+        gate.wait(timeout=20)
+        asking.release()
+        return StubResponse(200, {"nics": [{"uuid": asked.path[-32:]}]})
+
+    with StubServer(answer) as service:
+        options = {"base_url": service.url, "session_id": "s", "primary_storages": False, "network_facts": True}
+        inventory = Source(tmp_path, "hosts", **options).fill()
+    for host in inventory.hosts.values():
+        assert [nic["uuid"] for nic in host.vars["virtinfra_nics"]] == [host.vars["virtinfra_uuid"]]
+    assert len(most) == 64
+    assert all(most), "more than 16 were asked at once"
+
+
+def test_the_hosts_behind_a_storage(sim: Simulator, fill: Fill) -> None:
+    inventory = fill("primary_storages", groups={"local": "virtinfra_type == 'LocalStorage'"})
+    for storage in sim.records("primarystorage"):
+        hosts = [each for each in sim.records("host") if each["clusterUuid"] in storage["attachedClusterUuids"]]
+        behind = sorted(each["name"] for each in hosts)
+        assert names(inventory, f"hosts_of_{storage['name'].replace('-', '_')}") == behind
+        assert sorted(inventory.hosts[storage["name"]].vars["virtinfra_hosts"]) == behind
+        assert "ansible_host" not in inventory.hosts[storage["name"]].vars
+    assert inventory.hosts["host-1"].vars["ansible_host"] == "10.0.0.11"
+    assert "host-1" not in names(inventory, "local")
+
+
+def test_hosts_behind_a_storage_that_are_known_keep_their_variables(sim: Simulator, fill: Fill) -> None:
+    inventory = fill("hosts", compose={"ansible_host": "'192.0.2.1'"})
+    fill("primary_storages", inventory)
+    assert inventory.hosts["host-1"].vars["ansible_host"] == "192.0.2.1"
+    assert "host-1" in names(inventory, "hosts_of_ps_1")
+
+
+def test_names_that_storages_and_hosts_share(sim: Simulator, fill: Fill) -> None:
+    first, second = sim.records("primarystorage")
+    host = sim.records("host")[0]
+    sim.change("primarystorage", first["uuid"], name="host-1")
+    sim.change("primarystorage", second["uuid"], name="host_1", attachedClusterUuids=first["attachedClusterUuids"])
+    inventory = fill("primary_storages")
+    assert inventory.hosts["host-1"].vars["virtinfra_uuid"] == first["uuid"]
+    assert f"host-1_{host['uuid']}" in names(inventory, "hosts_of_host_1")
+    assert f"host-1_{host['uuid']}" in names(inventory, f"hosts_of_host_1_{second['uuid']}")

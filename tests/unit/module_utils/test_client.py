@@ -1,0 +1,667 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Calls and their jobs: what the client sends, what it makes of the answers, and what it never does."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    ApiError,
+    InvalidOptions,
+    JobNotFound,
+    JobUuidUsed,
+    ReadNotSupported,
+    ResponseLost,
+    TransportError,
+    WaitTimeout,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Job, WaitPolicy
+from conftest import ClientFactory, FakeClock, client_of, reply_to
+
+from simulator.launch import Simulator
+from support.stub_server import StubRequest, StubResponse, StubServer
+
+HOST = "a0000003000040008000000000000001"
+CLUSTER = "a0000002000040008000000000000001"
+DISABLE = {"uuid": HOST, "stateEvent": "disable"}
+ADD = {
+    "username": "root",
+    "password": "wrong-password",
+    "name": "host-9",
+    "managementIp": "10.0.0.99",
+    "clusterUuid": CLUSTER,
+}
+JOB = "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
+
+
+def requests_of(sim: Simulator, operation: str) -> list[dict[str, Any]]:
+    """Return what the simulator was asked for an operation, or as a poll."""
+    return [entry for entry in sim.log() if entry["operation"] == operation]
+
+
+# ---------------------------------------------------------------------------------------------------- polling addresses
+
+
+@pytest.mark.parametrize("location", ["wrong", "right", "relative", "foreign", "malformed", "missing"])
+@pytest.mark.parametrize("header", [False, True])
+def test_every_form_of_polling_address(sim: Simulator, client: Client, location: str, header: bool) -> None:
+    sim.configure(location=location, location_header=header)
+    assert reply_to(client, "ChangeHostState", DISABLE)["inventory"]["state"] == "Disabled"
+    (call,) = requests_of(sim, "ChangeHostState")
+    assert {entry["job"] for entry in requests_of(sim, "poll")} == {call["job"]}
+
+
+def test_job_id_of_the_service_wins(sim: Simulator, client: Client) -> None:
+    sim.configure(job_uuid="ignore")
+    job = client.start_job("ChangeHostState", DISABLE)
+    (call,) = requests_of(sim, "ChangeHostState")
+    assert job.uuid == call["job"] != call["headers"]["x-job-uuid"]
+    assert client.wait_for_job(job)["inventory"]["state"] == "Disabled"
+
+
+def test_polling_stays_at_the_configured_origin() -> None:
+    with StubServer(lambda asked: StubResponse(500)) as other:
+
+        def answer(asked: StubRequest) -> StubResponse:
+            if asked.method == "PUT":
+                return StubResponse(202, {"location": f"{other.url}/service/v1/api-jobs/{JOB}?a=b"})
+            return StubResponse(200, {"inventory": {"uuid": HOST}})
+
+        with StubServer(answer) as service:
+            client = client_of(service)
+            assert reply_to(client, "ChangeHostState", DISABLE) == {"inventory": {"uuid": HOST}}
+        assert [asked.target for asked in service.requests[1:]] == [f"/service/v1/api-jobs/{JOB}?a=b"]
+        assert other.requests == []
+        job = client.start_job("ChangeHostState", DISABLE)
+        assert (job.uuid, job.location) == (JOB, f"/service/v1/api-jobs/{JOB}?a=b")
+
+
+def test_polling_address_in_the_header_only() -> None:
+    headers = (("Location", f"http://192.0.2.1/front/v1/api-jobs/{JOB}"),)
+    with StubServer(lambda asked: StubResponse(202, b"", headers)) as service:
+        job = client_of(service).start_job("ChangeHostState", DISABLE)
+    assert (job.uuid, job.location) == (JOB, f"/front/v1/api-jobs/{JOB}")
+
+
+def test_no_polling_address_behind_a_prefix() -> None:
+    with StubServer(lambda asked: StubResponse(202, {})) as service:
+        job = client_of(service, path_prefix="front/gate").start_job("ChangeHostState", DISABLE)
+    assert job.location == f"/front/gate/v1/api-jobs/{job.uuid}"
+
+
+def test_result_at_once(sim: Simulator, client: Client) -> None:
+    sim.configure(sync=True)
+    job = client.start_job("ChangeHostState", DISABLE)
+    assert job.state == "succeeded"
+    assert client.wait_for_job(job)["inventory"]["state"] == "Disabled"
+    assert requests_of(sim, "poll") == []
+
+
+TASK = {"uuid": "a0000010000040008000000000000001"}
+
+
+@pytest.mark.parametrize(
+    ("operation", "params", "reply"),
+    [
+        ("ChangeHostState", DISABLE, {"inventory": {"uuid": HOST}}),
+        ("ChangeHostState", DISABLE, {"success": True, "error": None, "inventory": {"uuid": HOST}, "schema": {}}),
+        ("SetServiceTypeOnHostNetworkInterface", {"interfaceUuids": [HOST]}, {"inventory": []}),
+        ("EnableCbtTask", TASK, {"volumeCbtBackupInfos": []}),
+        ("SNSSnmpTestConnection", {"platformUuid": HOST}, {"connected": False}),
+        ("DeleteCbtTask", TASK, {}),
+        ("DisableCbtTask", TASK, {}),
+        ("DeleteNicQos", {"uuid": HOST, "direction": "in"}, {"success": True}),
+        ("ExportNbdVolumes", {"volumeUuids": [HOST], "vmInstanceUuid": HOST}, {}),
+    ],
+)
+@pytest.mark.parametrize("status", [200, 201])
+def test_reply_at_once(operation: str, params: dict[str, Any], reply: dict[str, Any], status: int) -> None:
+    with StubServer(lambda asked: StubResponse(status, reply)) as service:
+        assert reply_to(client_of(service), operation, params) == reply
+    assert len(service.requests) == 1
+
+
+LOGIN = {"status": "login required"}
+HTML = (("Content-Type", "text/html; charset=utf-8"),)
+JSON = (("Content-Type", "application/json"),)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        *(StubResponse(status, body) for status in (200, 204) for body in (b"", b"  ")),
+        *(
+            StubResponse(200, body)
+            for body in ({}, LOGIN, {"inventory": None}, {"inventory": 7}, {"success": False}, b"[]")
+        ),
+        StubResponse(200, {"error": "no"}),
+        StubResponse(200, {"success": False, "inventory": {"uuid": HOST}}),
+        *(StubResponse(status, b"", (("Location", "/"),)) for status in (301, 302, 303, 304, 307, 308)),
+        *(
+            StubResponse(status, b"odd")
+            for status in (401, 402, 406, 407, 408, 409, 410, 421, 425, 451, 499, 501, 502, 503)
+        ),
+        *(StubResponse(status, b"<html>No</html>") for status in (400, 403, 404, 405, 429, 500)),
+        *(StubResponse(status, b"No", HTML) for status in (400, 403, 404, 405, 429, 500)),
+        *(StubResponse(status, {"message": "no"}, JSON) for status in (400, 403, 404, 405, 429, 500)),
+        *(StubResponse(status, {"error": {"code": status, "message": "no"}}) for status in (400, 404, 500, 502, 503)),
+        StubResponse(200, b"x", (("Content-Encoding", "gzip"),)),
+        StubResponse(504, {"error": {"code": "SYS.1006", "details": "no"}}),
+    ],
+    ids=lambda told: f"{told.status}-{str(told.body)[:30]}-{told.headers}",
+)
+def test_answers_that_prove_nothing(told: StubResponse) -> None:
+    """Neither that a call was taken, nor that it was not."""
+    with (
+        StubServer(lambda asked: told) as service,
+        pytest.raises(ResponseLost, match="whether it was taken is not known"),
+    ):
+        client_of(service, request_retries=2).start_job("ChangeHostState", DISABLE)
+    assert len(service.requests) == 1
+
+
+@pytest.mark.parametrize("switches", [{"api_timeout": False}, {"success_members": True}, {"content_type": False}])
+def test_accepted_in_other_forms(sim: Simulator, client: Client, switches: dict[str, Any]) -> None:
+    sim.configure(**switches)
+    assert reply_to(client, "ChangeHostState", DISABLE)["inventory"]["state"] == "Disabled"
+
+
+# ------------------------------------------------------------------------------------------------------------- headers
+
+
+def test_own_job_uuid_is_for_the_first_call_only(sim: Simulator, new_client: ClientFactory) -> None:
+    client = new_client(job_uuid=JOB)
+    for event in ("disable", "enable"):
+        reply_to(client, "ChangeHostState", {"uuid": HOST, "stateEvent": event})
+    first, second = (entry["headers"]["x-job-uuid"] for entry in requests_of(sim, "ChangeHostState"))
+    assert first == JOB
+    assert second != JOB
+
+
+def test_every_call_has_a_job_uuid_of_its_own(sim: Simulator, client: Client) -> None:
+    for dummy in range(3):
+        reply_to(client, "ChangeHostState", DISABLE)
+    assert len({entry["headers"]["x-job-uuid"] for entry in requests_of(sim, "ChangeHostState")}) == 3
+
+
+def test_used_job_uuid(sim: Simulator, new_client: ClientFactory) -> None:
+    first = {"name": "backup-vm-1", "vmInstanceUuid": "a0000004000040008000000000000001"}
+    second = {"name": "backup-vm-2", "vmInstanceUuid": "a0000004000040008000000000000002"}
+    reply_to(new_client(job_uuid=JOB), "CreateCbtTask", first)
+    message = f"CreateCbtTask was not called: job_uuid {JOB} was used before .that job is succeeded."
+    with pytest.raises(JobUuidUsed, match=message) as caught:
+        reply_to(new_client(job_uuid=JOB), "CreateCbtTask", second)
+    assert caught.value.result["job"]["state"] == "succeeded"
+    assert [record["name"] for record in sim.records("cbttask")] == ["backup-vm-1"]
+
+
+def test_call_that_is_delivered_twice_was_taken(client: Client) -> None:
+    """A proxy has sent it again: nobody else can have used an id that was made for this call."""
+
+    def answer(asked: StubRequest) -> StubResponse:
+        if asked.method == "PUT":
+            return StubResponse(400, f"Duplicate job uuid[{asked.headers['X-Job-UUID']}]".encode())
+        return StubResponse(200, {"inventory": {"uuid": HOST}})
+
+    with StubServer(answer) as service:
+        assert reply_to(client_of(service), "ChangeHostState", DISABLE) == {"inventory": {"uuid": HOST}}
+
+
+def test_same_job_uuid_is_the_same_call(sim: Simulator, client: Client) -> None:
+    params = {"name": "backup-vm-1", "vmInstanceUuid": "a0000004000040008000000000000001"}
+    replies = [client.wait_for_job(client.start_job("CreateCbtTask", params, job_uuid=JOB)) for dummy in range(2)]
+    assert replies[0] == replies[1]
+    assert [entry["status"] for entry in requests_of(sim, "CreateCbtTask")] == [202, 400]
+    assert len(sim.records("cbttask")) == 1
+
+
+def test_bodies_are_json(sim: Simulator, client: Client) -> None:
+    """Requests without a body name no type."""
+    reply_to(client, "ChangeHostState", DISABLE)
+    (call,) = requests_of(sim, "ChangeHostState")
+    assert call["headers"]["content-type"] == "application/json;charset=UTF-8"
+    assert not [poll for poll in requests_of(sim, "poll") if "content-type" in poll["headers"]]
+
+
+def test_webhook_and_time_limit_are_sent_with_writing_calls(sim: Simulator, new_client: ClientFactory) -> None:
+    client = new_client(webhook_url="http://192.0.2.9/hook", api_timeout=77)
+    reply_to(client, "ChangeHostState", DISABLE)
+    client.get("QueryHost", {})
+    call, read = (requests_of(sim, name)[0]["headers"] for name in ("ChangeHostState", "QueryHost"))
+    assert (call["x-web-hook"], call["x-api-timeout"]) == ("http://192.0.2.9/hook", "77")
+    assert not {"x-web-hook", "x-api-timeout", "x-job-uuid"} & read.keys()
+
+
+def test_schemes_of_authentication(sim: Simulator, client: Client) -> None:
+    reply_to(client, "ChangeHostState", DISABLE)
+    client.get("QueryHost", {})
+    client.get("CursorQuery", {"resourceType": "host"})
+    schemes = {entry["operation"]: entry["headers"].get("authorization") for entry in sim.log()}
+    assert schemes == {"ChangeHostState": "OAuth", "poll": None, "QueryHost": "OAuth", "CursorQuery": "Bearer"}
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_service_that_wants_credentials_for_polls(status: int) -> None:
+    """It gets them when it asks for them, and from then on."""
+    running = iter((True, True, False))
+
+    def answer(asked: StubRequest) -> StubResponse:
+        if asked.method == "PUT":
+            return StubResponse(202, {"location": f"/service/v1/api-jobs/{JOB}"})
+        if "Authorization" not in asked.headers:
+            return StubResponse(status, b"who are you")
+        return StubResponse(202, {}) if next(running) else StubResponse(200, {"inventory": {}})
+
+    with StubServer(answer) as service:
+        assert reply_to(client_of(service), "ChangeHostState", DISABLE) == {"inventory": {}}
+    sent = [asked.headers.get("Authorization") for asked in service.requests]
+    assert sent == ["OAuth the-session", None, *["OAuth the-session"] * 3]
+
+
+@pytest.mark.parametrize(
+    ("name", "missing", "variable"),
+    [("QueryHost", "session_id", "VIRTINFRA_SESSION_ID"), ("CursorQuery", "api_token", "VIRTINFRA_API_TOKEN")],
+)
+def test_missing_credentials(sim: Simulator, new_client: ClientFactory, name: str, missing: str, variable: str) -> None:
+    client = new_client(**{missing: None})
+    with pytest.raises(ReadNotSupported, match=f"{name} needs {missing} .or {variable} in the environment"):
+        client.get(name, {})
+    assert sim.log() == []
+
+
+# ----------------------------------------------------------------------------------------------------- paths, versions
+
+
+@pytest.mark.parametrize("prefix", ["", "front", "front/gate"])
+def test_path_prefix(sim: Simulator, new_client: ClientFactory, prefix: str) -> None:
+    sim.configure(prefix=prefix)
+    client = new_client(path_prefix=prefix)
+    assert reply_to(client, "ChangeHostState", DISABLE)["inventory"]["state"] == "Disabled"
+    assert len(client.query("QueryHost")) == 3
+    assert client.get("CursorQuery", {"resourceType": "host"})["total"] == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "version", "message"),
+    [
+        (
+            "GetHostNetworkFacts",
+            {"hostUuid": HOST},
+            "3.4.9",
+            "GetHostNetworkFacts needs version 3.5.0, but service_version is 3.4.9. .* remove it",
+        ),
+        (
+            "AttachL3NetworkToVm",
+            {"vmInstanceUuid": "a", "l3NetworkUuid": "b", "customMac": "c"},
+            "3.5.0",
+            "the parameter customMac of AttachL3NetworkToVm needs version 3.10.0, but service_version is 3.5.0",
+        ),
+    ],
+)
+def test_service_version(
+    sim: Simulator, new_client: ClientFactory, name: str, params: dict[str, Any], version: str, message: str
+) -> None:
+    with pytest.raises(InvalidOptions, match=message):
+        reply_to(new_client(service_version=version), name, params)
+    assert sim.log() == []
+
+
+@pytest.mark.parametrize("version", ["latest", 4.10])
+def test_what_is_no_service_version(sim: Simulator, new_client: ClientFactory, version: Any) -> None:
+    with pytest.raises(InvalidOptions, match="service_version must be"):
+        new_client(service_version=version)
+
+
+def test_new_enough_service(sim: Simulator, new_client: ClientFactory) -> None:
+    sim.configure(version="3.5.0")
+    assert new_client(service_version="3.5.0").get("GetHostNetworkFacts", {"hostUuid": HOST})["nics"]
+
+
+# ------------------------------------------------------------------------------------------------------------ failures
+
+
+def test_error_tells_the_cause(sim: Simulator, client: Client) -> None:
+    sim.fault(
+        "fail",
+        "ChangeHostState",
+        error={
+            "code": "SYS.1006",
+            "details": "outer details",
+            "cause": {
+                "code": "HOST.1001",
+                "details": "middle details",
+                "cause": {"code": "SYS.1000", "details": "the disk is on fire"},
+            },
+        },
+    )
+    with pytest.raises(ApiError) as caught:
+        reply_to(client, "ChangeHostState", DISABLE)
+    text, facts, error = str(caught.value), caught.value.result, caught.value.error
+    assert text.startswith("ChangeHostState failed (SYS.1006, caused by SYS.1000): ")
+    assert "outer details" in text
+    assert text.endswith("the disk is on fire")
+    assert (facts["operation"], facts["status"]) == ("ChangeHostState", 503)
+    assert error["causes"][0]["causes"][0]["details"] == "the disk is on fire"
+
+
+def test_error_of_a_read_comes_at_once_and_is_not_asked_again(sim: Simulator, client: Client) -> None:
+    sim.fault("fail", "QueryHost", error={"code": "SYS.1000", "details": "no database"}, count=None)
+    with pytest.raises(ApiError, match=r"QueryHost failed \(SYS\.1000\): .*no database"):
+        client.get("QueryHost", {})
+    assert len(sim.log()) == 1
+
+
+def test_error_with_status_200() -> None:
+    error = {"code": "SYS.1006", "description": "refused", "details": "no", "cause": None}
+    with StubServer(lambda asked: StubResponse(200, {"success": False, "error": error, "inventory": None})) as service:
+        for name, params in (("ChangeHostState", DISABLE), ("QueryHost", {})):
+            with pytest.raises(ApiError, match=rf"{name} failed \(SYS\.1006\): refused: no"):
+                reply_to(client_of(service), name, params)
+
+
+@pytest.mark.parametrize("error", [None, {}])
+def test_no_error_with_status_200(error: Any) -> None:
+    with StubServer(lambda asked: StubResponse(200, {"success": True, "error": error, "inventories": []})) as service:
+        assert client_of(service).query("QueryHost") == []
+
+
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [
+        ("ID.1001", "log in again and pass the new one as session_id"),
+        ("ID.1002", "may not do this"),
+        ("ID.1003", "quota is used up"),
+        ("SYS.1003", "check the uuids"),
+    ],
+)
+def test_advice(sim: Simulator, client: Client, code: str, advice: str) -> None:
+    sim.fault("fail", "ChangeHostState", error={"code": code, "details": "d"})
+    with pytest.raises(ApiError, match=advice):
+        reply_to(client, "ChangeHostState", DISABLE)
+
+
+@pytest.mark.parametrize("operation", ["QueryHost", "ChangeHostState"])
+def test_expired_session(sim: Simulator, client: Client, operation: str) -> None:
+    sim.configure(session_expired=True)
+    with pytest.raises(ApiError, match="The session is invalid or has expired"):
+        reply_to(client, operation, DISABLE if operation == "ChangeHostState" else {})
+
+
+def test_endless_causes() -> None:
+    error: dict[str, Any] = {"code": "SYS.1000", "details": "the last"}
+    for number in range(300):
+        error = {"code": "SYS.1006", "details": f"number {number}", "cause": error}
+    with (
+        StubServer(lambda asked: StubResponse(503, {"error": error})) as service,
+        pytest.raises(ApiError, match=r"SYS\.1006") as caught,
+    ):
+        client_of(service).get("QueryHost", {})
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"code": 5, "details": ["a"], "description": {"b": 1}, "cause": "c"},
+        {"code": None},
+        {"unknown": True},
+    ],
+)
+def test_odd_errors(error: dict[str, Any]) -> None:
+    with (
+        StubServer(lambda asked: StubResponse(503, {"error": error})) as service,
+        pytest.raises(ApiError, match="failed"),
+    ):
+        client_of(service).get("QueryHost", {})
+
+
+PAGE = b"<html><title>t</title><body><h1>Too  bad</h1></body></html>"
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 409, 500])
+@pytest.mark.parametrize("body", [b"", b"Too bad", PAGE])
+def test_reads_that_are_refused(status: int, body: bytes) -> None:
+    with StubServer(lambda asked: StubResponse(status, body)) as service, pytest.raises(ApiError) as caught:
+        client_of(service).get("QueryHost", {})
+    assert str(caught.value).startswith(f"QueryHost failed with HTTP status {status}{': Too bad' if body else ''}")
+    assert len(service.requests) == 1
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 405, 429, 500])
+@pytest.mark.parametrize("body", [b"", b"Too bad"])
+@pytest.mark.parametrize("headers", [(), (("Content-Type", "text/plain;charset=UTF-8"),)])
+def test_calls_that_are_refused(status: int, body: bytes, headers: tuple[tuple[str, str], ...]) -> None:
+    with StubServer(lambda asked: StubResponse(status, body, headers)) as service, pytest.raises(ApiError) as caught:
+        client_of(service, request_retries=0).start_job("ChangeHostState", DISABLE)
+    assert str(caught.value) == f"ChangeHostState failed with HTTP status {status}{': Too bad' if body else ''}"
+    assert len(service.requests) == 1
+
+
+def test_reads_are_repeated_after_an_error_of_a_gateway() -> None:
+    answers = iter(
+        (StubResponse(503, {"error": {"code": 503, "message": "no upstream"}}), StubResponse(200, {"inventories": []}))
+    )
+    with StubServer(lambda asked: next(answers)) as service:
+        assert client_of(service).query("QueryHost") == []
+
+
+@pytest.mark.parametrize("status", [404, 405])
+def test_reads_that_a_service_lacks(sim: Simulator, client: Client, status: int) -> None:
+    sim.configure(companions=str(status))
+    with pytest.raises(ReadNotSupported, match=rf"the service does not offer QueryHost .HTTP status {status}"):
+        client.query("QueryHost")
+    with pytest.raises(ReadNotSupported, match="the service does not offer QueryHost"):
+        client.get_by_uuid("QueryHost", HOST)
+
+
+def test_writing_operation_that_a_service_lacks(sim: Simulator, new_client: ClientFactory) -> None:
+    with pytest.raises(ApiError, match="ChangeHostState failed with HTTP status 404"):
+        reply_to(new_client(path_prefix="elsewhere"), "ChangeHostState", DISABLE)
+
+
+def test_check_mode_sends_nothing_but_get(sim: Simulator, new_client: ClientFactory) -> None:
+    client = new_client(read_only=True)
+    assert len(client.query("QueryHost")) == 3
+    sim.clear_log()
+    with pytest.raises(InvalidOptions, match="ChangeHostState changes something and is not sent in check mode"):
+        reply_to(client, "ChangeHostState", DISABLE)
+    assert sim.log() == []
+
+
+# ------------------------------------------------------------------------------------------------------------ polling
+
+
+def test_expired_job(sim: Simulator, no_wait_client: Client) -> None:
+    sim.fault("expire", "ChangeHostState")
+    job = no_wait_client.start_job("ChangeHostState", DISABLE)
+    with pytest.raises(JobNotFound, match=f"the service does not know the job {job.uuid}") as caught:
+        no_wait_client.wait_for_job(job)
+    assert caught.value.result["job"]["state"] == "unknown"
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"fault": "drop_before"},
+        {"fault": "drop_after"},
+        {"fault": "truncate"},
+        {"fault": "status", "status": 429},
+        {"fault": "status", "status": 502},
+        {"fault": "status", "status": 503},
+        {"fault": "status", "status": 504},
+    ],
+    ids=lambda fault: f"{fault['fault']}-{fault.get('status', '')}",
+)
+def test_polling_survives(sim: Simulator, no_wait_client: Client, fault: dict[str, Any]) -> None:
+    sim.fault(operation="poll", count=3, **fault)
+    assert reply_to(no_wait_client, "ChangeHostState", DISABLE)["inventory"]["state"] == "Disabled"
+    assert len(requests_of(sim, "poll")) == 4
+    assert len(requests_of(sim, "ChangeHostState")) == 1
+
+
+ERROR = {"error": {"code": "HOST.1001", "details": "no"}}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "state", "message"),
+    [
+        (202, {}, "running", None),
+        (202, b"", "running", None),
+        (200, {"inventory": {"uuid": HOST}}, "succeeded", None),
+        (200, {}, "succeeded", None),
+        (200, ERROR, "failed", r"ChangeHostState failed \(HOST\.1001\): no"),
+        (503, ERROR, "failed", r"ChangeHostState failed \(HOST\.1001\): no"),
+        (400, ERROR, "failed", r"ChangeHostState failed \(HOST\.1001\): no"),
+        (404, b"", "unknown", f"the service does not know the job {JOB} .any more."),
+        (404, ERROR, "failed", r"ChangeHostState failed \(HOST\.1001\): no"),
+        (404, b"unable to find job", "unknown", f"the service does not know the job {JOB} .any more."),
+    ],
+)
+def test_what_a_poll_tells(status: int, body: Any, state: str, message: str | None) -> None:
+    with StubServer(lambda asked: StubResponse(status, body)) as service:
+        job = Job(JOB, f"/service/v1/api-jobs/{JOB}", "ChangeHostState")
+        assert client_of(service).poll(job) is (state != "running")
+    assert job.state == state
+    assert job.result == (body if state == "succeeded" else {})
+    assert (job.failure is None) == (message is None)
+    assert message is None or re.search(message, str(job.failure))
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        *((status, b"<html>oops</html>") for status in (400, 403, 404, 405, 500, 501)),
+        *((status, b"what job?") for status in (304, 400, 401, 403, 405, 407, 421, 425, 499)),
+        *((status, {"error": {"code": status, "message": "no upstream"}}) for status in (404, 503)),
+        *((status, ERROR) for status in (429, 502, 504)),
+        *((status, b"") for status in (200, 204, 408, 503)),
+        *((200, body) for body in (b"oops", b"[]", LOGIN, {"success": False}, {"error": "no"}, {"inventory": 7})),
+    ],
+)
+def test_polls_that_tell_nothing(status: int, body: Any) -> None:
+    job = Job(JOB, f"/service/v1/api-jobs/{JOB}", "ChangeHostState")
+    message = f"the job {JOB} of ChangeHostState"
+    with StubServer(lambda asked: StubResponse(status, body)) as service, pytest.raises(TransportError, match=message):
+        client_of(service, request_retries=1).poll(job)
+    assert (job.state, job.failure) == ("running", None)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        StubResponse(302, b"", (("Location", "http://192.0.2.1/login"),)),
+        *(
+            StubResponse(status, b"<html>no</html>", HTML)
+            for status in (400, 403, 404, 405, 407, 421, 425, 499, 501, 503)
+        ),
+        StubResponse(200, b"x", (("Content-Encoding", "gzip"),)),
+        StubResponse(200, LOGIN),
+        StubResponse(503, {"error": {"code": 503, "message": "no upstream"}}),
+    ],
+    ids=lambda told: f"{told.status}-{str(told.body)[:30]}",
+)
+def test_waiting_survives(told: StubResponse) -> None:
+    """Whatever stands between may answer a poll; that ends no waiting before its time is up."""
+    answers = iter([*[told] * 9, StubResponse(202, {}), told])
+
+    def answer(asked: StubRequest) -> StubResponse:
+        return (
+            StubResponse(202, {})
+            if asked.method == "PUT"
+            else next(answers, StubResponse(200, {"inventory": {"uuid": HOST}}))
+        )
+
+    with StubServer(answer) as service:
+        client = client_of(service, request_retries=0)
+        assert reply_to(client, "ChangeHostState", DISABLE) == {"inventory": {"uuid": HOST}}
+    with StubServer(lambda asked: StubResponse(202, {}) if asked.method == "PUT" else told) as service:
+        client = client_of(service, request_retries=0)
+        with pytest.raises(WaitTimeout, match=r"is still running after 1800 s .* The last poll failed: .*the job"):
+            reply_to(client, "ChangeHostState", DISABLE)
+
+
+def test_job_of_an_operation_that_nobody_knows() -> None:
+    with StubServer(lambda asked: StubResponse(503, ERROR)) as service:
+        job = Job(JOB, f"/service/v1/api-jobs/{JOB}")
+        client_of(service).poll(job)
+    assert str(job.failure) == "the operation failed (HOST.1001): no"
+
+
+# ---------------------------------------------------------------------------------------------- what is sent once only
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"fault": "drop_after"},
+        {"fault": "truncate", "taken": True},
+        {"fault": "status", "status": 502, "taken": True},
+        {"fault": "status", "status": 504},
+        {"fault": "html"},
+    ],
+    ids=lambda fault: f"{fault['fault']}-{fault.get('status', '')}",
+)
+def test_lost_answer_of_a_writing_call(sim: Simulator, no_wait_client: Client, fault: dict[str, Any]) -> None:
+    sim.fault(operation="ChangeHostState", count=None, **fault)
+    with pytest.raises(ResponseLost, match="whether it was taken is not known") as caught:
+        no_wait_client.start_job("ChangeHostState", DISABLE)
+    (call,) = requests_of(sim, "ChangeHostState")
+    assert caught.value.job.uuid == call["headers"]["x-job-uuid"]
+    assert caught.value.job.state == "unknown"
+
+
+def test_what_was_surely_not_taken_is_sent_again(sim: Simulator, no_wait_client: Client) -> None:
+    sim.fault("status", "ChangeHostState", status=429, count=3)
+    assert reply_to(no_wait_client, "ChangeHostState", DISABLE)["inventory"]["state"] == "Disabled"
+    calls = requests_of(sim, "ChangeHostState")
+    assert len(calls) == 4
+    assert len({call["headers"]["x-job-uuid"] for call in calls}) == 1
+
+
+@pytest.mark.parametrize("garbage", ["json", "utf8", "types", "missing", "deep"])
+def test_call_that_was_taken_with_unreadable_words(sim: Simulator, no_wait_client: Client, garbage: str) -> None:
+    sim.fault("garbage", "ChangeHostState", garbage=garbage)
+    assert reply_to(no_wait_client, "ChangeHostState", DISABLE)["inventory"]["state"] == "Disabled"
+    assert len(requests_of(sim, "ChangeHostState")) == 1
+
+
+@pytest.mark.parametrize(("fault", "taken"), [("drop_after", True), ("drop_before", False)])
+def test_own_job_tells_whether_a_call_was_taken(
+    sim: Simulator, no_wait_client: Client, fault: str, taken: bool
+) -> None:
+    sim.fault(fault, "ChangeHostState")
+    with pytest.raises(ResponseLost) as caught:
+        no_wait_client.start_job("ChangeHostState", DISABLE)
+    assert no_wait_client.job_exists(caught.value.job) is taken
+    assert caught.value.job.failure is None
+
+
+def test_own_job_is_asked_for_until_it_is_known_what_became_of_it(sim: Simulator, new_client: ClientFactory) -> None:
+    clock = FakeClock()
+    client = new_client(clock=clock, wait=WaitPolicy(clock), request_retries=0)
+    sim.fault("drop_after", "ChangeHostState")
+    sim.fault("status", "poll", status=502, count=3)
+    with pytest.raises(ResponseLost) as caught:
+        client.start_job("ChangeHostState", DISABLE)
+    sim.advance()
+    assert client.job_exists(caught.value.job) is True
+    assert caught.value.job.state == "succeeded"
+    assert len(requests_of(sim, "poll")) == 4
+
+
+def test_asking_for_the_own_job_ends(sim: Simulator, new_client: ClientFactory) -> None:
+    clock = FakeClock()
+    client = new_client(clock=clock, wait=WaitPolicy(clock), request_retries=0)
+    sim.fault("drop_after", "ChangeHostState")
+    sim.fault("drop_before", "poll", count=None)
+    with pytest.raises(ResponseLost) as caught:
+        client.start_job("ChangeHostState", DISABLE)
+    assert client.job_exists(caught.value.job) is False
+    assert caught.value.job.state == "unknown"
+    assert 2 < clock.now - 1000 < 4

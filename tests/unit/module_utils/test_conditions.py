@@ -1,0 +1,142 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Conditions of queries: what is sent to the service, what is checked here, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._conditions import equality, parse_condition
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
+
+HOST = "HostInventory"
+
+
+@pytest.mark.parametrize(
+    ("text", "record", "excluded"),
+    [
+        ("state=Enabled", {"state": "Enabled"}, False),
+        ("state=Enabled", {"state": " enabled "}, False),
+        ("state=Enabled", {"state": "Disabled"}, True),
+        ("state!=Enabled", {"state": "Enabled"}, True),
+        ("state!=Enabled", {"state": "enabled"}, False),
+        ("state?=Enabled,Disabled", {"state": "Disabled"}, False),
+        ("state?=Enabled,Disabled", {"state": "Maintenance"}, True),
+        ("state!?=Enabled,Disabled", {"state": "Disabled"}, True),
+        ("state!?=Enabled,Disabled", {"state": "Maintenance"}, False),
+        ("name~=host-%", {"name": "host-1"}, False),
+        ("name~=host-_", {"name": "host-12"}, True),
+        ("name~=host.1", {"name": "host-1"}, True),
+        ("name!~=host-%", {"name": "host-1"}, True),
+        ("name!~=host-%", {"name": "HOST-1"}, False),
+        ("cpuNum=32", {"cpuNum": 32}, False),
+        ("cpuNum=32", {"cpuNum": 64}, True),
+        ("cpuNum>32", {"cpuNum": 32}, True),
+        ("cpuNum>=32", {"cpuNum": 32}, False),
+        ("cpuNum<32", {"cpuNum": 64}, True),
+        ("cpuNum<=32.5", {"cpuNum": 32}, False),
+        ("createDate>Jan 6, 2017 3:51:16 AM", {"createDate": "Jan 6, 2016 3:51:16 AM"}, False),
+        ("description is null", {"description": "x"}, True),
+        ("description is null", {"description": None}, False),
+        ("description not null", {"description": None}, True),
+        ("description not null", {}, False),
+        ("state=Enabled", {}, False),
+        ("cluster.name=cluster-1", {"cluster": "other"}, False),
+        ("attachedClusterUuids=a", {"attachedClusterUuids": ["b"]}, False),
+        ("encrypted=true", {"encrypted": True}, False),
+        ("encrypted=true", {"encrypted": False}, True),
+    ],
+)
+def test_only_what_surely_does_not_meet_a_condition_is_excluded(text: str, record: Any, excluded: bool) -> None:
+    assert parse_condition(text, HOST).rejects(record) is excluded
+
+
+@pytest.mark.parametrize("text", ["name=a>=b", "name=a!=b", "name=50%~=x", "name=why?=x"])
+def test_a_value_with_an_operator_is_checked_here_and_exactly(text: str) -> None:
+    condition = parse_condition(text, HOST)
+    value = text.partition("=")[2]
+    assert condition.is_ambiguous
+    assert not condition.rejects({"name": value})
+    assert condition.rejects({"name": value.upper()})
+    assert condition.rejects({})
+
+
+def test_what_nobody_can_check_is_refused() -> None:
+    with pytest.raises(InvalidOptions, match="the service would take '>=' for the operator"):
+        parse_condition("cluster.name=a>=b", HOST)
+    with pytest.raises(InvalidOptions, match="none of the operators"):
+        parse_condition("state", HOST)
+
+
+@pytest.mark.parametrize(
+    ("text", "sent"),
+    [
+        ("state = Enabled", "state=Enabled"),
+        (" state != Enabled ", "state!=Enabled"),
+        ("cpuNum >= 32", "cpuNum>=32"),
+        ("name ~= host-%", "name~=host-%"),
+        ("state ?= Enabled, Disabled", "state?=Enabled,Disabled"),
+        ("state !?= Enabled , Disabled", "state!?=Enabled,Disabled"),
+        ("name=two words", "name=two words"),
+        ("description  is null", "description is null"),
+        ("description not null ", "description not null"),
+        ("description=", "description="),
+        ("vmNics.uuid = a", "vmNics.uuid=a"),
+        ("__systemTag__ = a", "__systemTag__=a"),
+        ("__userTag__=a", "__userTag__=a"),
+        ("colour=blue", "colour=blue"),
+    ],
+)
+def test_conditions_are_sent_without_blanks_around_the_operator(text: str, sent: str) -> None:
+    assert parse_condition(text, HOST).text == sent
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("state==Enabled", "="),
+        ("state !== Enabled", "!="),
+        ("state<>Enabled", "!="),
+        ("name=~a%", "~="),
+        ("cpuNum=>3", ">="),
+    ],
+)
+def test_operators_of_other_languages_are_refused(text: str, meant: str) -> None:
+    with pytest.raises(InvalidOptions, match=rf"which services do not know. Write {meant}\."):
+        parse_condition(text, HOST)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("stat=Enabled", "state"),
+        ("State=Enabled", "state"),
+        ("management_ip=10.0.0.1", "managementIp"),
+        ("managementIP=10.0.0.1", "managementIp"),
+        ("clusterUUID=a", "clusterUuid"),
+        ("names~=host%", "name"),
+    ],
+)
+def test_misspelled_fields_are_refused(text: str, meant: str) -> None:
+    with pytest.raises(InvalidOptions, match=f"HostInventory has no field .* Did you mean {meant}\\?"):
+        parse_condition(text, HOST)
+    assert parse_condition(text, "of unknown fields").text == text
+
+
+@pytest.mark.parametrize("text", ["=Enabled", "the state=Enabled", "state ! = Enabled", "<5"])
+def test_what_is_no_field_is_refused(text: str) -> None:
+    with pytest.raises(InvalidOptions, match="cannot be the name of a field"):
+        parse_condition(text, HOST)
+
+
+@pytest.mark.parametrize("value", ["a!=b", "a>=b", "a<=b", "a!?=b", "a!~=b", "a~=b", "a?=b,c"])
+def test_values_that_cannot_be_asked_for(value: str) -> None:
+    assert equality("name", value) is None
+
+
+@pytest.mark.parametrize("value", ["", "a=b", "a>b", "is null", "a!b", "a b", "="])
+def test_values_that_can_be_asked_for(value: str) -> None:
+    assert equality("name", value) == f"name={value}"

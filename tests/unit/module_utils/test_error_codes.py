@@ -1,0 +1,254 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The member ``error`` of failed results: stable codes, and the errors below an ErrorCode."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import MAX_CAUSES, VirtinfraError, is_error_code
+
+from simulator.launch import Simulator
+from support.module_runner import ModuleRun, ModuleRunner
+from support.playbook_runner import PlaybookRunner
+from support.stub_server import StubResponse, StubServer
+
+NOWHERE = "f" * 32
+SSH = {"code": "SYS.1006", "description": "an operation failed", "details": "ssh: permission denied for root"}
+DNS = {"code": "SYS.1007", "description": "an argument is wrong", "details": "web-1 cannot be resolved"}
+
+
+@pytest.fixture
+def run(sim: Simulator) -> ModuleRunner:
+    return ModuleRunner(sim)
+
+
+def failed(run: ModuleRunner, error: dict[str, Any]) -> ModuleRun:
+    """Return the failed result of a read that the service answers with this ErrorCode."""
+    with StubServer(lambda asked: StubResponse(503, {"error": error})) as service:
+        ran = run("host_info", {}, base_url=service.url)
+    assert ran.failed
+    return ran
+
+
+CONNECTION = {"code": "HOST.1003", "description": "connection error for KVM host", "details": "it failed"}
+
+
+@pytest.mark.parametrize(
+    ("below", "causes"),
+    [
+        ({}, []),
+        ({"cause": None, "causes": None}, []),
+        ({"cause": SSH}, [SSH]),
+        ({"causes": [SSH]}, [SSH]),
+        ({"cause": None, "causes": [SSH, DNS]}, [SSH, DNS]),
+        ({"cause": SSH, "causes": [SSH]}, [SSH]),
+        ({"cause": DNS, "causes": [SSH]}, [SSH, DNS]),
+        ({"causes": ["text", 5, None, SSH]}, [{"code": "", "description": "", "details": "text"}, SSH]),
+        ({"causes": SSH}, [SSH]),
+    ],
+)
+def test_error_has_causes_whichever_way_the_service_nests_them(
+    run: ModuleRunner, below: dict[str, Any], causes: list[dict[str, Any]]
+) -> None:
+    ran = failed(run, {**CONNECTION, **below})
+    assert ran["error"] == {**CONNECTION, "causes": [{**cause, "causes": []} for cause in causes]}
+    for cause in causes:
+        assert cause["details"] in ran.message
+
+
+def test_message_quotes_the_deepest_error_of_each_branch(run: ModuleRunner) -> None:
+    middle = {"code": "HOST.1001", "details": "not in the message", "causes": [SSH, {"code": "SYS.1000", "cause": DNS}]}
+    ran = failed(run, {"code": "SYS.1090", "description": "several reasons", "causes": [middle], "i18nDetails": "text"})
+    assert ran.message == (
+        "QueryHost failed (SYS.1090, caused by SYS.1006, SYS.1007): several reasons:"
+        " ssh: permission denied for root; web-1 cannot be resolved"
+    )
+    assert ran["error"]["i18nDetails"] == "text"
+    assert ran["error"]["causes"][0]["causes"][1]["causes"][0]["details"] == DNS["details"]
+
+
+def test_text_that_repeats_the_cause_is_quoted_once(run: ModuleRunner) -> None:
+    outer = {"code": "HOST.1001", "description": "host error", "details": f"cannot connect, because {SSH['details']}"}
+    ran = failed(run, {**outer, "causes": [SSH]})
+    assert ran.message.count(SSH["details"]) == 1
+
+
+@pytest.mark.parametrize("shape", ["wide", "deep", "both"])
+def test_causes_are_bounded(run: ModuleRunner, shape: str) -> None:
+    copies, depth = {"wide": (500, 1), "deep": (1, 40), "both": (3, 5)}[shape]
+    error: dict[str, Any] = {"code": "SYS.1000", "details": "word " * 300}
+    for dummy in range(depth):
+        error = {"code": "SYS.1001", "details": "word " * 300, "causes": [error] * copies}
+    ran = failed(run, error)
+    assert len(ran.message) < 2500
+    assert 20 < json.dumps(ran["error"]).count('"causes"') <= MAX_CAUSES + 1
+
+
+def test_cut_text_ends_between_words(run: ModuleRunner) -> None:
+    ran = failed(run, {"code": "SYS.1000", "details": "x " * 990 + "root:" + "p" * 300})
+    assert "root:" not in ran.message
+    assert ran.message.endswith(" ...")
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        ({"code": "SYS.1000"}, True),
+        ({"code": "VM.NIC.1000"}, True),
+        ({"code": 503, "message": "no backend"}, False),
+        ({"code": "503"}, False),
+        ({"code": "SYS."}, False),
+        ({"code": "not found"}, False),
+        ({"code": None}, False),
+        ({"details": "text"}, False),
+        ({}, False),
+        ("SYS.1000", False),
+        (None, False),
+    ],
+)
+def test_is_error_code(error: Any, expected: bool) -> None:
+    assert is_error_code(error) is expected
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "code"),
+    [
+        (502, b"<html>Bad gateway</html>", "UNREACHABLE"),
+        (503, b"", "UNREACHABLE"),
+        (404, b"", "UNSUPPORTED"),
+        (403, b"forbidden", "HTTP_403"),
+        (200, b"<html>a page</html>", "UNREACHABLE"),
+        (200, {"success": False}, "FAILED"),
+        (200, {}, "UNSUPPORTED"),
+        (200, {"error": {"code": "SYS.1000"}}, "SYS.1000"),
+    ],
+)
+def test_code_of_a_read(run: ModuleRunner, status: int, body: Any, code: str) -> None:
+    with StubServer(lambda asked: StubResponse(status, body)) as service:
+        ran = run("host_info", {}, base_url=service.url, request_retries=0, api_token=None)
+    assert ran["error"]["code"] == code
+    assert {"description", "details", "causes"} <= ran["error"].keys()
+
+
+@pytest.mark.parametrize(
+    ("module", "options", "code"),
+    [
+        ("kvm_host", {"name": ""}, "INVALID"),
+        ("kvm_host", {"uuid": NOWHERE}, "NOT_FOUND"),
+        ("kvm_host", {"name": "twin"}, "AMBIGUOUS"),
+        ("kvm_host", {"name": "host-3", "description": "other"}, "UNCHANGEABLE"),
+        ("cbt_task_info", {"session_id": None}, "UNSUPPORTED"),
+        ("vm_nic", {"vm_instance_uuid": NOWHERE, "l3_network_uuid": NOWHERE}, "NOT_FOUND"),
+    ],
+)
+def test_code_of_what_is_not_sent(
+    run: ModuleRunner, sim: Simulator, module: str, options: dict[str, Any], code: str
+) -> None:
+    for host in sim.records("host")[:2]:
+        sim.change("host", host["uuid"], name="twin")
+    for check in (True, False):
+        ran = run(module, options, check)
+        assert ran.calls == []
+        assert ran["error"] == {**ran["error"], "code": code, "causes": []}
+        assert ran["error"]["details"] in ran.message
+
+
+def test_code_when_the_time_is_up(run: ModuleRunner, sim: Simulator) -> None:
+    sim.configure(latency=60.0)
+    ran = run("kvm_host", {"name": "host-1", "state": "disabled"}, wait_timeout=0.05)
+    assert ran["error"]["code"] == "TIMEOUT"
+
+
+@pytest.mark.parametrize("module", ["job_wait", "job_info"])
+def test_jobs_have_the_error_of_a_failed_task(run: ModuleRunner, sim: Simulator, module: str) -> None:
+    sim.fault("fail", "ChangeHostState", error={**CONNECTION, "cause": SSH})
+    started = run("kvm_host", {"name": "host-1", "state": "disabled"}, wait=False)
+    sim.advance()
+    ran = run(module, {"jobs": [started["job"], {"uuid": NOWHERE}]})
+    known, unknown = ran["jobs"]
+    assert known["error"]["code"] == CONNECTION["code"]
+    assert [cause["details"] for cause in known["error"]["causes"]] == [SSH["details"]]
+    assert known["msg"].endswith(SSH["details"])
+    assert (unknown["error"]["code"], unknown["error"]["details"]) == ("JOB_NOT_FOUND", unknown["msg"])
+    if module == "job_wait":
+        assert ran["error"] == known["error"]
+        assert ran.message == f"2 of 2 jobs did not succeed, the first: {known['msg']}"
+
+
+@pytest.mark.parametrize(
+    ("module", "options", "hint"),
+    [
+        ("host_info", {}, "The session is invalid or has expired: log in again and pass the new one as session_id."),
+        (
+            "resource_info",
+            {"resource_type": "host"},
+            "The API token is invalid or has expired: create a new one and pass it as api_token.",
+        ),
+    ],
+)
+def test_hint_names_the_credential_that_was_used(
+    run: ModuleRunner, module: str, options: dict[str, Any], hint: str
+) -> None:
+    ran = run(module, options, session_id="wrong", api_token="wrong")
+    assert ran["error"]["code"] == "ID.1001"
+    assert ran.message.endswith(hint)
+
+
+def test_hint_without_an_error_code(run: ModuleRunner) -> None:
+    with StubServer(lambda asked: StubResponse(401, b"unauthorized")) as service:
+        ran = run("resource_info", {"resource_type": "host"}, base_url=service.url)
+    assert ran["error"]["code"] == "HTTP_401"
+    assert ran.message.endswith(
+        "unauthorized. The API token is invalid or has expired: create a new one and pass it as api_token."
+    )
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_second_host_of_a_name_is_created_with_a_warning(run: ModuleRunner, sim: Simulator, check: bool) -> None:
+    first = next(host["uuid"] for host in sim.records("host") if host["name"] == "host-1")
+    options = {
+        "name": "host-1",
+        "management_ip": "10.0.0.99",
+        "cluster_uuid": sim.records("cluster")[0]["uuid"],
+        "username": "root",
+        "password": "Tr0ub4dor&3",
+    }
+    ran = run("kvm_host", options, check)
+    assert ran.changed
+    (warning,) = ran.warnings
+    assert f"host host-1: the name is in use by another host ({first}). A second host" in warning
+    assert run("kvm_host", {**options, "name": "host-9", "management_ip": "10.0.0.98"}, check).warnings == []
+
+
+def test_object_that_cannot_be_read_is_not_said_to_be_absent(run: ModuleRunner) -> None:
+    ran = run("kvm_host", {"name": "host-3", "state": "disabled"}, session_id=None, api_token=None)
+    assert ran["error"]["code"] == "UNSUPPORTED"
+    assert "cannot check whether it exists: QueryHost needs session_id" in ran.message
+
+
+ERRORS_PAGE = Path(__file__).resolve().parents[3] / "docs" / "errors.md"
+
+
+def test_every_code_is_documented() -> None:
+    def subclasses(kind: type[VirtinfraError]) -> set[type[VirtinfraError]]:
+        return {kind}.union(*map(subclasses, kind.__subclasses__()))
+
+    documented = set(re.findall(r"^\| `([A-Z_]+)` \|", ERRORS_PAGE.read_text(encoding="utf-8"), re.M))
+    assert documented == {kind.code for kind in subclasses(VirtinfraError) if isinstance(kind.code, str)}
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_recipes(playbook_runner: PlaybookRunner, number: int) -> None:
+    """They accept that an object does not exist, and fail when something else is wrong."""
+    recipe = re.findall(r"```yaml\n(- .*?)```", ERRORS_PAGE.read_text(encoding="utf-8"), re.S)[number]
+    for name, code in (("host-1", 0), ("nobody", 0), ("''", 2)):
+        run = playbook_runner.play(*yaml.safe_load(recipe.replace("host-1", name)), ignore_errors=False)
+        assert run.code == code, run.output

@@ -1,0 +1,287 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What users see when something is wrong: one clear sentence, from the controller and from a module process alike."""
+
+from __future__ import annotations
+
+import re
+import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import trustme
+
+from simulator.launch import Simulator
+from support.playbook_runner import PlaybookRunner, Played, Run
+from support.stub_server import StubResponse, StubServer, taken_port
+
+HOST = "a0000003000040008000000000000001"
+OTHER_HOST = "a0000003000040008000000000000002"
+CLUSTER = "a0000002000040008000000000000001"
+NOWHERE = "ffffffffffff4fff8fffffffffffffff"
+NEW_HOST = {
+    "name": "host-9",
+    "management_ip": "10.0.0.99",
+    "cluster_uuid": CLUSTER,
+    "username": "root",
+    "password": "Tr0ub4dor&3",
+}
+PAGE = b"<html><head><title>502</title></head><body><center><h1>Bad gateway</h1></center><hr>nginx</body></html>"
+
+
+@dataclass(frozen=True)
+class Places:
+    """Services that are not what they should be."""
+
+    dead: str
+    page: str
+    gateway: str
+    secure: str
+    plain: str
+
+
+@pytest.fixture
+def places(sim: Simulator) -> Iterator[Places]:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    trustme.CA().issue_cert("127.0.0.1").configure_cert(context)
+    with (
+        taken_port() as nobody,
+        StubServer(lambda asked: StubResponse(200, PAGE)) as page,
+        StubServer(lambda asked: StubResponse(502, PAGE)) as gateway,
+        StubServer(lambda asked: StubResponse(200, {}), context) as secure,
+    ):
+        dead = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+        yield Places(dead, page.url, gateway.url, secure.url, sim.url.replace("http:", "https:"))
+
+
+def kvm_host(**options: Any) -> dict[str, Any]:
+    """Return a task."""
+    return {"virtinfra.manager.kvm_host": options}
+
+
+def cases(places: Places) -> dict[str, tuple[dict[str, Any], str]]:
+    """Return tasks that fail, with the pattern of the whole message."""
+    return {
+        "wrong cluster": (
+            kvm_host(**{**NEW_HOST, "cluster_uuid": NOWHERE}),
+            rf"host host-9: AddKVMHost failed \(SYS\.1003\): .*{NOWHERE}.* check the uuids\.",
+        ),
+        "empty name": (kvm_host(name=""), "name must not be empty"),
+        "blank name": (kvm_host(name="  "), "name must not be empty"),
+        "bad address": (
+            kvm_host(**{**NEW_HOST, "management_ip": "10.0.0.999"}),
+            r"host host-9: AddKVMHost failed \(SYS\.1007\): .*10\.0\.0\.999.*",
+        ),
+        "bad state": (
+            kvm_host(name="host-1", state="gone"),
+            "value of state must be one of: present, enabled, disabled, maintenance, got: gone",
+        ),
+        "bad number": (
+            kvm_host(**NEW_HOST, ssh_port="many"),
+            r"argument 'ssh_port' is of type .* and we were unable to convert to int: .*",
+        ),
+        "unknown option": (
+            kvm_host(name="host-1", nmae="host-1"),
+            r"Unsupported parameters for \(virtinfra\.manager\.kvm_host\) module: nmae\. Supported .* include: .*",
+        ),
+        "nothing to find it by": (
+            kvm_host(state="enabled"),
+            "one of the following is required: uuid, management_ip, name",
+        ),
+        "two of one name": (
+            kvm_host(name="twin", state="disabled"),
+            rf"host twin: 2 objects have the name 'twin': {HOST}, {OTHER_HOST}\. Say which one by its uuid\.",
+        ),
+        "not there, and not enough to make one": (
+            kvm_host(name="host-7", state="disabled"),
+            "host host-7: no host with name 'host-7'. Check the name, or give .* and cluster_uuid to add it.",
+        ),
+        "not there by its uuid": (
+            kvm_host(uuid=NOWHERE, state="disabled"),
+            f"host {NOWHERE}: no host with uuid '{NOWHERE}'. Check the uuid, or leave it out to add one.",
+        ),
+        "what cannot be changed": (
+            kvm_host(management_ip="10.0.0.13", description="other"),
+            r"host (10\.0\.0\.13): the API .* description \(is .*, should be 'other'\)\. .* by management_ip '\1'\.",
+        ),
+        "wrong SSH password": (
+            kvm_host(**{**NEW_HOST, "password": "wrong-password"}),
+            r"host host-9: AddKVMHost failed \(HOST\.1003, caused by SYS\.1006\): .*\*{8}.*permission denied",
+        ),
+        "session that has expired": (
+            kvm_host(name="host-3", session_id="long-gone"),
+            r"host host-3: QueryHost failed \(ID\.1001\): .* has expired: log in again and pass .* session_id\.",
+        ),
+        "session that cannot be": (
+            kvm_host(name="host-3", session_id="a session"),
+            "session_id must be printable ASCII without blanks",
+        ),
+        "no address": (kvm_host(name="host-3", base_url=""), "base_url is required: .*"),
+        "half an address": (kvm_host(name="host-3", base_url="manager"), "base_url must look like https://.*"),
+        "dead port": (
+            kvm_host(name="host-3", base_url=places.dead, request_retries=1),
+            f"host host-3: {places.dead} could not be reached for QueryHost: Connection refused",
+        ),
+        "a page that is no service": (
+            kvm_host(name="host-3", base_url=places.page),
+            "host host-3: the answer to QueryHost is no JSON object: Bad gateway nginx. Is base_url .*",
+        ),
+        "a page of a gateway": (
+            kvm_host(name="host-3", base_url=places.gateway, request_retries=1),
+            "host host-3: QueryHost failed with HTTP status 502: Bad gateway nginx",
+        ),
+        "unknown certificate": (
+            kvm_host(name="host-3", base_url=places.secure),
+            f"host host-3: QueryHost could not be sent: TLS with {places.secure} failed: .*certificate.* .see .*",
+        ),
+        "TLS to a plain port": (
+            kvm_host(name="host-3", base_url=places.plain, request_retries=1),
+            f"host host-3: QueryHost could not be sent: TLS with {places.plain} failed: .*",
+        ),
+        "not enough to ask for": (
+            {"virtinfra.manager.api": {"operation": "ChangeHostState", "params": {"uuid": HOST}}},
+            f"{HOST}: ChangeHostState needs stateEvent",
+        ),
+        "unknown operation": (
+            {"virtinfra.manager.api": {"operation": "QueryHosts"}},
+            r"There is no operation QueryHosts\. Known are QueryHost.*",
+        ),
+        "a VM that has its task": (
+            {"virtinfra.manager.cbt_task": {"name": "second", "vm_instance_uuid": "a0000004000040008000000000000001"}},
+            r"cbt task second: CreateCbtTask failed \(SYS\.1006\): .*",
+        ),
+        "a job of nobody": (
+            {"virtinfra.manager.job_wait": {"jobs": [{"uuid": "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"}]}},
+            "1 of 1 jobs did not succeed, the first: the service does not know the job 5d1f.*",
+        ),
+    }
+
+
+# One of each kind is enough for a module process, which takes its time.
+IN_A_PROCESS = {
+    "wrong cluster",
+    "empty name",
+    "bad state",
+    "unknown option",
+    "nothing to find it by",
+    "two of one name",
+    "wrong SSH password",
+    "dead port",
+    "unknown certificate",
+    "unknown operation",
+    "a job of nobody",
+}
+
+
+def played(
+    sim: Simulator, playbook_runner: PlaybookRunner, places: Places, as_module: bool, check: bool = False
+) -> dict[str, Played]:
+    """Play the cases against the same state and return what became of them."""
+    found = {name: task for name, (task, dummy) in cases(places).items() if name in IN_A_PROCESS or not as_module}
+    sim.reset(cbt_tasks=1)
+    sim.change("host", HOST, name="twin")
+    sim.change("host", OTHER_HOST, name="twin")
+    tasks = [{"name": name, "check_mode": check, **task} for name, task in found.items()]
+    run = playbook_runner.play(*tasks, as_module=as_module)
+    assert [each.task for each in run] == list(found), run.output
+    assert_readable(run)
+    return {each.task: each for each in run}
+
+
+def assert_readable(run: Run) -> None:
+    """Look for what no user should see, and for what nobody should see."""
+    assert "Traceback" not in run.output
+    assert "MODULE FAILURE" not in run.output
+    for secret in ("wrong-password", NEW_HOST["password"], "simulator-session", "simulator-token", "long-gone"):
+        assert secret not in run.output
+
+
+def test_one_clear_sentence(sim: Simulator, playbook_runner: PlaybookRunner, places: Places) -> None:
+    found = played(sim, playbook_runner, places, as_module=False)
+    for name, (dummy, pattern) in cases(places).items():
+        result, message = found[name].result, found[name].result.get("msg", "")
+        assert found[name].status == "failed", (name, result)
+        assert result["changed"] is False, name
+        assert re.fullmatch(pattern, message), (name, message)
+        assert "\n" not in message, name
+        assert len(message) < 700, name
+    elsewhere = played(sim, playbook_runner, places, as_module=True)
+    assert elsewhere.keys() == IN_A_PROCESS
+    for name in elsewhere:
+        assert comparable(found[name]) == comparable(elsewhere[name])
+
+
+def comparable(played: Played) -> dict[str, Any]:
+    """Return a result without the options that it was made from and without core's remark on tracebacks."""
+    return {member: value for member, value in played.result.items() if member not in ("invocation", "exception")}
+
+
+def test_check_mode_finds_what_can_be_found_without_doing_it(
+    sim: Simulator, playbook_runner: PlaybookRunner, places: Places
+) -> None:
+    """What only the service can know comes out when it is done; everything else in check mode already."""
+    done, checked = played(sim, playbook_runner, places, False), played(sim, playbook_runner, places, False, check=True)
+    known_to_the_service_only = {"wrong cluster", "bad address", "wrong SSH password", "a VM that has its task"}
+    assert {name for name, each in checked.items() if each.status == "ok"} == known_to_the_service_only
+    for name in checked.keys() - known_to_the_service_only:
+        assert checked[name].result["msg"] == done[name].result["msg"]
+        assert checked[name].written == []
+
+
+def test_one_management_address_is_one_host(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
+    first, second = playbook_runner.play(kvm_host(**NEW_HOST), kvm_host(**NEW_HOST))
+    assert (first.result["changed"], second.result["changed"]) == (True, False)
+    assert first.result["host"] == second.result["host"]
+    assert [host["name"] for host in sim.records("host")].count("host-9") == 1
+
+
+def test_failed_host_leaves_nothing(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
+    played = playbook_runner.run_module("kvm_host", {**NEW_HOST, "password": "wrong-password"})
+    assert played.status == "failed"
+    assert "error" in played.result
+    assert "HOST.1003" in str(played.result["error"])
+    assert "wrong-password" not in str(played.result)
+    assert len(sim.records("host")) == 3
+
+
+# ------------------------------------------------------------------------------------------------------------ the demo
+
+
+@pytest.fixture
+def demo(sim: Simulator, playbook_runner: PlaybookRunner) -> Any:
+    """Play the demo."""
+    environment = {
+        "VIRTINFRA_BASE_URL": sim.url,
+        "VIRTINFRA_SESSION_ID": sim.session,
+        "VIRTINFRA_API_TOKEN": sim.token,
+    }
+
+    def play(*arguments: str) -> Run:
+        run = playbook_runner.playbook("virtinfra.manager.demo", arguments, environment)
+        assert run.code == 0, run.output
+        return run
+
+    return play
+
+
+def changes(run: Run) -> list[tuple[str, list[bool]]]:
+    """Return which tasks changed something, each with what each of its items did."""
+    return [
+        (each.task, [item["changed"] for item in each.result.get("results", [each.result])])
+        for each in run
+        if each.result.get("changed")
+    ]
+
+
+def test_check_mode_of_the_demo(sim: Simulator, demo: Any) -> None:
+    before = sim.state()
+    checked = demo("--check")
+    assert [request for played in checked for request in played.requests if request["method"] != "GET"] == []
+    assert sim.state() == before
+    ran = demo()
+    assert changes(checked) == changes(ran) != []
+    assert changes(demo()) == []

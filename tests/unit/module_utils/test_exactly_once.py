@@ -1,0 +1,156 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Every writing operation is done exactly once whatever becomes of its answer, or the task says that it cannot know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules import ModuleResult
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS, get_operation
+
+from simulator.launch import Simulator
+from support.hurried_tasks import hurried, run
+from support.scenarios import SCENARIOS, Scenario
+
+# Faults by which the answer to a call is lost, and whether the call is taken all the same.
+LOSSES: Mapping[str, tuple[bool, Mapping[str, Any]]] = {
+    "reset before it is taken": (False, {"fault": "drop_before"}),
+    "reset after it was taken": (True, {"fault": "drop_after"}),
+    "truncated": (True, {"fault": "truncate"}),
+    "502, not taken": (False, {"fault": "status", "status": 502}),
+    "504, taken": (True, {"fault": "status", "status": 504, "taken": True}),
+    "too late": (True, {"fault": "slow", "seconds": 0.4}),
+    "a page of a portal": (True, {"fault": "html", "taken": True}),
+    "expired": (True, {"fault": "expire"}),
+    "closed without a byte": (True, {"fault": "close", "taken": True}),
+    "empty": (True, {"fault": "empty", "taken": True}),
+    "204, not taken": (False, {"fault": "empty", "status": 204}),
+    "some JSON, not taken": (False, {"fault": "garbage", "garbage": "login", "taken": False}),
+    "redirected, taken": (True, {"fault": "redirect", "url": "http://192.0.2.1/", "taken": True}),
+    "a firewall's 403, taken": (True, {"fault": "status", "status": 403, "form": "html", "taken": True}),
+    "404 of a gateway, not taken": (False, {"fault": "status", "status": 404, "form": "json"}),
+    "500 as a page, taken": (True, {"fault": "status", "status": 500, "form": "html", "taken": True}),
+}
+BLIND = "ignores it, and little can be read"
+MOST = ("reset before it is taken", "reset after it was taken", "expired")
+ODD = ("empty", "204, not taken", "a firewall's 403, taken", "404 of a gateway, not taken")
+SERVERS: Mapping[str, tuple[Mapping[str, Any], tuple[str, ...]]] = {
+    "honours the job id": ({}, tuple(LOSSES)),
+    "ignores the job id": ({"job_uuid": "ignore", "location": "malformed"}, (*MOST, *ODD)),
+    "answers at once": ({"sync": True}, ("reset after it was taken", *ODD)),
+    BLIND: ({"job_uuid": "ignore", "literal": True}, MOST),
+}
+
+
+@pytest.fixture(autouse=True)
+def _hurried() -> Iterator[None]:
+    with hurried():
+        yield
+
+
+class Trial:
+    """A scenario played on a fresh service: once with a fault, then without, always asking the store what happened."""
+
+    def __init__(self, sim: Simulator, scenario: Scenario, server: Mapping[str, Any]) -> None:
+        self.sim, self.scenario = sim, scenario
+        sim.reset(latency=0.0, reconnect=0.0, cbt_tasks=4, **server)
+        for kind, uuid, members in scenario.prepare:
+            sim.change(kind, uuid, **members)
+        self.before = sim.state()
+
+    def play(self, **more: Any) -> ModuleResult:
+        """Run the task once."""
+        options = {"base_url": self.sim.url, "session_id": self.sim.session, "api_token": self.sim.token}
+        return run(self.scenario.module, {**options, **self.scenario.options, **more})
+
+    def times(self) -> int:
+        """Return how often the operation was done since the start."""
+        return self.scenario.times(self.before, self.sim.state())
+
+
+def told_unknown(scenario: Scenario, result: Mapping[str, Any]) -> bool:
+    """Tell whether a task failed because it cannot know, and left all that is needed to look further."""
+    if not result.get("failed"):
+        return False
+    assert f"the outcome of {scenario.operation} is unknown" in result["msg"], result["msg"]
+    assert len(result["job"]["uuid"]) == 32
+    assert result["changed"] is scenario.changes
+    return True
+
+
+def test_every_writing_operation_has_a_scenario() -> None:
+    writing = {row.name for row in OPERATIONS.values() if row.is_write}
+    assert {scenario.operation for scenario in SCENARIOS} == writing
+
+
+@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
+def test_lost_answer(sim: Simulator, scenario: Scenario, server: str) -> None:
+    switches, losses = SERVERS[server]
+    for loss in losses:
+        fault = LOSSES[loss][1]
+        trial = Trial(sim, scenario, switches)
+        sim.fault(**{"operation": scenario.operation, **fault})
+        token = None if server == BLIND else sim.token
+        result = trial.play(request_timeout=0.2 if fault["fault"] == "slow" else 30, api_token=token).result
+        if server == BLIND and not sim.faults()[0]["happened"]:
+            assert result["failed"], loss
+            assert result["changed"] is False, loss
+            assert trial.times() == 0, loss
+            continue
+        assert [each["happened"] for each in sim.faults()] == [1], loss
+        assert trial.times() <= 1, loss
+        if told_unknown(scenario, result):
+            assert may_be_unknown(scenario, server, loss), (loss, result)
+        else:
+            assert trial.times() == 1, loss
+            assert result["changed"] is scenario.changes, loss
+        if not scenario.action and server != BLIND:
+            there = trial.times()
+            again = trial.play().result
+            assert not again.get("failed"), (loss, again)
+            assert again["changed"] is not there, loss
+            assert trial.times() == 1, loss
+
+
+@pytest.mark.parametrize("wait", [True, False])
+def test_lost_answer_to_a_call_that_takes_its_time(sim: Simulator, wait: bool) -> None:
+    """The service knows the job, which is followed to its end, or handed over while it runs."""
+    scenario = SCENARIOS[0]
+    trial = Trial(sim, scenario, {"latencies": {scenario.operation: 0.1}})
+    sim.fault("drop_after", scenario.operation)
+    result = trial.play(wait=wait).result
+    assert result["changed"]
+    assert [entry["operation"] for entry in sim.log()].count(scenario.operation) == 1
+    if wait:
+        assert result["host"]["status"] == "Connected"
+    else:
+        assert result["job"]["state"] == "running"
+        sim.advance()
+        options = {"base_url": sim.url, "session_id": sim.session, "jobs": [result["job"]]}
+        assert run("job_wait", options).result["jobs"][0]["state"] == "succeeded"
+    assert trial.times() == 1
+
+
+@pytest.mark.parametrize("wait", [True, False])
+def test_lost_answer_to_a_call_that_fails(sim: Simulator, wait: bool) -> None:
+    trial = Trial(sim, SCENARIOS[0], {})
+    sim.fault("drop_after", "AddKVMHost")
+    result = trial.play(password="wrong-password", wait=wait).result
+    assert "AddKVMHost failed (HOST.1003, caused by SYS.1006)" in result["msg"]
+    assert result["changed"] is False
+    assert trial.times() == 0
+
+
+def may_be_unknown(scenario: Scenario, server: str, loss: str) -> bool:
+    """Tell whether there is no way to know what became of a call."""
+    if server == BLIND or (scenario.action and loss == "expired"):
+        return True
+    if LOSSES[loss][0] and (server == "honours the job id" or not scenario.action):
+        return False
+    return not get_operation(scenario.operation).is_idempotent

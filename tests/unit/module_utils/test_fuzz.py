@@ -1,0 +1,307 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Whatever a service answers, a task ends with a result or with a failure that it words itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from http.client import HTTPConnection
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import VirtinfraError
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import WaitPolicy
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import RECORD_FIELDS
+from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock
+from conftest import reply_to
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from simulator.launch import Simulator
+from support.hurried_tasks import hurried, run
+from support.scenarios import HOST, SCENARIOS, VM
+from support.stub_server import StubRequest, StubResponse, StubServer
+
+READERS: tuple[tuple[str, Mapping[str, Any]], ...] = (
+    ("api", {"operation": "GetHostNetworkFacts", "params": {"hostUuid": HOST}}),
+    ("api", {"operation": "ChangeHostState", "params": {"uuid": HOST, "stateEvent": "disable"}}),
+    ("cbt_task_info", {"query": ["status=Running"]}),
+    ("host_info", {"name": "host-1"}),
+    ("host_info", {"limit": 3}),
+    ("host_network_info", {"host_uuids": [HOST]}),
+    ("host_nic_candidate_info", {"host_uuids": [HOST]}),
+    ("job_info", {"jobs": [{"uuid": HOST}]}),
+    ("job_wait", {"jobs": [{"uuid": HOST}], "wait_timeout": 20}),
+    ("primary_storage_info", {}),
+    ("resource_info", {"resource_type": "vm"}),
+    ("sns_endpoint_info", {}),
+    ("sns_topic_subscriber_info", {}),
+    ("vm_info", {"uuid": VM}),
+)
+WRITERS = tuple((each.module, {**each.options, "wait_timeout": 20}) for each in SCENARIOS)
+MOST_REQUESTS = 3000
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "150"))
+
+
+@pytest.fixture(autouse=True)
+def _hurried() -> Iterator[None]:
+    with hurried():
+        yield
+
+
+def ends_well(server: StubServer, module: str, options: Mapping[str, Any]) -> None:
+    """Run a task; it ends soon, with a result that can be written down, or with a failure in words."""
+    result = run(
+        module, {"base_url": server.url, "session_id": "s", "api_token": "t", "request_retries": 2, **options}
+    ).result
+    assert len(server.requests) < MOST_REQUESTS
+    json.dumps(result, ensure_ascii=False).encode("utf-8")
+    assert "exception" not in result, result["exception"]
+    if result.get("failed"):
+        assert isinstance(result["msg"], str)
+        assert result["msg"]
+
+
+# ------------------------------------------------------------------------------------------------ replies that are JSON
+
+WORDS = sorted(
+    {name for fields in RECORD_FIELDS.values() for name in fields}
+    | {"inventory", "inventories", "items", "total", "nextCursor", "hasMore", "location", "error", "success"}
+    | {"code", "details", "description", "cause", "connected", "webhookResp", "resourceRefs", "resourceUuid"}
+    | {"serviceTypeStatistics", "serviceTypes", "bondings", "nics", "slaveNames", "candidateNics", "volumeInfos"}
+)
+PLAIN = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=20),
+    st.sampled_from([HOST, VM, "Running", "Enabled", "Connected", "\ud800", f"/service/v1/api-jobs/{HOST}", "{{ 1 }}"]),
+)
+VALUES = st.recursive(
+    PLAIN,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS) | st.text(), inner, max_size=5),
+    max_leaves=12,
+)
+RECORD = st.dictionaries(st.sampled_from(WORDS), VALUES, max_size=8).map(lambda record: {"uuid": HOST, **record})
+REPLY = st.one_of(
+    st.dictionaries(st.sampled_from(WORDS), VALUES, max_size=4),
+    st.fixed_dictionaries({"inventories": st.lists(RECORD, max_size=3)}, optional={"total": VALUES}),
+    st.fixed_dictionaries({"items": st.lists(RECORD, max_size=3), "hasMore": VALUES, "nextCursor": VALUES}),
+    st.fixed_dictionaries({"inventory": RECORD}),
+    st.fixed_dictionaries({"error": VALUES}),
+    st.fixed_dictionaries({"serviceTypeStatistics": st.lists(RECORD, max_size=2)}),
+    VALUES,
+)
+STATUS = st.sampled_from([200, 200, 200, 200, 202, 202, 204, 301, 400, 401, 404, 429, 500, 502, 503])
+
+
+def told(status: int, reply: Any) -> StubResponse:
+    """Return an answer whose body is JSON, or nearly."""
+    return StubResponse(status, json.dumps(reply).encode())
+
+
+@given(st.sampled_from([*READERS, *WRITERS]), st.lists(st.builds(told, STATUS, REPLY), min_size=1, max_size=8))
+@settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
+def test_any_reply_to_any_module(task: tuple[str, Mapping[str, Any]], answers: list[StubResponse]) -> None:
+    module, options = task
+
+    def answer(asked: StubRequest) -> StubResponse:
+        return answers[len(server.requests) % len(answers)]
+
+    with StubServer(answer) as server:
+        ends_well(server, module, options)
+
+
+# ------------------------------------------------------------------------------- replies that are nearly as they should
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A task and the answers that the simulator gave to it."""
+
+    module: str
+    options: Mapping[str, Any] = field(repr=False)
+    answers: tuple[StubResponse, ...] = field(repr=False)
+
+    @property
+    def replies(self) -> dict[int, Any]:
+        """The answers that are JSON, by their number."""
+        return {number: json.loads(told.body) for number, told in enumerate(self.answers) if told.body[:1] == b"{"}
+
+
+@pytest.fixture(scope="module")
+def heard(running_simulator: Simulator) -> list[Heard]:
+    """Every task, with what the simulator says to it."""
+    listened = []
+    with hurried():
+        for number, (module, options) in enumerate([*READERS, *WRITERS]):
+            running_simulator.reset(latency=0.0, reconnect=0.0, cbt_tasks=4)
+            prepare = SCENARIOS[number - len(READERS)].prepare if number >= len(READERS) else ()
+            for kind, uuid, members in prepare:
+                running_simulator.change(kind, uuid, **members)
+            listened.append(Heard(module, options, tuple(listen(running_simulator, module, options))))
+    return listened
+
+
+def listen(sim: Simulator, module: str, options: Mapping[str, Any]) -> Iterator[StubResponse]:
+    """Run a task and yield the answers that it got."""
+    told: list[StubResponse] = []
+
+    def pass_on(asked: StubRequest) -> StubResponse:
+        connection = HTTPConnection("127.0.0.1", sim.port)
+        kept = {name: asked.headers[name] for name in ("Authorization", "X-Job-UUID") if name in asked.headers}
+        connection.request(asked.method, asked.target, asked.body, kept)
+        response = connection.getresponse()
+        told.append(StubResponse(response.status, response.read()))
+        connection.close()
+        return told[-1]
+
+    with StubServer(pass_on) as server:
+        run(module, {"base_url": server.url, "session_id": sim.session, "api_token": sim.token, **options})
+    yield from (each for each in told if (each.status, each.body) != (202, b"{}"))
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the path to every node of a JSON value."""
+    yield path
+    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, child in children:
+        yield from places(child, (*path, key))
+
+
+def with_other(value: Any, path: tuple[Any, ...], other: Any) -> Any:
+    """Return a JSON value with something else at a path."""
+    if not path:
+        return other
+    if isinstance(value, dict):
+        return {key: with_other(each, path[1:], other) if key == path[0] else each for key, each in value.items()}
+    return [with_other(each, path[1:], other) if key == path[0] else each for key, each in enumerate(value)]
+
+
+@given(st.data())
+@settings(max_examples=2 * EXAMPLES, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+def test_one_thing_wrong(heard: list[Heard], data: st.DataObject) -> None:
+    task = data.draw(st.sampled_from([each for each in heard if each.replies]))
+    number = data.draw(st.sampled_from(list(task.replies)))
+    reply = task.replies[number]
+    place = data.draw(st.sampled_from(list(places(reply))))
+    wrong = json.dumps(with_other(reply, place, data.draw(VALUES))).encode()
+    answers = [*task.answers[:number], StubResponse(task.answers[number].status, wrong), *task.answers[number + 1 :]]
+
+    def answer(asked: StubRequest) -> StubResponse:
+        return answers[min(len(server.requests), len(answers)) - 1]
+
+    with StubServer(answer) as server:
+        ends_well(server, task.module, task.options)
+
+
+# --------------------------------------------------------------------------------------------- answers that are no HTTP
+
+
+class Babbler:
+    """A server that sends the same bytes to everybody who asks for something."""
+
+    def __init__(self, answer: bytes) -> None:
+        self._answer = answer
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._thread = threading.Thread(target=self._serve)
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection = self._listener.accept()[0]
+            except OSError:
+                return
+            with connection:
+                asked = b""
+                while b"\r\n\r\n" not in asked and (more := connection.recv(65536)):
+                    asked += more
+                try:
+                    connection.sendall(self._answer)
+                except OSError:
+                    continue
+
+    def __enter__(self) -> Babbler:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *dummy: object) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thread.join()
+
+
+HEADERS = st.lists(
+    st.sampled_from(
+        [
+            b"Content-Length: 5",
+            b"Content-Length: 0",
+            b"Content-Length: -1",
+            b"Content-Length: 99999999999999999999",
+            b"Content-Length: five",
+            b"Transfer-Encoding: chunked",
+            b"Transfer-Encoding: gzip",
+            b"Content-Encoding: gzip",
+            b"Content-Encoding: deflate, br",
+            b"Content-Type: text/html; charset=nonsense",
+            b"Connection: close",
+            b"Retry-After: yesterday",
+            b"Location: http://[::1",
+            b"Location: https://elsewhere.example/",
+            b": nameless",
+            b"No colon",
+            b"X: \xff\xfe",
+            b"Set-Cookie: a=b",
+        ]
+    ),
+    max_size=4,
+)
+LINE = st.sampled_from(
+    [
+        b"HTTP/1.1 200 OK",
+        b"HTTP/1.1 202 ",
+        b"HTTP/1.1 302 Found",
+        b"HTTP/1.0 503 No",
+        b"HTTP/1.1 100 Continue",
+        b"HTTP/9.9 200 OK",
+        b"HTTP/1.1 999 Odd",
+        b"HTTP/1.1 20 Short",
+        b"HTTP/1.1 -200 Minus",
+        b"<html>",
+        b"",
+    ]
+)
+BODY = st.one_of(
+    st.binary(max_size=30),
+    st.sampled_from([b"5\r\n{}   \r\n0\r\n\r\n", b"zz\r\n", b"{}", b'{"a":', b"\x1f\x8b\x08", b"ffffffffffff\r\n"]),
+)
+
+
+@given(LINE, HEADERS, BODY)
+@example(b"HTTP/1.1 200 OK", [b"Transfer-Encoding: chunked"], b"-5\r\nhello")
+@settings(max_examples=EXAMPLES)
+def test_any_bytes(line: bytes, headers: list[bytes], body: bytes) -> None:
+    with Babbler(b"\r\n".join([line, *headers, b"", body])) as server:
+        connection = ConnectionOptions(server.url, session_id="s", api_token="t", request_retries=1, request_timeout=2)
+        client = Client(connection, wait=WaitPolicy(Clock, timeout=1))
+        calls: tuple[Callable[[], dict[str, Any]], ...] = (
+            lambda: client.get("QueryHost", {}),
+            lambda: client.get("CursorQuery", {"resourceType": "vm"}),
+            lambda: reply_to(client, "DeleteCbtTask", {"uuid": HOST}),
+        )
+        with client:
+            for call in calls:
+                with suppress(VirtinfraError):
+                    assert isinstance(call(), dict)

@@ -1,0 +1,298 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Waiting for jobs keeps its promises; time is virtual here, so that all of them can be seen in a moment."""
+
+from __future__ import annotations
+
+import math
+import re
+from itertools import pairwise
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils import _jobs
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions, WaitTimeout
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import (
+    Job,
+    WaitPolicy,
+    next_interval,
+    polling_path,
+)
+from conftest import ClientFactory, FakeClock
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator.launch import Simulator
+from support.playbook_runner import PlaybookRunner
+
+HOST = "a0000003000040008000000000000001"
+STILL_RUNNING = "ChangeHostState is still running after 25 s of waiting; job_wait can go on waiting for job"
+
+
+def polls_of(duration: float, interval: float = 5, chance: float = 0.5) -> list[float]:
+    """Return the elapsed seconds at the polls for a job of a duration, the last one seeing its end."""
+    clock = FakeClock(chance)
+    polls = []
+    for elapsed in WaitPolicy(clock, timeout=1e9, interval=interval).poll_intervals("a job"):
+        polls.append(elapsed)
+        if elapsed >= duration:
+            return polls
+    raise AssertionError("the waiting ended before the job")
+
+
+@given(st.floats(0.001, 2000), st.floats(0, 1), st.sampled_from([0.05, 0.3, 1.0, 5.0, 60.0]))
+def test_end_is_seen_soon(duration: float, chance: float, interval: float) -> None:
+    lag = polls_of(duration, interval, chance)[-1] - duration
+    assert lag <= max(0.05, min(0.05 * duration, interval)) * 1.0001 + 0.0001
+
+
+@given(st.floats(0.001, 20000), st.floats(0, 1))
+def test_polls_are_few(duration: float, chance: float) -> None:
+    polls = polls_of(duration, chance=chance)
+    allowed = 2 + duration / 0.05 if duration < 1 else 22 + math.log(duration) / math.log(1.05)
+    if duration <= 90:
+        assert len(polls) <= allowed
+    else:
+        assert len(polls) <= 22 + math.log(90) / math.log(1.05) + (duration - 90) / 4.5 + 1
+
+
+@given(st.floats(0, 1), st.sampled_from([0.05, 1.0, 5.0]))
+def test_pauses_keep_their_bounds(chance: float, interval: float) -> None:
+    polls = polls_of(600, interval, chance)
+    pauses = [later - earlier for earlier, later in pairwise(polls)]
+    assert polls[0] == pytest.approx(0.03)
+    assert min(pauses) >= 0.05 - 1e-9
+    assert max(pauses) <= interval + 1e-9
+    assert all(later >= earlier - 0.1 * interval - 1e-9 for earlier, later in pairwise(pauses))
+
+
+def test_chance_only_shortens_pauses() -> None:
+    assert next_interval(1000, 5, 0.0) == 5
+    assert next_interval(1000, 5, 1.0) == pytest.approx(4.5)
+    assert next_interval(10, 5, 1.0) == next_interval(10, 5, 0.0) == pytest.approx(0.5)
+    assert next_interval(0, 5, 1.0) == 0.05
+
+
+@pytest.mark.parametrize("timeout", [0.01, 0.5, 7, 100, 1800])
+def test_time_out_is_kept(timeout: float) -> None:
+    clock = FakeClock()
+    polls = list(WaitPolicy(clock, timeout=timeout).poll_intervals("a job"))
+    assert clock.now - 1000 == pytest.approx(timeout)
+    assert polls[-1] == pytest.approx(timeout)
+
+
+def test_no_time_at_all() -> None:
+    """One look."""
+    clock = FakeClock()
+    assert list(WaitPolicy(clock, timeout=0).poll_intervals("a job")) == [0.0]
+    assert clock.now == 1000
+
+
+def test_one_deadline_for_all_that_a_task_waits_for() -> None:
+    clock = FakeClock()
+    wait = WaitPolicy(clock, timeout=100)
+    for elapsed in wait.poll_intervals("the first job"):
+        if elapsed >= 70:
+            break
+    list(wait.poll_intervals("the second job"))
+    assert clock.now - 1000 == pytest.approx(100)
+
+
+def test_lines_are_told_at_growing_intervals() -> None:
+    lines: list[str] = []
+    clock = FakeClock()
+    list(WaitPolicy(clock, timeout=600, tell=lines.append).poll_intervals("AddKVMHost host-9 (job 1)"))
+    found = [re.fullmatch(r"still waiting for .*, (\d+) s, at most (\d+) s more", line) for line in lines]
+    seconds = [float(match[1]) for match in found if match]
+    assert all(abs(float(match[1]) + float(match[2]) - 600) <= 1 for match in found if match)
+    assert {line.partition(",")[0] for line in lines} == {"still waiting for AddKVMHost host-9 (job 1)"}
+    assert 10 <= seconds[0] < 11
+    assert all(later >= 2 * earlier - 1 for earlier, later in pairwise(seconds))
+    assert len(seconds) == 6
+
+
+def test_nothing_is_told_of_short_jobs() -> None:
+    lines: list[str] = []
+    list(WaitPolicy(FakeClock(), timeout=9.9, tell=lines.append).poll_intervals("a job"))
+    assert lines == []
+
+
+@pytest.mark.parametrize(
+    ("timeout", "interval", "message"),
+    [
+        (-1, 5, "wait_timeout must not be negative"),
+        (math.nan, 5, "wait_timeout must not be negative"),
+        (10, 0, "wait_interval must be at least"),
+        (10, math.nan, "wait_interval must be at least"),
+    ],
+)
+def test_impossible_times(timeout: float, interval: float, message: str) -> None:
+    with pytest.raises(InvalidOptions, match=message):
+        WaitPolicy(FakeClock(), timeout, interval)
+
+
+# ------------------------------------------------------------------------------------------------------------ job ids
+
+
+@pytest.mark.parametrize(
+    ("location", "path"),
+    [
+        ("http://192.0.2.1:8080/service/v1/api-jobs/abc", "/service/v1/api-jobs/abc"),
+        ("https://[2001:db8::1]:8443/service/v1/api-jobs/abc", "/service/v1/api-jobs/abc"),
+        ("/service/v1/api-jobs/abc", "/service/v1/api-jobs/abc"),
+        ("//elsewhere.example.com/service/v1/api-jobs/abc", "/service/v1/api-jobs/abc"),
+        (" http://192.0.2.1/a/b?c=d&e=f \n", "/a/b?c=d&e=f"),
+        ("http://192.0.2.1/a/b#frag", "/a/b"),
+    ],
+)
+def test_path_and_query_of_a_polling_address_are_kept(location: str, path: str) -> None:
+    assert polling_path(location) == path
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        None,
+        5,
+        [],
+        "",
+        "abc",
+        "http://192.0.2.1",
+        "http://192.0.2.1/",
+        "http://[192.0.2.1:port/x",
+        "http://192.0.2.1//x//y",
+        "http://192.0.2.1/a/../../b",
+        "http://192.0.2.1/a b",
+        "http://192.0.2.1/a\r\nX-Header: v",
+        "http://192.0.2.1/a\\b",
+        "mailto:a@example.com",
+    ],
+)
+def test_addresses_that_make_no_sense(location: object) -> None:
+    assert polling_path(location) is None
+
+
+# ---------------------------------------------------------------------------------------------- against the simulator
+
+
+def disable(client: Client) -> Job:
+    """Start to disable a host."""
+    return client.start_job("ChangeHostState", {"uuid": HOST, "stateEvent": "disable"}, "host-1")
+
+
+def test_hanging_job_times_out_and_can_be_taken_up(sim: Simulator, new_client: ClientFactory, clock: FakeClock) -> None:
+    sim.fault("hang", "ChangeHostState")
+    client = new_client(clock=clock, wait=WaitPolicy(clock, timeout=60))
+    job = disable(client)
+    with pytest.raises(WaitTimeout, match=r"ChangeHostState is still running after 60 s of waiting") as caught:
+        client.wait_for_job(job)
+    assert caught.value.result["job"] == {
+        "uuid": job.uuid,
+        "location": f"/service/v1/api-jobs/{job.uuid}",
+        "operation": "ChangeHostState",
+        "state": "running",
+    }
+    assert clock.now - 1000 <= 60 + 5
+
+
+def test_trouble_of_the_last_poll_is_told(sim: Simulator, new_client: ClientFactory, clock: FakeClock) -> None:
+    sim.fault("hang", "ChangeHostState")
+    client = new_client(clock=clock, wait=WaitPolicy(clock, timeout=20), request_retries=0)
+    job = disable(client)
+    sim.fault("status", "poll", status=502, count=None)
+    with pytest.raises(WaitTimeout, match=r"The last poll failed: .*502"):
+        client.wait_for_job(job)
+
+
+def test_only_the_oldest_of_many_jobs_is_polled(sim: Simulator, new_client: ClientFactory, clock: FakeClock) -> None:
+    sim.fault("hang", "ChangeHostState", count=5)
+    client = new_client(clock=clock, wait=WaitPolicy(clock, timeout=30))
+    jobs = [disable(client) for dummy in range(5)]
+    with pytest.raises(WaitTimeout):
+        client.wait_for_jobs(jobs)
+    assert {entry["job"] for entry in sim.log() if entry["operation"] == "poll"} == {jobs[0].uuid}
+
+
+def test_without_time_to_wait_each_job_is_looked_at_once(
+    sim: Simulator, new_client: ClientFactory, clock: FakeClock
+) -> None:
+    sim.fault("hang", "ChangeHostState")
+    client = new_client(clock=clock, wait=WaitPolicy(clock, timeout=0))
+    jobs = [disable(client) for dummy in range(3)]
+    sim.advance()
+    with pytest.raises(WaitTimeout):
+        client.wait_for_jobs(jobs)
+    assert [job.state for job in jobs] == ["running", "succeeded", "succeeded"]
+    polls = [entry["job"] for entry in sim.log() if entry["operation"] == "poll"]
+    assert sorted(polls) == sorted(job.uuid for job in jobs)
+
+
+def test_when_the_oldest_has_ended_the_others_are_looked_at(sim: Simulator, no_wait_client: Client) -> None:
+    jobs = [disable(no_wait_client) for dummy in range(40)]
+    no_wait_client.wait_for_jobs(jobs)
+    assert {job.state for job in jobs} == {"succeeded"}
+    polls = [entry["job"] for entry in sim.log() if entry["operation"] == "poll"]
+    assert sorted(polls) == sorted(job.uuid for job in jobs)
+
+
+def test_all_of_the_others_are_looked_at_together(sim: Simulator, new_client: ClientFactory, clock: FakeClock) -> None:
+    """Also those that have not ended yet; then the next one is the oldest."""
+    sim.fault("hang", "ChangeHostState", skip=2, count=2)
+    client = new_client(clock=clock, wait=WaitPolicy(clock, timeout=30))
+    jobs = [disable(client) for dummy in range(5)]
+    sim.advance()
+    with pytest.raises(WaitTimeout) as caught:
+        client.wait_for_jobs(jobs)
+    assert [job.state for job in jobs] == ["succeeded", "succeeded", "running", "running", "succeeded"]
+    assert caught.value.result["job"]["uuid"] == jobs[2].uuid
+    polls = [entry["job"] for entry in sim.log() if entry["operation"] == "poll"]
+    assert polls.count(jobs[3].uuid) == 1
+
+
+@pytest.mark.parametrize(("count", "several"), [(1, ""), (3, "3 jobs, the first ")])
+def test_lines_say_what_is_waited_for(
+    sim: Simulator, new_client: ClientFactory, clock: FakeClock, count: int, several: str
+) -> None:
+    lines: list[str] = []
+    sim.fault("hang", "ChangeHostState", count=None)
+    client = new_client(clock=clock, wait=WaitPolicy(clock, timeout=25, tell=lines.append))
+    jobs = [disable(client) for dummy in range(count)]
+    with pytest.raises(WaitTimeout, match=rf"^{re.escape(STILL_RUNNING)} {jobs[0].uuid}\.$"):
+        client.wait_for_jobs(jobs)
+    told = f"still waiting for {several}ChangeHostState host-1 (job {jobs[0].uuid}), "
+    assert [line.startswith(told) for line in lines] == [True, True]
+
+
+def test_lines_of_a_job_that_is_known_by_its_id_only(
+    sim: Simulator, new_client: ClientFactory, clock: FakeClock
+) -> None:
+    lines: list[str] = []
+    sim.fault("hang", "ChangeHostState")
+    client = new_client(clock=clock, wait=WaitPolicy(clock, timeout=15, tell=lines.append))
+    known = disable(client)
+    with pytest.raises(WaitTimeout, match="The operation is still running"):
+        client.wait_for_jobs([Job(known.uuid, known.location)])
+    assert [line.startswith(f"still waiting for job (job {known.uuid}), ") for line in lines] == [True]
+
+
+@pytest.mark.parametrize(
+    ("keywords", "host"), [({}, "localhost"), ({"delegate_to": "127.0.0.1"}, "localhost -> 127.0.0.1")]
+)
+def test_waiting_is_shown(
+    sim: Simulator,
+    playbook_runner: PlaybookRunner,
+    monkeypatch: pytest.MonkeyPatch,
+    keywords: dict[str, str],
+    host: str,
+) -> None:
+    """A task shows what it waits for and for which host, on the terminal, from the worker that runs it."""
+    monkeypatch.setattr(_jobs, "QUIET", 0.3)
+    sim.configure(latencies={"ChangeHostState": 0.5})
+    run = playbook_runner.play(
+        {"name": "Rest", "virtinfra.manager.kvm_host": {"name": "host-1", "state": "disabled"}, **keywords}
+    )
+    assert run.tasks[0].status == "ok", run.output
+    job = next(entry["job"] for entry in sim.log() if entry["operation"] == "ChangeHostState")
+    assert f"[{host}] Rest: still waiting for ChangeHostState host host-1 (job {job}), 0 s, at most " in run.output

@@ -1,0 +1,585 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Lists are complete or there is a failure: pages, cursors, and values that a query cannot be asked for."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    AmbiguousMatch,
+    ApiError,
+    ReadNotSupported,
+    TransportError,
+    VirtinfraError,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._finders import (
+    find_by_cursor,
+    find_by_query,
+    first_readable,
+)
+from conftest import ClientFactory, client_of
+
+from simulator.launch import Simulator
+from support.stub_server import StubRequest, StubResponse, StubServer
+
+HOST = "a0000003000040008000000000000001"
+
+
+def uuids(records: list[dict[str, Any]]) -> list[str]:
+    """Return the uuids of records, sorted."""
+    return sorted(record["uuid"] for record in records)
+
+
+def by_pages(client: Client, page_size: int, limit: int | None = None) -> list[dict[str, Any]]:
+    """List the hosts by a query."""
+    return [record for page, dummy in client.pages("QueryHost", (), page_size, limit) for record in page]
+
+
+def by_cursor_pages(client: Client, page_size: int, limit: int | None = None) -> list[dict[str, Any]]:
+    """List the hosts by a cursor."""
+    return [record for page, dummy in client.cursor("host", page_size=page_size, limit=limit) for record in page]
+
+
+# ------------------------------------------------------------------------------------------------------------- queries
+
+
+@pytest.mark.parametrize(
+    ("hosts", "page_size"),
+    [
+        (0, 1000),
+        (1, 1000),
+        (25, 1),
+        (25, 7),
+        (25, 24),
+        (25, 25),
+        (25, 26),
+        (999, 1000),
+        (1000, 1000),
+        (1001, 1000),
+        (2500, 333),
+        (2500, 1000),
+        (2500, 1001),
+        (2500, 5000),
+    ],
+)
+def test_all_records_are_listed_once(sim: Simulator, client: Client, hosts: int, page_size: int) -> None:
+    sim.reset(hosts=hosts)
+    expected = [f"a0000003000040008000{number:012x}" for number in range(1, hosts + 1)]
+    assert uuids(by_pages(client, page_size)) == expected
+    assert uuids(by_cursor_pages(client, page_size)) == expected
+
+
+@pytest.mark.parametrize("limit", [1, 6, 7, 8, 24, 25, 26])
+def test_limit(sim: Simulator, client: Client, limit: int) -> None:
+    sim.reset(hosts=25)
+    for listed in (by_pages(client, 7, limit), by_cursor_pages(client, 7, limit)):
+        assert len(set(uuids(listed))) == len(listed) == min(limit, 25)
+
+
+def test_no_more_is_asked_for_than_is_needed(sim: Simulator, client: Client) -> None:
+    sim.reset(hosts=25)
+    by_pages(client, 1000, 10)
+    assert [entry["query"]["limit"] for entry in sim.log()] == [["10"]]
+
+
+@pytest.mark.parametrize("hosts", [999, 1000, 1001, 4321])
+def test_pages_that_are_read_at_once(sim: Simulator, client: Client, hosts: int) -> None:
+    """After the first page, which tells how many there are; all come in their order, and none is asked for twice."""
+    sim.reset(hosts=hosts)
+    pages = list(client.pages("QueryHost", (), connections=4))
+    assert [len(page) for page, total in pages] == [1000] * (hosts // 1000) + [hosts % 1000] * (hosts % 1000 > 0)
+    assert [record["uuid"] for page, total in pages for record in page] == [
+        f"a0000003000040008000{number:012x}" for number in range(1, hosts + 1)
+    ]
+    starts = sorted(int(entry["query"]["start"][0]) for entry in sim.log())
+    assert starts == [number * 1000 for number in range((hosts + 999) // 1000)]
+
+
+def test_pages_come_over_several_connections() -> None:
+    """No answer of the last four is given before all four are asked for."""
+    together = threading.Barrier(4, timeout=30)
+    page = pages_of(RECORDS, 500, total=True)
+
+    def answer(asked: StubRequest) -> StubResponse:
+        if asked.query["start"] != ["0"]:
+            together.wait()
+        told: StubResponse = page(asked)
+        return told
+
+    with StubServer(answer) as service:
+        pages = list(client_of(service).pages("QueryHost", (), 500, connections=4))
+    assert [record for page, total in pages for record in page] == RECORDS
+    assert len({asked.client_port for asked in service.requests}) == 5
+
+
+def test_pages_that_are_cut_are_not_read_at_once() -> None:
+    """Where the next page begins is then known only when one is there."""
+    with StubServer(pages_of(RECORDS, 700, total=True)) as service:
+        pages = list(client_of(service).pages("QueryHost", (), connections=4))
+    assert [len(page) for page, total in pages] == [700, 700, 700, 400]
+    assert [asked.query["start"] for asked in service.requests] == [["0"], ["700"], ["1400"], ["2100"]]
+
+
+@pytest.mark.parametrize(("name", "sort"), [("QueryHost", "+uuid"), ("QuerySNSTopicSubscriber", "+topicUuid")])
+def test_pages_are_sorted(sim: Simulator, client: Client, name: str, sort: str) -> None:
+    """Without an order of their own they might overlap."""
+    client.query(name)
+    assert [entry["query"]["sort"] for entry in sim.log()] == [[sort]]
+
+
+def test_total_is_told(sim: Simulator, client: Client) -> None:
+    sim.reset(hosts=25)
+    assert [(len(page), total) for page, total in client.pages("QueryHost", (), 10)] == [(10, 25), (10, 25), (5, 25)]
+    assert [(len(page), total) for page, total in client.cursor("host", page_size=10)] == [(10, 25), (10, 25), (5, 25)]
+
+
+def test_conditions_are_combined(sim: Simulator, client: Client) -> None:
+    sim.reset(hosts=25)
+    found = client.query("QueryHost", ["managementIp>10.0.0.1", "name!=host-1", f"uuid?={HOST},{HOST[:-1]}2"])
+    assert [record["name"] for record in found] == ["host-2"]
+
+
+def test_service_that_knows_no_paging(sim: Simulator, client: Client) -> None:
+    sim.reset(hosts=2500, query_paging=False)
+    assert len(set(uuids(by_pages(client, 1000)))) == 2500
+
+
+def pages_of(records: list[dict[str, Any]], at_most: int, total: bool, honest_start: bool = True) -> Any:
+    """Return a script of a service that gives ``at_most`` records at once whatever it is asked for."""
+
+    def answer(asked: StubRequest) -> StubResponse:
+        start = int(asked.query.get("start", ["0"])[0]) if honest_start else 0
+        size = min(at_most, int(asked.query["limit"][0]))
+        counted = {"total": len(records)} if total else {}
+        return StubResponse(200, {"inventories": records[start : start + size], **counted})
+
+    return answer
+
+
+RECORDS = [{"uuid": f"{number:032x}", "name": f"host-{number}"} for number in range(2500)]
+
+
+@pytest.mark.parametrize("at_most", [1, 100, 999, 1000])
+def test_service_that_cuts_pages_and_counts(at_most: int) -> None:
+    records = RECORDS[:50] if at_most == 1 else RECORDS
+    with StubServer(pages_of(records, at_most, total=True)) as service:
+        assert uuids(by_pages(client_of(service), 5000)) == uuids(records)
+
+
+def test_service_that_cuts_at_1000_and_does_not_count() -> None:
+    with StubServer(pages_of(RECORDS, 1000, total=False)) as service:
+        assert uuids(by_pages(client_of(service), 5000)) == uuids(RECORDS)
+
+
+@pytest.mark.parametrize("total", [True, False])
+def test_service_that_repeats_a_full_page(total: bool) -> None:
+    with (
+        StubServer(pages_of(RECORDS, 1000, total, honest_start=False)) as service,
+        pytest.raises(VirtinfraError, match=r"QueryHost brought 1000 of (2500|more) records"),
+    ):
+        by_pages(client_of(service), 1000)
+    assert len(service.requests) == 2
+
+
+def test_service_that_counts_more_than_it_gives() -> None:
+    def answer(asked: StubRequest) -> StubResponse:
+        return StubResponse(200, {"inventories": RECORDS[:3] if asked.query["start"] == ["0"] else [], "total": 5})
+
+    with StubServer(answer) as service, pytest.raises(VirtinfraError, match="QueryHost brought 3 of 5 records"):
+        by_pages(client_of(service), 1000)
+
+
+def test_record_that_appears_meanwhile() -> None:
+    """One more is there from the second page on, at the front: pages overlap, and it is on none of those to come."""
+    there = RECORDS[:7]
+
+    def answer(asked: StubRequest) -> StubResponse:
+        start = int(asked.query["start"][0])
+        reply = StubResponse(200, {"inventories": there[start : start + 3], "total": len(there)})
+        there[:] = RECORDS[7:8] + RECORDS[:7]
+        return reply
+
+    with StubServer(answer) as service:
+        assert uuids(by_pages(client_of(service), 3)) == uuids(RECORDS[:8])
+
+
+def test_number_that_changes_all_the_time() -> None:
+    """New records come each time, and there are always more at the second page than at the first."""
+    numbers = iter(range(0, 1000, 3))
+
+    def answer(asked: StubRequest) -> StubResponse:
+        first = next(numbers)
+        return StubResponse(
+            200, {"inventories": RECORDS[first : first + 3], "total": 4 if asked.query["start"] == ["0"] else 5}
+        )
+
+    message = "QueryHost brought 30 records, but their number changes all the time; list them again"
+    with StubServer(answer) as service, pytest.raises(VirtinfraError, match=message):
+        by_pages(client_of(service), 3)
+
+
+def test_record_that_changes_from_page_to_page() -> None:
+    """It is one, by its uuid, and there are three; only without a uuid is one known by all that it holds."""
+    pages = {0: [{"uuid": "a", "name": "old"}, {"uuid": "b"}], 2: [{"uuid": "a", "name": "new"}, {"uuid": "c"}]}
+
+    def answer(asked: StubRequest) -> StubResponse:
+        return StubResponse(200, {"inventories": pages.get(int(asked.query["start"][0]), []), "total": 3})
+
+    with StubServer(answer) as service:
+        assert by_pages(client_of(service), 2) == [{"uuid": "a", "name": "old"}, {"uuid": "b"}, {"uuid": "c"}]
+
+
+def test_records_of_the_same_members_in_another_order() -> None:
+    pages = {0: [{"type": "a", "name": None}, {"type": "b"}], 2: [{"name": None, "type": "a"}, {"type": "c"}]}
+
+    def answer(asked: StubRequest) -> StubResponse:
+        return StubResponse(200, {"inventories": pages.get(int(asked.query["start"][0]), []), "total": 3})
+
+    with StubServer(answer) as service:
+        found = by_pages(client_of(service), 2)
+    assert found == [{"type": "a", "name": None}, {"type": "b"}, {"type": "c"}]
+
+
+SUBSCRIBER = {"topicUuid": "t", "endpointUuid": "e", "createDate": "Jan 6, 2017 3:51:16 AM"}
+OTHER = {**SUBSCRIBER, "endpointUuid": "f"}
+
+
+@pytest.mark.parametrize(
+    ("pages", "total"),
+    [
+        ([[SUBSCRIBER, SUBSCRIBER]], 2),
+        ([[SUBSCRIBER, SUBSCRIBER]], None),
+        ([[SUBSCRIBER, SUBSCRIBER, OTHER]], 3),
+        ([[SUBSCRIBER, OTHER], [OTHER, SUBSCRIBER, {**OTHER, "topicUuid": "u"}]], 5),
+    ],
+)
+def test_equal_records_without_a_uuid_count_each(pages: list[list[dict[str, Any]]], total: int | None) -> None:
+    starts = {str(sum(map(len, pages[:number]))): page for number, page in enumerate(pages)}
+    reply = {} if total is None else {"total": total}
+    with StubServer(
+        lambda asked: StubResponse(200, {**reply, "inventories": starts[asked.query["start"][0]]})
+    ) as service:
+        listed = client_of(service).query("QuerySNSTopicSubscriber")
+    assert sorted(map(str, listed)) == sorted(str(record) for page in pages for record in page)
+
+
+def test_pages_of_equal_records_without_a_uuid_may_be_a_service_without_paging() -> None:
+    with (
+        StubServer(lambda asked: StubResponse(200, {"inventories": [SUBSCRIBER, OTHER], "total": 4})) as service,
+        pytest.raises(VirtinfraError, match="QuerySNSTopicSubscriber brought 2 of 4 records"),
+    ):
+        client_of(service).query("QuerySNSTopicSubscriber")
+
+
+def test_equal_resources_without_a_uuid_by_a_cursor() -> None:
+    pages = iter([cursor_page([SUBSCRIBER, OTHER], hasMore=True, nextCursor="n"), cursor_page([OTHER, SUBSCRIBER, {}])])
+    with StubServer(lambda asked: StubResponse(200, {**next(pages), "total": 5})) as service:
+        assert len(by_cursor_pages(client_of(service), 3)) == 5
+
+
+@pytest.mark.parametrize("connections", [1, 4])
+def test_list_that_would_never_end(connections: int) -> None:
+    """A service announces more than anybody has, and each page has one new record."""
+    numbers = iter(range(1_000_000))
+
+    def answer(asked: StubRequest) -> StubResponse:
+        number = next(numbers)
+        page = {"inventories": [{"uuid": str(number)}], "total": 10**9}
+        return StubResponse(
+            200,
+            page
+            if "q" in asked.query or "start" in asked.query
+            else {**cursor_page([{"uuid": str(number)}], hasMore=True, nextCursor=str(number)), "total": 10**9},
+        )
+
+    message = "takes more than 20000 requests: the service announces 1000000000 records and sends 1 at a time"
+    with StubServer(answer) as service:
+        with pytest.raises(VirtinfraError, match=f"QueryHost: the list {message}"):
+            list(client_of(service).pages("QueryHost", connections=connections))
+        with pytest.raises(VirtinfraError, match=f"the cursor for host: the list {message}"):
+            by_cursor_pages(client_of(service), 1000)
+        assert len(service.requests) < 5
+        assert len(by_pages(client_of(service), 1000, limit=7)) == 7
+        assert len(by_cursor_pages(client_of(service), 1000, limit=7)) == 7
+
+
+def test_total_of_nothing(sim: Simulator, client: Client) -> None:
+    sim.reset(hosts=0)
+    assert list(client.pages("QueryHost")) == []
+    assert len(sim.log()) == 1
+
+
+def test_records_without_a_uuid(sim: Simulator, client: Client) -> None:
+    assert len(client.query("QuerySNSTopicSubscriber")) == 2
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ({"inventories": []}, []),
+        ({"inventories": None}, []),
+        ({"inventory": {"uuid": "a"}}, ["a"]),
+        ({"inventories": [{"uuid": "a"}], "success": True, "error": None}, ["a"]),
+        ({"inventories": [{"uuid": "a"}], "total": "many"}, ["a"]),
+        ({"inventories": [{"uuid": "a"}], "total": True}, ["a"]),
+    ],
+)
+def test_forms_of_replies(reply: dict[str, Any], expected: list[str]) -> None:
+    with StubServer(lambda asked: StubResponse(200, reply)) as service:
+        assert uuids(client_of(service).query("QueryHost")) == expected
+
+
+@pytest.mark.parametrize("reply", [{}, {"success": True}, {"results": []}])
+def test_replies_that_tell_nothing(reply: dict[str, Any]) -> None:
+    with StubServer(lambda asked: StubResponse(200, reply)) as service:
+        with pytest.raises(ReadNotSupported, match="QueryHost was answered without inventories"):
+            client_of(service).query("QueryHost")
+        with pytest.raises(ReadNotSupported, match="QueryHost was answered without inventories"):
+            client_of(service).get_by_uuid("QueryHost", HOST)
+
+
+@pytest.mark.parametrize("found", ["none", 5, ["a"], [[]], [{"uuid": "a"}, None], True])
+def test_lists_of_something_else(found: Any) -> None:
+    with (
+        StubServer(lambda asked: StubResponse(200, {"inventories": found})) as service,
+        pytest.raises(
+            TransportError, match="the answer to QueryHost holds no list of records in inventories"
+        ) as caught,
+    ):
+        client_of(service).query("QueryHost")
+    assert caught.value.transient is False
+
+
+# ------------------------------------------------------------------------------------------------------ single records
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_by_uuid(sim: Simulator, client: Client, single: bool) -> None:
+    sim.configure(single_inventory=single)
+    assert [record["name"] for record in client.get_by_uuid("QueryHost", HOST)] == ["host-1"]
+    assert [entry["path"] for entry in sim.log()] == [f"/service/v1/hosts/{HOST}"]
+
+
+def test_by_uuid_without_a_match(client: Client) -> None:
+    assert client.get_by_uuid("QueryHost", "f" * 32) == []
+
+
+def test_a_service_that_ignores_the_uuid() -> None:
+    with StubServer(lambda asked: StubResponse(200, {"inventories": RECORDS})) as service:
+        assert client_of(service).get_by_uuid("QueryHost", RECORDS[7]["uuid"]) == [RECORDS[7]]
+        assert client_of(service).get_by_uuid("QueryHost", HOST) == []
+    assert [asked.query.get("q") for asked in service.requests[:3]] == [None, None, [f"uuid={HOST}"]]
+
+
+def test_a_service_that_ignores_the_uuid_and_sends_a_page_of_others() -> None:
+    """The one that is meant may be among those that it did not send, so it is asked for once more, by a query."""
+
+    def answer(asked: StubRequest) -> StubResponse:
+        return StubResponse(200, {"inventories": RECORDS[7:8] if "q" in asked.query else RECORDS[:5]})
+
+    with StubServer(answer) as service:
+        assert client_of(service).get_by_uuid("QueryHost", RECORDS[7]["uuid"]) == [RECORDS[7]]
+
+
+def test_record_of_a_wrong_type_is_named() -> None:
+    with StubServer(lambda asked: StubResponse(200, {"inventories": [{"uuid": 5}]})) as service:
+        client = client_of(service)
+        with pytest.raises(
+            TransportError, match="the answer to QueryHost holds a record whose uuid is of a wrong type"
+        ) as caught:
+            client.get_by_uuid("QueryHost", HOST)
+    assert caught.value.transient is False
+
+
+NAMES = [
+    "plain",
+    "a=b",
+    "a!=b",
+    "a>=b",
+    "a<=b",
+    "a!?=b",
+    "a!~=b",
+    "a~=b",
+    "a?=b,c",
+    "a>b",
+    "a<b",
+    "is null",
+    "not null",
+    "100%",
+    "a_b",
+    "a&q=name=host-2",
+    "a+b",
+    "a#b",
+    "a;b",
+    "a/b?c",
+    "a,b",
+    'it\'s "quoted"',
+    "back\\slash",
+    "{{ 7 * 7 }}",
+    "\u00fcml\u00e4ut \u4e3b\u673a",
+    "\U0001f5a5",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_that_a_query_might_misread(sim: Simulator, client: Client, name: str) -> None:
+    sim.change("host", HOST, name=name)
+    assert uuids(client.find_by_attribute("QueryHost", "name", name)) == [HOST]
+    assert client.find_by_attribute("QueryHost", "name", name + "x") == []
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "asked"),
+    [
+        ("name", "host-1", ["state=Enabled", "name=host-1"]),
+        ("name", "a>b", ["state=Enabled", "name=a>b"]),
+        ("name", "a!=b", ["state=Enabled"]),
+        ("nickname", "host-1", ["state=Enabled"]),
+    ],
+)
+def test_what_the_service_is_asked(
+    sim: Simulator, client: Client, attribute: str, value: str, asked: list[str]
+) -> None:
+    """For the value itself, unless the service would misread it or does not know the attribute."""
+    client.find_by_attribute("QueryHost", attribute, value, ["state=Enabled"])
+    assert [entry["query"]["q"] for entry in sim.log()] == [asked]
+
+
+def test_more_than_a_page_of_records_with_a_trap(sim: Simulator, client: Client) -> None:
+    """Such a name cannot be asked for, so all are listed and looked through."""
+    sim.reset(hosts=1500)
+    last = f"a0000003000040008000{1500:012x}"
+    sim.change("host", last, name="a!=b")
+    assert uuids(client.find_by_attribute("QueryHost", "name", "a!=b")) == [last]
+
+
+def test_two_of_one_name(sim: Simulator, client: Client) -> None:
+    other = HOST[:-1] + "2"
+    sim.change("host", other, name="host-1")
+    for read in (find_by_query("QueryHost", "uuid", "name"), find_by_cursor("host", "uuid", "name")):
+        with pytest.raises(AmbiguousMatch, match=f"2 objects have the name 'host-1': {HOST}, {other}") as caught:
+            read(client, {"name": "host-1"})
+        assert sorted(caught.value.result["uuids"]) == [HOST, other]
+        assert (read(client, {"name": "host-1", "uuid": other}) or {})["uuid"] == other
+
+
+def test_readers_take_the_first_key_that_is_given(client: Client) -> None:
+    for read in (
+        find_by_query("QueryHost", "uuid", "managementIp", "name"),
+        find_by_cursor("host", "uuid", "managementIp", "name"),
+    ):
+        assert (read(client, {"managementIp": "10.0.0.12", "name": "host-1"}) or {})["name"] == "host-2"
+        assert read(client, {"name": "none"}) is None
+        assert read(client, {}) is None
+
+
+def test_the_next_reader_steps_in(sim: Simulator, client: Client, new_client: ClientFactory) -> None:
+    sim.configure(companions="404")
+    read = first_readable(find_by_query("QueryHost", "name"), find_by_cursor("host", "name"))
+    assert (read(client, {"name": "host-2"}) or {})["name"] == "host-2"
+    with pytest.raises(ReadNotSupported, match=r"does not offer QueryHost .*; CursorQuery needs api_token"):
+        read(new_client(api_token=None), {"name": "host-2"})
+
+
+# ------------------------------------------------------------------------------------------------------------- cursors
+
+
+def test_filters_sort_and_order(sim: Simulator, client: Client) -> None:
+    sim.reset(hosts=12)
+    pages = client.cursor("host", ["name!=host-3"], sort="name", order="desc", page_size=5)
+    names = [record["name"] for page, dummy in pages for record in page]
+    assert names == sorted((f"host-{number}" for number in range(1, 13) if number != 3), reverse=True)
+
+
+@pytest.mark.parametrize("how", ["text", "error"])
+def test_expiring_cursor(sim: Simulator, client: Client, how: str) -> None:
+    sim.reset(hosts=25, cursor_lifetime=0.0, cursor_expired=how)
+    with pytest.raises(ApiError, match=r"CursorNext failed .*expired"):
+        by_cursor_pages(client, 10)
+
+
+def test_repeating_cursor(sim: Simulator, client: Client) -> None:
+    sim.reset(hosts=25, cursor_repeat=True)
+    with pytest.raises(VirtinfraError, match="the cursor for host repeats itself after"):
+        by_cursor_pages(client, 5)
+
+
+def test_shrinking_total(sim: Simulator, client: Client) -> None:
+    """Fewer are said to be there than came: everything that the cursor gave is returned."""
+    sim.reset(hosts=25, cursor_shrink=True)
+    assert len(uuids(by_cursor_pages(client, 5))) == 25
+
+
+def cursor_page(records: list[dict[str, Any]], **members: Any) -> dict[str, Any]:
+    """Return the reply of a cursor operation."""
+    return {"items": records, "total": 7, "nextCursor": None, "hasMore": False, **members}
+
+
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [
+        (cursor_page([]), "ended after 4 of 7 records"),
+        (cursor_page(RECORDS[4:6]), "ended after 6 of 7 records"),
+        (cursor_page(RECORDS[:4], hasMore=True, nextCursor="third"), "repeats itself after 4 records"),
+        (cursor_page([], hasMore=True, nextCursor="third"), "repeats itself after 4 records"),
+        (cursor_page(RECORDS[4:6], hasMore=True, nextCursor=None), "repeats itself after 6 records"),
+        (cursor_page(RECORDS[4:6], hasMore=True, nextCursor=""), "repeats itself after 6 records"),
+        (cursor_page(RECORDS[4:6], hasMore=True, nextCursor=5), "repeats itself after 6 records"),
+        (cursor_page(RECORDS[4:6], hasMore=True, nextCursor="second"), "repeats itself after 6 records"),
+    ],
+)
+def test_cursor_that_does_not_reach_the_end(second: dict[str, Any], message: str) -> None:
+    def answer(asked: StubRequest) -> StubResponse:
+        if asked.path.endswith("cursor-query"):
+            return StubResponse(200, cursor_page(RECORDS[:4], hasMore=True, nextCursor="second"))
+        return StubResponse(200, second)
+
+    with StubServer(answer) as service, pytest.raises(VirtinfraError, match=f"the cursor for host {message}"):
+        by_cursor_pages(client_of(service), 4)
+    assert len(service.requests) == 2
+
+
+def test_endless_cursor() -> None:
+    """New records and new cursors for ever, though the total is small."""
+    pages = iter(range(1_000_000))
+
+    def answer(asked: StubRequest) -> StubResponse:
+        page = next(pages)
+        records = [{"uuid": f"{page}-{number}"} for number in range(4)]
+        return StubResponse(200, cursor_page(records, hasMore=True, nextCursor=str(page)))
+
+    message = "the cursor for host does not end: 20 records of 7"
+    with StubServer(answer) as service, pytest.raises(VirtinfraError, match=message):
+        by_cursor_pages(client_of(service), 4)
+    assert len(service.requests) < 20
+
+
+@pytest.mark.parametrize("left_out", ["hasMore", "total", "nextCursor"])
+def test_members_that_cursors_may_leave_out(left_out: str) -> None:
+    def answer(asked: StubRequest) -> StubResponse:
+        first = asked.path.endswith("cursor-query")
+        reply = cursor_page(RECORDS[:4], hasMore=True, nextCursor="second") if first else cursor_page(RECORDS[4:7])
+        if not (first and left_out == "nextCursor"):
+            del reply[left_out]
+        return StubResponse(200, reply)
+
+    with StubServer(answer) as service:
+        assert uuids(by_cursor_pages(client_of(service), 4)) == uuids(RECORDS[:7])
+
+
+def test_cursors_are_sent_as_they_came() -> None:
+    def answer(asked: StubRequest) -> StubResponse:
+        if asked.path.endswith("cursor-query"):
+            return StubResponse(200, cursor_page(RECORDS[:4], hasMore=True, nextCursor="a+/=&b c\u00e9"))
+        assert asked.query["cursor"] == ["a+/=&b c\u00e9"]
+        return StubResponse(200, cursor_page(RECORDS[4:7]))
+
+    with StubServer(answer) as service:
+        assert uuids(by_cursor_pages(client_of(service), 4)) == uuids(RECORDS[:7])
+    assert service.requests[1].query["pageSize"] == ["4"]

@@ -1,0 +1,286 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Masking: secrets in every encoding, the credentials of anybody, and addresses with keys in them."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._credentials import (
+    MASK,
+    mask_credentials,
+    mask_url,
+    may_hold_credentials,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import mask_webhooks, record_to_result
+from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker, collect_secrets
+from hypothesis import given
+from hypothesis import strategies as st
+
+PASSWORD = "pA$$ <w0rd> & 'more' \"100%\"/\u00e9\\n;"
+
+
+def lower_percent(text: str) -> str:
+    """Return a text as some servers write it in URLs: with small hexadecimal digits."""
+    return "".join(char if char.isalnum() and char.isascii() else percent(char).lower() for char in text)
+
+
+def percent(char: str) -> str:
+    """Return the UTF-8 bytes of a character in percent encoding."""
+    return "".join(f"%{byte:02X}" for byte in char.encode())
+
+
+ENCODERS: dict[str, Callable[[str], str]] = {
+    "plain": str,
+    "html": html.escape,
+    "html decimal": lambda text: html.escape(text).replace("&#x27;", "&#39;").replace("&quot;", "&#034;"),
+    "html twice": lambda text: html.escape(html.escape(text)),
+    "percent": lambda text: quote(text, safe=""),
+    "percent small": lower_percent,
+    "percent twice": lambda text: quote(quote(text, safe=""), safe=""),
+    "form": quote_plus,
+    "latin-1 percent": lambda text: quote(text, safe="", encoding="latin-1"),
+    "json": lambda text: json.dumps(text)[1:-1],
+    "json unicode": lambda text: json.dumps(text, ensure_ascii=False)[1:-1],
+    "json in json": lambda text: json.dumps(json.dumps(text)[1:-1])[1:-1],
+    "json slashes": lambda text: json.dumps(text)[1:-1].replace("/", "\\/"),
+    "json in html": lambda text: html.escape(json.dumps(text)[1:-1]),
+    "java": lambda text: json.dumps(text)[1:-1].replace("<", "\\u003C").replace("'", "\\u0027").replace("&", "\\u0026"),
+    "python": lambda text: repr(text)[1:-1],
+    "python bytes": lambda text: ascii(text)[1:-1],
+    "question mark": lambda text: text.encode("ascii", "replace").decode(),
+}
+
+
+@pytest.mark.parametrize("encoding", ENCODERS)
+def test_masker_finds_secrets_in_every_encoding(encoding: str) -> None:
+    text = f"<{ENCODERS[encoding](PASSWORD)}>"
+    masked = Masker([PASSWORD]).text(text)
+    assert masked == f"<{MASK}>"
+
+
+@given(
+    st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=20), st.sampled_from(sorted(ENCODERS))
+)
+def test_masker_finds_any_secret_in_any_encoding(secret: str, encoding: str) -> None:
+    try:
+        encoded = ENCODERS[encoding](secret)
+    except UnicodeEncodeError:
+        return
+    assert Masker([secret]).text(f"({encoded})") in (f"({MASK})", f"({MASK}", f"{MASK})", MASK)
+
+
+@given(st.text(max_size=40), st.text(min_size=4, max_size=8))
+def test_masker_returns_a_text_without_secrets_as_it_is(text: str, secret: str) -> None:
+    if not may_hold_credentials(text) and not Masker([secret]).text(text + secret).startswith(MASK):
+        masked = Masker([secret]).text(text)
+        assert masked is text or MASK in masked
+
+
+def test_masker_masks_overlapping_secrets_whole() -> None:
+    url = "https://chat.example.com/bot/v2/hook/path-key-4711"
+    secrets = [url, "path-key-4711", "4711", "hook/path-key-4711", "key-4711 and more"]
+    for order in (secrets, secrets[::-1], sorted(secrets, key=len)):
+        assert Masker(order).text(f"sent to {url} and more.") == f"sent to {MASK}."
+
+
+def test_masker_masks_keys_and_numbers() -> None:
+    masker = Masker(["hunter2", "12345678"])
+    value = {"a": {"hunter2": 1, "x hunter2 y": {"hunter2": [12345678, 1.5, None, True]}}}
+    assert masker.value(value) == {
+        "a": {MASK: 1, f"x {MASK} y": {MASK: ["VALUE_SPECIFIED_IN_NO_LOG_PARAMETER", 1.5, None, True]}}
+    }
+
+
+def test_masker_keeps_names_that_everybody_knows() -> None:
+    masker = Masker(["host"], lambda: {"host", "hostUuid"})
+    assert masker.value({"host": {"hostUuid": "a host", "hosts": 1}}) == {
+        "host": {"hostUuid": f"a {MASK}", f"{MASK}s": 1}
+    }
+
+
+def test_masker_masks_members_that_are_named_as_secrets() -> None:
+    value = {"sshPassword": "a", "access_key_secret": 5, "password": None, "secret": "", "passwordExpired": "no"}
+    assert Masker().value(value) == {**value, "sshPassword": MASK, "access_key_secret": MASK}
+
+
+def test_each_line_of_a_secret_is_a_secret() -> None:
+    lines = ["MIIEvQIBADANBgkqhkiG9w0BAQEFAASC", "Kc7dGzQ+2W/9yQ0Jc1kO0xZ8E7nq1aB3", "x=="]
+    pem = "\n".join(["-----BEGIN PRIVATE KEY-----", *lines, "-----END PRIVATE KEY-----"])
+    masker = Masker(collect_secrets({"key": {"no_log": True}}, {"key": f"{pem}\n"}))
+    assert masker.text(f"bad line: {lines[1]}!") == f"bad line: {MASK}!"
+    assert masker.text(f"bad: {' '.join(pem.split())}!") == f"bad: {MASK}!"
+    assert masker.text(f"{json.dumps(pem)}!") == f'"{MASK}"!'
+    assert masker.text("-----BEGIN PRIVATE KEY-----") == "-----BEGIN PRIVATE KEY-----"
+
+
+@pytest.mark.parametrize("url", ["https://chat.example.com", "https://chat.example.com/"])
+def test_scheme_and_host_alone_are_not_secret(url: str) -> None:
+    assert collect_secrets({"url": {"no_log": True}}, {"url": url}) == set()
+
+
+def test_addresses_in_conditions_are_secret() -> None:
+    url = "https://chat.example.com/hook/key-0815"
+    spec: dict[str, dict[str, Any]] = {"query": {}, "params": {"no_log": True}}
+    assert url in collect_secrets(spec, {"query": ["name=x", f"url = {url}"]})
+    assert url in collect_secrets(spec, {"params": {"q": [f"url!={url}", "name=x"]}})
+    assert collect_secrets(spec, {"query": ["name=https://a/b", "urls=https://a/b"], "params": {"q": "x=1"}}) == set()
+
+
+# ------------------------------------------------------------------------------------------------ anybody's credentials
+
+CREDENTIALS = [
+    ("ssh root:{}@10.0.0.1 failed", "ssh root:{}@10.0.0.1 failed"),
+    ("ssh -p 22 -oX=y deploy:{}@kvm-3: refused", "ssh -p 22 -oX=y deploy:{}@kvm-3: refused"),
+    ("cannot reach root:{}@kvm-3", "cannot reach root:{}@kvm-3"),
+    ("failed:root:{}@kvm-3", "failed:root:{}@kvm-3"),
+    ("mon deploy:{}@10.0.0.1/?monPort=6789", "mon deploy:{}@10.0.0.1/?monPort=6789"),
+    ("deploy:{}@storage.example.com", "deploy:{}@storage.example.com"),
+    ("see https://user:{}@h.example.com/x", "see https://user:{}@h.example.com/x"),
+    ("jdbc:mysql://root:{}@h/db", "jdbc:mysql://root:{}@h/db"),
+    ('login failed: {{"password": "{}", "user": "root"}}', 'login failed: {{"password": "{}", "user": "root"}}'),
+    ("{{'sshPassword': '{}'}}", "{{'sshPassword': '{}'}}"),
+    (r"{{\"password\":\"{}\",\"x\":1}}", r"{{\"password\":\"{}\",\"x\":1}}"),
+    ("&quot;password&quot;: &quot;{}&quot;, x", "&quot;password&quot;: &quot;{}&quot;, x"),
+    ("{{password={}, username=root}}", "{{password={}, username=root}}"),
+    ("password={}&user=root", "password={}&user=root"),
+    ("PASSWORD={}.", "PASSWORD={}."),
+    ("consolePassword::{}", "consolePassword::{}"),
+    ("sshpass -p {} ssh x", "sshpass -p {} ssh x"),
+    ("ipmitool -H 10.0.0.5 -U admin -P {} chassis", "ipmitool -H 10.0.0.5 -U admin -P {} chassis"),
+    ("curl -k -u admin:{} https://x", "curl -k -u admin:{} https://x"),
+    ("Authorization: OAuth {}", "Authorization: OAuth {}"),
+    ("POST https://q.example.com/cgi/send?v=1&key={}&x=1", "POST https://q.example.com/cgi/send?v=1&key={}&x=1"),
+    ("POST https://hooks.example.com/services/{} failed", "POST https://hooks.example.com/{} failed"),
+    ("https://o.example.com/open-apis/bot/v2/hook/{}.", "https://o.example.com/open-apis/bot/v2/hook/{}."),
+]
+WORDS = st.text("abcXYZ0189!$%^*_+~", min_size=4, max_size=24)
+
+
+@pytest.mark.parametrize(("text", "expected"), CREDENTIALS)
+@given(password=WORDS)
+def test_credentials_of_anybody_are_masked(text: str, expected: str, password: str) -> None:
+    shown = text.format(password)
+    masked = mask_credentials(shown)
+    assert masked == expected.format(MASK)
+    assert mask_credentials(masked) == masked
+    assert may_hold_credentials(shown)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("ssh root:my pass@10.0.0.1: denied", f"ssh root:{MASK}@10.0.0.1: denied"),
+        ("root:p@ss/w0rd@kvm-3", f"root:{MASK}@kvm-3"),
+        ('"password": "a\\"b c"', f'"password": "{MASK}"'),
+        (r"{\"password\":\"ab\\\"c\"}", rf"{{\"password\":\"{MASK}\"}}"),
+        ("sshPassword: 'cut off", f"sshPassword: '{MASK}"),
+        ("{username=root,password=a,b}", f"{{username=root,password={MASK}}}"),
+        ('<a href="https://u:p@h.example.com/">', f'<a href="https://u:{MASK}@h.example.com/">'),
+        ("password=a</td>", f"password={MASK}</td>"),
+    ],
+)
+def test_credentials_in_odd_shapes_are_masked(text: str, expected: str) -> None:
+    assert mask_credentials(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mailto:bob@example.com",
+        "Contact:bob@example.com",
+        "E-Mail:bob@example.com, tech_contact:ann@example.com",
+        "sip:bob@10.0.0.1",
+        "bob@example.com",
+        "quay.io/x/image:v1@sha256:abcd",
+        "image:v1@sha256:abcdef",
+        "at 12:30@room5",
+        "aa:bb:cc:dd:ee:ff@10.0.0.1",
+        "fa:16:3e:00:00:01@vlan10",
+        "wrong password: please check",
+        "Permission denied (publickey,password).",
+        "password=null",
+        "askPassword=true",
+        "ssh://git@github.com/x",
+        "git@github.com:org/repo",
+        "http://host:8080/a@b",
+        "https://registry:5000/img@sha256:aa",
+        "https://docs.example.com/guide?page=2",
+        "iqn.2020-01.com.example:storage@lun1",
+        "iqn.2020-01.com.example:storage@10.0.0.1",
+        "rbd:pool/img@snap.daily",
+        "pkg:npm/@scope/x@1.0.0",
+        "user@host:path",
+        "bond0:1@eth0",
+        "java.lang.Foo:bar.Baz@1a2b3c",
+        "password authentication failed for root@host",
+        "10.0.0.1:/export",
+        "the secret is out",
+        "Basic authentication is required",
+        "ssh: connect to host 10.0.0.1 port 22: Connection refused",
+        "ipmitool -I lanplus -H 10.0.0.5 -p 623 power status",
+        "curl -u https://x",
+        "webhook https://example.com/hooks",
+        "SYS.1006: operation failed, see /var/log/x.log",
+        "",
+    ],
+)
+def test_ordinary_texts_stay_as_they_are(text: str) -> None:
+    assert mask_credentials(text) == text
+
+
+@given(
+    st.lists(st.sampled_from(["host-1", "10.0.0.1", "error:", "user", "at", "12:30", "a@b.example", "port=22", "/x"]))
+)
+def test_ordinary_words_in_any_order_stay_as_they_are(words: list[str]) -> None:
+    text = " ".join(words)
+    assert mask_credentials(text) == text
+
+
+@given(st.text(max_size=200))
+def test_masking_twice_changes_no_more(text: str) -> None:
+    masked = mask_credentials(text)
+    assert mask_credentials(masked) == masked
+    assert masked == text or may_hold_credentials(text)
+
+
+# ----------------------------------------------------------------------------------------------- addresses with keys
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://chat.example.com/bot/v2/hook/SECRET", "https://chat.example.com/********"),
+        ("https://user:SECRET@chat.example.com:8443/?key=SECRET#SECRET", "https://chat.example.com/********"),
+        ("https://SECRET@[2001:db8::1]:8443/SECRET", "https://[2001:db8::1]/********"),
+        ("https://[2001:db8::1]/SECRET", "https://[2001:db8::1]/********"),
+        ("chat.example.com/SECRET", MASK),
+        ("https://[broken/SECRET", MASK),
+        ("https:///SECRET", MASK),
+        ("https://a b/SECRET", MASK),
+        ("", ""),
+        (None, None),
+    ],
+)
+def test_mask_url_shows_scheme_and_host(url: Any, shown: Any) -> None:
+    assert mask_url(url) == shown
+
+
+def test_webhooks_are_masked_by_the_type_of_the_record() -> None:
+    key, path = "https://chat.example.com/hook/KEY", "https://images.example.com/disk.qcow2"
+    reply = {"inventories": [{"url": key, "nested": {"webhookUrl": key}, "mountPath": key}], "url": None}
+    masked = {"url": "https://chat.example.com/********", "nested": {"webhookUrl": "https://chat.example.com/********"}}
+    for record_type in ("SNSWorkchatEndpointInventory", "SNSApplicationEndpointInventory", "sns-endpoint", ""):
+        assert mask_webhooks(reply, record_type) == {"inventories": [{**masked, "mountPath": key}], "url": None}
+    assert record_to_result({"url": key, "atAll": True}, "SNSWorkchatEndpointInventory")["url"] == masked["url"]
+    assert mask_webhooks({"url": path}, "image") == {"url": path}
+    for record_type in ("PrimaryStorageInventory", "primarystorage", ""):
+        assert mask_webhooks({"url": "10.0.0.1:/export"}, record_type) == {"url": "10.0.0.1:/export"}
+    assert mask_webhooks({"url": "chat.example.com/KEY"}, "SNSWorkchatEndpointInventory") == {"url": MASK}

@@ -1,0 +1,580 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The table of operations says what the description of the service says, and makes the requests that it asks for."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import (
+    OPERATIONS,
+    TAGS,
+    Operation,
+    Request,
+    get_operation,
+    parse_version,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import RECORD_FIELDS
+
+from support.openapi_reference import ReferenceParameter, operations, records
+
+UUID = "a0000003000040008000000000000001"
+NIC = "a0000006000040008000000000000001"
+VM = "a0000004000040008000000000000001"
+
+# Subscribers have a record of another name in the table, as all the others are called inventories.
+RENAMED_RECORDS = {"SNSTopicSubscriber": "SNSTopicSubscriberInventory"}
+
+# GetHostNetworkFacts and its like answer with several lists; the table names the record of the one that matters.
+RECORD_OF = {
+    "GetHostNetworkFacts": "HostNetworkInterface",
+    "GetCandidateNetworkInterfaces": "CandidateNetworkInterface",
+}
+
+# ExportNbdVolumes is documented to answer with nothing; servers tell of the volumes, and the module returns that.
+MORE_RESULTS = {"ExportNbdVolumes": ("volumeInfos",)}
+
+# What a module makes of several records of the service.
+OWN_RECORDS = {"HostNicServices"}
+
+
+def test_the_same_operations() -> None:
+    assert OPERATIONS.keys() == operations().keys()
+
+
+@pytest.mark.parametrize("name", operations())
+class TestRow:
+    def test_method_and_path(self, name: str) -> None:
+        ours, stated = OPERATIONS[name], operations()[name]
+        assert (ours.method, ours.path) == (stated.method, stated.path)
+        assert ours.is_write == stated.is_async
+        assert ours.undocumented == stated.companion
+        assert ours.uses_token == (stated.security == "token")
+        assert ours.since == (stated.since or "")
+
+    def test_body(self, name: str) -> None:
+        ours, stated = OPERATIONS[name], operations()[name]
+        if ours.method in ("POST", "PUT"):
+            assert ours.body_key == stated.body_key
+
+    def test_names_of_parameters(self, name: str) -> None:
+        stated = operations()[name].parameters
+        spelled_otherwise = {key for key, parameter in stated.items() if parameter.alias_of}
+        expected = stated.keys() - spelled_otherwise - set(TAGS) | ({"uuid"} if name.startswith("Query") else set())
+        assert OPERATIONS[name].parameters.keys() == expected
+        aliases = {parameter.alias: key for key, parameter in OPERATIONS[name].parameters.items() if parameter.alias}
+        assert aliases == {key: parameter.alias_of for key, parameter in stated.items() if parameter.alias_of}
+
+    def test_details_of_parameters(self, name: str) -> None:
+        stated = operations()[name].parameters
+        for key, parameter in OPERATIONS[name].parameters.items():
+            assert parameter.name == key
+            if key not in stated:
+                assert (parameter.type, parameter.required) == ("str", False)
+                continue
+            assert parameter.type == type_of(stated[key])
+            assert parameter.required == stated[key].required
+            assert parameter.undocumented == stated[key].compatibility or OPERATIONS[name].undocumented
+            assert parameter.since == (stated[key].since or "")
+            assert parameter.choices == stated[key].choices
+            assert (key in OPERATIONS[name].path_params) == (stated[key].where == "path")
+
+    def test_what_is_required_in_practice(self, name: str) -> None:
+        row, stated = OPERATIONS[name], operations()[name].parameters
+        spared = {parameter for names in (row.alternatives or {}).values() for parameter in names}
+        lenient = {key for key, parameter in row.parameters.items() if parameter.omit_if_unset}
+        assert lenient | spared == {key for key, parameter in stated.items() if parameter.optional_in_practice}
+
+    def test_results(self, name: str) -> None:
+        ours, stated = OPERATIONS[name], operations()[name]
+        assert ours.result == MORE_RESULTS.get(name, tuple(stated.results))
+        assert set(MORE_RESULTS.get(name, ())) <= stated.undocumented_results.keys()
+        record = RECORD_OF.get(name, stated.record or "")
+        assert ours.record == RENAMED_RECORDS.get(record, record)
+
+
+QUERIES = [name for name in OPERATIONS if name.startswith("Query")]
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_query_reads_by_uuid_only_where_that_is_known_to_be_a_read(name: str) -> None:
+    row, stated = OPERATIONS[name], operations()[name]
+    condition = Request("GET", f"/service/v1/{stated.path}", (("q", f"uuid={UUID}"),))
+    direct = Request("GET", f"/service/v1/{stated.path}/{UUID}")
+    assert row.request({"uuid": UUID}) == (direct if stated.uuid_path else condition)
+    assert row.request({"uuid": UUID.upper()}).path.lower() == row.request({"uuid": UUID}).path
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_query_by_uuid_keeps_its_other_parameters(name: str) -> None:
+    request = OPERATIONS[name].request({"uuid": UUID, "q": ["name=n"], "fields": "name"})
+    assert request.path == f"/service/v1/{operations()[name].path}"
+    assert sorted(request.query) == [("fields", "name"), ("q", "name=n"), ("q", f"uuid={UUID}")]
+
+
+@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("odd", ["kvm", "../hosts", "a/b", "exportvolume"])
+def test_what_is_no_uuid_never_becomes_part_of_the_path_of_a_read(name: str, odd: str) -> None:
+    request = OPERATIONS[name].request({"uuid": odd})
+    assert request == Request("GET", f"/service/v1/{operations()[name].path}", (("q", f"uuid={odd}"),))
+
+
+def test_reads_with_a_parameter_in_their_path() -> None:
+    """Of these the document, or compatibility for the job, says that they read."""
+    reads = {row.name for row in OPERATIONS.values() if row.method == "GET" and row.path_params}
+    assert reads == {"GetHostNetworkFacts", "GetApiJob"}
+
+
+def type_of(parameter: ReferenceParameter) -> str:
+    """Return the table's word for the type of a parameter of the description."""
+    return {("int", "int64"): "long", ("str", "json"): "json"}.get(
+        (parameter.type, str(parameter.format)), parameter.type
+    )
+
+
+def test_records_have_the_documented_fields() -> None:
+    stated = {RENAMED_RECORDS.get(name, name): fields for name, fields in records().items()}
+    for kind, fields in RECORD_FIELDS.items():
+        if kind in OWN_RECORDS:
+            continue
+        documented = {name for name, field in stated[kind].items() if not field.compatibility}
+        assert set(fields) == documented, kind
+
+
+def test_every_record_of_an_operation_has_its_fields() -> None:
+    kinds = {row.record for row in OPERATIONS.values() if row.record}
+    assert kinds - RECORD_FIELDS.keys() == {"HostNicServiceTypeStatistic"}
+
+
+GOLDEN: dict[str, tuple[dict[str, Any], Request]] = {
+    "CreateCbtTask": (
+        {"name": "n", "taskType": "t", "resourceUuids": [VM], "tagUuids": ["x"], "systemTags": ["s::1"]},
+        Request(
+            "POST",
+            "/service/v1/cbt-task/create",
+            (),
+            {
+                "params": {"name": "n", "taskType": "t", "resourceUuids": [VM], "tagUuids": ["x"]},
+                "systemTags": ["s::1"],
+            },
+        ),
+    ),
+    "DeleteCbtTask": (
+        {"uuid": UUID, "force": True, "deleteMode": "Enforcing"},
+        Request(
+            "DELETE",
+            f"/service/v1/cbt-task/{UUID}",
+            (("force", "true"), ("deleteMode", "Enforcing")),
+            {"force": True, "deleteMode": "Enforcing"},
+        ),
+    ),
+    "DisableCbtTask": (
+        {"uuid": UUID, "force": False},
+        Request("POST", f"/service/v1/cbt-task/disable/{UUID}", (), {"params": {"force": False}}),
+    ),
+    "EnableCbtTask": (
+        {"uuid": UUID, "bitmapName": "b"},
+        Request("POST", f"/service/v1/cbt-task/enable/{UUID}", (), {"params": {"bitmapName": "b"}}),
+    ),
+    "QueryCbtTask": (
+        {"q": ["name=n", "status=Running"], "limit": 10, "replyWithCount": True},
+        Request(
+            "GET",
+            "/service/v1/cbt-task",
+            (("q", "name=n"), ("q", "status=Running"), ("limit", "10"), ("replyWithCount", "true")),
+        ),
+    ),
+    "ExportNbdVolumes": (
+        {"volumeUuids": ["v"], "vmInstanceUuid": VM, "force": True},
+        Request(
+            "POST",
+            "/service/v1/cbt-task/exportvolume",
+            (),
+            {"params": {"volumeUuids": ["v"], "vmInstanceUuid": VM, "force": True}},
+        ),
+    ),
+    "CreateSNSWorkchatEndpoint": (
+        {"url": "https://chat.example.com/?key=k", "atAll": True, "atPersonList": {"u": "Uma"}, "name": "n"},
+        Request(
+            "POST",
+            "/service/v1/sns/application-endpoints/workchat",
+            (),
+            {
+                "params": {
+                    "url": "https://chat.example.com/?key=k",
+                    "atAll": True,
+                    "atALL": True,
+                    "atPersonList": {"u": "Uma"},
+                    "name": "n",
+                }
+            },
+        ),
+    ),
+    "QuerySNSWorkchatEndpoint": (
+        {"q": ["url=https://chat.example.com/"]},
+        Request("GET", "/service/v1/sns/application-endpoints/workchat", (("q", "url=https://chat.example.com/"),)),
+    ),
+    "CreateSNSSnmpEndpoint": (
+        {"name": "n", "platformUuid": UUID},
+        Request(
+            "POST", "/service/v1/sns/application-endpoints/snmp", (), {"params": {"name": "n", "platformUuid": UUID}}
+        ),
+    ),
+    "UpdateSNSApplicationEndpoint": (
+        {"uuid": UUID, "name": "n", "userTags": ["u"]},
+        Request(
+            "PUT",
+            f"/service/v1/sns/application-endpoints/{UUID}/actions",
+            (),
+            {"updateSNSApplicationEndpoint": {"name": "n"}, "userTags": ["u"]},
+        ),
+    ),
+    "UpdateAtPersonOfAtTeamchatEndpoint": (
+        {"uuid": UUID, "endpointUuid": "e", "remark": "r"},
+        Request(
+            "PUT",
+            f"/service/v1/sns/application-endpoints/teamchat/at-persons/{UUID}/actions",
+            (),
+            {"updateAtPersonOfAtTeamchatEndpoint": {"endpointUuid": "e", "remark": "r"}},
+        ),
+    ),
+    "UpdateSNSSnmpPlatform": (
+        {"uuid": UUID, "snmpAddress": "192.0.2.1", "snmpPort": 162},
+        Request(
+            "PUT",
+            f"/service/v1/sns/application-platforms/snmp/{UUID}",
+            (),
+            {"updateSNSSnmpPlatform": {"snmpAddress": "192.0.2.1", "snmpPort": 162}},
+        ),
+    ),
+    "SNSSnmpTestConnection": (
+        {"platformUuid": UUID},
+        Request(
+            "POST",
+            "/service/v1/sns/application-endpoints/snmp/test-connection",
+            (),
+            {"params": {"platformUuid": UUID}},
+        ),
+    ),
+    "QuerySNSTopicSubscriber": (
+        {"q": [f"topicUuid={UUID}"]},
+        Request("GET", "/service/v1/sns/topics/subscribers", (("q", f"topicUuid={UUID}"),)),
+    ),
+    "CreateVmInstanceFromVolumeSnapshotGroup": (
+        {
+            "volumeSnapshotGroupUuid": UUID,
+            "name": "n",
+            "memorySize": 2**40,
+            "l3NetworkUuids": ["a", "b"],
+            "dataVolumeSystemTags": {"s": ["t"]},
+        },
+        Request(
+            "POST",
+            f"/service/v1/vm-instances/from/volume-snapshots/group/{UUID}",
+            (),
+            {
+                "params": {
+                    "name": "n",
+                    "memorySize": 2**40,
+                    "l3NetworkUuids": ["a", "b"],
+                    "dataVolumeSystemTags": {"s": ["t"]},
+                }
+            },
+        ),
+    ),
+    "AttachL3NetworkToVm": (
+        {"vmInstanceUuid": VM, "l3NetworkUuid": "l", "staticIp": "192.0.2.9"},
+        Request("POST", f"/service/v1/vm-instances/{VM}/l3-networks/l", (), {"params": {"staticIp": "192.0.2.9"}}),
+    ),
+    "ChangeVmNicState": (
+        {"vmNicUuid": NIC, "state": "disable"},
+        Request("PUT", f"/service/v1/vm-instances/nics/{NIC}/actions", (), {"changeVmNicState": {"state": "disable"}}),
+    ),
+    "ChangeVmNicNetwork": (
+        {"vmNicUuid": NIC, "destL3NetworkUuid": "l"},
+        Request("POST", f"/service/v1/vm-instances/nics/{NIC}/l3-networks/l", (), {"params": {}}),
+    ),
+    "DeleteNicQos": (
+        {"uuid": NIC, "direction": "in"},
+        Request("DELETE", f"/service/v1/vm-instances/{NIC}/nic-qos", (("direction", "in"),), {"direction": "in"}),
+    ),
+    "AddKVMHost": (
+        {
+            "username": "root",
+            "password": "p",
+            "sshPort": 22,
+            "name": "h",
+            "managementIp": "192.0.2.7",
+            "clusterUuid": "c",
+            "systemTags": ["pageTableExtensionDisabled"],
+        },
+        Request(
+            "POST",
+            "/service/v1/hosts/kvm",
+            (),
+            {
+                "params": {
+                    "username": "root",
+                    "password": "p",
+                    "sshPort": 22,
+                    "name": "h",
+                    "managementIp": "192.0.2.7",
+                    "clusterUuid": "c",
+                },
+                "systemTags": ["pageTableExtensionDisabled"],
+            },
+        ),
+    ),
+    "ChangeHostState": (
+        {"uuid": UUID, "stateEvent": "maintain"},
+        Request("PUT", f"/service/v1/hosts/{UUID}/actions", (), {"changeHostState": {"stateEvent": "maintain"}}),
+    ),
+    "GetHostNetworkFacts": (
+        {"hostUuid": UUID, "systemTags": ["a", "b"]},
+        Request("GET", f"/service/v1/hosts/network-facts/{UUID}", (("systemTags", "a"), ("systemTags", "b"))),
+    ),
+    "GetCandidateNetworkInterfaces": (
+        {"hostUuids": ["a", "b"], "intersecting": False, "interfaceType": "all"},
+        Request(
+            "GET",
+            "/service/v1/cluster/hosts-network-interfaces",
+            (("hostUuids", "a"), ("hostUuids", "b"), ("intersecting", "false"), ("interfaceType", "all")),
+        ),
+    ),
+    "SetServiceTypeOnHostNetworkInterface": (
+        {"interfaceUuids": ["i"], "vlanIds": [0, 7], "serviceTypes": []},
+        Request(
+            "POST",
+            "/service/v1/hosts/nics/service-types",
+            (),
+            {"params": {"interfaceUuids": ["i"], "vlanIds": [0, 7], "serviceTypes": []}},
+        ),
+    ),
+    "QueryPrimaryStorage": (
+        {"q": [f"uuid={UUID}"]},
+        Request("GET", "/service/v1/primary-storage", (("q", f"uuid={UUID}"),)),
+    ),
+    "CursorQuery": (
+        {"resourceType": "host", "sort": "name", "order": "asc", "pageSize": 50, "filter": ["a=b", "c=d"]},
+        Request(
+            "GET",
+            "/api/v1/resources/cursor-query",
+            (
+                ("resourceType", "host"),
+                ("sort", "name"),
+                ("order", "asc"),
+                ("pageSize", "50"),
+                ("filter", "a=b"),
+                ("filter", "c=d"),
+            ),
+        ),
+    ),
+    "CursorNext": (
+        {"cursor": "c/+=", "pageSize": 50},
+        Request("GET", "/api/v1/resources/cursor-next", (("cursor", "c/+="), ("pageSize", "50"))),
+    ),
+}
+
+
+def test_every_documented_operation_has_a_golden_request() -> None:
+    assert GOLDEN.keys() == {name for name, row in OPERATIONS.items() if not row.undocumented}
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_golden_request(name: str) -> None:
+    params, expected = GOLDEN[name]
+    assert get_operation(name).request(params) == expected
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_golden_request_is_as_described(name: str) -> None:
+    """The golden requests are our own words: hold them against the description too."""
+    stated, request = operations()[name], GOLDEN[name][1]
+    pattern = re.sub(r"\\{\w+\\}", "[^/]+", re.escape(stated.path))
+    prefix = "" if stated.security == "token" else "/service/v1/"
+    assert request.method == stated.method
+    assert re.fullmatch(f"{prefix}{pattern}", request.path)
+    if stated.body_key:
+        assert (request.body or {}).keys() - set(TAGS) == {stated.body_key}
+
+
+def test_prefix_stands_before_the_path() -> None:
+    row, params = get_operation("ChangeHostState"), {"uuid": UUID, "stateEvent": "enable"}
+    assert row.request(params, "front/api").path == f"/front/api/v1/hosts/{UUID}/actions"
+    assert row.request(params, "/front/").path == f"/front/v1/hosts/{UUID}/actions"
+    assert get_operation("CursorNext").request({"cursor": "c"}, "front").path == "/api/v1/resources/cursor-next"
+
+
+def test_no_prefix() -> None:
+    assert get_operation("QueryCbtTask").request({}, "").path == "/v1/cbt-task"
+
+
+@pytest.mark.parametrize("hostile", ["../../x", "a/b", "a?b=c", "a#b", "a%2fb", "a b", "\u00e9", "{uuid}"])
+def test_path_parameters_stay_one_segment(hostile: str) -> None:
+    path = get_operation("ChangeHostState").request({"uuid": hostile, "stateEvent": "enable"}).path
+    assert re.fullmatch(r"/service/v1/hosts/[\w.%~-]+/actions", path)
+
+
+@pytest.mark.parametrize("empty", ["", "  ", ".", ".."])
+def test_path_parameters_are_not_nothing(empty: str) -> None:
+    with pytest.raises(InvalidOptions, match="uuid of DeleteCbtTask must not be"):
+        get_operation("DeleteCbtTask").request({"uuid": empty})
+
+
+@pytest.mark.parametrize("name", [name for name, row in OPERATIONS.items() if row.missing({})])
+def test_missing_parameters_are_named(name: str) -> None:
+    row = OPERATIONS[name]
+    with pytest.raises(InvalidOptions) as caught:
+        row.request({})
+    named = re.findall(r"\w+", str(caught.value).partition(" needs ")[2])
+    lenient = {key for key, parameter in row.parameters.items() if parameter.omit_if_unset}
+    assert (
+        set(named) == {key for key, parameter in operations()[name].parameters.items() if parameter.required} - lenient
+    )
+
+
+def test_the_form_of_the_example_is_enough_for_a_cbt_task() -> None:
+    request = get_operation("CreateCbtTask").request({"name": "n", "vmInstanceUuid": VM})
+    assert request.body == {"params": {"name": "n", "vmInstanceUuid": VM}}
+
+
+def test_null_is_left_out_and_empty_is_sent() -> None:
+    request = get_operation("UpdateSNSApplicationEndpoint").request({"uuid": UUID, "name": None, "description": ""})
+    assert request.body == {"updateSNSApplicationEndpoint": {"description": ""}}
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "message"),
+    [
+        ("ChangeHostState", {"uuid": UUID, "stateEvent": "Enable"}, "must be one of enable, disable, maintain"),
+        ("DeleteCbtTask", {"uuid": UUID, "deleteMode": "permissive"}, "must be one of Permissive, Enforcing"),
+        ("DeleteCbtTask", {"uuid": UUID, "force": "perhaps"}, "force of DeleteCbtTask must be of type bool"),
+        ("UpdateSNSSnmpPlatform", {"uuid": UUID, "snmpAddress": "a", "snmpPort": "x"}, "must be of type int"),
+        ("UpdateSNSApplicationEndpoint", {"uuid": UUID, "name": {"a": 1}}, "name of .* must be of type str"),
+        (
+            "ChangeVmNicNetwork",
+            {"vmNicUuid": UUID, "destL3NetworkUuid": UUID, "vmNicParams": "{up: true}"},
+            "vmNicParams of ChangeVmNicNetwork must be JSON",
+        ),
+        (
+            "ChangeHostState",
+            {"uuid": UUID, "stateEvent": "enable", "mode": "x"},
+            "ChangeHostState has no parameter mode",
+        ),
+        (
+            "SetServiceTypeOnHostNetworkInterface",
+            {"interfaceUuids": ["i"], "serviceTypes": ["StorageNetwork", "Storage"]},
+            "serviceTypes of SetServiceTypeOnHostNetworkInterface must be one of",
+        ),
+    ],
+)
+def test_wrong_values_are_refused(name: str, params: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidOptions, match=message):
+        get_operation(name).request(params)
+
+
+def test_values_are_sent_in_their_type() -> None:
+    """A playbook's templates give strings."""
+    params = {"uuid": UUID, "snmpAddress": "a", "snmpPort": "162", "name": 5}
+    assert get_operation("UpdateSNSSnmpPlatform").request(params).body == {
+        "updateSNSSnmpPlatform": {"snmpAddress": "a", "snmpPort": 162, "name": "5"}
+    }
+
+
+def test_unknown_operation() -> None:
+    with pytest.raises(InvalidOptions, match=r"no operation changeHostState\. Known are ChangeHostState\."):
+        get_operation("changeHostState")
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "version", "reason"),
+    [
+        ("CreateCbtTask", {}, "4.10.9", "CreateCbtTask needs version 4.10.10"),
+        ("CreateCbtTask", {}, "4.10.10", None),
+        ("CreateCbtTask", {}, "4.9.99", "CreateCbtTask needs version 4.10.10"),
+        ("CreateCbtTask", {}, "5.0.0", None),
+        ("CreateCbtTask", {}, "5", None),
+        ("CreateSNSSnmpEndpoint", {}, "4.10", None),
+        ("CreateSNSSnmpEndpoint", {}, " 4.10.0.0 ", None),
+        ("CreateSNSSnmpEndpoint", {}, "4.9", "CreateSNSSnmpEndpoint needs version 4.10.0"),
+        ("QueryHost", {}, "0.1", None),
+        ("AttachL3NetworkToVm", {"customMac": "m"}, "3.9.0", "the parameter customMac of AttachL3NetworkToVm needs"),
+        ("AttachL3NetworkToVm", {"customMac": None}, "3.9.0", None),
+        ("AttachL3NetworkToVm", {"customMac": "m"}, "3.10.0", None),
+    ],
+)
+def test_versions(name: str, params: dict[str, Any], version: str, reason: str | None) -> None:
+    found = get_operation(name).unsupported_reason(params, version)
+    assert (found or "").startswith(reason or "") if reason else found is None
+
+
+@pytest.mark.parametrize("version", ["latest", "", "4.", ".4", "4..1", "v4.1", "4.10-rc1", "\u0664.1"])
+def test_what_is_no_version_is_refused(version: str) -> None:
+    with pytest.raises(InvalidOptions, match=r"service_version must be a version like 4\.10\.10, not"):
+        parse_version(version)
+
+
+@pytest.mark.parametrize("number", [4.10, 5, True])
+def test_a_number_as_version_is_refused_since_yaml_has_changed_it(number: Any) -> None:
+    with pytest.raises(InvalidOptions, match=r"service_version must be quoted, .* YAML reads a number"):
+        parse_version(number)
+
+
+LONGEST = [
+    ("UpdateSNSApplicationEndpoint", {"uuid": UUID}, "name", 255),
+    ("UpdateSNSApplicationEndpoint", {"uuid": UUID}, "description", 2048),
+    ("CreateSNSWorkchatEndpoint", {"name": "n"}, "url", 2048),
+    ("UpdateAtPersonOfAtTeamchatEndpoint", {"uuid": UUID, "endpointUuid": UUID, "remark": ""}, "userId", 256),
+    ("UpdateAtPersonOfAtTeamchatEndpoint", {"uuid": UUID, "endpointUuid": UUID}, "remark", 128),
+]
+
+
+@pytest.mark.parametrize(("name", "params", "parameter", "longest"), LONGEST)
+def test_texts_that_are_too_long_are_refused(name: str, params: dict[str, Any], parameter: str, longest: int) -> None:
+    get_operation(name).request({**params, parameter: f"  {'x' * longest}  "})
+    with pytest.raises(InvalidOptions) as caught:
+        get_operation(name).request({**params, parameter: "x" * (longest + 1)})
+    assert str(caught.value) == f"{parameter} of {name} must have at most {longest} characters, not {longest + 1}"
+
+
+@pytest.mark.parametrize(
+    ("persons", "longest"),
+    [
+        ({"atPersonUserIds": ["x", "x" * 257]}, 256),
+        ({"atPersonList": {"x" * 257: "remark"}}, 256),
+        ({"atPersonList": {"x": "r" * 129}}, 128),
+    ],
+)
+def test_texts_in_lists_and_maps_that_are_too_long_are_refused(persons: dict[str, Any], longest: int) -> None:
+    with pytest.raises(InvalidOptions, match=f"must have at most {longest} characters, not {longest + 1}"):
+        get_operation("CreateSNSWorkchatEndpoint").request({"name": "n", "url": "u", **persons})
+
+
+@pytest.mark.parametrize("port", [0, -1, 65536])
+def test_ports_out_of_range_are_refused(port: int) -> None:
+    with pytest.raises(InvalidOptions, match=f"snmpPort of UpdateSNSSnmpPlatform must be from 1 to 65535, not {port}"):
+        get_operation("UpdateSNSSnmpPlatform").request({"uuid": UUID, "snmpAddress": "a", "snmpPort": port})
+
+
+def test_creating_twice_is_told_from_setting_twice() -> None:
+    """What makes a second object, export or trap when done again; a second host or CBT task the service refuses."""
+    assert {row.name for row in OPERATIONS.values() if not row.is_idempotent} == {
+        "CreateSNSWorkchatEndpoint",
+        "CreateSNSSnmpEndpoint",
+        "ExportNbdVolumes",
+        "SNSSnmpTestConnection",
+        "AttachL3NetworkToVm",
+        "CreateVmInstanceFromVolumeSnapshotGroup",
+    }
+
+
+@pytest.mark.parametrize("row", OPERATIONS.values(), ids=lambda row: str(row.name))
+def test_results_of_queries_are_lists_of_records(row: Operation) -> None:
+    if row.name.startswith("Query"):
+        assert row.result == ("inventories",)
+        assert row.record in RECORD_FIELDS

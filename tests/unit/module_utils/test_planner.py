@@ -1,0 +1,486 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Plans are right: a table of what is there, what is wanted, and which calls that takes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    InvalidOptions,
+    NotFound,
+    Unchangeable,
+    VirtinfraError,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
+from ansible_collections.virtinfra.manager.plugins.module_utils._planner import (
+    AssumedRecord,
+    PlannedCall,
+    Resource,
+    StateTransition,
+    assume_record,
+    drift,
+    failed_value,
+    needed_fields,
+    plan,
+    predict_created,
+    settling_fields,
+    transitional_value,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import RECORD_FIELDS, Record
+
+UUID = "a000000d000040008000000000000001"
+NEW_HOST = {
+    "managementIp": "10.0.0.21",
+    "name": "host-21",
+    "clusterUuid": "c",
+    "username": "root",
+    "password": "p",
+}
+HOST = {"uuid": UUID, "name": "host-21", "managementIp": "10.0.0.21", "clusterUuid": "c", "state": "Enabled"}
+TASK = {"uuid": UUID, "name": "nightly", "description": "d", "status": "Running"}
+ENDPOINT = {"uuid": UUID, "name": "traps", "description": "old", "platformUuid": "p", "state": "Enabled"}
+
+
+def nothing(client: Client, wanted: Record) -> Record | None:
+    """Stand for a reader where only planning is looked at."""
+    raise AssertionError("a plan reads nothing")
+
+
+KVM_HOST = Resource(
+    record_type="HostInventory",
+    result_key="host",
+    find=nothing,
+    create="AddKVMHost",
+    keys=("uuid", "managementIp", "name"),
+    transitions={
+        "enabled": StateTransition(
+            "ChangeHostState", "state", ("Enabled",), {"stateEvent": "enable"}, settles=("status",)
+        ),
+        "disabled": StateTransition("ChangeHostState", "state", ("Disabled",), {"stateEvent": "disable"}),
+        "maintenance": StateTransition(
+            "ChangeHostState",
+            "state",
+            ("Maintenance", "PreMaintenance"),
+            {"stateEvent": "maintain"},
+            needs=("status",),
+        ),
+    },
+    transitional_values={"state": ("PreMaintenance",), "status": ("Connecting",)},
+    failed_values={"status": ("Disconnected",)},
+)
+CBT_TASK = Resource(
+    record_type="CbtTaskInventory",
+    result_key="cbt_task",
+    find=nothing,
+    create="CreateCbtTask",
+    delete="DeleteCbtTask",
+    transitions={"enabled": StateTransition("EnableCbtTask", "status", ("Running", "Starting"))},
+)
+SNMP_ENDPOINT = Resource(
+    record_type="SNSApplicationEndpointInventory",
+    result_key="endpoint",
+    find=nothing,
+    create="CreateSNSSnmpEndpoint",
+    update="UpdateSNSApplicationEndpoint",
+)
+NIC = Resource(
+    record_type="VmNicInventory",
+    result_key="nic",
+    find=nothing,
+    update="ChangeVmNicNetwork",
+    rename={"vmNicUuid": "uuid", "destL3NetworkUuid": "l3NetworkUuid"},
+    transitions={"disabled": StateTransition("ChangeVmNicState", "state", ("disable",), {"state": "disable"})},
+)
+PLATFORM = Resource(
+    record_type="SNSApplicationPlatformInventory", result_key="platform", find=nothing, update="UpdateSNSSnmpPlatform"
+)
+
+
+def calls(resource: Resource, state: str, desired: Record, current: Record | None) -> list[tuple[str, Record]]:
+    """Return the planned calls: operation and parameters."""
+    return [(step.operation, step.params) for step in plan(resource, state, desired, current)]
+
+
+PLANS: dict[str, tuple[Resource, str, Record, Record | None, list[tuple[str, Record]]]] = {
+    "there and as wanted": (KVM_HOST, "present", NEW_HOST, HOST, []),
+    "there, only its name given": (KVM_HOST, "present", {"name": "host-21"}, HOST, []),
+    "there in the wanted state": (KVM_HOST, "enabled", NEW_HOST, HOST, []),
+    "on its way to the wanted state": (KVM_HOST, "maintenance", NEW_HOST, {**HOST, "state": "PreMaintenance"}, []),
+    "missing": (KVM_HOST, "present", NEW_HOST, None, [("AddKVMHost", NEW_HOST)]),
+    "missing, wanted in a state that the service decides on": (
+        KVM_HOST,
+        "enabled",
+        NEW_HOST,
+        None,
+        [("AddKVMHost", NEW_HOST), ("ChangeHostState", {"stateEvent": "enable"})],
+    ),
+    "in another state": (
+        KVM_HOST,
+        "maintenance",
+        {"name": "host-21"},
+        HOST,
+        [("ChangeHostState", {"uuid": UUID, "stateEvent": "maintain"})],
+    ),
+    "absent and not there": (CBT_TASK, "absent", {"name": "nightly"}, None, []),
+    "absent and there": (CBT_TASK, "absent", {"name": "nightly"}, TASK, [("DeleteCbtTask", {"uuid": UUID})]),
+    "absent, with the options of the deletion": (
+        CBT_TASK,
+        "absent",
+        {"name": "nightly", "force": True, "deleteMode": "Enforcing", "description": "other"},
+        TASK,
+        [("DeleteCbtTask", {"uuid": UUID, "force": True, "deleteMode": "Enforcing"})],
+    ),
+    "a parameter of the move": (
+        CBT_TASK,
+        "enabled",
+        {"name": "nightly", "bitmapName": "b"},
+        {**TASK, "status": "Stopped"},
+        [("EnableCbtTask", {"uuid": UUID, "bitmapName": "b"})],
+    ),
+    "drift that one call settles": (
+        SNMP_ENDPOINT,
+        "present",
+        {"uuid": UUID, "name": "new", "description": "new", "platformUuid": "p"},
+        ENDPOINT,
+        [("UpdateSNSApplicationEndpoint", {"uuid": UUID, "name": "new", "description": "new"})],
+    ),
+    "drift in one of two": (
+        SNMP_ENDPOINT,
+        "present",
+        {"name": "traps", "description": "new"},
+        ENDPOINT,
+        [("UpdateSNSApplicationEndpoint", {"uuid": UUID, "description": "new"})],
+    ),
+    "emptied": (
+        SNMP_ENDPOINT,
+        "present",
+        {"name": "traps", "description": ""},
+        ENDPOINT,
+        [("UpdateSNSApplicationEndpoint", {"uuid": UUID, "description": ""})],
+    ),
+    "empty already": (
+        SNMP_ENDPOINT,
+        "present",
+        {"name": "traps", "description": ""},
+        {**ENDPOINT, "description": None},
+        [],
+    ),
+    "blanks around it": (SNMP_ENDPOINT, "present", {"name": " traps "}, ENDPOINT, []),
+    "tags go along with a call": (
+        SNMP_ENDPOINT,
+        "present",
+        {"name": "traps", "description": "new", "systemTags": ["s::1"], "userTags": []},
+        ENDPOINT,
+        [
+            (
+                "UpdateSNSApplicationEndpoint",
+                {"uuid": UUID, "description": "new", "systemTags": ["s::1"], "userTags": []},
+            )
+        ],
+    ),
+    "tags alone are no reason for a call": (
+        SNMP_ENDPOINT,
+        "present",
+        {"name": "traps", "systemTags": ["s::1"]},
+        ENDPOINT,
+        [],
+    ),
+    "what an update requires is told by the options": (
+        PLATFORM,
+        "present",
+        {"uuid": UUID, "snmpAddress": "192.0.2.1", "snmpPort": 162, "name": "n"},
+        {"uuid": UUID, "name": "old", "snmpAddress": "192.0.2.1", "snmpPort": 162},
+        [("UpdateSNSSnmpPlatform", {"uuid": UUID, "snmpAddress": "192.0.2.1", "snmpPort": 162, "name": "n"})],
+    ),
+    "what an update requires is told by the record": (
+        PLATFORM,
+        "present",
+        {"uuid": UUID, "snmpPort": 163},
+        {"uuid": UUID, "name": "old", "snmpAddress": "192.0.2.1", "snmpPort": 162},
+        [("UpdateSNSSnmpPlatform", {"uuid": UUID, "snmpAddress": "192.0.2.1", "snmpPort": 163})],
+    ),
+    "parameters that the record calls otherwise": (
+        NIC,
+        "disabled",
+        {"uuid": UUID},
+        {"uuid": UUID, "state": "enable", "l3NetworkUuid": "l"},
+        [("ChangeVmNicState", {"vmNicUuid": UUID, "state": "disable"})],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PLANS)
+def test_plan(case: str) -> None:
+    resource, state, desired, current, expected = PLANS[case]
+    assert calls(resource, state, desired, current) == expected
+
+
+@pytest.mark.parametrize("case", PLANS)
+def test_planned_calls_can_be_made(case: str) -> None:
+    resource, state, desired, current, dummy = PLANS[case]
+    for step in plan(resource, state, desired, current):
+        known = {"uuid": UUID, **step.params} if "uuid" in get_operation(step.operation).path_params else step.params
+        assert get_operation(step.operation).request(known)
+
+
+@pytest.mark.parametrize("case", PLANS)
+def test_a_plan_leads_where_it_says(case: str) -> None:
+    """Once the planned record is there, nothing is left to do."""
+    resource, state, desired, current, dummy = PLANS[case]
+    steps = plan(resource, state, desired, current)
+    after = steps[-1].expected if steps else current
+    assert (
+        plan(resource, state, {**desired, "uuid": UUID} if after else desired, after and {**after, "uuid": UUID}) == []
+    )
+
+
+@pytest.mark.parametrize("case", PLANS)
+def test_a_plan_leaves_what_it_was_given(case: str) -> None:
+    resource, state, desired, current, dummy = PLANS[case]
+    before = repr((desired, current))
+    plan(resource, state, desired, current)
+    assert repr((desired, current)) == before
+
+
+REFUSED: dict[str, tuple[Resource, str, Record, Record | None, type[VirtinfraError], str]] = {
+    "options missing to create": (
+        KVM_HOST,
+        "present",
+        {"name": "host-21", "managementIp": "10.0.0.21"},
+        None,
+        NotFound,
+        "^no host with management_ip .10.0.0.21.. Check the management_ip, or give username, password and cluster_uuid",
+    ),
+    "one option missing": (
+        KVM_HOST,
+        "enabled",
+        {name: value for name, value in NEW_HOST.items() if name != "password"},
+        None,
+        NotFound,
+        "or give password to add it",
+    ),
+    "a uuid that is not there": (
+        KVM_HOST,
+        "present",
+        {**NEW_HOST, "uuid": UUID},
+        None,
+        NotFound,
+        f"^no host with uuid '{UUID}'. Check the uuid, or leave it out to add one.$",
+    ),
+    "drift where there is no update": (
+        KVM_HOST,
+        "enabled",
+        {"managementIp": "10.0.0.21", "name": "other", "clusterUuid": "c2"},
+        HOST,
+        Unchangeable,
+        r"^the API cannot change name \(is 'host-21', should be 'other'\), cluster_uuid \(is 'c', should be 'c2'\)\.",
+    ),
+    "drift that the update does not take": (
+        SNMP_ENDPOINT,
+        "present",
+        {"name": "traps", "description": "new", "state": "Disabled"},
+        ENDPOINT,
+        Unchangeable,
+        r"the API cannot change state \(is 'Enabled', should be 'Disabled'\)\. The endpoint was found by name 'traps'",
+    ),
+    "required by the update and nowhere told": (
+        PLATFORM,
+        "present",
+        {"uuid": UUID, "name": "n"},
+        {"uuid": UUID, "name": "old"},
+        InvalidOptions,
+        "snmp_address, snmp_port are required for UpdateSNSSnmpPlatform",
+    ),
+    "nothing to create it with": (
+        NIC,
+        "present",
+        {"l3NetworkUuid": "l"},
+        None,
+        NotFound,
+        "no such nic, and the API cannot create one",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused(case: str) -> None:
+    resource, state, desired, current, kind, message = REFUSED[case]
+    with pytest.raises(kind, match=message):
+        plan(resource, state, desired, current)
+
+
+def test_prediction_of_a_create_holds_what_was_asked_for_and_no_secret() -> None:
+    (step,) = plan(KVM_HOST, "present", NEW_HOST, None)
+    assert step.expected is not None
+    assert step.expected.keys() == set(RECORD_FIELDS["HostInventory"])
+    told = {name: value for name, value in step.expected.items() if value is not None}
+    assert told == {"managementIp": "10.0.0.21", "name": "host-21", "clusterUuid": "c"}
+
+
+def test_prediction_keeps_what_is_not_changed() -> None:
+    (step,) = plan(SNMP_ENDPOINT, "present", {"uuid": UUID, "description": "new"}, ENDPOINT)
+    assert step.expected == {**ENDPOINT, "description": "new"}
+
+
+def test_prediction_of_a_move_is_its_first_word() -> None:
+    (step,) = plan(KVM_HOST, "maintenance", {"uuid": UUID}, HOST)
+    assert step.expected == {**HOST, "state": "Maintenance"}
+
+
+def test_prediction_of_a_deletion_is_nothing() -> None:
+    assert plan(CBT_TASK, "absent", {"name": "nightly"}, TASK) == [PlannedCall("DeleteCbtTask", {"uuid": UUID}, None)]
+
+
+def test_steps_build_on_each_other() -> None:
+    first, second = plan(KVM_HOST, "maintenance", NEW_HOST, None)
+    assert first.expected is not None
+    assert second.expected == {**first.expected, "state": "Maintenance"}
+
+
+def test_what_the_service_does_not_show_is_set_and_said() -> None:
+    current = {"uuid": UUID, "name": "n"}
+    (step,) = plan(PLATFORM, "present", {"uuid": UUID, "snmpAddress": "192.0.2.1", "snmpPort": 162}, current)
+    assert step.warning == "the service does not show snmp_address, snmp_port, so it is set each time"
+    assert step.params == {"uuid": UUID, "snmpAddress": "192.0.2.1", "snmpPort": 162}
+
+
+def test_what_only_a_create_takes_is_not_compared() -> None:
+    assert calls(KVM_HOST, "present", {**NEW_HOST, "password": "other", "sshPort": 23}, HOST) == []
+
+
+def test_unknown_state_is_left_alone() -> None:
+    assert calls(KVM_HOST, "present", NEW_HOST, {**HOST, "state": "Maintenance"}) == []
+
+
+def test_own_plan_replaces_the_usual_one() -> None:
+    def own(resource: Resource, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
+        return [PlannedCall("DeleteNicQos", {"told": (resource.result_key, state, desired, current)}, None)]
+
+    resource = replace(CBT_TASK, plan=own)
+    assert calls(resource, "absent", {"a": 1}, {"b": 2}) == [
+        ("DeleteNicQos", {"told": ("cbt_task", "absent", {"a": 1}, {"b": 2})})
+    ]
+
+
+@pytest.mark.parametrize(
+    ("desired", "current", "expected"),
+    [
+        ({"name": "a"}, {"name": "a"}, {}),
+        ({"name": "a"}, {"name": "b"}, {"name": "a"}),
+        ({"uuid": "a"}, {"uuid": "b"}, {}),
+        ({"name": "a"}, {}, {"name": "a"}),
+        ({"password": "a"}, {}, {}),
+        ({"somethingNew": "a"}, {"somethingNew": "b"}, {"somethingNew": "a"}),
+        ({"description": ""}, {"description": None}, {}),
+    ],
+)
+def test_drift(desired: Record, current: Record, expected: Record) -> None:
+    assert drift(KVM_HOST, desired, current) == expected
+
+
+def test_created_has_the_shape_of_its_kind() -> None:
+    assert predict_created(CBT_TASK, {"name": "n", "vmInstanceUuid": "v"}) == {
+        **dict.fromkeys(RECORD_FIELDS["CbtTaskInventory"]),
+        "name": "n",
+    }
+
+
+def test_operations_of_a_resource() -> None:
+    assert KVM_HOST.operations == ("AddKVMHost", "ChangeHostState")
+    assert CBT_TASK.operations == ("CreateCbtTask", "DeleteCbtTask", "EnableCbtTask")
+
+
+@pytest.mark.parametrize(
+    ("record", "is_passing"),
+    [
+        (None, None),
+        ({}, None),
+        (HOST, None),
+        ({**HOST, "status": "Connecting"}, "status Connecting"),
+        ({**HOST, "state": "PreMaintenance", "status": "Connected"}, "state PreMaintenance"),
+        ({**HOST, "status": "Disconnected"}, None),
+    ],
+)
+def test_passing(record: Record | None, is_passing: str | None) -> None:
+    assert transitional_value(KVM_HOST, ("state", "status"), record) == is_passing
+    assert transitional_value(KVM_HOST, (), record) is None
+
+
+@pytest.mark.parametrize(
+    ("state", "operation", "fields"),
+    [
+        ("present", None, ()),
+        ("disabled", None, ("state",)),
+        ("enabled", None, ("state", "status")),
+        ("present", "AddKVMHost", ("state", "status")),
+        ("disabled", "AddKVMHost", ("state", "status")),
+        ("disabled", "ChangeHostState", ("state",)),
+        ("enabled", "ChangeHostState", ("state", "status")),
+        ("maintenance", "ChangeHostState", ("state",)),
+    ],
+)
+def test_fields_that_are_waited_for(state: str, operation: str | None, fields: tuple[str, ...]) -> None:
+    assert settling_fields(KVM_HOST, state, operation) == fields
+
+
+def test_only_a_maintenance_needs_a_stable_host_before_the_call() -> None:
+    needed = {state: needed_fields(KVM_HOST, state, "ChangeHostState") for state in ("present", *KVM_HOST.transitions)}
+    assert needed == {"present": (), "enabled": (), "disabled": (), "maintenance": ("status",)}
+    assert needed_fields(KVM_HOST, "maintenance", "AddKVMHost") == ()
+
+
+@pytest.mark.parametrize(
+    ("state", "operation", "before", "after", "failed"),
+    [
+        ("enabled", "ChangeHostState", "Connected", "Disconnected", "status Disconnected"),
+        ("enabled", "ChangeHostState", "Disconnected", "Disconnected", None),
+        ("enabled", "ChangeHostState", "Connecting", "Disconnected", None),
+        ("enabled", "ChangeHostState", "Connected", "Connected", None),
+        ("disabled", "ChangeHostState", "Connected", "Disconnected", None),
+        ("present", "AddKVMHost", None, "Disconnected", "status Disconnected"),
+    ],
+)
+def test_what_was_bad_before_a_call_is_no_failure_of_it(
+    state: str, operation: str, before: str | None, after: str, failed: str | None
+) -> None:
+    record = before and {**HOST, "status": before}
+    assert failed_value(KVM_HOST, state, operation, record or None, {**HOST, "status": after}) == failed
+
+
+def test_what_a_call_is_to_change_may_have_been_bad_before() -> None:
+    resource = replace(CBT_TASK, failed_values={"status": ("Failed",)})
+    task = {"uuid": UUID, "status": "Failed"}
+    assert failed_value(resource, "enabled", "EnableCbtTask", task, task) == "status Failed"
+
+
+# ---------------------------------------------------------------------------------- objects that cannot be read at all
+
+
+def test_without_a_uuid_nothing_is_assumed() -> None:
+    assert assume_record(KVM_HOST, NEW_HOST) is None
+
+
+def test_with_a_uuid_it_is_assumed_to_be_there() -> None:
+    assumed = assume_record(SNMP_ENDPOINT, {"uuid": UUID, "name": "n", "type": "t"})
+    assert isinstance(assumed, AssumedRecord)
+    assert assumed == {"uuid": UUID, "type": "t"}
+
+
+@pytest.mark.parametrize(
+    ("resource", "state", "desired", "operations"),
+    [
+        (KVM_HOST, "enabled", {"uuid": UUID}, ["ChangeHostState"]),
+        (KVM_HOST, "present", {"uuid": UUID, "name": "n"}, []),
+        (SNMP_ENDPOINT, "present", {"uuid": UUID, "name": "n"}, ["UpdateSNSApplicationEndpoint"]),
+        (CBT_TASK, "absent", {"uuid": UUID}, ["DeleteCbtTask"]),
+    ],
+)
+def test_what_is_not_known_is_set(resource: Resource, state: str, desired: Record, operations: list[Any]) -> None:
+    steps = plan(resource, state, desired, assume_record(resource, desired))
+    assert [step.operation for step in steps] == operations

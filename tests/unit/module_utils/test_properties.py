@@ -1,0 +1,607 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What every option of every module promises, whatever its value.
+
+Left out or null, it is neither sent nor compared. Given, it is sent once, and the second run changes nothing. Empty, it
+is sent like any other value and equals what the service does not have; where it would name something, it is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, WAIT
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import to_camel_case
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from simulator.launch import Simulator
+from simulator.store import seeded_uuid
+from support.collection import MODULES, module
+from support.module_runner import ModuleRun, ModuleRunner
+from support.openapi_reference import operations, records
+
+Options = Mapping[str, Any]
+Values = Mapping[str, st.SearchStrategy[Any]]
+
+FEW = settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+letters = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=20).filter(str.strip)
+words = st.tuples(st.sampled_from(["", " ", "\n"]), letters, st.sampled_from(["", " ", "\t"])).map("".join)
+some_words = st.lists(words, max_size=3)
+truth = st.booleans()
+new_uuid = st.uuids(version=4).map(lambda uuid: uuid.hex)
+some_uuids = st.lists(new_uuid, max_size=2)
+json_values = st.recursive(
+    st.one_of(truth, letters, st.integers()),
+    lambda inner: st.lists(inner) | st.dictionaries(letters, inner),
+    max_leaves=4,
+).filter(lambda value: isinstance(value, (list, dict)))
+some_json = json_values | json_values.map(json.dumps)
+ids = st.lists(words.map(str.strip), max_size=3, unique=True)
+addresses = st.integers(100, 250).map("10.102.0.{}".format)
+macs = st.integers(0, 2**16 - 1).map(lambda number: f"fa:16:3e:00:{number >> 8:02x}:{number & 255:02x}")
+TAGS: Values = {"system_tags": some_words, "user_tags": some_words}
+NEW: Values = {"resource_uuid": new_uuid, "tag_uuids": some_uuids}
+
+# What names something, so that an empty text is refused.
+NAMING = ("uuid", "name", "url", "ip", "mac", "address", "user_id", "username")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A module with options that make it act, and values for the options that may be given besides.
+
+    ``before`` are options of earlier runs. ``told_as`` are parameters that an option gives under another name.
+    """
+
+    module: str
+    options: Options
+    values: Values
+    before: tuple[Options, ...] = ()
+    told_as: Mapping[str, str] = field(default_factory=dict)
+    each_time: bool = False
+
+    def prepare(self, sim: Simulator) -> ModuleRunner:
+        """Return a runner against a service on which the module has something to do."""
+        sim.reset(cbt_tasks=2, sync=True)
+        run = ModuleRunner(sim)
+        for options in self.before:
+            assert not run(self.module, options).failed
+        return run
+
+    def parameter(self, option: str) -> str:
+        """Return the parameter that an option gives."""
+        return self.told_as.get(option, to_camel_case(option))
+
+
+VM, STOPPED, NIC = seeded_uuid("vm", 5), seeded_uuid("vm", 4), seeded_uuid("vmnic", 1)
+CBT = {"name": "n", "vm_instance_uuid": VM}
+CHAT = {"type": "workchat", "name": "n", "url": "https://chat.example.com/"}
+SNMP = {"type": "snmp", "name": "n"}
+RESTORED = {"name": "n", "volume_snapshot_group_uuid": seeded_uuid("snapshotgroup", 1)}
+ATTACHED = {"vm_instance_uuid": VM, "l3_network_uuid": seeded_uuid("l3network", 2)}
+HOST = {
+    "management_ip": "10.0.0.99",
+    "name": "n",
+    "cluster_uuid": seeded_uuid("cluster", 1),
+    "username": "root",
+    "password": "Tr0ub4dor&3",
+}
+PLATFORM, PERSON = seeded_uuid("platform", 1), seeded_uuid("person", 1)
+EXPORTED = {"vm_instance_uuid": STOPPED, "volume_uuids": [seeded_uuid("volume", 7)]}
+
+ACTING: dict[str, Case] = {
+    "cbt_task created": Case(
+        "cbt_task",
+        CBT,
+        {
+            **TAGS,
+            **NEW,
+            "description": words,
+            "task_type": words,
+            "resource_uuids": st.just([VM]),
+            "name": words,
+        },
+    ),
+    "cbt_task enabled": Case(
+        "cbt_task", {"name": "n", "state": "enabled"}, {**TAGS, "bitmap_name": words}, before=(CBT,)
+    ),
+    "cbt_task disabled": Case("cbt_task", {"name": "n", "state": "disabled"}, {**TAGS, "force": truth}, before=(CBT,)),
+    "cbt_task deleted": Case(
+        "cbt_task",
+        {"name": "n", "state": "absent"},
+        {"force": truth, "delete_mode": st.sampled_from(["Permissive", "Enforcing"])},
+        before=(CBT,),
+    ),
+    "cbt_volume_export": Case("cbt_volume_export", EXPORTED, {**TAGS, "force": truth}, each_time=True),
+    "host_nic_service": Case(
+        "host_nic_service",
+        {"interface_uuids": [seeded_uuid("hostnic", 2)], "service_types": ["BackupNetwork"]},
+        {**TAGS, "vlan_ids": st.lists(st.integers(1, 4094), min_size=1, max_size=3, unique=True)},
+    ),
+    "kvm_host added": Case("kvm_host", HOST, {**TAGS, **NEW, "description": words, "ssh_port": st.integers(1, 65535)}),
+    "kvm_host disabled": Case("kvm_host", {"uuid": seeded_uuid("host", 1), "state": "disabled"}, TAGS),
+    "sns_endpoint workchat": Case(
+        "sns_endpoint",
+        CHAT,
+        {
+            **TAGS,
+            **NEW,
+            "description": words,
+            "at_all": truth,
+            "at_person_user_ids": ids,
+            "at_person_list": st.dictionaries(words.map(str.strip), words, max_size=3),
+            "url": words,
+            "name": words,
+        },
+    ),
+    "sns_endpoint snmp": Case(
+        "sns_endpoint", SNMP, {**TAGS, **NEW, "description": words, "platform_uuid": st.just(PLATFORM), "name": words}
+    ),
+    "sns_endpoint updated": Case(
+        "sns_endpoint",
+        {"type": "snmp", "uuid": seeded_uuid("endpoint", 1), "description": "changed"},
+        {**TAGS, "name": words},
+    ),
+    "sns_snmp_platform": Case(
+        "sns_snmp_platform",
+        {"uuid": PLATFORM, "snmp_port": 1},
+        {**TAGS, "name": words, "description": words, "snmp_address": words},
+    ),
+    "sns_snmp_test": Case(
+        "sns_snmp_test",
+        {"platform_uuid": PLATFORM},
+        {**TAGS, "endpoint_uuid": st.just(seeded_uuid("endpoint", 1))},
+        each_time=True,
+    ),
+    "sns_teamchat_person": Case(
+        "sns_teamchat_person",
+        {"uuid": PERSON, "remark": "changed"},
+        {**TAGS, "endpoint_uuid": st.just(seeded_uuid("endpoint", 2)), "user_id": words, "remark": words},
+    ),
+    "vm_from_snapshot_group": Case(
+        "vm_from_snapshot_group",
+        RESTORED,
+        {
+            **TAGS,
+            **NEW,
+            "name": words,
+            "description": words,
+            "instance_offering_uuid": st.just(seeded_uuid("instanceoffering", 1)),
+            "cpu_num": st.integers(1, 1024),
+            "memory_size": st.integers(1, 2**49),
+            "reserved_memory_size": st.integers(0, 2**49),
+            "l3_network_uuids": st.just([seeded_uuid("l3network", 2)]),
+            "vm_nic_params": some_json,
+            "type": st.sampled_from(["UserVm", "ApplianceVm"]),
+            "zone_uuid": st.just(seeded_uuid("zone", 1)),
+            "cluster_uuid": st.just(seeded_uuid("cluster", 1)),
+            "host_uuid": st.just(seeded_uuid("host", 1)),
+            "primary_storage_uuid_for_root_volume": st.just(seeded_uuid("primarystorage", 1)),
+            "strategy": st.sampled_from(["InstantStart", "CreateStopped"]),
+            "root_volume_system_tags": some_words,
+            "data_volume_system_tags": st.dictionaries(words, some_words, max_size=2),
+            "reset_tpm": truth,
+            "volume_snapshot_encryptions": st.lists(
+                st.fixed_dictionaries({"uuid": new_uuid, "encrypted": truth}), max_size=2
+            ),
+            "vm_encryption": truth,
+        },
+    ),
+    "vm_from_snapshot_group on networks": Case(
+        "vm_from_snapshot_group",
+        {**RESTORED, "l3_network_uuids": [seeded_uuid("l3network", 1)]},
+        {"default_l3_network_uuid": st.just(seeded_uuid("l3network", 1))},
+    ),
+    "vm_nic attached": Case(
+        "vm_nic",
+        ATTACHED,
+        {**TAGS, "static_ip": addresses, "custom_mac": macs, "driver_type": words, "vm_nic_params": some_json},
+    ),
+    "vm_nic moved": Case(
+        "vm_nic",
+        {"uuid": NIC, "l3_network_uuid": seeded_uuid("l3network", 2)},
+        {**TAGS, "static_ip": addresses, "vm_nic_params": some_json},
+    ),
+    "vm_nic disabled": Case("vm_nic", {"uuid": NIC, "state": "disabled"}, TAGS),
+    "vm_nic_qos": Case("vm_nic_qos", {"uuid": NIC, "direction": "in"}, TAGS, each_time=True),
+}
+
+READING: dict[str, Case] = {
+    **{
+        name: Case(name, {}, {"query": st.just(["name=n"])}, told_as={"query": "q"})
+        for name in ("cbt_task_info", "host_info", "primary_storage_info", "sns_endpoint_info", "vm_info")
+    },
+    "sns_topic_subscriber_info": Case(
+        "sns_topic_subscriber_info",
+        {},
+        {"query": new_uuid.map(lambda uuid: [f"topicUuid={uuid}"])},
+        told_as={"query": "q"},
+    ),
+    **{
+        f"{name} by a cursor": Case(
+            name, {"session_id": None}, {"filters": st.just(["name=n"])}, told_as={"filters": "filter"}
+        )
+        for name in ("host_info", "vm_info")
+    },
+    "host_network_info": Case("host_network_info", {"host_uuids": [seeded_uuid("host", 1)]}, TAGS),
+    "host_nic_candidate_info": Case(
+        "host_nic_candidate_info",
+        {"host_uuids": [seeded_uuid("host", 1)]},
+        {
+            **TAGS,
+            "interface_type": st.sampled_from(["all", "interface", "bonding"]),
+            "intersecting": truth,
+            "limit": st.integers(1, 100),
+            "start": st.integers(0, 100),
+        },
+    ),
+    "resource_info": Case(
+        "resource_info",
+        {"resource_type": "vm"},
+        {
+            "sort": st.sampled_from(["name", "uuid"]),
+            "order": st.sampled_from(["asc", "desc"]),
+            "filters": st.just(["cpuNum>0", "name=n"]),
+            "page_size": st.integers(1, 1000),
+        },
+        told_as={"filters": "filter"},
+    ),
+}
+
+# Options that choose records among what was listed, by uuid, by name or by number.
+CHOOSING = {"uuid", "name", "limit", "topic_uuid", "endpoint_uuid"}
+
+
+def each_option(cases: Mapping[str, Case], besides: bool = False) -> pytest.MarkDecorator:
+    """Return the parametrization of a test by case and option; ``besides`` leaves out what the module must have."""
+    pairs = [(label, option) for label, case in cases.items() for option in case.values]
+    needed = [(label, option) for label, case in cases.items() for option in case.options if besides]
+    return pytest.mark.parametrize(("label", "option"), [pair for pair in pairs if pair not in needed])
+
+
+def test_every_option_is_tried() -> None:
+    """What is not tried here is required, or what the module is told to do: a state, a type, which objects."""
+    for name in MODULES:
+        task = module(name).task
+        tried = {
+            option for case in (*ACTING.values(), *READING.values()) if case.module == name for option in case.values
+        }
+        given = {
+            option for case in (*ACTING.values(), *READING.values()) if case.module == name for option in case.options
+        }
+        left = task.argument_spec.keys() - CONNECTION.keys() - WAIT.keys() - tried - given
+        spoken = {option for option in left if "default" in task.argument_spec[option]}
+        chosen = CHOOSING if name.endswith("_info") else {"uuid"}
+        if name not in ("api", "job_info", "job_wait"):
+            assert left - spoken - chosen == set(), name
+
+
+# ----------------------------------------------------------------------------------------- options of modules that act
+
+
+def requests(ran: ModuleRun) -> list[tuple[Any, ...]]:
+    """Return what was asked of the service, without the polls."""
+    members = ("operation", "method", "path", "query", "body")
+    return [tuple(entry[name] for name in members) for entry in ran.log if entry["operation"] != "poll"]
+
+
+def sent(ran: ModuleRun, parameter: str) -> list[Any]:
+    """Return the values of a parameter in the bodies and query strings of all calls whose operation has it."""
+    found = []
+    for entry in ran.log:
+        stated = operations().get(entry["operation"])
+        if stated and stated.is_async and (parameter in stated.parameters or parameter in map(to_camel_case, TAGS)):
+            body = entry["body"] or {}
+            places = (body, *(value for value in body.values() if isinstance(value, dict)))
+            found += [place[parameter] for place in places if parameter in place]
+    return found
+
+
+def trimmed(value: Any) -> Any:
+    return value.strip() if isinstance(value, str) else value
+
+
+def may_be_null(name: str, option: str) -> bool:
+    """Whether Ansible lets an option be null: not where it has a default or choices."""
+    return not {"default", "choices"} & module(name).task.argument_spec[option].keys()
+
+
+@each_option(ACTING, besides=True)
+def test_left_out_or_null(sim: Simulator, label: str, option: str) -> None:
+    case = ACTING[label]
+    without = case.prepare(sim)(case.module, case.options)
+    assert not without.failed, without.message
+    told_by_the_record = case.parameter(option) in ("snmpAddress", "endpointUuid") and case.module != "sns_snmp_test"
+    assert bool(sent(without, case.parameter(option))) == told_by_the_record
+    if may_be_null(case.module, option):
+        null = case.prepare(sim)(case.module, {**case.options, option: None})
+        assert requests(null) == requests(without)
+        assert null.changed == without.changed
+
+
+@each_option(ACTING)
+@FEW
+@given(data=st.data())
+def test_given(sim: Simulator, label: str, option: str, data: st.DataObject) -> None:
+    case = ACTING[label]
+    value = data.draw(case.values[option])
+    options = {**case.options, option: value}
+    run = case.prepare(sim)
+    ran = run(case.module, options)
+    assert not ran.failed, ran.message
+    assert ran.changed == (case.module != "sns_snmp_test")
+    assert sent(ran, case.parameter(option)) == expected_in_a_call(option, value)
+    if not case.each_time:
+        run.idle(case.module, options)
+
+
+def expected_in_a_call(option: str, value: Any) -> list[Any]:
+    """Return what is to be found of an option's value: once, and nobody is left out rather than named."""
+    if option == "vm_nic_params":
+        return [value if isinstance(value, str) else json.dumps(value)]
+    return [] if option.startswith("at_person") and not value else [trimmed(value)]
+
+
+@each_option(ACTING)
+def test_empty(sim: Simulator, label: str, option: str) -> None:
+    case = ACTING[label]
+    spec = module(case.module).task.argument_spec[option]
+    options = {**case.options, option: ""}
+    run = case.prepare(sim)
+    if spec["type"] == "json":
+        assert "must be JSON" in run.refused(case.module, options)
+    elif spec["type"] not in ("str", "list") or spec.get("choices") or spec.get("elements") in ("int", "dict"):
+        with pytest.raises(AssertionError, match=r"unable to convert|value of"):
+            run(case.module, options)
+    elif spec["type"] == "str" and option.endswith(NAMING):
+        ran = run(case.module, options)
+        assert (ran.message, ran.log) == (f"{option} must not be empty", [])
+    else:
+        ran = run(case.module, options)
+        empty: Any = [] if spec["type"] == "list" else ""
+        assert sent(ran, case.parameter(option)) == expected_in_a_call(option, empty)
+        if not ran.failed and not case.each_time:
+            run.idle(case.module, options)
+
+
+@pytest.mark.parametrize("label", ACTING)
+@FEW
+@given(seconds=st.integers(1, 10**6), job=st.uuids(), hook=st.integers(1, 65535))
+def test_options_about_the_job(sim: Simulator, label: str, seconds: int, job: Any, hook: int) -> None:
+    """They are headers of the call; without them only a job id of the module's own making is."""
+    case = ACTING[label]
+    given_headers = {"api_timeout": seconds, "job_uuid": str(job), "webhook_url": f"http://192.0.2.1:{hook}/"}
+    for about, timeout, url in (
+        (given_headers, str(seconds), given_headers["webhook_url"]),
+        (dict.fromkeys(given_headers), None, None),
+        ({"webhook_url": "", "job_uuid": ""}, None, None),
+    ):
+        ran = case.prepare(sim)(case.module, {**case.options, **about})
+        headers = next(entry["headers"] for entry in ran.log if entry["method"] != "GET")
+        assert headers.get("x-api-timeout") == timeout
+        assert headers.get("x-web-hook") == url
+        assert (headers["x-job-uuid"] == job.hex) == (timeout is not None)
+
+
+# ---------------------------------------------------------------------------------------- options of modules that read
+
+
+@each_option(READING)
+@FEW
+@given(data=st.data())
+def test_reading(sim: Simulator, label: str, option: str, data: st.DataObject) -> None:
+    case = READING[label]
+    value = data.draw(case.values[option])
+    run = case.prepare(sim)
+    with_it, null, without = (
+        run(case.module, {**case.options, **extra})
+        for extra in ({option: value}, {option: None} if may_be_null(case.module, option) else {}, {})
+    )
+    parameter = case.parameter(option)
+    texts = value if isinstance(value, list) else [str(value).lower() if isinstance(value, bool) else str(value)]
+    (query,) = {str(entry["query"].get(parameter, [])) for entry in with_it.log}
+    assert query == str([text for text in texts if text])
+    assert requests(null) == requests(without)
+    assert option == "page_size" or not any(parameter in entry["query"] for entry in without.log)
+    assert not with_it.failed, with_it.message
+    assert not with_it.changed
+
+
+# ---------------------------------------------------------------------------------------- options about what is there
+
+
+@dataclass(frozen=True)
+class There:
+    """Something that is there: what a module found or made it by, what the service calls it, and how it is changed.
+
+    ``values`` are tried for options. ``recorded`` are the names of records for options.
+    """
+
+    module: str
+    options: Options
+    kind: str
+    record: str
+    values: Values
+    update: str = ""
+    recorded: Mapping[str, str] = field(default_factory=dict)
+    uncompared: tuple[str, ...] = ()
+
+    def expected(self, option: str, value: Any, here: Mapping[str, Any]) -> str:
+        """Say what the option must bring about: ``idle``, ``update`` or ``refused``."""
+        name = self.recorded.get(option, to_camel_case(option))
+        changeable = self.update and to_camel_case(option) in operations()[self.update].parameters
+        if option in (*TAGS, *self.uncompared) or not (changeable or name in records()[self.record]):
+            return "idle"
+        if comparable(value) == comparable(here.get(name)):
+            return "idle"
+        return "update" if changeable else "refused"
+
+
+def comparable(value: Any) -> Any:
+    """Return a value such that equal ones are equal: trimmed, nothing being empty, lists without an order."""
+    if isinstance(value, (list, dict)):
+        return sorted(text.strip() for text in value) or ""
+    return str(value or "").strip() if not isinstance(value, bool) else value or ""
+
+
+THERE: dict[str, There] = {
+    "cbt task": There(
+        "cbt_task",
+        {"name": "cbt-task-1"},
+        "cbttask",
+        "CbtTaskInventory",
+        {
+            **TAGS,
+            "description": words,
+            "task_type": words,
+            "tag_uuids": some_uuids,
+            "bitmap_name": words,
+            "force": truth,
+        },
+    ),
+    "workchat endpoint": There(
+        "sns_endpoint",
+        CHAT,
+        "endpoint",
+        "SNSWorkchatEndpointInventory",
+        {
+            **TAGS,
+            "description": words,
+            "url": words,
+            "at_all": truth,
+            "at_person_user_ids": ids,
+            "at_person_list": st.dictionaries(words.map(str.strip), words, max_size=2),
+            "tag_uuids": some_uuids,
+        },
+        update="UpdateSNSApplicationEndpoint",
+        recorded={"at_person_list": "atPersonUserIds"},
+    ),
+    "snmp endpoint": There(
+        "sns_endpoint",
+        {"type": "snmp", "uuid": seeded_uuid("endpoint", 1)},
+        "endpoint",
+        "SNSApplicationEndpointInventory",
+        {**TAGS, "name": words, "description": words, "platform_uuid": st.just(PLATFORM)},
+        update="UpdateSNSApplicationEndpoint",
+    ),
+    "platform": There(
+        "sns_snmp_platform",
+        {"uuid": PLATFORM},
+        "platform",
+        "SNSApplicationPlatformInventory",
+        {
+            **TAGS,
+            "name": words,
+            "description": words,
+            "snmp_address": words,
+            "snmp_port": st.one_of(st.just(162), st.integers(1, 65535)),
+        },
+        update="UpdateSNSSnmpPlatform",
+    ),
+    "person": There(
+        "sns_teamchat_person",
+        {"uuid": PERSON},
+        "person",
+        "SNSTeamchatAtPersonInventory",
+        {**TAGS, "user_id": st.one_of(st.just(" user-1"), words), "remark": words},
+        update="UpdateAtPersonOfAtTeamchatEndpoint",
+    ),
+    "machine": There(
+        "vm_from_snapshot_group",
+        {"name": "vm-1"},
+        "vm",
+        "VmInstanceInventory",
+        {
+            **{name: values for name, values in ACTING["vm_from_snapshot_group"].values.items() if name != "name"},
+            "resource_uuid": st.just(seeded_uuid("vm", 1)),
+            "cluster_uuid": st.sampled_from([seeded_uuid("cluster", number) for number in (1, 2)]),
+            "host_uuid": st.sampled_from([seeded_uuid("host", number) for number in (1, 2)]),
+            "zone_uuid": st.sampled_from([seeded_uuid("zone", 1), VM]),
+            "default_l3_network_uuid": st.sampled_from([seeded_uuid("l3network", 1), VM]),
+        },
+        uncompared=("cluster_uuid", "host_uuid"),
+    ),
+    "host": There(
+        "kvm_host",
+        {"management_ip": "10.0.0.11"},
+        "host",
+        "HostInventory",
+        {
+            **TAGS,
+            "name": st.one_of(st.just("host-1 "), words),
+            "description": words,
+            "cluster_uuid": st.sampled_from([seeded_uuid("cluster", number) for number in (1, 2)]),
+            "username": words,
+            "password": words,
+            "ssh_port": st.integers(1, 65535),
+            "tag_uuids": some_uuids,
+        },
+    ),
+}
+
+
+THERE_OPTIONS = pytest.mark.parametrize(
+    ("label", "option"), [(label, option) for label, there in THERE.items() for option in there.values]
+)
+NULLABLE = pytest.mark.parametrize(
+    ("label", "option"),
+    [(label, option) for label, there in THERE.items() for option in there.values if may_be_null(there.module, option)],
+)
+
+
+@THERE_OPTIONS
+@FEW
+@given(data=st.data())
+def test_what_is_there(sim: Simulator, label: str, option: str, data: st.DataObject) -> None:
+    """What is as wanted is left alone, what the API can change is changed once, what it cannot is refused."""
+    there = THERE[label]
+    may_be_empty = option in ("description", "remark", "task_type", "password")
+    value = data.draw(st.one_of(there.values[option], st.just("")) if may_be_empty else there.values[option])
+    sim.reset(cbt_tasks=2, sync=True)
+    run = ModuleRunner(sim)
+    found = run(there.module, there.options)
+    told = next(member for name, member in found.result.items() if name != "diff" and isinstance(member, dict))
+    here = next(record for record in sim.records(there.kind) if record["uuid"] == told["uuid"])
+    options = {**there.options, option: value}
+    expected = there.expected(option, value, here)
+    if expected == "refused":
+        assert "the API cannot change" in run.refused(there.module, options)
+    elif expected == "idle":
+        run.idle(there.module, options)
+    else:
+        ran = run.twice(there.module, options)
+        assert ran.calls == [there.update]
+        assert sent(ran, to_camel_case(option)) == [trimmed(value)]
+
+
+@NULLABLE
+def test_what_is_there_and_not_asked_for(sim: Simulator, label: str, option: str) -> None:
+    there = THERE[label]
+    sim.reset(cbt_tasks=2, sync=True)
+    run = ModuleRunner(sim)
+    run(there.module, there.options)
+    without = run.idle(there.module, there.options)
+    null = run.idle(there.module, {option: None, **there.options})
+    assert requests(null) == requests(without)
+
+
+# ----------------------------------------------------------------------------------------------- options with defaults
+
+
+@pytest.mark.parametrize("label", [*ACTING, *READING])
+def test_defaults_may_be_said(sim: Simulator, label: str) -> None:
+    case = ACTING.get(label) or READING[label]
+    spec = module(case.module).task.options
+    defaults = {name: option["default"] for name, option in spec.items() if "default" in option}
+    unsaid = case.prepare(sim)(case.module, case.options)
+    said = case.prepare(sim)(case.module, {**defaults, **case.options})
+    assert requests(said) == requests(unsaid)
+    assert said.changed == unsaid.changed

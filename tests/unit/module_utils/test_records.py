@@ -1,0 +1,257 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Records become Ansible data and are compared as the service means them."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
+    PRESERVED_KEY_MEMBERS,
+    RECORD_FIELDS,
+    canonical_address,
+    find_invalid_member,
+    record_to_result,
+    to_camel_case,
+    to_datetime,
+    to_snake_case,
+    values_equal,
+    with_all_fields,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+from support.openapi_reference import records
+
+NAMES = sorted(
+    {name for row in OPERATIONS.values() for name in row.parameters}
+    | {name for fields in RECORD_FIELDS.values() for name in fields}
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_name_goes_to_ansible_and_back(name: str) -> None:
+    option = to_snake_case(name)
+    assert option == option.lower()
+    assert to_camel_case(option) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [
+        ("uuid", "uuid"),
+        ("managementIp", "management_ip"),
+        ("l3NetworkUuid", "l3_network_uuid"),
+        ("destL3NetworkUuid", "dest_l3_network_uuid"),
+        ("vmNicUuid", "vm_nic_uuid"),
+        ("ipInLong", "ip_in_long"),
+        ("volumeCbtBackupInfos", "volume_cbt_backup_infos"),
+        ("atAll", "at_all"),
+    ],
+)
+def test_names(name: str, option: str) -> None:
+    assert to_snake_case(name) == option
+
+
+def test_name_that_is_too_long_stays_as_it_is() -> None:
+    """Converting it would take minutes."""
+    name = "aB" * 500_000
+    assert record_to_result({name: {"vmNics": []}}) == {name: {"vm_nics": []}}
+
+
+def test_names_are_unique_within_a_record() -> None:
+    for kind, fields in RECORD_FIELDS.items():
+        assert len({to_snake_case(name) for name in fields}) == len(fields), kind
+
+
+def test_records_are_converted_deeply() -> None:
+    record = {"vmNics": [{"l3NetworkUuid": "l", "usedIps": [{"ipRangeUuid": "r"}]}], "cpuNum": 2, "nqn": None}
+    assert record_to_result(record) == {
+        "vm_nics": [{"l3_network_uuid": "l", "used_ips": [{"ip_range_uuid": "r"}]}],
+        "cpu_num": 2,
+        "nqn": None,
+    }
+
+
+@pytest.mark.parametrize("member", sorted(PRESERVED_KEY_MEMBERS))
+def test_keys_that_are_data_are_kept(member: str) -> None:
+    content = {"someKey": {"innerKey": 1}, "X-Header": "v", "a0000003000040008000000000000001": []}
+    assert record_to_result({member: content}) == {to_snake_case(member): content}
+
+
+def test_all_members_whose_keys_are_data_are_known() -> None:
+    free = {name for row in OPERATIONS.values() for name, each in row.parameters.items() if each.type == "dict"}
+    assert free <= PRESERVED_KEY_MEMBERS
+    open_fields = {name for fields in records().values() for name, each in fields.items() if each.type == "dict"}
+    assert open_fields & PRESERVED_KEY_MEMBERS == {"opaque"}
+
+
+@pytest.mark.parametrize("kind", RECORD_FIELDS)
+def test_every_record_has_one_shape(kind: str) -> None:
+    record = with_all_fields(kind, {"uuid": "u", "somethingNew": 1})
+    assert record == {**dict.fromkeys(RECORD_FIELDS[kind]), "uuid": "u", "somethingNew": 1}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "there"),
+    [
+        ("a", "a"),
+        (" a ", "a"),
+        ("a", " a\n"),
+        ("", None),
+        ("", ""),
+        (5, 5),
+        (5, "5"),
+        (False, None),
+        (False, False),
+        (True, True),
+        ([], None),
+        ([], []),
+        (["a", "b"], ["b", "a"]),
+        (["a", "a"], ["a"]),
+        ([1, 2], ["2", "1"]),
+        ({}, None),
+        ({"a": 1}, {"a": 1}),
+    ],
+)
+def test_same(wanted: Any, there: Any) -> None:
+    assert values_equal(wanted, there)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "there"),
+    [
+        ("a", "A"),
+        ("a", None),
+        ("", "a"),
+        ("a b", "ab"),
+        (5, 6),
+        (5, None),
+        (0, None),
+        (True, None),
+        (True, False),
+        (False, True),
+        (["a"], ["a", "b"]),
+        (["a", "b"], ["a"]),
+        ([], ["a"]),
+        (["a"], None),
+        ({"a": 1}, {}),
+        ({"a": 1}, None),
+        ({}, {"a": 1}),
+    ],
+)
+def test_not_same(wanted: Any, there: Any) -> None:
+    assert not values_equal(wanted, there)
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        (" FA-16-3E-00-00-01", "fa:16:3e:00:00:01"),
+        ("10.0.0.1 ", "10.0.0.1"),
+        ("2001:DB8:0:0::1", "2001:db8::1"),
+        ("None", "none"),
+    ],
+)
+def test_addresses_have_one_form(text: str, canonical: str) -> None:
+    assert canonical_address(text) == canonical
+
+
+TEXTS = st.text("aZ0 \n\u00e9\u202f", max_size=4)
+VALUES = st.none() | st.booleans() | st.integers() | TEXTS | st.lists(TEXTS | st.integers())
+
+
+@given(VALUES)
+def test_every_value_is_the_same_as_itself(value: Any) -> None:
+    assert values_equal(value, value)
+
+
+@given(st.lists(TEXTS), st.lists(TEXTS))
+def test_lists_are_compared_both_ways(first: list[str], second: list[str]) -> None:
+    assert values_equal(first, second) == values_equal(second, first)
+    assert values_equal(first, second) == ({text.strip() for text in first} == {text.strip() for text in second})
+
+
+JANUARY = datetime.datetime(2017, 1, 6, 3, 51, 16)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Jan 6, 2017 3:51:16 AM", JANUARY),
+        ("Jan 6, 2017, 3:51:16 AM", JANUARY),
+        ("Jan 6, 2017, 3:51:16\u202fAM", JANUARY),
+        ("Jan 06, 2017 03:51:16 AM", JANUARY),
+        ("Dec 31, 2024 12:00:00 AM", datetime.datetime(2024, 12, 31, 0, 0, 0)),
+        ("Dec 31, 2024 12:59:59 PM", datetime.datetime(2024, 12, 31, 12, 59, 59)),
+        ("Feb 29, 2024 11:00:01 PM", datetime.datetime(2024, 2, 29, 23, 0, 1)),
+    ],
+)
+def test_timestamps(text: str, expected: datetime.datetime) -> None:
+    assert to_datetime(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "2017-01-06T03:51:16",
+        "Jan 6, 2017",
+        "Foo 6, 2017 3:51:16 AM",
+        "Jan 32, 2017 3:51:16 AM",
+        "Feb 29, 2023 3:51:16 AM",
+        "Jan 6, 2017 13:51:16 AM",
+        "Jan 6, 2017 0:51:16 AM",
+        "Jan 6, 2017 3:60:16 AM",
+        "Jan 6, 2017 3:51:16",
+    ],
+)
+def test_other_text_is_no_timestamp(text: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011 -- the words differ between our check and that of datetime
+        to_datetime(text)
+
+
+@given(st.datetimes(min_value=datetime.datetime(1970, 1, 1), max_value=datetime.datetime(9999, 12, 31)))
+def test_every_moment_can_be_told(moment: datetime.datetime) -> None:
+    moment = moment.replace(microsecond=0, tzinfo=None)
+    hour, half = moment.hour % 12 or 12, "PM" if moment.hour >= 12 else "AM"
+    month = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()[moment.month - 1]
+    text = f"{month} {moment.day}, {moment.year:04} {hour}:{moment.minute:02}:{moment.second:02} {half}"
+    assert to_datetime(text) == moment
+
+
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        ({}, None),
+        ({"name": 5, "state": [], "cpuNum": "many"}, None),
+        ({"uuid": "a", "type": None, "ip": "10.0.0.1", "vlanId": 0}, None),
+        ({"uuid": 5}, "uuid"),
+        ({"mac": ["fa:16:3e:00:00:01"]}, "mac"),
+        ({"vlanId": "0"}, "vlanId"),
+        ({"vlanId": 0, "interfaceUuid": {}}, "interfaceUuid"),
+        ({"vmNics": None, "serviceTypes": [], "resourceRefs": [{"resourceUuid": "a"}]}, None),
+        ({"vmNics": "none"}, "vmNics"),
+        ({"vmNics": {}}, None),
+        ({"vmNics": {"uuid": "a"}}, "vmNics"),
+        ({"vmNics": [{"uuid": "a"}, None]}, "vmNics"),
+        ({"vmNics": [{"uuid": "a"}, {"uuid": "b", "ip": 7}]}, "vmNics.ip"),
+        ({"vmNics": [{"usedIps": [{"ip": "10.0.0.1"}, 5]}]}, "vmNics.usedIps"),
+        ({"resourceRefs": [{"resourceUuid": 7}]}, "resourceRefs.resourceUuid"),
+        ({"serviceTypes": ["StorageNetwork", 7]}, "serviceTypes"),
+        ({"serviceTypes": ["StorageNetwork"]}, None),
+        ({"atPersonUserIds": "user-1"}, "atPersonUserIds"),
+    ],
+)
+def test_members_that_tasks_rely_on(record: dict[str, Any], expected: str | None) -> None:
+    assert find_invalid_member(record) == expected
+
+
+def test_what_is_no_timestamp_is_named() -> None:
+    with pytest.raises(ValueError, match="not a timestamp of the service: '2024-01-06'"):
+        to_datetime("2024-01-06")

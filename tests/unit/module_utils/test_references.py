@@ -1,0 +1,306 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Uuids in options: one spelling, nothing else, and what a null one means in check mode and in a real run."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Unknown
+from ansible_collections.virtinfra.manager.plugins.module_utils._references import (
+    is_reference,
+    mark_nulls,
+    normalize_references,
+    normalize_uuid,
+)
+
+from simulator.launch import Simulator
+from simulator.store import seeded_uuid
+from support.collection import MODULES, module
+from support.module_runner import ModuleRunner
+from support.playbook_runner import PlaybookRunner
+
+HEX = "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
+NOT_VERSION_4 = "ffffffffffffffffffffffffffffffff"
+
+
+@pytest.fixture
+def run(sim: Simulator) -> ModuleRunner:
+    return ModuleRunner(sim)
+
+
+def spelled_differently(text: str) -> str:
+    """Return a uuid in capitals and with dashes."""
+    return f" {str(uuid.UUID(text)).upper()} "
+
+
+# -------------------------------------------------------------------------------------------------------- one spelling
+
+
+@pytest.mark.parametrize("text", [HEX, HEX.upper(), spelled_differently(HEX), str(uuid.UUID(HEX)), f"{HEX}\n"])
+def test_every_spelling_of_a_uuid_is_the_same(text: str) -> None:
+    assert normalize_uuid("uuid", text) == HEX
+
+
+def test_uuids_of_any_version_are_uuids() -> None:
+    assert normalize_uuid("uuid", NOT_VERSION_4) == NOT_VERSION_4
+
+
+@pytest.mark.parametrize("text", ["../../hosts", "my-vm", HEX[:-1], HEX + "0", "g" * 32, "\u0661" * 32, f"{{{HEX}}}"])
+def test_anything_else_is_refused(text: str) -> None:
+    with pytest.raises(InvalidOptions, match=r"vm_instance_uuid must be a uuid \(32 hexadecimal digits\), not "):
+        normalize_uuid("vm_instance_uuid", text)
+
+
+def test_references_are_known_by_their_names() -> None:
+    options = {name for each in MODULES for name in module(each).task.argument_spec}
+    assert {name for name in options if is_reference(name)} == {name for name in options if "uuid" in name}
+    parameters = ("uuid", "vmInstanceUuid", "tagUuids", "primaryStorageUuidForRootVolume", "vmNicUuid")
+    assert all(map(is_reference, parameters))
+    assert not any(map(is_reference, ("userId", "user_id", "atPersonUserIds", "session_id", "name", "uuidless")))
+
+
+def test_references_in_lists_and_in_lists_of_mappings_are_normalized() -> None:
+    other = spelled_differently(HEX)
+    assert normalize_references(
+        {"tagUuids": [other], "jobs": [{"uuid": other, "state": "x"}], "name": other, "uuid": None, "host_uuids": [""]}
+    ) == {"tagUuids": [HEX], "jobs": [{"uuid": HEX, "state": "x"}], "name": other, "uuid": None, "host_uuids": []}
+
+
+@pytest.mark.parametrize("null", ["", "  ", "None"])
+def test_what_templates_make_of_a_null_is_unknown(null: str) -> None:
+    found = normalize_references({"uuid": null, "hostUuids": [HEX, null]})
+    assert isinstance(found["uuid"], Unknown)
+    assert isinstance(found["hostUuids"][1], Unknown)
+
+
+def test_nulls_are_marked_where_a_reference_is_expected() -> None:
+    arguments = {"uuid": None, "name": None, "host_uuids": None, "tag_uuids": [None, "", HEX], "host_uuid": ""}
+    assert mark_nulls(arguments) == {
+        "uuid": "None",
+        "name": None,
+        "host_uuids": None,
+        "tag_uuids": ["None", "None", HEX],
+        "host_uuid": "",
+    }
+
+
+VM, HOST, NIC = seeded_uuid("vm", 5), seeded_uuid("host", 1), seeded_uuid("vmnic", 1)
+NETWORK, PLATFORM, PERSON = seeded_uuid("l3network", 2), seeded_uuid("platform", 1), seeded_uuid("person", 1)
+
+CHANGING: dict[str, Mapping[str, Any]] = {
+    "cbt_task": {"name": "n", "vm_instance_uuid": VM},
+    "kvm_host": {"uuid": HOST, "state": "disabled"},
+    "vm_nic": {"vm_instance_uuid": VM, "l3_network_uuid": NETWORK},
+    "sns_snmp_platform": {"uuid": PLATFORM, "snmp_port": 1},
+    "sns_teamchat_person": {"uuid": PERSON, "remark": "changed"},
+    "sns_endpoint": {"type": "snmp", "name": "n", "platform_uuid": PLATFORM},
+    "vm_from_snapshot_group": {
+        "name": "n",
+        "volume_snapshot_group_uuid": seeded_uuid("snapshotgroup", 1),
+        "l3_network_uuids": [NETWORK],
+    },
+    "host_nic_service": {"interface_uuids": [seeded_uuid("hostnic", 2)], "service_types": ["BackupNetwork"]},
+}
+CALLING: dict[str, Mapping[str, Any]] = {
+    "vm_nic_qos": {"uuid": NIC, "direction": "in"},
+    "sns_snmp_test": {"platform_uuid": PLATFORM},
+    "cbt_volume_export": {"vm_instance_uuid": seeded_uuid("vm", 4), "volume_uuids": [seeded_uuid("volume", 7)]},
+}
+READING: dict[str, Mapping[str, Any]] = {
+    "vm_info": {"uuid": VM},
+    "host_network_info": {"host_uuids": [HOST]},
+    "host_nic_candidate_info": {"host_uuids": [HOST]},
+    "sns_topic_subscriber_info": {"topic_uuid": seeded_uuid("topic", 1)},
+}
+
+
+def changed_references(options: Mapping[str, Any], change: Any) -> dict[str, Any]:
+    """Return options with each reference, also in a list, replaced by what ``change`` makes of it."""
+    return {
+        name: [change(item) for item in value]
+        if is_reference(name) and isinstance(value, list)
+        else change(value)
+        if is_reference(name)
+        else value
+        for name, value in options.items()
+    }
+
+
+@pytest.mark.parametrize("name", [*CHANGING, *CALLING])
+def test_spelling_of_a_uuid_changes_neither_the_calls_nor_the_result(
+    sim: Simulator, run: ModuleRunner, name: str
+) -> None:
+    options = {**CHANGING, **CALLING}[name]
+    sim.reset(sync=True)
+    plain = run(name, options)
+    sim.reset(sync=True)
+    other = run(name, changed_references(options, spelled_differently))
+    assert not other.failed, other.message
+    calls = [
+        [(entry["path"], entry["body"]) for entry in ran.log if entry["method"] != "GET"] for ran in (plain, other)
+    ]
+    assert calls[0] == calls[1]
+    if name in CHANGING:
+        run.idle(name, changed_references(options, spelled_differently))
+
+
+@pytest.mark.parametrize("name", READING)
+def test_spelling_of_a_uuid_does_not_change_what_is_read(run: ModuleRunner, name: str) -> None:
+    plain = run(name, READING[name])
+    other = run(name, changed_references(READING[name], spelled_differently))
+    assert other.result == plain.result
+    assert not other.failed
+
+
+def test_object_that_exists_is_deleted_however_its_uuid_is_spelled(sim: Simulator, run: ModuleRunner) -> None:
+    sim.reset(cbt_tasks=1)
+    (task,) = sim.records("cbttask")
+    assert run("cbt_task", {"uuid": spelled_differently(task["uuid"]), "state": "absent"}).changed
+    assert sim.records("cbttask") == []
+
+
+def test_jobs_are_found_however_their_uuids_are_spelled(run: ModuleRunner) -> None:
+    disabled = {"name": "host-1", "state": "disabled", "wait": False}
+    started = run("kvm_host", disabled, job_uuid=spelled_differently(HEX))
+    assert started["job"]["uuid"] == HEX
+    waited = run("job_wait", {"jobs": [{"uuid": spelled_differently(HEX)}]})
+    assert [job["state"] for job in waited["jobs"]] == ["succeeded"]
+
+
+@pytest.mark.parametrize("name", [*CHANGING, *CALLING, *READING])
+def test_what_is_no_uuid_is_refused_before_anything_is_sent(run: ModuleRunner, name: str) -> None:
+    options = {**CHANGING, **CALLING, **READING}[name]
+    ran = run(name, changed_references(options, lambda dummy: "../../hosts"))
+    assert "must be a uuid (32 hexadecimal digits), not '../../hosts'" in ran.message
+    assert ran["error"]["code"] == "INVALID"
+    assert ran.log == []
+
+
+def test_parameters_of_any_operation_are_normalized(run: ModuleRunner) -> None:
+    params = {"uuid": spelled_differently(HOST), "stateEvent": "disable"}
+    ran = run("api", {"operation": "ChangeHostState", "params": params})
+    assert ran["reply"]["inventory"]["uuid"] == HOST
+    refused = run("api", {"operation": "ChangeHostState", "params": {**params, "uuid": "../../hosts"}})
+    assert "uuid must be a uuid" in refused.message
+
+
+# ---------------------------------------------------------------------------------------------------------------- nulls
+
+NULLS = [None, "", "None"]
+
+
+@pytest.mark.parametrize("null", NULLS)
+@pytest.mark.parametrize("name", [*CHANGING, *CALLING])
+def test_null_reference_in_check_mode_predicts_a_change(run: ModuleRunner, name: str, null: Any) -> None:
+    """What check mode would have created has no uuid yet."""
+    options = changed_references({**CHANGING, **CALLING}[name], lambda dummy: null)
+    ran = run(name, options, check=True)
+    assert not ran.failed, ran.message
+    assert ran.changed == (name != "sns_snmp_test")
+    assert ran.calls == []
+    assert "None" not in str([value for value in ran.result.values() if isinstance(value, str)])
+
+
+@pytest.mark.parametrize("null", NULLS)
+@pytest.mark.parametrize("name", [*CHANGING, *CALLING])
+def test_null_reference_in_a_real_run_is_one_sentence(run: ModuleRunner, name: str, null: Any) -> None:
+    """A null one that is not needed is left out, like any other option that is null."""
+    options = {**CHANGING, **CALLING}[name]
+    ran = run(name, changed_references(options, lambda dummy: null))
+    if name == "sns_endpoint" and null != "":
+        assert ran.sent("CreateSNSSnmpEndpoint") == {"name": "n"}
+        return
+    references = [option for option in options if is_reference(option)]
+    assert any(f"{option} must not " in ran.message for option in references), ran.message
+    assert ran.message.count("\n") == 0
+    assert ran["error"]["code"] == "INVALID"
+    assert ran.calls == []
+
+
+@pytest.mark.parametrize("null", NULLS)
+@pytest.mark.parametrize("name", READING)
+def test_null_reference_selects_nothing_to_read(run: ModuleRunner, name: str, null: Any) -> None:
+    options = changed_references(READING[name], lambda dummy: null)
+    checked = run(name, options, check=True)
+    assert not checked.failed, checked.message
+    assert checked.log == []
+    ran = run(name, options)
+    assert "must not " in ran.message
+    assert ran.log == []
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("cbt_task", {"state": "absent"}),
+        ("cbt_task", {"state": "disabled"}),
+        ("kvm_host", {"state": "maintenance"}),
+        ("vm_nic", {"state": "disabled"}),
+        ("vm_nic", {"l3_network_uuid": NETWORK}),
+        ("sns_endpoint", {"type": "snmp", "name": "changed"}),
+    ],
+)
+def test_object_whose_own_uuid_is_null_will_exist(run: ModuleRunner, name: str, options: Mapping[str, Any]) -> None:
+    ran = run(name, {**options, "uuid": None}, check=True)
+    if name != "sns_endpoint":
+        assert ran.changed, ran.result
+        assert "uuid must not be null" in run(name, {**options, "uuid": None}).message
+    else:
+        assert not ran.failed, ran.message
+
+
+def test_object_that_exists_is_found_by_its_name_beside_a_null_reference(sim: Simulator, run: ModuleRunner) -> None:
+    sim.reset(cbt_tasks=1)
+    for check in (True, False):
+        ran = run("cbt_task", {"name": "cbt-task-1", "vm_instance_uuid": None}, check=check)
+        assert not ran.failed, ran.message
+        assert not ran.changed
+
+
+@pytest.mark.parametrize("params", [{"uuid": None}, {"uuid": ""}, {"uuid": "None"}])
+def test_null_parameter_of_any_operation(run: ModuleRunner, params: Mapping[str, Any]) -> None:
+    options = {"operation": "ChangeHostState", "params": {**params, "stateEvent": "disable"}}
+    checked = run("api", options, check=True)
+    assert (checked.changed, checked.log) == (True, [])
+    assert run("api", options).message == "uuid of ChangeHostState must not be null or empty"
+
+
+CHAIN: list[dict[str, Any]] = [
+    {
+        "virtinfra.manager.vm_from_snapshot_group": {
+            "name": "n",
+            "volume_snapshot_group_uuid": seeded_uuid("snapshotgroup", 1),
+        },
+        "register": "vm",
+    },
+    {
+        "virtinfra.manager.vm_nic": {"vm_instance_uuid": "{{ vm.vm.uuid }}", "l3_network_uuid": NETWORK},
+        "register": "nic",
+    },
+    {"virtinfra.manager.vm_nic": {"uuid": "{{ nic.nic.uuid }}", "state": "disabled"}},
+    {"virtinfra.manager.cbt_task": {"name": "n", "vm_instance_uuid": "{{ vm.vm.uuid }}", "state": "enabled"}},
+    {"virtinfra.manager.cbt_task": {"name": "m", "task_type": "t", "resource_uuids": ["{{ vm.vm.uuid }}"]}},
+    {"virtinfra.manager.cbt_task": {"name": "o", "task_type": "t", "resource_uuids": "{{ [vm.vm.uuid] }}"}},
+    {"virtinfra.manager.vm_nic_qos": {"uuid": "{{ nic.nic.uuid }}", "direction": "in"}},
+    {
+        "virtinfra.manager.api": {
+            "operation": "ChangeVmNicState",
+            "params": {"vmNicUuid": "{{ nic.nic.uuid }}", "state": "disable"},
+        }
+    },
+]
+
+
+@pytest.mark.parametrize("as_module", [False, True], ids=["controller", "module process"])
+def test_chain_of_tasks_is_predicted_in_check_mode(playbook_runner: PlaybookRunner, as_module: bool) -> None:
+    run = playbook_runner.play(*CHAIN, as_module=as_module, arguments=["--check"])
+    assert [played.result.get("msg", "") for played in run] == [""] * len(CHAIN)
+    assert all(played.result["changed"] for played in run)
+    assert not any(played.written for played in run)

@@ -1,0 +1,693 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A slow, overloaded, failing or hostile service: tasks end, tell the truth, and spare it and themselves."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import resource
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    ResponseLost,
+    TransportError,
+    VirtinfraError,
+    WaitTimeout,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import WaitPolicy
+from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock
+from conftest import reply_to
+
+from simulator.launch import Simulator
+from support.hurried_tasks import hurried, run
+from support.module_runner import ModuleRunner
+from support.playbook_runner import PlaybookRunner
+from support.scenarios import CREATED_TASK, HOST, NEW_HOST, SCENARIOS, Scenario
+from support.stub_server import Speaker, StubRequest, StubResponse, StubServer
+
+JOB = "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
+VM_5 = "a0000004000040008000000000000005"
+COLLECTIONS = Path(__file__).resolve().parents[3] / ".cache"
+
+
+@pytest.fixture
+def runner(sim: Simulator) -> ModuleRunner:
+    return ModuleRunner(sim)
+
+
+class Relay:
+    """Leads connections to a simulator and counts them."""
+
+    def __init__(self, sim: Simulator) -> None:
+        self.accepted = 0
+        self._sim = sim
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._listener, selectors.EVENT_READ)
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._serve)
+
+    def _serve(self) -> None:
+        while not self._over.is_set():
+            for key, dummy in self._selector.select(0.05):
+                end = key.fileobj
+                assert isinstance(end, socket.socket)
+                if end is self._listener:
+                    self._join(end.accept()[0])
+                else:
+                    self._pass_on(end, key.data)
+
+    def _join(self, client: socket.socket) -> None:
+        self.accepted += 1
+        service = socket.create_connection(("127.0.0.1", self._sim.port))
+        self._selector.register(client, selectors.EVENT_READ, service)
+        self._selector.register(service, selectors.EVENT_READ, client)
+
+    def _pass_on(self, end: socket.socket, other: socket.socket) -> None:
+        data = b""
+        with suppress(OSError):
+            data = end.recv(65536)
+            other.sendall(data)
+        if not data:
+            for each in (end, other):
+                self._selector.unregister(each)
+                each.close()
+
+    def __enter__(self) -> Relay:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *dummy: object) -> None:
+        self._over.set()
+        self._thread.join()
+        for key in list(self._selector.get_map().values()):
+            assert isinstance(key.fileobj, socket.socket)
+            key.fileobj.close()
+        self._selector.close()
+
+
+# -------------------------------------------------------------------------------------------------------------- waiting
+
+
+def test_silent_polls_do_not_prolong_the_waiting() -> None:
+    """Each poll is answered only after the time is up, and then with success, which comes too late to be heard."""
+    late = threading.Event()
+
+    def answer(asked: StubRequest) -> StubResponse:
+        if asked.method == "GET":
+            late.wait(3)
+            return StubResponse(200, {"inventory": {}})
+        return StubResponse(202, {"location": f"/service/v1/api-jobs/{JOB}"})
+
+    with StubServer(answer) as service:
+        connection = ConnectionOptions(service.url, session_id="s", request_timeout=30)
+        client = Client(connection, wait=WaitPolicy(Clock, timeout=0.3, interval=0.2))
+        with client, pytest.raises(WaitTimeout, match=r"still running after 0\.3 s of waiting") as caught:
+            reply_to(client, "ChangeHostState", {"uuid": HOST, "stateEvent": "disable"})
+        late.set()
+    assert caught.value.result["job"] == {
+        "uuid": JOB,
+        "location": f"/service/v1/api-jobs/{JOB}",
+        "operation": "ChangeHostState",
+        "state": "running",
+    }
+
+
+def test_job_wait_finishes_what_timed_out(sim: Simulator, runner: ModuleRunner) -> None:
+    sim.configure(latencies={"AddKVMHost": 60.0})
+    ran = runner("kvm_host", NEW_HOST, wait_timeout=0.2)
+    assert ran.failed
+    assert ran.changed
+    assert "AddKVMHost is still running after 0.2 s of waiting" in ran.message
+    handle = ran["job"]
+    assert runner("job_info", {"jobs": [handle]})["jobs"][0]["state"] == "running"
+    again = runner("job_wait", {"jobs": [handle]}, wait_timeout=0.2)
+    assert again.failed
+    assert again["jobs"][0]["state"] == "running"
+    sim.advance()
+    ended = runner("job_wait", {"jobs": [handle]})
+    assert ended["jobs"][0]["result"]["inventory"]["managementIp"] == NEW_HOST["management_ip"]
+    unchanged = runner("kvm_host", NEW_HOST)
+    assert not unchanged.changed
+    assert unchanged.calls == []
+
+
+def test_silent_reads_do_not_prolong_the_waiting(sim: Simulator) -> None:
+    """A host that is about to be connected is asked for, and answers when the time is up that all is well."""
+    late = threading.Event()
+    record = {"uuid": HOST, "state": "Enabled", "status": "Connecting"}
+
+    def answer(asked: StubRequest) -> StubResponse:
+        if len(service.requests) > 1:
+            late.wait(3)
+            return StubResponse(200, {"inventories": [{**record, "status": "Connected"}]})
+        return StubResponse(200, {"inventories": [record]})
+
+    with StubServer(answer) as service:
+        options = {"uuid": HOST, "state": "enabled", "wait_timeout": 0.3, "wait_interval": 0.2}
+        result = run("kvm_host", {"base_url": service.url, "session_id": "s", **options}).result
+        late.set()
+    assert "still status Connecting after 0.3 s" in result["msg"]
+    assert not result["changed"]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [{"fault": "drop_before"}, {"fault": "status", "status": 502}, {"fault": "status", "status": 429}],
+    ids=str,
+)
+def test_waiting_for_a_host_survives(sim: Simulator, fault: dict[str, Any]) -> None:
+    sim.reset(reconnect=0.2, latency=0.0)
+    sim.change("host", HOST, state="Maintenance")
+    sim.fault(**fault, operation="QueryHost", skip=2, count=6)
+    options = {"base_url": sim.url, "session_id": sim.session, "request_retries": 1}
+    with hurried():
+        result = run("kvm_host", {**options, "uuid": HOST, "state": "enabled"}).result
+    assert not result.get("failed"), result
+    assert result["host"]["status"] == "Connected"
+    assert sim.faults()[0]["happened"] == 6
+
+
+def test_session_that_expires_during_the_waiting(sim: Simulator, runner: ModuleRunner) -> None:
+    """Polls need no session, and do not prolong it: the job ends well, and then the host cannot be read."""
+    sim.reset(session_lifetime=0.3, latencies={"ChangeHostState": 0.6})
+    ran = runner("kvm_host", {"uuid": HOST, "state": "disabled"})
+    assert ran.failed
+    assert "log in again" in ran.message
+    assert ran.changed
+    assert ran["done"] == ["ChangeHostState"]
+    assert next(host for host in sim.records("host") if host["uuid"] == HOST)["state"] == "Disabled"
+
+
+# ------------------------------------------------------------------------------------------------------ partial success
+
+
+@pytest.mark.parametrize(
+    ("module", "options", "first", "second"),
+    [
+        (
+            "cbt_task",
+            {"name": "backup-5", "vm_instance_uuid": VM_5, "state": "enabled"},
+            "CreateCbtTask",
+            "EnableCbtTask",
+        ),
+        ("kvm_host", {**NEW_HOST, "state": "maintenance"}, "AddKVMHost", "ChangeHostState"),
+        (
+            "vm_nic",
+            {"vm_instance_uuid": VM_5, "l3_network_uuid": "a0000005000040008000000000000003", "state": "disabled"},
+            "AttachL3NetworkToVm",
+            "ChangeVmNicState",
+        ),
+    ],
+)
+def test_what_was_done_before_a_failure_is_told(
+    sim: Simulator, runner: ModuleRunner, module: str, options: dict[str, Any], first: str, second: str
+) -> None:
+    sim.fault("fail", second)
+    ran = runner(module, options)
+    assert ran.failed
+    assert f"{second} failed (" in ran.message
+    assert ran.changed
+    assert ran["done"] == [first]
+    rest = runner(module, options)
+    assert not rest.failed
+    assert rest.changed
+    assert rest.calls == [second]
+    assert not runner(module, options).changed
+
+
+def test_failed_call_that_left_a_change_behind(sim: Simulator, runner: ModuleRunner) -> None:
+    sim.reset(cbt_tasks=1)
+    sim.fault("fail", "EnableCbtTask", count=2)
+    task = {"uuid": CREATED_TASK, "state": "enabled"}
+    ran = runner("cbt_task", task)
+    assert ran.failed
+    assert ran.changed
+    assert sim.records("cbttask")[0]["status"] == "Failed"
+    again = runner("cbt_task", task)
+    assert again.failed
+    assert not again.changed
+
+
+@pytest.mark.parametrize(
+    ("module", "options"),
+    [
+        ("kvm_host", {**NEW_HOST, "password": "wrong-password"}),
+        ("kvm_host", {"uuid": HOST, "state": "maintenance"}),
+        ("cbt_task", {"uuid": CREATED_TASK, "state": "absent"}),
+    ],
+)
+def test_failed_call_that_left_nothing_behind(
+    sim: Simulator, runner: ModuleRunner, module: str, options: dict[str, Any]
+) -> None:
+    sim.reset(cbt_tasks=1)
+    for operation in ("ChangeHostState", "DeleteCbtTask"):
+        sim.fault("fail", operation)
+    ran = runner(module, options)
+    assert ran.failed
+    assert not ran.changed
+    assert "done" not in ran.result
+
+
+# --------------------------------------------------------------------------------------------------------- interruption
+
+
+def test_time_of_the_task_is_up(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
+    sim.configure(latencies={"AddKVMHost": 60.0})
+    task = {"virtinfra.manager.kvm_host": NEW_HOST, "timeout": 1}
+    (played,) = playbook_runner.play(task)
+    result = played.result
+    assert played.status == "failed"
+    assert result["changed"]
+    assert result["timedout"]["period"] == 1
+    assert f"job_wait can take up the job {result['job']['uuid']}" in result["msg"]
+    sim.advance()
+    (ended,) = playbook_runner.play({"virtinfra.manager.job_wait": {"jobs": [result["job"]]}})
+    assert ended.result["jobs"][0]["state"] == "succeeded"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_playbook_tells_what_goes_on(
+    sim: Simulator, runner: ModuleRunner, tmp_path: Path, number: signal.Signals
+) -> None:
+    sim.configure(latencies={"AddKVMHost": 60.0})
+    book = tmp_path / "book.yml"
+    connection = {"base_url": sim.url, "session_id": sim.session}
+    task = {"name": "Onboard", "virtinfra.manager.kvm_host": {**connection, **NEW_HOST}}
+    book.write_text(yaml.safe_dump([{"hosts": "localhost", "gather_facts": False, "tasks": [task]}]), encoding="utf-8")
+    command = [str(Path(sys.executable).parent / "ansible-playbook"), str(book)]
+    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS), "ANSIBLE_NOCOLOR": "1"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment, text=True, start_new_session=True
+    ) as play:
+        while not any(entry["operation"] == "poll" for entry in sim.log()):
+            assert play.poll() is None
+            time.sleep(0.05)
+        os.killpg(play.pid, number)
+        output = play.communicate(timeout=60)[0]
+    told = re.search(
+        r"^\[localhost\] Onboard: AddKVMHost may still run in the service; job_wait can take up the job (\w{32})$",
+        output,
+        re.M,
+    )
+    assert told, output
+    assert play.returncode != 0
+    sim.advance()
+    assert runner("job_wait", {"jobs": [{"uuid": told[1]}]})["jobs"][0]["state"] == "succeeded"
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP, signal.SIGTERM])
+def test_worker_without_its_playbook_sends_nothing(
+    sim: Simulator, runner: ModuleRunner, tmp_path: Path, number: signal.Signals
+) -> None:
+    """Only the controller gets the signal: its worker finds that the parent is gone, and names the job."""
+    sim.configure(latencies={"AddKVMHost": 60.0})
+    book, log = tmp_path / "book.yml", tmp_path / "log"
+    connection = {"base_url": sim.url, "session_id": sim.session, "wait_interval": 0.2}
+    task = {"name": "Onboard", "virtinfra.manager.kvm_host": {**connection, **NEW_HOST}}
+    book.write_text(yaml.safe_dump([{"hosts": "localhost", "gather_facts": False, "tasks": [task]}]), encoding="utf-8")
+    command = [str(Path(sys.executable).parent / "ansible-playbook"), str(book)]
+    environment = {
+        **os.environ,
+        "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS),
+        "ANSIBLE_NOCOLOR": "1",
+        "ANSIBLE_LOG_PATH": str(log),
+    }
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment, text=True, start_new_session=True
+    ) as play:
+        while not any(entry["operation"] == "poll" for entry in sim.log()):
+            assert play.poll() is None
+            time.sleep(0.05)
+        os.kill(play.pid, number)
+        sent = len(sim.log())
+        # This ends when the worker, which has inherited the pipe, has ended too.
+        output = play.communicate(timeout=60)[0]
+    assert len(sim.log()) <= sent + 1  # one may have been on its way
+    line = r"Onboard: AddKVMHost may still run in the service; job_wait can take up the job (\w{32})"
+    named = re.search(rf"^\[localhost\] {line}$", output, re.M)
+    assert named, output
+    assert re.search(line, log.read_text(encoding="utf-8")), log.read_text(encoding="utf-8")
+    sim.advance()
+    assert runner("job_wait", {"jobs": [{"uuid": named[1]}]})["jobs"][0]["state"] == "succeeded"
+
+
+# ------------------------------------------------------------------------------------------------------------- overload
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
+def test_one_connection_for_a_task(sim: Simulator, runner: ModuleRunner, scenario: Scenario) -> None:
+    sim.reset(cbt_tasks=4, latency=0.0, reconnect=0.0)
+    for kind, uuid, members in scenario.prepare:
+        sim.change(kind, uuid, **members)
+    sim.fault("status", status=429, retry_after=0)
+    with Relay(sim) as relay, hurried():
+        ran = runner(scenario.module, scenario.options, base_url=relay.url)
+    assert not ran.failed, ran.result
+    assert relay.accepted == 1
+    assert [entry["status"] for entry in ran.log].count(429) == 1
+
+
+def test_more_tasks_than_the_service_likes(sim: Simulator) -> None:
+    sim.configure(rate_limit=40.0)
+    connection = {"base_url": sim.url, "session_id": sim.session}
+    addresses = [f"10.0.1.{number}" for number in range(1, 21)]
+
+    def add(address: str) -> dict[str, Any]:
+        return run("kvm_host", {**connection, **NEW_HOST, "name": address, "management_ip": address}).result
+
+    with ThreadPoolExecutor(len(addresses)) as pool:
+        results = list(pool.map(add, addresses))
+    sim.configure(rate_limit=0.0)
+    assert [result for result in results if result.get("failed")] == []
+    assert any(entry["status"] == 429 for entry in sim.log())
+    assert sorted(host["managementIp"] for host in sim.records("host"))[-20:] == sorted(addresses)
+
+
+# ----------------------------------------------------------------------------------------------- answers without an end
+
+
+def drip(first: bytes, part: bytes) -> Callable[[], Iterator[bytes]]:
+    """Speak a byte now and then, each of them in time, for longer than a request may take."""
+
+    def speak() -> Iterator[bytes]:
+        yield first
+        for dummy in range(60):
+            time.sleep(0.05)
+            yield part
+
+    return speak
+
+
+@pytest.mark.parametrize(
+    "speak",
+    [
+        drip(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", b" "),
+        drip(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n"),
+        drip(b"HTTP/1.1 503 No\r\n\r\n", b" "),
+    ],
+    ids=["body", "chunks", "error"],
+)
+def test_answers_that_trickle_in(speak: Callable[[], Iterator[bytes]]) -> None:
+    with Speaker(speak) as service:
+        connection = ConnectionOptions(service.url, session_id="s", request_timeout=0.4, request_retries=0)
+        with (
+            Client(connection) as client,
+            pytest.raises(TransportError, match=r"did not answer QueryHost within 0\.4 s"),
+        ):
+            client.get("QueryHost", {})
+
+
+@pytest.mark.parametrize(
+    "interim",
+    [
+        b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n",
+        b"HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n",
+    ],
+)
+def test_interim_responses_are_skipped(interim: bytes) -> None:
+    def speak() -> Iterator[bytes]:
+        yield interim + b"HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\n{}"
+
+    with Speaker(speak) as service, Client(ConnectionOptions(service.url, session_id="s")) as client:
+        assert client.start_job("CreateSNSSnmpEndpoint", {"name": "a"}).state == "running"
+
+
+def test_interim_responses_without_end() -> None:
+    def speak() -> Iterator[bytes]:
+        yield from itertools.repeat(b"HTTP/1.1 103 Early Hints\r\n\r\n", 100)
+
+    with (
+        Speaker(speak) as service,
+        Client(ConnectionOptions(service.url, session_id="s")) as client,
+        pytest.raises(ResponseLost, match="too many interim responses"),
+    ):
+        client.start_job("CreateSNSSnmpEndpoint", {"name": "a"})
+
+
+def flood() -> Iterator[bytes]:
+    """Speak without an end."""
+    yield b"HTTP/1.1 200 OK\r\n\r\n{"
+    yield from itertools.repeat(b'"a": "' + b"x" * 1_000_000 + b'",')
+
+
+def test_answer_without_an_end() -> None:
+    with Speaker(flood) as service, Client(ConnectionOptions(service.url, session_id="s")) as client:
+        assert "larger than 64 MiB" in in_little_memory(lambda: client.get("QueryHost", {}))
+
+
+@pytest.mark.parametrize("value", [b"{},", b"[],", b'{"a":1},', b"1.5,", b'"a",'])
+def test_answer_of_very_many_values(value: bytes) -> None:
+    """63 MiB of small values would take gigabytes."""
+    body = b'{"inventories": [' + value * (63 * 2**20 // len(value)) + b"1]}"
+    with (
+        StubServer(lambda asked: StubResponse(200, body)) as service,
+        Client(ConnectionOptions(service.url, session_id="s")) as client,
+    ):
+        assert "holds more than 5000000 values" in in_little_memory(lambda: client.get("QueryHost", {}))
+
+
+def test_answer_of_many_records() -> None:
+    """Ten thousand records of 40 members are read at once where the service knows no pages."""
+    record = {f"member{number}": "x" * 20 for number in range(40)}
+    records = [{"uuid": f"{number:032x}", **record} for number in range(10_000)]
+    with StubServer(lambda asked: StubResponse(200, {"inventories": records, "total": len(records)})) as service:
+        connection = ConnectionOptions(service.url, session_id="s")
+        with Client(connection) as client:
+            assert len(client.get("QueryHost", {})["inventories"]) == 10_000
+
+
+def test_connection_that_the_service_closed_meanwhile() -> None:
+    """That is seen before a call is sent on it; sent, the call would be lost."""
+
+    def speak() -> Iterator[bytes]:
+        yield b"HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\n{}"
+
+    with Speaker(speak) as service, Client(ConnectionOptions(service.url, session_id="s")) as client:
+        for dummy in range(3):
+            assert client.start_job("CreateSNSSnmpEndpoint", {"name": "a"}).state == "running"
+            time.sleep(0.1)
+
+
+@pytest.mark.parametrize("garbage", ["huge", "bomb", "deep"])
+@pytest.mark.parametrize("operation", ["QueryHost", "DisableCbtTask", "poll"])
+def test_answers_that_are_too_much(sim: Simulator, garbage: str, operation: str) -> None:
+    sim.reset(cbt_tasks=1, latency=0.0)
+    sim.fault("garbage", operation, garbage=garbage, count=None)
+    module, options = "host_info", {"base_url": sim.url, "session_id": sim.session, "request_retries": 1}
+    if operation != "QueryHost":
+        module, call = "api", {"operation": "DisableCbtTask", "params": {"uuid": CREATED_TASK}}
+        options = {**options, **call, "wait_timeout": 0.3, "wait_interval": 0.1}
+    told = in_little_memory(lambda: run(module, options).result.get("msg", ""))
+    if garbage != "huge":
+        assert "no JSON object" in told or "not asked for" in told or "still running" in told or told == "", told
+
+
+def test_error_that_has_much_to_say(sim: Simulator, runner: ModuleRunner) -> None:
+    details = "no " * 100_000 + "end"
+    sim.fault("fail", "QueryHost", error={"code": "SYS.1006", "details": details})
+    ran = runner("host_info", {})
+    assert "QueryHost failed (SYS.1006): " in ran.message
+    assert len(ran.message) < 3000
+    assert ran["error"]["details"] == details
+
+
+def in_little_memory(function: Callable[[], Any], megabytes: int = 400) -> str:
+    """Call a function in a child that has not much memory; return its result, or the words of its failure."""
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        # The threads of a test's own servers wait for requests meanwhile and hold no lock.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        os.close(reading)
+        held = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (held + megabytes * 2**20,) * 2)
+        told = "it did not end as it should"
+        try:
+            told = str(function())
+        except VirtinfraError as failure:
+            told = str(failure)
+        except MemoryError:
+            told = "it needs too much memory"
+        finally:
+            os.write(writing, told[:60000].encode())
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, encoding="utf-8") as pipe:
+        told = pipe.read()
+    os.waitpid(child, 0)
+    assert not told.startswith("it "), told
+    return told
+
+
+# ------------------------------------------------------------------------------------------------ runs at the same time
+
+CHAT = {"type": "workchat", "name": "chat", "url": "https://chat.example.com/?key=1"}
+NEW_NIC = {"vm_instance_uuid": VM_5, "l3_network_uuid": "a0000005000040008000000000000003"}
+
+
+@pytest.mark.parametrize(
+    ("operation", "module", "options", "kind"),
+    [
+        ("CreateSNSWorkchatEndpoint", "sns_endpoint", CHAT, "endpoint"),
+        ("AttachL3NetworkToVm", "vm_nic", NEW_NIC, "nic"),
+    ],
+)
+def test_second_object_of_another_run(
+    sim: Simulator, runner: ModuleRunner, operation: str, module: str, options: dict[str, Any], kind: str
+) -> None:
+    """The service makes two: the requests of two runs have come at the same time."""
+    sim.configure(job_uuid="ignore")
+    sim.fault("duplicate", operation)
+    ran = runner(module, options)
+    assert ran.changed
+    assert not ran.failed, ran.message
+    if kind == "endpoint":
+        uuids = [record["uuid"] for record in sim.records("endpoint") if record["name"] == "chat"]
+    else:
+        (vm,) = (record for record in sim.records("vm") if record["uuid"] == VM_5)
+        uuids = [nic["uuid"] for nic in vm["vmNics"] if nic["l3NetworkUuid"] == NEW_NIC["l3_network_uuid"]]
+    assert len(uuids) == 2
+    (warning,) = ran.warnings
+    assert all(uuid in warning for uuid in uuids)
+    assert ran[module.removeprefix("sns_").removeprefix("vm_")]["uuid"] in uuids
+
+
+@pytest.mark.parametrize(
+    ("operation", "module", "options"),
+    [
+        ("AddKVMHost", "kvm_host", NEW_HOST),
+        ("CreateCbtTask", "cbt_task", {"name": "backup-5", "vm_instance_uuid": VM_5}),
+    ],
+)
+def test_object_that_another_run_created_meanwhile(
+    sim: Simulator, runner: ModuleRunner, operation: str, module: str, options: dict[str, Any]
+) -> None:
+    """The service has it once, and refuses the request of this run, which comes second."""
+    sim.configure(job_uuid="ignore")
+    sim.fault("duplicate", operation)
+    ran = runner(module, options)
+    assert not ran.failed, ran.message
+    assert not ran.changed
+    assert ran["host" if module == "kvm_host" else module]["uuid"]
+
+
+# ------------------------------------------------------------------------------------------------- what proves nothing
+
+
+def test_job_uuid_of_an_earlier_task(sim: Simulator, runner: ModuleRunner) -> None:
+    assert runner("sns_endpoint", CHAT, job_uuid=JOB).changed
+    second = runner("sns_endpoint", {**CHAT, "name": "other"}, job_uuid=JOB)
+    assert second.failed
+    assert not second.changed
+    assert second["error"]["code"] == "JOB_UUID_USED"
+    assert [record["name"] for record in sim.records("endpoint")].count("chat") == 1
+    assert "other" not in [record["name"] for record in sim.records("endpoint")]
+
+
+def test_result_of_another_call_is_not_adopted() -> None:
+    """A service that honours job ids otherwise answers a reused one with the first result."""
+    other = {"uuid": HOST, "name": "other", "type": "SNMP"}
+
+    def answer(asked: StubRequest) -> StubResponse:
+        if asked.method == "POST":
+            return StubResponse(200, {"inventory": other})
+        wants_other = asked.path.endswith(HOST) or f"uuid={HOST}" in str(asked.query)
+        return StubResponse(200, {"inventories": [other] if wants_other else []})
+
+    with StubServer(answer) as service:
+        connection = {"base_url": service.url, "session_id": "s"}
+        result = run("sns_endpoint", {**connection, "type": "snmp", "name": "traps", "description": "x"}).result
+    assert result["failed"]
+    assert "CreateSNSSnmpEndpoint succeeded, but it does not exist" in result["msg"]
+    assert [asked.method for asked in service.requests].count("PUT") == 0
+
+
+@pytest.mark.parametrize("looks", [True, False])
+def test_advice_after_a_call_that_may_be_on_its_way(sim: Simulator, runner: ModuleRunner, looks: bool) -> None:
+    sim.fault("drop_before", "CreateSNSSnmpEndpoint")
+    options = {"operation": "CreateSNSSnmpEndpoint", "params": {"name": "traps"}}
+    with hurried():
+        ran = runner("sns_endpoint", {"type": "snmp", "name": "traps"}) if looks else runner("api", options)
+    assert ran.changed
+    job = ran["job"]["uuid"]
+    assert f"It may still be on its way: ask for the job {job} with the module job_info for 10 minutes." in ran.message
+    assert ran.message.endswith("it looks first" if looks else "look at the object before you call it again")
+
+
+def test_empty_result_of_a_job_that_still_runs(sim: Simulator, runner: ModuleRunner) -> None:
+    """Something else has answered the poll: the object does not show it, so the job is asked for again."""
+    sim.configure(latencies={"ChangeHostState": 0.5})
+    sim.fault("garbage", "poll", garbage="missing")
+    ran = runner("kvm_host", {"uuid": HOST, "state": "disabled"})
+    assert not ran.failed, ran.message
+    assert ran.changed
+    assert ran["host"]["state"] == "Disabled"
+
+
+# ------------------------------------------------------------------------------------------------------- hostile values
+
+
+@pytest.mark.parametrize(
+    ("told", "heard"),
+    [
+        (b'"half \\ud83d"', "half ?"),
+        (b'"\\udfff\\ud800"', "??"),
+        (b'"whole \\ud83d\\ude00"', "whole \U0001f600"),
+        (b'"not \\\\ud83d"', "not \\ud83d"),
+    ],
+)
+def test_values_that_are_no_text(told: bytes, heard: Any) -> None:
+    body = b'{"inventories": [{"uuid": "%s", "name": %s}]}' % (HOST.encode(), told)
+    with StubServer(lambda asked: StubResponse(200, body)) as service:
+        result = run("host_info", {"base_url": service.url, "session_id": "s", "query": ["state=Enabled"]}).result
+    assert result["hosts"][0]["name"] == heard
+
+
+@pytest.mark.parametrize(
+    "told", [b"NaN", b"Infinity", b"-Infinity", b"1e999", b"-1e999", b"[" * 200 + b"]" * 200, b'"\xff"', b"'single'"]
+)
+def test_values_that_are_no_json(told: bytes) -> None:
+    body = b'{"inventories": [{"uuid": "%s", "name": %s}]}' % (HOST.encode(), told)
+    with StubServer(lambda asked: StubResponse(200, body)) as service:
+        result = run("host_info", {"base_url": service.url, "session_id": "s", "request_retries": 0}).result
+    assert "the answer to QueryHost is no JSON object" in result["msg"]
+
+
+def test_values_of_the_service_are_never_templates(
+    sim: Simulator, playbook_runner: PlaybookRunner, tmp_path: Path
+) -> None:
+    trap = tmp_path / "trap"
+    sim.change("host", HOST, name=f"{{{{ lookup('ansible.builtin.pipe', 'touch {trap}') }}}}")
+    hosts, shown, dummy, used = playbook_runner.play(
+        {"virtinfra.manager.host_info": {"uuid": HOST}, "register": "found"},
+        {"ansible.builtin.debug": {"msg": "{{ found.hosts[0].name }} is {{ found }}"}},
+        {"ansible.builtin.set_fact": {"first": "{{ found.hosts[0] }}"}},
+        {"virtinfra.manager.kvm_host": {"uuid": "{{ first.uuid }}", "name": "{{ first.name }}", "state": "disabled"}},
+    ).results
+    assert hosts["hosts"][0]["name"].startswith("{{ lookup")
+    assert "{{ lookup" in shown["msg"]
+    assert used["changed"]
+    assert not trap.exists()

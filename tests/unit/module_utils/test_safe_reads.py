@@ -1,0 +1,180 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""No read changes anything: servers ignore the verb where a path has only one operation, which may be a DELETE."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import ReadNotSupported, ReadTakenForChange
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS
+from conftest import client_of
+
+from simulator.launch import Simulator
+from simulator.talk import Talk
+from support.collection import MODULES, module
+from support.module_runner import ModuleRunner
+from support.stub_server import StubResponse, StubServer
+
+UUID = "a0000008000040008000000000000001"
+JOB = "0123456789abcdef0123456789abcdef"
+READS = {
+    "QueryCbtTask": "cbt-task",
+    "QuerySNSWorkchatEndpoint": "sns/application-endpoints/workchat",
+    "QuerySNSTopicSubscriber": "sns/topics/subscribers",
+    "QueryHost": "hosts",
+    "QueryVmInstance": "vm-instances",
+    "QueryVmNic": "vm-instances/nics",
+    "QuerySNSApplicationEndpoint": "sns/application-endpoints",
+    "QuerySNSApplicationPlatform": "sns/application-platforms",
+}
+"""The collections of which one record may be read by its uuid in the path: documented, or known to be a read."""
+LAST_SEGMENT_IS_UUID = re.compile(r"/service/v1/(?P<collection>.+)/[0-9a-fA-F-]{32,36}")
+OTHER_READS = {"hosts/network-facts", "api-jobs"}
+
+
+def assert_reads_are_safe(log: list[dict[str, Any]]) -> None:
+    """Look for a GET on a uuid below any other collection, and for a job that a GET started."""
+    reads = [entry for entry in log if entry["method"] == "GET"]
+    direct = [LAST_SEGMENT_IS_UUID.fullmatch(entry["path"]) for entry in reads]
+    assert {match["collection"] for match in direct if match} <= {*READS.values(), *OTHER_READS}
+    assert [entry["path"] for entry in reads if entry["job"] and entry["operation"] != "poll"] == []
+
+
+@pytest.fixture
+def run(sim: Simulator) -> ModuleRunner:
+    return ModuleRunner(sim)
+
+
+@pytest.fixture
+def detached(sim: Simulator) -> str:
+    sim.change("primarystorage", UUID, attachedClusterUuids=[])
+    return UUID
+
+
+def test_a_get_deletes_where_only_a_delete_has_the_path(sim: Simulator, detached: str) -> None:
+    """What the rest of this file is about: the simulator does as servers do."""
+    talk = Talk(sim)
+    assert talk.send("GET", f"primary-storage/{detached}").status_code == 202
+    sim.advance()
+    assert detached not in [record["uuid"] for record in sim.records("primarystorage")]
+
+
+def test_primary_storage_is_read_by_a_condition(sim: Simulator, run: ModuleRunner, detached: str) -> None:
+    for check in (True, False):
+        ran = run("primary_storage_info", {"uuid": detached}, check)
+        assert [record["name"] for record in ran["primary_storages"]] == ["ps-1"]
+        assert ran.asked("QueryPrimaryStorage")[0]["q"] == [f"uuid={detached}"]
+    assert detached in [record["uuid"] for record in sim.records("primarystorage")]
+
+
+QUERIES = [name for name in OPERATIONS if name.startswith("Query")]
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_the_client_reads_by_uuid_safely(sim: Simulator, client: Client, name: str) -> None:
+    for uuid in (UUID, UUID.upper(), "f" * 32, "kvm"):
+        if name != "QuerySNSTopicSubscriber":
+            client.get_by_uuid(name, uuid)
+    assert_reads_are_safe(sim.log())
+
+
+@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("more", [{}, {"limit": 5}])
+def test_the_module_api_reads_by_uuid_safely(run: ModuleRunner, name: str, more: dict[str, Any]) -> None:
+    ran = run("api", {"operation": name, "params": {"uuid": UUID, **more}})
+    assert_reads_are_safe(ran.log)
+    assert {entry["path"] for entry in ran.log} == {
+        f"/service/v1/{READS[name]}/{UUID}" if name in READS and not more else ran.log[0]["path"]
+    }
+
+
+# These take up jobs that others started.
+JOBS = {"job_info", "job_wait"}
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name not in JOBS])
+def test_modules_read_safely(sim: Simulator, run: ModuleRunner, name: str) -> None:
+    """Each example, as it is, and about an object that is chosen by its uuid where there is such an option."""
+    tested = module(name)
+    for example in tested.examples:
+        options = example.get(tested.fqcn)
+        for chosen in ({}, {"uuid": UUID}) if "uuid" in tested.options else ({},):
+            if options is not None:
+                sim.reset()
+                for check in (True, False):
+                    assert_reads_are_safe(run(name, {**options, **chosen}, check).log)
+
+
+# --------------------------------------------------------------------------------------- a read that started a change
+
+
+LOCATION = f"http://192.0.2.1:8080/service/v1/api-jobs/{JOB}"
+
+
+@pytest.mark.parametrize("name", [name for name, row in OPERATIONS.items() if row.method == "GET"])
+def test_a_job_that_a_read_started_is_an_alarm(name: str) -> None:
+    if name == "GetApiJob":
+        return
+    params = {"hostUuid": UUID, "hostUuids": [UUID]}
+    given = {key: value for key, value in params.items() if key in OPERATIONS[name].parameters}
+    with StubServer(lambda asked: StubResponse(202, {"location": LOCATION})) as service:
+        with pytest.raises(ReadTakenForChange, match="the service took the read for a change") as caught:
+            client_of(service).get(name, given)
+        assert len(service.requests) == 1
+    path = OPERATIONS[name].request(given).path
+    assert f"it answered GET {path} with HTTP status 202 and started job {JOB}" in str(caught.value)
+    assert caught.value.result["job"] == {
+        "uuid": JOB,
+        "location": f"/service/v1/api-jobs/{JOB}",
+        "operation": name,
+        "state": "running",
+    }
+
+
+def test_the_alarm_names_no_job_where_the_service_names_none() -> None:
+    with (
+        StubServer(lambda asked: StubResponse(202, {})) as service,
+        pytest.raises(ReadTakenForChange, match="started a job that it does not name") as caught,
+    ):
+        client_of(service).get_by_uuid("QueryHost", UUID)
+    assert "job" not in caught.value.result
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("primary_storage_info", {"uuid": UUID}),
+        ("host_info", {}),
+        ("resource_info", {"resource_type": "host"}),
+        ("host_network_info", {"host_uuids": [UUID, UUID[:-1] + "2"]}),
+        ("api", {"operation": "QueryCbtTask"}),
+        ("vm_nic", {"uuid": UUID, "state": "disabled"}),
+    ],
+)
+@pytest.mark.parametrize("check", [False, True])
+def test_a_task_fails_with_the_alarm(name: str, options: dict[str, Any], check: bool, run: ModuleRunner) -> None:
+    with StubServer(lambda asked: StubResponse(202, {"location": LOCATION})) as service:
+        ran = run(name, options, check, base_url=service.url)
+    assert ran.failed
+    assert ran.changed
+    assert "the service took the read for a change" in ran.message
+    assert ran["job"]["uuid"] == JOB
+
+
+def test_polling_by_the_module_api_is_no_alarm(sim: Simulator, run: ModuleRunner) -> None:
+    sim.configure(latency=60)
+    started = run("api", {"operation": "DeleteCbtTask", "params": {"uuid": UUID}}, wait=False)
+    ran = run("api", {"operation": "GetApiJob", "params": {"uuid": started["job"]["uuid"]}})
+    assert not ran.failed
+    assert ran["reply"] == {}
+
+
+def test_a_service_without_the_query_is_still_named() -> None:
+    with StubServer(lambda asked: StubResponse(404)) as service, pytest.raises(ReadNotSupported):
+        client_of(service).get_by_uuid("QueryHost", UUID)

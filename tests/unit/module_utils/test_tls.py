@@ -1,0 +1,486 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""TLS with a service that really speaks it, with certificates of a private authority; and the way through a proxy."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import errno
+import re
+import selectors
+import socket
+import ssl
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    InvalidOptions,
+    ResponseLost,
+    TransportError,
+)
+from conftest import FakeClock
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
+
+from simulator.launch import Simulator
+from support.playbook_runner import PlaybookRunner
+from support.stub_server import StubResponse, StubServer
+
+
+class Papers:
+    """An authority and what it issues, as files in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.authority = folder, trustme.CA()
+        self.ca = str(folder / "authority.pem")
+        self.authority.cert_pem.write_to_path(self.ca)
+
+    def issue(self, name: str, **details: Any) -> tuple[str, str]:
+        """Issue a certificate for a name; return the paths of its file and of its key's."""
+        issued = self.authority.issue_cert(name, **details)
+        paths = [str(self.folder / f"{len(list(self.folder.iterdir()))}.{kind}") for kind in ("cert", "key")]
+        issued.private_key_pem.write_to_path(paths[1])
+        for blob in issued.cert_chain_pems:
+            blob.write_to_path(paths[0], append=True)
+        return paths[0], paths[1]
+
+
+@pytest.fixture(scope="module")
+def papers(tmp_path_factory: pytest.TempPathFactory) -> Papers:
+    return Papers(tmp_path_factory.mktemp("papers"))
+
+
+def serving(papers: Papers, name: str, *arguments: str, **details: Any) -> Simulator:
+    """Return a simulator with a certificate for a name."""
+    certificate, key = papers.issue(name, **details)
+    return Simulator("--tls-cert", certificate, "--tls-key", key, *arguments)
+
+
+@pytest.fixture(scope="module")
+def secure(papers: Papers) -> Iterator[Simulator]:
+    with serving(papers, "127.0.0.1") as simulator:
+        yield simulator
+
+
+@pytest.fixture(scope="module")
+def guest(papers: Papers) -> tuple[str, str]:
+    """The certificate and the key of a client."""
+    return papers.issue("client.example.com")
+
+
+@pytest.fixture(scope="module")
+def guarded(papers: Papers, guest: tuple[str, str]) -> Iterator[Simulator]:
+    """A simulator that lets in only clients with a certificate of the authority."""
+    certificate, key = papers.issue("127.0.0.1")
+    arguments = ("--tls-cert", certificate, "--tls-key", key, "--tls-client-ca", papers.ca)
+    with Simulator(*arguments, client_cert=guest) as simulator:
+        yield simulator
+
+
+def hosts(simulator: Simulator, url: str = "", **options: Any) -> int:
+    """Return how many hosts a client with these options of the connection sees."""
+    connection = ConnectionOptions(url or simulator.url, session_id=simulator.session, request_retries=1, **options)
+    with Client(connection, clock=FakeClock()) as client:
+        return len(client.query("QueryHost"))
+
+
+# ---------------------------------------------------------------------------------------------- who is at the other end
+
+
+def test_authority_in_a_folder(papers: Papers, secure: Simulator, tmp_path: Path) -> None:
+    (tmp_path / "README").write_text("The authorities of this house", encoding="utf-8")
+    with pytest.raises(TransportError, match="certificate"):
+        hosts(secure, ca_path=str(tmp_path))
+    other = Papers(tmp_path / "..")
+    (tmp_path / "a-other.crt").write_bytes(other.authority.cert_pem.bytes())
+    (tmp_path / "our authority.pem").write_bytes(papers.authority.cert_pem.bytes())
+    assert hosts(secure, ca_path=f"{tmp_path}/") == 3
+
+
+def test_authority_replaces_those_of_the_system(
+    papers: Papers, secure: Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", papers.ca)
+    other = tmp_path / "other.pem"
+    trustme.CA().cert_pem.write_to_path(str(other))
+    with pytest.raises(TransportError, match="TLS with"):
+        hosts(secure, ca_path=str(other))
+
+
+@pytest.mark.parametrize(
+    ("name", "days", "reason"),
+    [("manager.example.com", 0, "127.0.0.1"), ("127.0.0.1", -1, "expired"), ("127.0.0.1", 1, "not yet valid")],
+)
+def test_certificates_that_are_not_valid(papers: Papers, name: str, days: int, reason: str) -> None:
+    details: dict[str, Any] = {}
+    if days:
+        day = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=days)
+        details = {"not_before": day, "not_after": day + datetime.timedelta(hours=1)}
+    with serving(papers, name, **details) as simulator:
+        with pytest.raises(TransportError) as caught:
+            hosts(simulator, ca_path=papers.ca)
+        assert simulator.log() == []
+        assert hosts(simulator, validate_certs=False) == 3
+    assert reason in str(caught.value)
+    assert not caught.value.transient
+    assert "see validate_certs, ca_path and client_cert" in str(caught.value)
+
+
+@pytest.mark.parametrize("as_module", [False, True])
+def test_unchecked_whatever_the_environment_says(
+    secure: Simulator, playbook_runner: PlaybookRunner, as_module: bool
+) -> None:
+    bundles = dict.fromkeys(("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"), "/nonexistent/bundle.pem")
+    task = {
+        "virtinfra.manager.host_info": {"base_url": secure.url, "session_id": secure.session},
+        "environment": bundles,
+    }
+    checked, unchecked = playbook_runner.play(
+        task, {**task, "environment": {**bundles, "VIRTINFRA_VALIDATE_CERTS": "false"}}, as_module=as_module
+    ).results
+    assert "TLS with" in checked["msg"]
+    assert unchecked["total"] == 3
+
+
+# --------------------------------------------------------------------------------------------------- who is at this end
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_client_without_a_certificate(papers: Papers, version: ssl.TLSVersion) -> None:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=papers.ca)
+    context.load_cert_chain(*papers.issue("127.0.0.1"))
+    context.verify_mode, context.minimum_version, context.maximum_version = ssl.CERT_REQUIRED, version, version
+    with StubServer(lambda asked: StubResponse(), context) as service:
+        connection = ConnectionOptions(service.url, session_id="s", ca_path=papers.ca)
+        with Client(connection, clock=FakeClock()) as client, pytest.raises(TransportError) as caught:
+            client.query("QueryHost")
+    assert service.requests == []
+    if version is ssl.TLSVersion.TLSv1_2:
+        assert f"QueryHost could not be sent: TLS with {service.url} failed: " in str(caught.value)
+        assert not caught.value.transient
+    else:
+        # From version 1.3 on the refusal comes after the handshake, and the end of the connection may overtake it.
+        assert re.search("ended TLS after QueryHost was sent|broke the connection for", str(caught.value))
+
+
+def test_alert_after_the_handshake_is_a_lost_response(papers: Papers) -> None:
+    """Whatever ends TLS after the request was sent, the request may have been performed."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(*papers.issue("127.0.0.1"))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def refuse() -> None:
+            peer = listener.accept()[0]
+            incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+            tls = context.wrap_bio(incoming, outgoing, server_side=True)
+            with peer:
+                pump(peer, incoming, outgoing, tls.do_handshake)
+                pump(peer, incoming, outgoing, lambda: tls.read(65536))
+                # A record that is not encrypted: the client answers with an alert of its own and gives up.
+                peer.sendall(b"\x15\x03\x03\x00\x02\x02\x74")
+                peer.recv(1)
+
+        thread = threading.Thread(target=refuse)
+        thread.start()
+        connection = ConnectionOptions(
+            f"https://127.0.0.1:{listener.getsockname()[1]}", session_id="s", ca_path=papers.ca
+        )
+        with Client(connection, clock=FakeClock()) as client, pytest.raises(ResponseLost) as caught:
+            client.start_job("CreateSNSSnmpEndpoint", {"name": "only-one"})
+        thread.join()
+    assert "could not be sent" not in str(caught.value)
+    assert "whether it was taken is not known" in str(caught.value)
+
+
+def pump(peer: socket.socket, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO, step: Callable[[], object]) -> None:
+    """Do a step of TLS with what the peer sends."""
+    while True:
+        try:
+            step()
+        except ssl.SSLWantReadError:
+            peer.sendall(outgoing.read())
+            incoming.write(peer.recv(65536))
+        else:
+            peer.sendall(outgoing.read())
+            return
+
+
+@pytest.mark.parametrize("name", ["QueryHost", "CreateSNSSnmpEndpoint"])
+@pytest.mark.parametrize("reset", [False, True])
+def test_connection_that_ends_during_the_handshake_is_an_outage(name: str, reset: bool) -> None:
+    """As of a balancer without a service behind it: it is tried again like a refused connection, a write too."""
+    connections: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def drop() -> None:
+            for dummy in range(4):
+                peer = listener.accept()[0]
+                # What is not read makes a reset of the end.
+                connections.append(b"" if reset else peer.recv(65536))
+                peer.close()
+
+        thread = threading.Thread(target=drop)
+        thread.start()
+        connection = ConnectionOptions(
+            f"https://127.0.0.1:{listener.getsockname()[1]}", session_id="s", request_retries=3
+        )
+        clock = FakeClock()
+        with (
+            Client(connection, clock=clock) as client,
+            pytest.raises(TransportError, match="could not be reached") as lost,
+        ):
+            client.get(name, {}) if name == "QueryHost" else client.start_job(name, {"name": "only-one"})
+        thread.join()
+    assert not isinstance(lost.value, ResponseLost)
+    assert len(connections) == 4
+    assert len(clock.slept) == 3
+
+
+def test_unchecked_certificates_are_not_warned_of(secure: Simulator) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert hosts(secure, validate_certs=False) == 3
+
+
+# ------------------------------------------------------------------------------------------------------- IPv6 addresses
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_ipv6_addresses(papers: Papers, scheme: str) -> None:
+    """The address is the one of the socket and the certificate, and stands in brackets in the Host header."""
+    heads: list[bytes] = []
+    names: list[str | None] = []
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(*papers.issue("::1"))
+    context.sni_callback = lambda dummy, name, also: names.append(name)
+    with socket.create_server(("::1", 0), family=socket.AF_INET6) as listener:
+
+        def serve() -> None:
+            peer = listener.accept()[0]
+            with context.wrap_socket(peer, server_side=True) if scheme == "https" else peer as stream:
+                heads.append(stream.recv(65536))
+                stream.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 19\r\n\r\n{"inventories": []}')
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        port = listener.getsockname()[1]
+        connection = ConnectionOptions(f"{scheme}://[::1]:{port}", session_id="s", ca_path=papers.ca, request_retries=0)
+        with Client(connection) as client:
+            assert client.query("QueryHost") == []
+        thread.join()
+    assert f"\r\nHost: [::1]:{port}\r\n".encode() in heads[0]
+    assert [name for name in names if name] == []
+
+
+@pytest.mark.parametrize(
+    ("scheme", "port"),
+    [("http", 80), ("https", 443)],
+)
+def test_ipv6_addresses_without_a_port(monkeypatch: pytest.MonkeyPatch, scheme: str, port: int) -> None:
+    """They reach the port of the scheme: nothing of the address is taken for a port."""
+    reached: list[object] = []
+
+    def refuse(self: socket.socket, address: object) -> None:
+        reached.append(address)
+        raise ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    connection = ConnectionOptions(f"{scheme}://[2001:db8::1]", session_id="s", request_retries=0)
+    with Client(connection) as client, pytest.raises(TransportError, match="Connection refused"):
+        client.query("QueryHost")
+    assert reached == [("2001:db8::1", port, 0, 0)]
+
+
+@pytest.mark.parametrize(("port", "named"), [("", b"[2001:db8::1]:443"), (":8443", b"[2001:db8::1]:8443")])
+def test_ipv6_addresses_by_way_of_a_tunnel(
+    papers: Papers, monkeypatch: pytest.MonkeyPatch, port: str, named: bytes
+) -> None:
+    with serving(papers, "2001:db8::1") as simulator, Proxy(simulator.port) as proxy:
+        monkeypatch.setenv("https_proxy", f"http://{proxy.address}")
+        assert hosts(simulator, f"https://[2001:db8::1]{port}", ca_path=papers.ca) == 3
+    assert proxy.heads[0].startswith(b"CONNECT " + named + b" HTTP/1.")
+
+
+def test_client_with_a_certificate(papers: Papers, guarded: Simulator, guest: tuple[str, str], tmp_path: Path) -> None:
+    certificate, key = guest
+    assert hosts(guarded, ca_path=papers.ca, client_cert=certificate, client_key=key) == 3
+    together = tmp_path / "together.pem"
+    together.write_bytes(Path(key).read_bytes() + Path(certificate).read_bytes())
+    assert hosts(guarded, ca_path=papers.ca, client_cert=str(together)) == 3
+    assert hosts(guarded, validate_certs=False, client_cert=str(together)) == 3
+
+
+def test_client_with_a_key_that_does_not_fit(papers: Papers, guest: tuple[str, str], tmp_path: Path) -> None:
+    locked = tmp_path / "locked.pem"
+    key = load_pem_private_key(Path(guest[1]).read_bytes(), None)
+    locked.write_bytes(
+        key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"only the owner knows"))
+    )
+    for wrong in (str(locked), papers.issue("other.example.com")[1], guest[0]):
+        connection = ConnectionOptions(
+            "https://127.0.0.1:9", session_id="s", ca_path=papers.ca, client_cert=guest[0], client_key=wrong
+        )
+        with Client(connection) as client, pytest.raises(InvalidOptions, match=r"client_cert .* cannot be used"):
+            client.query("QueryHost")
+
+
+# ---------------------------------------------------------------------------------------------------- by way of a proxy
+
+
+class Proxy:
+    """A proxy that leads by CONNECT to ``target``, whatever host is asked for; ``heads`` is what it was told."""
+
+    def __init__(self, target: int, refusal: bytes = b"") -> None:
+        self.heads: list[bytes] = []
+        self._target, self._refusal = target, refusal
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
+        self._thread = threading.Thread(target=self._serve)
+
+    def __enter__(self) -> Proxy:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *dummy: object) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thread.join()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                client = self._listener.accept()[0]
+            except OSError:
+                return
+            with client:
+                self._lead(client)
+
+    def _lead(self, client: socket.socket) -> None:
+        head = b""
+        while b"\r\n\r\n" not in head and (more := client.recv(4096)):
+            head += more
+        self.heads.append(head)
+        if self._refusal:
+            client.sendall(self._refusal)
+            return
+        with socket.create_connection(("127.0.0.1", self._target)) as service:
+            if head.startswith(b"CONNECT"):
+                client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            else:
+                service.sendall(re.sub(rb"http://[^/]*", b"", head, count=1))
+            join(client, service)
+
+
+def join(one: socket.socket, other: socket.socket) -> None:
+    """Pass on what comes from either side until one of them ends."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(one, selectors.EVENT_READ, other)
+        selector.register(other, selectors.EVENT_READ, one)
+        while True:
+            for key, dummy in selector.select():
+                try:
+                    data = key.fileobj.recv(65536)  # type: ignore[union-attr]
+                    if not data:
+                        return
+                    key.data.sendall(data)
+                except OSError:
+                    return
+
+
+@pytest.fixture
+def service(papers: Papers) -> Iterator[Simulator]:
+    """A simulator at a name that only the proxy knows."""
+    with serving(papers, "manager.example.com") as simulator:
+        yield simulator
+
+
+HOSTNAME = "https://manager.example.com:8443"
+Variables = Callable[[str], dict[str, str]]
+
+
+@pytest.mark.parametrize("variable", ["https_proxy", "HTTPS_PROXY", "all_proxy"])
+def test_tls_by_way_of_a_proxy(
+    papers: Papers, service: Simulator, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    with Proxy(service.port) as proxy:
+        monkeypatch.setenv(variable, f"http://us%40er:pass%3Aword@{proxy.address}")
+        assert hosts(service, HOSTNAME, ca_path=papers.ca) == 3
+    (head,) = proxy.heads
+    assert head.startswith(b"CONNECT manager.example.com:8443 HTTP/1.")
+    assert b"Proxy-Authorization: Basic " + base64.b64encode(b"us@er:pass:word") in head
+    assert service.session.encode() not in head
+    assert b"\r\nAuthorization" not in head
+
+
+def test_proxy_that_wants_a_name_only(service: Simulator, papers: Papers, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Proxy(service.port) as proxy:
+        monkeypatch.setenv("https_proxy", f"http://user@{proxy.address}")
+        assert hosts(service, HOSTNAME, ca_path=papers.ca) == 3
+    assert b"Proxy-Authorization: Basic " + base64.b64encode(b"user:") + b"\r\n" in proxy.heads[0]
+
+
+def test_the_proxy_cannot_put_itself_in_between(
+    papers: Papers, service: Simulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Proxy(service.port) as proxy:
+        monkeypatch.setenv("https_proxy", proxy.address)
+        with pytest.raises(
+            TransportError, match=r"TLS with https://other\.example\.com \(proxy 127\.0\.0\.1:\d+\) failed"
+        ):
+            hosts(service, "https://other.example.com", ca_path=papers.ca)
+    assert service.log() == []
+
+
+def test_proxy_that_is_not_to_be_used(secure: Simulator, papers: Papers, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Proxy(secure.port) as proxy:
+        for name in ("http_proxy", "https_proxy", "all_proxy"):
+            monkeypatch.setenv(name, f"http://{proxy.address}")
+        assert hosts(secure, ca_path=papers.ca, use_proxy=False) == 3
+        monkeypatch.setenv("no_proxy", "example.com,127.0.0.1")
+        assert hosts(secure, ca_path=papers.ca) == 3
+    assert proxy.heads == []
+
+
+@pytest.mark.parametrize(
+    ("refusal", "words"),
+    [
+        (b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", "Tunnel connection failed: 407"),
+        (b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n", "Tunnel connection failed: 502"),
+        (b"nonsense", "could not be reached"),
+    ],
+)
+def test_proxy_that_refuses(service: Simulator, monkeypatch: pytest.MonkeyPatch, refusal: bytes, words: str) -> None:
+    with Proxy(service.port, refusal) as proxy:
+        monkeypatch.setenv("https_proxy", f"http://user:secret-word@{proxy.address}")
+        connection = ConnectionOptions(HOSTNAME, session_id=service.session, request_retries=2)
+        with Client(connection, clock=FakeClock()) as client, pytest.raises(TransportError, match=words) as caught:
+            client.start_job("DeleteCbtTask", {"uuid": "a0000010000040008000000000000001"})
+    assert not isinstance(caught.value, ResponseLost)
+    assert "secret-word" not in str(caught.value)
+    assert len(proxy.heads) == 3
+    assert service.log() == []
+
+
+def test_write_that_a_proxy_took_along_is_not_sent_again(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    sim.configure(job_uuid="ignore")
+    sim.fault("drop_after", "CreateSNSSnmpEndpoint", count=None)
+    with Proxy(sim.port) as proxy:
+        monkeypatch.setenv("http_proxy", f"http://{proxy.address}")
+        connection = ConnectionOptions("http://manager.example.com", session_id=sim.session)
+        with Client(connection, clock=FakeClock()) as client, pytest.raises(TransportError, match="is not known"):
+            client.start_job("CreateSNSSnmpEndpoint", {"name": "only-one"})
+    assert [entry["operation"] for entry in sim.log()] == ["CreateSNSSnmpEndpoint"]

@@ -1,0 +1,730 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How requests travel: answers of every kind, sending again, time limits, redirects, proxies, TLS."""
+
+from __future__ import annotations
+
+import re
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta, timezone
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+from ansible_collections.virtinfra.manager.plugins.module_utils import _response
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    ApiError,
+    InvalidOptions,
+    ResponseLost,
+    TransportError,
+    VirtinfraError,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import WaitPolicy
+from conftest import ClientFactory, FakeClock, client_of, reply_to
+
+from simulator.launch import Simulator
+from support.stub_server import Speaker, StubRequest, StubResponse, StubServer, taken_port
+
+HOST = "a0000003000040008000000000000001"
+DISABLE = {"uuid": HOST, "stateEvent": "disable"}
+SECRETS = ("the-session", "the-token", "simulator-session", "simulator-token")
+
+
+def failure_of(client: Client, name: str = "QueryHost") -> VirtinfraError:
+    """Call an operation that is to fail and return the failure, which tells no secret."""
+    with pytest.raises(VirtinfraError) as caught:
+        reply_to(client, name, DISABLE if name == "ChangeHostState" else {})
+    told = f"{caught.value} {caught.value.result} {caught.value!r}"
+    assert not [secret for secret in SECRETS if secret in told]
+    assert "\n" not in str(caught.value)
+    return caught.value
+
+
+# ------------------------------------------------------------------------------------------------------ sending again
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"fault": "drop_before"},
+        {"fault": "drop_after"},
+        {"fault": "truncate"},
+        {"fault": "status", "status": 429},
+        {"fault": "status", "status": 502},
+        {"fault": "status", "status": 503},
+        {"fault": "status", "status": 504},
+        {"fault": "html", "count": 2},
+        {"fault": "garbage", "garbage": "json", "count": 2},
+        {"fault": "garbage", "garbage": "utf8", "count": 2},
+    ],
+    ids=lambda fault: f"{fault['fault']}-{fault.get('status', '')}{fault.get('garbage', '')}",
+)
+def test_reads_survive(sim: Simulator, no_wait_client: Client, fault: dict[str, Any]) -> None:
+    sim.fault(operation="QueryHost", **{"count": 4, **fault})
+    assert len(no_wait_client.query("QueryHost")) == 3
+    assert len(sim.log()) == fault.get("count", 4) + 1
+
+
+@pytest.mark.parametrize("retries", [0, 1, 5])
+@pytest.mark.parametrize("status", [429, 502, 503, 504])
+def test_sending_again_ends(sim: Simulator, new_client: ClientFactory, retries: int, status: int) -> None:
+    clock = FakeClock()
+    sim.fault("status", "QueryHost", status=status, count=None)
+    failure = failure_of(new_client(clock=clock, request_retries=retries))
+    assert isinstance(failure, ApiError)
+    assert str(failure).startswith(f"QueryHost failed with HTTP status {status}: ")
+    assert len(sim.log()) == retries + 1
+    assert len(clock.slept) == retries
+
+
+def test_writes_are_sent_again_only_when_refused_for_overload(sim: Simulator, new_client: ClientFactory) -> None:
+    sim.fault("status", "ChangeHostState", status=429, count=None)
+    failure = failure_of(new_client(clock=FakeClock(), request_retries=3), "ChangeHostState")
+    assert str(failure).startswith("ChangeHostState failed with HTTP status 429")
+    assert len(sim.log()) == 4
+
+
+@pytest.mark.parametrize("chance", [0.0, 0.5, 1.0])
+def test_pauses_grow_and_are_jittered(sim: Simulator, new_client: ClientFactory, chance: float) -> None:
+    clock = FakeClock(chance)
+    sim.fault("status", "QueryHost", status=429, count=None)
+    failure_of(new_client(clock=clock, request_retries=10))
+    longest = [min(30.0, 0.5 * 2**number) for number in range(10)]
+    assert clock.slept == pytest.approx([chance * each for each in longest])
+
+
+@pytest.mark.parametrize("told", ["7", "120"])
+def test_retry_after_is_honoured(sim: Simulator, new_client: ClientFactory, told: str) -> None:
+    clock = FakeClock(chance=0.25)
+    sim.fault("status", "QueryHost", status=429, retry_after=told, count=2)
+    new_client(clock=clock).query("QueryHost")
+    assert clock.slept == pytest.approx([int(told) + 0.25] * 2)
+
+
+@pytest.mark.parametrize("told", ["0", "soon", "-5", "1e9", "Wed, 21 Oct 2015 07:28:00 GMT"])
+def test_retry_after_that_makes_no_sense(sim: Simulator, new_client: ClientFactory, told: str) -> None:
+    clock = FakeClock(chance=1.0)
+    sim.fault("status", "QueryHost", status=429, retry_after=told)
+    new_client(clock=clock).query("QueryHost")
+    assert clock.slept == [0.5]
+
+
+def test_retry_after_as_a_date(sim: Simulator, new_client: ClientFactory) -> None:
+    """It is what is left until then, whatever the chance; the clock of the test stands still."""
+    clock = FakeClock(chance=0.0)
+    date = format_datetime(datetime.now(timezone.utc) + timedelta(seconds=90), usegmt=True)
+    sim.fault("status", "QueryHost", status=429, retry_after=date)
+    new_client(clock=clock).query("QueryHost")
+    assert clock.slept == [pytest.approx(90, abs=30)]
+
+
+@pytest.mark.parametrize("told", ["Wed, 21 Oct 99999 07:28:00 GMT", "Wed, 99 Oct 2015 07:28:00 GMT", "Wed"])
+def test_retry_after_as_a_date_that_there_is_not(told: str) -> None:
+    answers = [StubResponse(429, b"", (("Retry-After", told),)), StubResponse(200, {"inventories": []})]
+    with StubServer(lambda asked: answers[len(service.requests) - 1]) as service:
+        assert client_of(service).query("QueryHost") == []
+
+
+@pytest.mark.parametrize(("chance", "slept"), [(0.0, [0.16, 0.32, 0.64, 1.28]), (1.0, [0.2, 0.4, 0.8, 1.6])])
+def test_pauses_before_a_new_connection_are_short(
+    sim: Simulator, new_client: ClientFactory, chance: float, slept: list[float]
+) -> None:
+    clock = FakeClock(chance)
+    sim.fault("drop_before", "QueryHost", count=4)
+    new_client(clock=clock).query("QueryHost")
+    assert clock.slept == pytest.approx(slept)
+
+
+def test_retry_after_that_is_too_long(sim: Simulator, new_client: ClientFactory) -> None:
+    clock = FakeClock()
+    sim.fault("status", "QueryHost", status=429, retry_after="99999")
+    assert "HTTP status 429" in str(failure_of(new_client(clock=clock)))
+    assert clock.slept == []
+
+
+def test_rate_limit(sim: Simulator, client: Client) -> None:
+    """Real time: the service allows so many requests in a second, and all of ours are answered in the end."""
+    sim.configure(rate_limit=20.0)
+    assert {len(client.query("QueryHost")) for dummy in range(30)} == {3}
+
+
+# ------------------------------------------------------------------------------------------------------------ answers
+
+
+BODIES = {
+    "empty": b"",
+    "blank": b" \r\n",
+    "html": b"<html><head><title>Sign in</title></head><body>Please sign in</body></html>",
+    "text": b"It works!",
+    "list": b"[]",
+    "string": b'"inventories"',
+    "null": b"null",
+    "number": b"7",
+    "broken": b'{"inventories": [',
+    "not UTF-8": b'{"inventories": "\xff\xfe"}',
+    "deep": b'{"inventories":' * 100_000,
+    "control characters": b"\x00\x1b[31mred\x07",
+}
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=list(BODIES))
+def test_answers_to_a_read_that_are_no_json(body: bytes) -> None:
+    with StubServer(lambda asked: StubResponse(200, body)) as service:
+        failure = failure_of(client_of(service))
+        assert str(failure).startswith("the answer to QueryHost is no JSON object: ")
+        assert str(failure).endswith("Is base_url the address of the service?")
+        assert len(str(failure)) < 500
+        assert str(failure).isprintable()
+    assert len(service.requests) == 3
+
+
+@pytest.mark.parametrize("body", [body for body in BODIES.values() if body.strip()])
+def test_answers_to_a_write_that_are_no_json(body: bytes) -> None:
+    with StubServer(lambda asked: StubResponse(200, body)) as service:
+        failure = failure_of(client_of(service), "ChangeHostState")
+        assert isinstance(failure, ResponseLost)
+        assert len(str(failure)) < 500
+    assert len(service.requests) == 1
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=list(BODIES))
+@pytest.mark.parametrize("status", [400, 403, 500])
+def test_refusals_of_every_kind(status: int, body: bytes) -> None:
+    for name in ("QueryHost", "ChangeHostState"):
+        with StubServer(lambda asked: StubResponse(status, body)) as service:
+            failure = failure_of(client_of(service), name)
+        assert str(failure).startswith(f"{name} failed with HTTP status {status}")
+        assert len(str(failure)) < 500
+        assert str(failure).isprintable()
+
+
+def test_answer_without_a_word() -> None:
+    with StubServer(lambda asked: StubResponse(200, b"")) as service:
+        failure = failure_of(client_of(service))
+    told = "the answer to QueryHost is no JSON object: it is empty. Is base_url the address of the service?"
+    assert str(failure) == told
+    assert isinstance(failure, TransportError)
+    assert failure.transient is False
+
+
+@pytest.mark.parametrize(("size", "read"), [(_response.MEBIBYTE - 100, True), (_response.MEBIBYTE + 1, False)])
+def test_of_an_error_one_mebibyte_counts(size: int, read: bool) -> None:
+    """What is cut off makes no JSON, so the code in it is not known."""
+    error = {"error": {"code": "SYS.1000", "details": "x" * size}}
+    with StubServer(lambda asked: StubResponse(500, error)) as service:
+        failure = failure_of(client_of(service))
+    assert isinstance(failure, ApiError)
+    assert (failure.code == "SYS.1000") is read
+    assert str(failure).startswith("QueryHost failed " + ("(SYS.1000)" if read else "with HTTP status 500"))
+
+
+def test_json_is_known_by_itself() -> None:
+    body = b'\xef\xbb\xbf{"inventories": []}'
+    for kind in ("text/html", "application/octet-stream", "application/json;charset=latin-1"):
+        with StubServer(lambda asked: StubResponse(200, body[3:], (("Content-Type", kind),))) as service:  # noqa: B023
+            assert client_of(service).query("QueryHost") == []
+
+
+@pytest.mark.parametrize("garbage", ["types", "missing"])
+def test_answers_of_other_types(sim: Simulator, no_wait_client: Client, garbage: str) -> None:
+    sim.fault("garbage", garbage=garbage, count=None)
+    with pytest.raises(VirtinfraError):
+        no_wait_client.query("QueryHost")
+    with pytest.raises(VirtinfraError):
+        list(no_wait_client.cursor("host"))
+    with pytest.raises(VirtinfraError):
+        no_wait_client.get_by_uuid("QueryHost", HOST)
+
+
+def test_answer_that_was_not_asked_to_be_compressed(sim: Simulator, new_client: ClientFactory) -> None:
+    sim.fault("garbage", garbage="bomb", count=None)
+    failure = failure_of(new_client(clock=FakeClock()))
+    assert str(failure) == "the answer to QueryHost cannot be used: it is compressed, which was not asked for"
+
+
+@pytest.mark.parametrize("name", ["QueryHost", "ChangeHostState"])
+def test_answer_that_is_too_much(sim: Simulator, client: Client, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """The limit is lowered here: a real one would take its time."""
+    monkeypatch.setattr(_response, "MAX_BODY_SIZE", _response.MEBIBYTE)
+    sim.fault("garbage", garbage="huge", count=None)
+    failure = failure_of(client, name)
+    assert "larger than 1 MiB" in str(failure)
+    assert isinstance(failure, TransportError)
+    assert failure.transient is False
+    assert len(sim.log()) == 1
+
+
+# -------------------------------------------------------------------------------------------------------- time limits
+
+
+def test_answer_that_does_not_come(sim: Simulator, new_client: ClientFactory) -> None:
+    sim.fault("slow", seconds=30.0, count=None)
+    client = new_client(request_timeout=0.3, request_retries=0)
+    assert str(failure_of(client)) == f"{sim.url} did not answer QueryHost within 0.3 s"
+    failure = failure_of(client, "ChangeHostState")
+    assert str(failure) == (f"{sim.url} did not answer ChangeHostState within 0.3 s; whether it was taken is not known")
+    assert isinstance(failure, ResponseLost)
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [("drop_after", "Connection reset by peer"), ("truncate", r"IncompleteRead\(0 bytes read, \d+ more expected\)")],
+)
+def test_connection_that_breaks(sim: Simulator, new_client: ClientFactory, fault: str, reason: str) -> None:
+    client = new_client(request_retries=0)
+    sim.fault(fault, count=None)
+    told = re.escape(f"{sim.url} broke the connection for ")
+    assert re.fullmatch(f"{told}QueryHost: {reason}", str(failure_of(client)))
+    told_of_write = f"{told}ChangeHostState: {reason}; whether it was taken is not known"
+    assert re.fullmatch(told_of_write, str(failure_of(client, "ChangeHostState")))
+
+
+def test_answer_that_drips() -> None:
+    """A byte now and then keeps the connection busy, but the request has its time limit."""
+    stop = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def drip() -> None:
+            peer = listener.accept()[0]
+            with peer:
+                peer.recv(65536)
+                peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+                stop.wait(0.05)
+                while not stop.wait(0.02):
+                    try:
+                        peer.sendall(b" ")
+                    except OSError:
+                        return
+
+        thread = threading.Thread(target=drip)
+        thread.start()
+        try:
+            url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+            connection = ConnectionOptions(
+                base_url=url, session_id="the-session", request_timeout=0.3, request_retries=0
+            )
+            with Client(connection) as client:
+                assert "within 0.3 s" in str(failure_of(client))
+        finally:
+            stop.set()
+            thread.join()
+
+
+@pytest.mark.parametrize("name", ["QueryHost", "ChangeHostState"])
+def test_nobody_listens(name: str) -> None:
+    clock = FakeClock()
+    with taken_port() as nobody:
+        url = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+        with Client(
+            ConnectionOptions(base_url=url, session_id="the-session", request_retries=3), clock=clock
+        ) as client:
+            failure = failure_of(client, name)
+    assert str(failure) == f"{url} could not be reached for {name}: Connection refused"
+    assert not isinstance(failure, ResponseLost)
+    assert len(clock.slept) == 3
+
+
+class RestartClock(FakeClock):
+    """A clock that calls ``start`` when 30 seconds have passed."""
+
+    def __init__(self, chance: float, start: Callable[[], None]) -> None:
+        super().__init__(chance)
+        self._start = start
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        before = self.now
+        super().sleep(seconds)
+        if before < 1030 <= self.now:
+            self._start()
+
+
+@pytest.mark.parametrize("name", ["QueryHost", "ChangeHostState"])
+@pytest.mark.parametrize("chance", [0.0, 1.0])
+def test_restart_of_the_service_is_survived(name: str, chance: float) -> None:
+    """The port refuses connections for 30 seconds; a read and a write are then sent once."""
+    requests: list[bytes] = []
+
+    def serve() -> None:
+        for dummy in range(2):
+            peer = listener.accept()[0]
+            with peer:
+                requests.append(peer.recv(65536))
+                body = b'{"inventories": []}'
+                peer.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 19\r\n\r\n" + body)
+
+    def start() -> None:
+        listener.listen()
+        thread.start()
+
+    progress: list[str] = []
+    thread = threading.Thread(target=serve, daemon=True)
+    with taken_port() as listener:
+        options = ConnectionOptions(f"http://127.0.0.1:{listener.getsockname()[1]}", session_id="the-session")
+        clock = RestartClock(chance, start)
+        with Client(options, clock=clock, wait=WaitPolicy(clock, tell=progress.append)) as client:
+            if name == "QueryHost":
+                assert client.query(name) == []
+            else:
+                assert client.start_job(name, DISABLE).state == "succeeded"
+        assert len(requests) == 1
+    assert 30 <= sum(clock.slept) <= 46
+    assert progress[0].startswith(
+        f"{name}: {options.origin} could not be reached for {name}: Connection refused; retry "
+    )
+    assert len(progress) == (3 if chance == 0 else 4)
+
+
+def test_outage_is_given_up_after_a_documented_time() -> None:
+    for chance in (0.0, 1.0):
+        clock = FakeClock(chance)
+        with taken_port() as nobody:
+            url = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+            with Client(ConnectionOptions(url, session_id="the-session"), clock=clock) as client:
+                failure_of(client)
+        assert 36 <= sum(clock.slept) <= 46
+
+
+def test_host_without_an_address() -> None:
+    connection = ConnectionOptions(base_url="http://nowhere.invalid", session_id="the-session", request_retries=0)
+    with Client(connection) as client:
+        assert str(failure_of(client)).startswith("http://nowhere.invalid could not be reached for QueryHost: ")
+
+
+# --------------------------------------------------------------------------------------- where requests and secrets go
+
+
+REPEATED = "not s3ss10n, not s3ss10n&more, not s3ss10n%26more, not s3ss10n\\u0026more"
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [(503, {"error": {"details": REPEATED}}), (200, {"error": {"details": REPEATED}}), (400, REPEATED.encode())],
+)
+def test_credentials_that_a_service_repeats(status: int, body: Any) -> None:
+    """One of them begins with the other: nothing of the longer one is left."""
+    with StubServer(lambda asked: StubResponse(status, body)) as service:
+        connection = ConnectionOptions(base_url=service.url, session_id="s3ss10n", api_token="s3ss10n&more")
+        with Client(connection) as client, pytest.raises(ApiError) as caught:
+            client.get("QueryHost", {})
+    hidden = "not ********, not ********, not ********, not ********"
+    assert caught.value.error["details"] == hidden
+    assert str(caught.value).endswith(f": {hidden}")
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("name", ["QueryHost", "ChangeHostState"])
+def test_redirects_are_not_followed(name: str, status: int) -> None:
+    with StubServer(lambda asked: StubResponse(200, {"inventories": []})) as other:
+        target = other.url + "/service/v1/hosts?leak=1"
+        with StubServer(lambda asked: StubResponse(status, b"", (("Location", target),))) as service:
+            failure = failure_of(client_of(service), name)
+        assert str(failure).startswith(f"{name} was redirected to http://127.0.0.1, which is not followed")
+        assert len(service.requests) == 1
+    assert other.requests == []
+
+
+def test_redirect_shows_no_credentials() -> None:
+    location = "https://someone:the-session@portal.example.com/hook/the-token?key=the-token#the-token"
+    with StubServer(lambda asked: StubResponse(307, b"", (("Location", location),))) as service:
+        for name in ("QueryHost", "ChangeHostState"):
+            failure = failure_of(client_of(service), name)
+            assert "was redirected to https://portal.example.com, which is not followed" in str(failure)
+            assert isinstance(failure, ResponseLost) is (name == "ChangeHostState")
+
+
+def test_redirect_within_the_service() -> None:
+    with StubServer(lambda asked: StubResponse(302, b"", (("Location", "/login?next=/service"),))) as service:
+        assert "was redirected to another path" in str(failure_of(client_of(service)))
+    assert len(service.requests) == 1
+
+
+def test_connection_of_an_error_that_was_not_read_is_not_used_again() -> None:
+    """Its rest would be read as the response to the next request."""
+    answers = [StubResponse(500, b"x" * (_response.MEBIBYTE * 3)), StubResponse(200, {"inventories": []})]
+    with StubServer(lambda asked: answers[len(service.requests) - 1]) as service, client_of(service) as client:
+        assert "HTTP status 500" in str(failure_of(client))
+        assert client.query("QueryHost") == []
+    assert len({asked.client_port for asked in service.requests}) == 2
+
+
+def test_one_connection_is_kept() -> None:
+    def answer(asked: StubRequest) -> StubResponse:
+        if asked.method == "PUT":
+            return StubResponse(202, {})
+        return StubResponse(202 if len(service.requests) < 10 else 200, {})
+
+    with StubServer(answer) as service:
+        reply_to(client_of(service), "ChangeHostState", DISABLE)
+    assert len(service.requests) == 10
+    assert len({asked.client_port for asked in service.requests}) == 1
+
+
+def test_many_at_once_use_at_most_16_connections() -> None:
+    with (
+        StubServer(lambda asked: StubResponse(200, {"bondings": [], "nics": []})) as service,
+        client_of(service) as client,
+    ):
+        items = [f"{number:032x}" for number in range(100)]
+        told = client.map_concurrently(
+            lambda uuid: client.get("GetHostNetworkFacts", {"hostUuid": uuid}) and uuid, items
+        )
+    assert told == items
+    assert len({asked.client_port for asked in service.requests}) <= 16
+
+
+@pytest.fixture
+def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[StubServer]:
+    """A proxy that the environment names; it answers itself and passes nothing on."""
+    with StubServer(lambda asked: StubResponse(200, {"inventories": []})) as server:
+        monkeypatch.setenv("http_proxy", server.url.replace("http://", "http://user:pass%20word@"))
+        yield server
+
+
+def test_proxy_of_the_environment(proxy: StubServer) -> None:
+    connection = ConnectionOptions(base_url="http://manager.invalid:8080", session_id="the-session")
+    with Client(connection) as client:
+        assert client.query("QueryHost") == []
+    assert proxy.requests[0].target.startswith("http://manager.invalid:8080/service/v1/hosts?")
+    assert proxy.requests[0].headers["Proxy-Authorization"] == "Basic dXNlcjpwYXNzIHdvcmQ="
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["socks5://127.0.0.1:1", "socks5h://user:pass-word@127.0.0.1:1", "https://127.0.0.1:1", "http://", "http://a:b"],
+)
+def test_proxies_that_are_not_supported(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("all_proxy", url)
+    with Client(ConnectionOptions("http://manager.invalid", session_id="the-session")) as client:
+        failure = failure_of(client)
+    assert isinstance(failure, InvalidOptions)
+    assert "SOCKS and https proxies are not supported" in str(failure)
+    assert "pass-word" not in str(failure)
+
+
+def test_password_of_a_proxy_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    with StubServer(lambda asked: StubResponse(407, b"who is us%40er:pass%20word or pass word?")) as server:
+        monkeypatch.setenv("http_proxy", server.url.replace("http://", "http://us%40er:pass%20word@"))
+        with Client(ConnectionOptions("http://manager.invalid", session_id="the-session")) as client:
+            failure = failure_of(client)
+    assert "who is us%40er:******** or ********?" in str(failure)
+
+
+def test_environment_adds_nothing_to_requests(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "netrc").write_text("default login someone password else\n", encoding="utf-8")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+
+    def answer(asked: StubRequest) -> StubResponse:
+        if asked.method == "PUT":
+            return StubResponse(202, {}, (("Set-Cookie", "a=b"),))
+        return StubResponse(200, {}, (("Set-Cookie", "c=d"),))
+
+    with StubServer(answer) as service:
+        reply_to(client_of(service), "ChangeHostState", DISABLE)
+    write, poll = service.requests
+    assert write.headers["Authorization"] == "OAuth the-session"
+    assert "Authorization" not in poll.headers
+    for request in (write, poll):
+        assert request.headers["Accept-Encoding"] == "identity"
+        assert "Cookie" not in request.headers
+
+
+@pytest.mark.parametrize(
+    ("base_url", "host"),
+    [
+        ("http://[::1]", "[::1]"),
+        ("http://[2001:db8::1]:8080/", "[2001:db8::1]:8080"),
+        ("http://[2001:db8::1]:80", "[2001:db8::1]"),
+    ],
+)
+def test_ipv6_addresses_by_way_of_a_proxy(proxy: StubServer, base_url: str, host: str) -> None:
+    with Client(ConnectionOptions(base_url, session_id="the-session")) as client:
+        assert client.query("QueryHost") == []
+    assert (
+        proxy.requests[0].target.startswith(f"http://{host.removesuffix(':80')}/service/v1/hosts?")
+        or ":80/" in proxy.requests[0].target
+    )
+    assert proxy.requests[0].headers["Host"].removesuffix(":80") == host
+
+
+@pytest.mark.parametrize("how", ["option", "environment"])
+def test_no_proxy(proxy: StubServer, sim: Simulator, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    if how == "environment":
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+    connection = ConnectionOptions(base_url=sim.url, session_id=sim.session, use_proxy=how == "environment")
+    with Client(connection) as client:
+        assert len(client.query("QueryHost")) == 3
+    assert proxy.requests == []
+
+
+# ---------------------------------------------------------------------------------------------------------------- TLS
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+@pytest.fixture(scope="module")
+def secure(authority: trustme.CA, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Simulator, str]]:
+    """A simulator that speaks TLS, and the file with the certificate of its authority."""
+    folder = tmp_path_factory.mktemp("tls")
+    paths = {name: str(folder / name) for name in ("authority", "certificate", "key")}
+    issued = authority.issue_cert("127.0.0.1")
+    authority.cert_pem.write_to_path(paths["authority"])
+    issued.private_key_pem.write_to_path(paths["key"])
+    for blob in issued.cert_chain_pems:
+        blob.write_to_path(paths["certificate"], append=True)
+    with Simulator("--tls-cert", paths["certificate"], "--tls-key", paths["key"]) as simulator:
+        yield simulator, paths["authority"]
+
+
+def secure_client(url: str, **options: Any) -> Client:
+    """Return a client of a service that speaks TLS."""
+    return Client(ConnectionOptions(base_url=url, session_id="simulator-session", **options), clock=FakeClock())
+
+
+def test_private_authority(secure: tuple[Simulator, str]) -> None:
+    simulator, authority_file = secure
+    with secure_client(simulator.url, ca_path=authority_file) as client:
+        assert len(client.query("QueryHost")) == 3
+
+
+def test_unknown_authority(secure: tuple[Simulator, str]) -> None:
+    simulator, dummy = secure
+    with secure_client(simulator.url) as client:
+        failure = failure_of(client)
+    assert f"QueryHost could not be sent: TLS with {simulator.url} failed: " in str(failure)
+    assert "certificate" in str(failure).partition(" failed: ")[2].partition(" (see")[0]
+    assert "ca_path" in str(failure)
+
+
+def test_another_name(secure: tuple[Simulator, str]) -> None:
+    simulator, authority_file = secure
+    with secure_client(simulator.url.replace("127.0.0.1", "localhost"), ca_path=authority_file) as client:
+        assert "localhost" in str(failure_of(client))
+
+
+def test_unchecked(secure: tuple[Simulator, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", __file__)
+    monkeypatch.setenv("CURL_CA_BUNDLE", __file__)
+    with secure_client(secure[0].url, validate_certs=False) as client:
+        assert len(client.query("QueryHost")) == 3
+
+
+def test_plain_http_to_a_secure_port(secure: tuple[Simulator, str]) -> None:
+    with secure_client(secure[0].url.replace("https", "http"), request_retries=1) as client:
+        assert isinstance(failure_of(client), TransportError)
+
+
+SPEAKS_TLS = [
+    (
+        b"HTTP/1.1 400 Bad Request\r\nContent-Length: 50\r\n\r\nThe plain HTTP request was sent to HTTPS port     \n\n",
+        "expects TLS",
+    ),
+    (b"HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n", "expects TLS"),
+    (
+        b"HTTP/1.1 400 \r\nConnection: close\r\n\r\nBad Request\r\nThis combination of host and port requires TLS.",
+        "TLS",
+    ),
+    (b"\x15\x03\x03\x00\x02\x02\x50", "may expect TLS: try https"),
+    (b"", "may expect TLS: try https"),
+]
+
+
+@pytest.mark.parametrize(("spoken", "hint"), SPEAKS_TLS)
+def test_http_to_a_port_with_tls(spoken: bytes, hint: str) -> None:
+    for name in ("QueryHost", "ChangeHostState"):
+        with Speaker(lambda: iter([spoken])) as service:
+            connection = ConnectionOptions(service.url, session_id="the-session", request_retries=0)
+            with Client(connection, clock=FakeClock()) as client:
+                failure = failure_of(client, name)
+        assert hint in str(failure)
+        assert "https in base_url" in str(failure)
+        assert str(failure).isprintable()
+        assert isinstance(failure, ResponseLost) is (name == "ChangeHostState")
+
+
+def test_tls_to_a_plain_port(sim: Simulator) -> None:
+    with secure_client(sim.url.replace("http", "https"), request_retries=1) as client:
+        failure = failure_of(client)
+    assert re.fullmatch(
+        r"QueryHost could not be sent: TLS with https://127\.0\.0\.1:\d+ failed: [a-z ]+"
+        r" \(the port may not use TLS: try http in base_url\)",
+        str(failure),
+    )
+    assert isinstance(failure, TransportError)
+    assert failure.transient is False
+    assert sim.log() == []
+
+
+def test_files_that_cannot_be_used(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.pem"
+    broken.write_text("nothing", encoding="utf-8")
+    for options, message in (
+        ({"ca_path": str(tmp_path / "missing.pem")}, "ca_path .*missing.pem cannot be used"),
+        ({"ca_path": str(broken)}, "ca_path .*broken.pem cannot be used"),
+        ({"client_cert": str(broken)}, "client_cert .*broken.pem with client_key .* cannot be used"),
+    ):
+        with secure_client("https://127.0.0.1:9", **options) as client, pytest.raises(InvalidOptions, match=message):
+            client.query("QueryHost")
+
+
+# ----------------------------------------------------------------------------------------------- options that are wrong
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"base_url": ""}, "base_url is required"),
+        ({"base_url": "manager.example.com"}, "base_url must look like"),
+        ({"base_url": "ftp://manager.example.com"}, "base_url must look like"),
+        ({"base_url": "https://"}, "base_url must look like"),
+        ({"base_url": "https://manager.example.com:port"}, "base_url cannot be used"),
+        ({"base_url": "https://manager.example.com:99999"}, "base_url cannot be used"),
+        ({"base_url": "https://[::1"}, "base_url cannot be used"),
+        ({"base_url": "https://manager.example.com\r\nX: y"}, "base_url cannot be used"),
+        ({"base_url": "https://manager.example.com\r\nX-Header"}, "base_url"),
+        ({"base_url": "https://manager.example.com /"}, "base_url"),
+        ({"base_url": "https://*.example.com"}, "base_url must look like"),
+        ({"base_url": "https://manager.example.com/service"}, "path_prefix"),
+        ({"base_url": "https://manager.example.com?a=b"}, "scheme, host and port only"),
+        ({"base_url": "https://user:secret@manager.example.com"}, "scheme, host and port only"),
+        ({"request_timeout": 0}, "request_timeout must be more than 0"),
+        ({"request_timeout": -1}, "request_timeout must be more than 0"),
+        ({"request_timeout": float("nan")}, "request_timeout must be more than 0"),
+        ({"request_timeout": 3601}, "request_timeout must be more than 0 and at most 3600"),
+        ({"request_retries": -1}, "request_retries must be from 0 to 100"),
+        ({"request_retries": 101}, "request_retries must be from 0 to 100"),
+        ({"session_id": "a b"}, "session_id must be printable ASCII"),
+        ({"session_id": "a\r\nX-Header: b"}, "session_id must be printable ASCII"),
+        ({"api_token": "\u00e9"}, "api_token must be printable ASCII"),
+        ({"path_prefix": "a b"}, "path_prefix must"),
+        ({"path_prefix": "a?b"}, "path_prefix must"),
+        ({"path_prefix": "a\r\nb"}, "path_prefix must"),
+    ],
+)
+def test_connection_that_cannot_be(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidOptions, match=message) as caught:
+        ConnectionOptions(**{"base_url": "https://manager.example.com", **options})
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["https://manager.example.com", "http://[::1]:8080/", "https://10.0.0.1:8443"])
+def test_connection_that_can_be(url: str) -> None:
+    assert ConnectionOptions(base_url=url).origin == url.rstrip("/")
+
+
+def test_secrets_are_not_shown() -> None:
+    connection = ConnectionOptions(
+        base_url="https://manager.example.com", session_id="the-session", api_token="the-token"
+    )
+    assert not [secret for secret in SECRETS if secret in repr(connection)]

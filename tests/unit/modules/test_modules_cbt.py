@@ -1,0 +1,187 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The module for CBT tasks: both forms of the document, and every form of its replies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simulator.launch import Simulator
+from support.module_runner import ModuleRunner
+
+
+@pytest.fixture
+def run(sim: Simulator) -> ModuleRunner:
+    return ModuleRunner(sim)
+
+
+@pytest.fixture
+def vm(sim: Simulator) -> str:
+    """The uuid of a machine that runs."""
+    return next(str(vm["uuid"]) for vm in sim.records("vm") if vm["state"] == "Running")
+
+
+def by_machine(vm: str) -> dict[str, Any]:
+    return {"name": "nightly", "vm_instance_uuid": vm}
+
+
+def by_resources(vm: str) -> dict[str, Any]:
+    return {"name": "nightly", "task_type": "full", "resource_uuids": [vm]}
+
+
+def by_both(vm: str) -> dict[str, Any]:
+    return {**by_machine(vm), **by_resources(vm)}
+
+
+FORMS = {
+    "any": (by_machine, by_resources, by_both),
+    "literal": (by_resources, by_both),
+    "vm_only": (by_machine, by_both),
+}
+
+
+@pytest.mark.parametrize(("server", "form"), [(server, form) for server, forms in FORMS.items() for form in forms])
+def test_machine_is_protected(run: ModuleRunner, sim: Simulator, vm: str, server: str, form: Any) -> None:
+    sim.configure(cbt_create=server)
+    ran = run.twice("cbt_task", form(vm))
+    assert ran.calls == ["CreateCbtTask"]
+    assert ran["cbt_task"]["status"] == "Created"
+    assert [ref["resourceUuid"] for ref in sim.records("cbttask")[0]["resourceRefs"]] == [vm]
+
+
+@pytest.mark.parametrize(("server", "form"), [("literal", by_machine), ("vm_only", by_resources)])
+def test_form_that_a_server_does_not_read(run: ModuleRunner, sim: Simulator, vm: str, server: str, form: Any) -> None:
+    sim.configure(cbt_create=server)
+    ran = run("cbt_task", form(vm))
+    assert "CreateCbtTask failed (SYS.1007)" in ran.message
+    assert "is mandatory" in ran.message
+    assert not ran.changed
+
+
+def test_neither_form(run: ModuleRunner) -> None:
+    assert "no cbt task with name 'nightly'. Check the name, or give " in run.refused("cbt_task", {"name": "nightly"})
+    assert "or give resource_uuids to create it" in run.refused("cbt_task", {"name": "nightly", "task_type": "full"})
+
+
+@pytest.mark.parametrize("reply", ["volumeCbtBackupInfos", "inventory", "both", "empty"])
+def test_every_reply_to_enabling(run: ModuleRunner, sim: Simulator, vm: str, reply: str) -> None:
+    sim.configure(enable_reply=reply)
+    ran = run.twice("cbt_task", {**by_machine(vm), "state": "enabled"})
+    assert ran.calls == ["CreateCbtTask", "EnableCbtTask"]
+    assert ran["cbt_task"]["status"] == "Running"
+    assert bool(ran["volume_cbt_backup_infos"]) == (reply in ("volumeCbtBackupInfos", "both"))
+
+
+@pytest.mark.parametrize("reply", ["inventory", "empty"])
+def test_every_reply_to_disabling(run: ModuleRunner, sim: Simulator, vm: str, reply: str) -> None:
+    sim.configure(disable_reply=reply)
+    run("cbt_task", {**by_machine(vm), "state": "enabled"})
+    ran = run.twice("cbt_task", {"name": "nightly", "state": "disabled"})
+    assert ran["cbt_task"]["status"] == "Stopped"
+
+
+@pytest.mark.parametrize("where", ["query", "body", "both"])
+def test_parameters_of_a_deletion_are_in_query_and_body(run: ModuleRunner, sim: Simulator, vm: str, where: str) -> None:
+    sim.configure(delete_params=where)
+    run("cbt_task", by_machine(vm))
+    options = {"name": "nightly", "state": "absent", "force": True, "delete_mode": "Enforcing"}
+    ran = run.twice("cbt_task", options)
+    entry = next(entry for entry in ran.log if entry["operation"] == "DeleteCbtTask")
+    assert entry["query"] == {"force": ["true"], "deleteMode": ["Enforcing"]}
+    assert entry["body"] == {"force": True, "deleteMode": "Enforcing"}
+    assert ran["cbt_task"] is None
+
+
+def test_create_that_tells_nothing(run: ModuleRunner, sim: Simulator, vm: str) -> None:
+    """Before version 5.3.20 the reply has no members."""
+    sim.configure(version="5.3.0")
+    ran = run.twice("cbt_task", by_machine(vm))
+    assert ran["cbt_task"]["name"] == "nightly"
+
+
+def test_uuid_of_ones_choice(run: ModuleRunner, sim: Simulator, vm: str) -> None:
+    chosen = "0123456789ab4def8123456789abcdef"
+    ran = run.twice("cbt_task", {**by_machine(vm), "resource_uuid": chosen, "tag_uuids": [chosen]})
+    assert ran["cbt_task"]["uuid"] == chosen
+    assert sim.state()["tags"][chosen]["tagUuids"] == [chosen]
+    run.idle("cbt_task", {"uuid": chosen})
+
+
+def test_reply_that_is_lost_although_it_was_done(run: ModuleRunner, sim: Simulator) -> None:
+    """The service forgot the job: that the task runs can be read, what else enabling it told cannot."""
+    sim.reset(cbt_tasks=1)
+    sim.fault("expire", "EnableCbtTask")
+    ran = run("cbt_task", {"name": "cbt-task-1", "state": "enabled"})
+    assert ran.calls == ["EnableCbtTask"]
+    assert ran.changed
+    assert ran["cbt_task"]["status"] == "Running"
+    assert ran["volume_cbt_backup_infos"] == []
+    assert ran.warnings == ["cbt task cbt-task-1: EnableCbtTask was done, but volume_cbt_backup_infos was lost."]
+
+
+# --------------------------------------------------------------------------------------------- found by one of its VMs
+
+
+@pytest.fixture
+def shared_task(sim: Simulator) -> list[str]:
+    """The uuids of the three VMs that the only task protects."""
+    sim.reset(cbt_tasks=1)
+    (task,) = sim.records("cbttask")
+    vms = [str(vm["uuid"]) for vm in sim.records("vm")[:3]]
+    refs = [{"taskUuid": task["uuid"], "resourceUuid": vm, "resourceType": "VmInstanceVO"} for vm in vms]
+    sim.change("cbttask", task["uuid"], resourceRefs=refs, status="Running")
+    return vms
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_task_is_found_by_any_of_its_vms(
+    run: ModuleRunner, sim: Simulator, shared_task: list[str], number: int
+) -> None:
+    vm = shared_task[number]
+    found = run.idle("cbt_task", {"vm_instance_uuid": vm})
+    assert found["cbt_task"]["vm_instance_uuid"] == vm
+    assert found["cbt_task"]["resource_uuids"] == shared_task
+    run.idle("cbt_task", {"name": "cbt-task-1", "vm_instance_uuid": vm, "state": "enabled"})
+    for state, operation in (("disabled", "DisableCbtTask"), ("absent", "DeleteCbtTask")):
+        ran = run("cbt_task", {"vm_instance_uuid": vm, "state": state})
+        assert ran.calls == [operation]
+        (warning,) = ran.warnings
+        assert all(other in warning for other in shared_task if other != vm)
+    assert sim.records("cbttask") == []
+    run.idle("cbt_task", {"vm_instance_uuid": vm, "state": "absent"})
+
+
+def test_task_that_is_named_ends_for_all_of_its_vms_without_a_warning(
+    run: ModuleRunner, shared_task: list[str]
+) -> None:
+    ran = run("cbt_task", {"name": "cbt-task-1", "vm_instance_uuid": shared_task[1], "state": "absent"})
+    assert (ran.calls, ran.warnings) == (["DeleteCbtTask"], [])
+
+
+@pytest.mark.parametrize("state", ["present", "enabled", "disabled", "absent"])
+def test_vm_of_a_task_that_the_service_does_not_show(run: ModuleRunner, sim: Simulator, state: str) -> None:
+    sim.reset(cbt_tasks=2)
+    for task in sim.records("cbttask"):
+        sim.change("cbttask", task["uuid"], resourceRefs=None)
+    options = {"vm_instance_uuid": str(sim.records("vm")[0]["uuid"]), "state": state}
+    message = run.refused("cbt_task", options)
+    assert "the service does not show which VMs the CBT task" in message
+    assert "Select them by name or uuid" in message
+    assert run("cbt_task", options)["error"]["code"] == "UNSUPPORTED"
+
+
+def test_vm_without_a_task_where_there_are_none(run: ModuleRunner, vm: str) -> None:
+    run.idle("cbt_task", {"vm_instance_uuid": vm, "state": "absent"})
+
+
+def test_task_that_is_starting_is_disabled_at_once(run: ModuleRunner, sim: Simulator) -> None:
+    """It would start for ever."""
+    sim.reset(cbt_tasks=1)
+    (task,) = sim.records("cbttask")
+    sim.change("cbttask", task["uuid"], status="Starting")
+    ran = run("cbt_task", {"uuid": task["uuid"], "state": "disabled"}, wait_timeout=5)
+    assert (ran.calls, ran["cbt_task"]["status"]) == (["DisableCbtTask"], "Stopped")

@@ -1,0 +1,259 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The errors that users meet are named: what failed, about which object, why, and what can be done."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS
+
+from simulator.launch import Simulator
+from support.module_runner import ModuleRunner
+
+NOWHERE = "f" * 32
+
+
+@pytest.fixture
+def run(sim: Simulator) -> ModuleRunner:
+    return ModuleRunner(sim)
+
+
+def first(sim: Simulator, kind: str, **members: Any) -> str:
+    """Return the uuid of the first record of a kind that has these members."""
+    found = sim.records(kind)
+    return next(str(each["uuid"]) for each in found if all(each[name] == value for name, value in members.items()))
+
+
+Options = Callable[[Simulator], dict[str, Any]]
+
+# Each operation that changes something, with a module and options that call it.
+CALLS: dict[str, tuple[str, Options]] = {
+    "CreateCbtTask": ("cbt_task", lambda sim: {"name": "n", "vm_instance_uuid": first(sim, "vm", name="vm-3")}),
+    "EnableCbtTask": ("cbt_task", lambda sim: {"name": "cbt-task-1", "state": "enabled"}),
+    "DisableCbtTask": ("cbt_task", lambda sim: {"name": "cbt-task-1", "state": "disabled"}),
+    "DeleteCbtTask": ("cbt_task", lambda sim: {"name": "cbt-task-1", "state": "absent"}),
+    "ExportNbdVolumes": (
+        "cbt_volume_export",
+        lambda sim: {"vm_instance_uuid": first(sim, "vm"), "volume_uuids": [first(sim, "volume")]},
+    ),
+    "CreateSNSWorkchatEndpoint": (
+        "sns_endpoint",
+        lambda sim: {"type": "workchat", "name": "n", "url": "https://chat.example.com/"},
+    ),
+    "CreateSNSSnmpEndpoint": ("sns_endpoint", lambda sim: {"type": "snmp", "name": "n"}),
+    "UpdateSNSApplicationEndpoint": (
+        "sns_endpoint",
+        lambda sim: {"type": "snmp", "name": "snmp-endpoint-1", "description": "other"},
+    ),
+    "UpdateSNSSnmpPlatform": (
+        "sns_snmp_platform",
+        lambda sim: {"uuid": first(sim, "platform", type="Snmp"), "snmp_port": 1},
+    ),
+    "UpdateAtPersonOfAtTeamchatEndpoint": (
+        "sns_teamchat_person",
+        lambda sim: {"uuid": first(sim, "person"), "remark": "other"},
+    ),
+    "SNSSnmpTestConnection": ("sns_snmp_test", lambda sim: {"platform_uuid": first(sim, "platform", type="Snmp")}),
+    "CreateVmInstanceFromVolumeSnapshotGroup": (
+        "vm_from_snapshot_group",
+        lambda sim: {"name": "n", "volume_snapshot_group_uuid": first(sim, "snapshotgroup")},
+    ),
+    "AttachL3NetworkToVm": (
+        "vm_nic",
+        lambda sim: {
+            "vm_instance_uuid": first(sim, "vm"),
+            "l3_network_uuid": first(sim, "l3network", name="l3-2"),
+        },
+    ),
+    "ChangeVmNicNetwork": (
+        "vm_nic",
+        lambda sim: {"uuid": first(sim, "vmnic"), "l3_network_uuid": first(sim, "l3network", name="l3-2")},
+    ),
+    "ChangeVmNicState": ("vm_nic", lambda sim: {"uuid": first(sim, "vmnic"), "state": "disabled"}),
+    "DeleteNicQos": ("vm_nic_qos", lambda sim: {"uuid": first(sim, "vmnic"), "direction": "in"}),
+    "AddKVMHost": (
+        "kvm_host",
+        lambda sim: {
+            "name": "n",
+            "management_ip": "10.0.0.99",
+            "cluster_uuid": first(sim, "cluster"),
+            "username": "root",
+            "password": "Tr0ub4dor&3",
+        },
+    ),
+    "ChangeHostState": ("kvm_host", lambda sim: {"uuid": first(sim, "host"), "state": "disabled"}),
+    "SetServiceTypeOnHostNetworkInterface": (
+        "host_nic_service",
+        lambda sim: {
+            "interface_uuids": [first(sim, "hostnic", interfaceName="eth1")],
+            "service_types": ["StorageNetwork"],
+        },
+    ),
+}
+
+# What the messages of these tasks begin with: the object by its name, its uuid, or the uuids of what it belongs to.
+ABOUT = {
+    "CreateCbtTask": "cbt task n: ",
+    "ChangeHostState": r"host a\w{31}: ",
+    "AttachL3NetworkToVm": r"nic of vm_instance_uuid a\w{31}, l3_network_uuid a\w{31}: ",
+    "SetServiceTypeOnHostNetworkInterface": r"services of interface_uuids a\w{31}: ",
+    "DeleteNicQos": r"a\w{31}: ",
+    "SNSSnmpTestConnection": r"platform_uuid a\w{31}: ",
+    "ExportNbdVolumes": r"volume_uuids a\w{31}, vm_instance_uuid a\w{31}: ",
+}
+
+ADVISED = {
+    "ID.1001": "log in again and pass the new one as session_id",
+    "ID.1002": "use another account or have it permitted",
+    "ID.1003": "A quota is used up",
+    "SYS.1001": "The service gave up waiting",
+    "SYS.1003": "check the uuids",
+}
+
+
+# A task that could not be enabled has another status than before.
+CHANGES_WHEN_IT_FAILS = "EnableCbtTask"
+
+
+@pytest.mark.parametrize(("operation", "code"), list(zip(CALLS, itertools.cycle(ADVISED), strict=False)))
+def test_failure_of_a_call(run: ModuleRunner, sim: Simulator, operation: str, code: str) -> None:
+    """It names operation, code, reason and advice, holds the whole ErrorCode, and reports what it left behind."""
+    sim.reset(cbt_tasks=1)
+    name, options = CALLS[operation]
+    wanted = options(sim)
+    cause = {"code": "HOST.1001", "details": "the root of it"}
+    sim.fault("fail", operation, error={"code": code, "details": "the outside of it", "cause": cause})
+    ran = run(name, wanted)
+    assert ran.calls == [operation]
+    assert ran.failed
+    assert ran.changed == (operation == CHANGES_WHEN_IT_FAILS)
+    assert f"{operation} failed ({code}, caused by HOST.1001): " in ran.message
+    assert "the root of it" in ran.message
+    assert ADVISED[code] in ran.message
+    assert ran["error"]["code"] == code
+    assert ran["error"]["causes"][0]["details"] == "the root of it"
+    assert ran["operation"] == operation
+    assert "\n" not in ran.message
+    assert re.match(ABOUT.get(operation, ""), ran.message)
+
+
+@pytest.mark.parametrize("operation", CALLS)
+def test_expired_session(run: ModuleRunner, sim: Simulator, operation: str) -> None:
+    sim.reset(cbt_tasks=1)
+    name, options = CALLS[operation]
+    wanted = options(sim)
+    sim.configure(session_expired=True)
+    ran = run(name, wanted)
+    assert "The session is invalid or has expired: log in again" in ran.message
+    assert not ran.changed
+
+
+@pytest.mark.parametrize("operation", CALLS)
+def test_session_that_expires_on_the_way(run: ModuleRunner, sim: Simulator, operation: str) -> None:
+    sim.reset(cbt_tasks=1)
+    name, options = CALLS[operation]
+    wanted = options(sim)
+    sim.fault("session_expiry", operation)
+    ran = run(name, wanted)
+    assert "The session is invalid or has expired: log in again" in ran.message
+    assert not ran.changed
+
+
+@pytest.mark.parametrize("operation", CALLS)
+def test_call_that_is_not_waited_for(run: ModuleRunner, sim: Simulator, operation: str) -> None:
+    """The result has the handle of the job beside the prediction; job_wait takes it up."""
+    sim.reset(cbt_tasks=1)
+    sim.configure(latency=60.0)
+    name, options = CALLS[operation]
+    wanted = {**options(sim), **({"force": True} if operation == "ExportNbdVolumes" else {})}
+    checked = run(name, wanted, check=True)
+    ran = run(name, wanted, wait=False)
+    assert ran.calls == [operation]
+    assert ran["job"].keys() == {"uuid", "location", "operation", "state"}
+    assert (ran["job"]["operation"], ran["job"]["state"]) == (operation, "running")
+    assert ran.changed == checked.changed
+    assert ran.result.keys() == checked.result.keys() | {"job"}
+    sim.advance()
+    waited = run("job_wait", {"jobs": [ran["job"]]})
+    assert not waited.changed
+    assert waited.failed == (operation == "ExportNbdVolumes"), "the machine runs, which is found when the job ends"
+
+
+@pytest.mark.parametrize("operation", CALLS)
+def test_call_that_takes_too_long(run: ModuleRunner, sim: Simulator, operation: str) -> None:
+    sim.reset(cbt_tasks=1)
+    sim.configure(latency=60.0)
+    name, options = CALLS[operation]
+    ran = run(name, options(sim), wait_timeout=0.05)
+    assert f"{operation} is still running after 0.05 s" in ran.message
+    assert ran["job"]["operation"] == operation
+    assert ran.changed == (operation != "SNSSnmpTestConnection")
+
+
+def test_every_call_is_tried() -> None:
+    """The table above is complete."""
+    assert CALLS.keys() == {row.name for row in OPERATIONS.values() if row.is_write}
+
+
+def test_machine_that_is_protected_already(run: ModuleRunner, sim: Simulator) -> None:
+    sim.reset(cbt_tasks=1)
+    vm = first(sim, "vm")
+    ran = run("cbt_task", {"name": "second", "vm_instance_uuid": vm})
+    assert "cbt task second: CreateCbtTask failed (SYS.1006)" in ran.message
+    assert f"vm[uuid: {vm}] has the cbt task[uuid: {first(sim, 'cbttask')}] already" in ran.message
+    assert not ran.changed
+
+
+def test_host_that_is_not_connected(run: ModuleRunner, sim: Simulator) -> None:
+    host = first(sim, "host")
+    sim.change("host", host, status="Disconnected")
+    ran = run("kvm_host", {"uuid": host, "state": "maintenance"})
+    assert f"kvm host {host}" not in ran.message
+    assert f"host {host}: ChangeHostState failed" in ran.message
+    assert "Disconnected" in ran.message
+    facts = run("host_network_info", {"host_uuids": [host]})
+    assert "does not answer, its status is Disconnected" in facts.message
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("kvm_host", {"uuid": NOWHERE}),
+        ("cbt_task", {"uuid": NOWHERE}),
+        ("sns_endpoint", {"uuid": NOWHERE, "type": "workchat"}),
+        ("sns_endpoint", {"uuid": NOWHERE, "type": "snmp"}),
+        ("sns_snmp_platform", {"uuid": NOWHERE}),
+        ("sns_teamchat_person", {"uuid": NOWHERE}),
+        ("vm_from_snapshot_group", {"uuid": NOWHERE}),
+        ("vm_nic", {"uuid": NOWHERE}),
+    ],
+)
+@pytest.mark.parametrize("single", [False, True])
+def test_what_is_not_there(run: ModuleRunner, sim: Simulator, name: str, options: dict[str, Any], single: bool) -> None:
+    """A server that answers with single records leaves out the one that is not there."""
+    sim.configure(single_inventory=single)
+    assert f" with uuid '{NOWHERE}'" in run.refused(name, options)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("kvm_host", {"name": ""}),
+        ("kvm_host", {"management_ip": " "}),
+        ("sns_snmp_platform", {"uuid": NOWHERE, "snmp_address": ""}),
+        ("sns_teamchat_person", {"uuid": NOWHERE, "user_id": ""}),
+        ("sns_endpoint", {"type": "workchat", "name": "n", "url": " "}),
+        ("vm_nic", {"uuid": NOWHERE, "static_ip": ""}),
+        ("vm_nic", {"uuid": NOWHERE, "custom_mac": ""}),
+    ],
+)
+def test_empty_text_where_something_is_named(run: ModuleRunner, name: str, options: dict[str, Any]) -> None:
+    empty = next(option for option, value in options.items() if isinstance(value, str) and not value.strip())
+    assert run.refused(name, options) == f"{empty} must not be empty"

@@ -1,0 +1,401 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The modules for the network interfaces of hosts: what they are used for, and what hosts tell of them."""
+
+from __future__ import annotations
+
+import itertools
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from simulator.launch import Simulator
+from support.module_runner import ModuleRun, ModuleRunner
+
+NOWHERE = "f" * 32
+TYPES = ["TenantNetwork", "StorageNetwork", "BackupNetwork", "MigrationNetwork"]
+
+
+@pytest.fixture
+def run(sim: Simulator) -> ModuleRunner:
+    return ModuleRunner(sim)
+
+
+@pytest.fixture
+def hosts(sim: Simulator) -> list[str]:
+    """The uuids of the hosts."""
+    return [str(host["uuid"]) for host in sim.records("host")]
+
+
+@pytest.fixture
+def plain(sim: Simulator) -> list[str]:
+    """The uuids of interfaces that are not used by the management network."""
+    return [str(nic["uuid"]) for nic in sim.records("hostnic") if nic["interfaceName"] != "eth0"]
+
+
+@pytest.fixture
+def management(sim: Simulator) -> str:
+    """The uuid of an interface that is used by the management network."""
+    return next(str(nic["uuid"]) for nic in sim.records("hostnic") if nic["interfaceName"] == "eth0")
+
+
+def set_to(run: ModuleRunner, interfaces: list[str], types: list[str], *vlans: int) -> ModuleRun:
+    """Set interfaces as the module should: predicted, once, and nothing when it is repeated."""
+    options = {"interface_uuids": interfaces, "service_types": types, "vlan_ids": list(vlans) or None}
+    return run.twice("host_nic_service", options)
+
+
+def told(ran: ModuleRun) -> dict[tuple[str, int], list[str]]:
+    return {(row["interface_uuid"], row["vlan_id"]): row["service_types"] for row in ran["services"]}
+
+
+# ----------------------------------------------------------------------------------------- what interfaces are used for
+
+
+def test_types_are_an_exact_set(run: ModuleRunner, plain: list[str]) -> None:
+    ran = set_to(run, plain[:1], ["TenantNetwork", "StorageNetwork"])
+    assert told(ran) == {(plain[0], 0): ["StorageNetwork", "TenantNetwork"]}
+    ran = set_to(run, plain[:1], ["StorageNetwork", "BackupNetwork"])
+    assert told(ran) == {(plain[0], 0): ["BackupNetwork", "StorageNetwork"]}
+
+
+def test_empty_list_takes_all_away(run: ModuleRunner, plain: list[str]) -> None:
+    set_to(run, plain[:1], ["TenantNetwork"])
+    ran = set_to(run, plain[:1], [])
+    assert ran.sent("SetServiceTypeOnHostNetworkInterface") == {"interfaceUuids": plain[:1], "serviceTypes": []}
+    assert told(ran) == {(plain[0], 0): []}
+
+
+def test_order_never_matters(run: ModuleRunner, plain: list[str]) -> None:
+    set_to(run, plain[:2], TYPES, 5, 7)
+    for types in (TYPES, TYPES[::-1]):
+        for interfaces, vlans in (([plain[0], plain[1]], [7, 5]), ([plain[1], plain[0]], [5, 7])):
+            run.idle("host_nic_service", {"interface_uuids": interfaces, "vlan_ids": vlans, "service_types": types})
+
+
+def test_order_that_the_service_tells_does_not_matter_either(run: ModuleRunner, plain: list[str]) -> None:
+    for types in (TYPES, TYPES[::-1]):
+        once = {"interfaceUuids": plain[:1], "serviceTypes": types}
+        run("api", {"operation": "SetServiceTypeOnHostNetworkInterface", "params": once})
+        ran = run.idle("host_nic_service", {"interface_uuids": plain[:1], "service_types": TYPES})
+        assert told(ran) == {(plain[0], 0): sorted(TYPES)}
+
+
+@pytest.mark.parametrize("vlans", [{}, {"vlan_ids": []}, {"vlan_ids": [0]}])
+def test_no_vlan_is_vlan_0(run: ModuleRunner, sim: Simulator, plain: list[str], vlans: dict[str, Any]) -> None:
+    options = {"interface_uuids": plain[:1], "service_types": ["TenantNetwork"], **vlans}
+    assert told(run.twice("host_nic_service", options)) == {(plain[0], 0): ["TenantNetwork"]}
+    run.idle("host_nic_service", {**options, "vlan_ids": None})
+
+
+def test_what_is_named_twice_is_meant_once(run: ModuleRunner, plain: list[str]) -> None:
+    ran = set_to(run, [plain[0], plain[0]], ["TenantNetwork", "TenantNetwork"], 5, 5)
+    sent = {"interfaceUuids": plain[:1], "vlanIds": [5], "serviceTypes": ["TenantNetwork"]}
+    assert ran.sent("SetServiceTypeOnHostNetworkInterface") == sent
+
+
+def test_one_call_where_all_are_to_be_set(run: ModuleRunner, plain: list[str]) -> None:
+    ran = set_to(run, plain[:3], ["TenantNetwork"], 5, 7)
+    sent = {"interfaceUuids": plain[:3], "vlanIds": [5, 7], "serviceTypes": ["TenantNetwork"]}
+    assert ran.calls == ["SetServiceTypeOnHostNetworkInterface"]
+    assert ran.sent("SetServiceTypeOnHostNetworkInterface") == sent
+
+
+def test_only_pairs_that_differ_are_set(run: ModuleRunner, plain: list[str]) -> None:
+    """Setting a pair again would make its records anew."""
+    set_to(run, plain[:1], ["TenantNetwork"], 5)
+    ran = set_to(run, plain[:2], ["TenantNetwork"], 5, 7)
+    calls = [ran.sent("SetServiceTypeOnHostNetworkInterface", number) for number in range(len(ran.calls))]
+    assert pairs_of(calls) == [(plain[0], 7), (plain[1], 5), (plain[1], 7)]
+
+
+def pairs_of(calls: list[dict[str, Any]]) -> list[tuple[str, int]]:
+    """Return the pairs that calls set, sorted; each of them was set once."""
+    pairs = [pair for call in calls for pair in itertools.product(call["interfaceUuids"], call.get("vlanIds", [0]))]
+    assert len(pairs) == len(set(pairs))
+    return sorted(pairs)
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    before=st.dictionaries(st.tuples(st.integers(0, 2), st.sampled_from([0, 5, 7])), st.sets(st.sampled_from(TYPES))),
+    interfaces=st.lists(st.integers(0, 2), min_size=1, max_size=4),
+    vlans=st.lists(st.sampled_from([0, 5, 7]), max_size=4),
+    types=st.lists(st.sampled_from(TYPES), max_size=4),
+)
+def test_whatever_was_there(
+    running_simulator: Simulator,
+    before: dict[tuple[int, int], set[str]],
+    interfaces: list[int],
+    vlans: list[int],
+    types: list[str],
+) -> None:
+    """All that was asked for and nothing else is as asked for; what was so before is not touched."""
+    running_simulator.reset()
+    run = ModuleRunner(running_simulator)
+    nics = [nic["uuid"] for nic in running_simulator.records("hostnic") if nic["interfaceName"] != "eth0"][:3]
+    for (interface, vlan), kinds in before.items():
+        once = {"interfaceUuids": [nics[interface]], "vlanIds": [vlan], "serviceTypes": sorted(kinds, reverse=True)}
+        run("api", {"operation": "SetServiceTypeOnHostNetworkInterface", "params": once})
+    asked = {"interface_uuids": [nics[each] for each in interfaces], "vlan_ids": vlans, "service_types": types}
+    ran = run("host_nic_service", asked)
+    wanted = set(itertools.product(interfaces, vlans or [0]))
+    differing = [pair for pair in wanted if before.get(pair, set()) != set(types)]
+    calls = [ran.sent("SetServiceTypeOnHostNetworkInterface", number) for number in range(len(ran.calls))]
+    assert ran.changed == bool(differing)
+    assert pairs_of(calls) == sorted((nics[interface], vlan) for interface, vlan in differing)
+    assert told(ran) == {(nics[interface], vlan): sorted(set(types)) for interface, vlan in wanted}
+    run.idle("host_nic_service", asked)
+
+
+def test_management_network_stays_and_that_is_said(run: ModuleRunner, management: str) -> None:
+    ran = set_to(run, [management], ["TenantNetwork"])
+    assert told(ran) == {(management, 0): ["ManagementNetwork", "TenantNetwork"]}
+    assert ran.warnings == [f"services of interface_uuids {management}: ManagementNetwork stays on {management}."]
+    cleared = set_to(run, [management], [])
+    assert told(cleared) == {(management, 0): ["ManagementNetwork"]}
+    assert len(cleared.warnings) == 1
+
+
+def test_management_network_that_is_asked_for_is_no_surprise(run: ModuleRunner, management: str) -> None:
+    ran = set_to(run, [management], ["ManagementNetwork", "TenantNetwork"])
+    assert ran.warnings == []
+    run.idle("host_nic_service", {"interface_uuids": [management], "service_types": ["TenantNetwork"]})
+
+
+def test_management_network_cannot_be_added(
+    run: ModuleRunner, sim: Simulator, management: str, plain: list[str]
+) -> None:
+    types = ["ManagementNetwork", "TenantNetwork"]
+    message = run.refused("host_nic_service", {"interface_uuids": [management, plain[0]], "service_types": types})
+    told = f"services of interface_uuids {management} and 1 more: the API cannot add ManagementNetwork to the interface"
+    assert message == f"{told} {plain[0]} on VLAN 0"
+
+
+def test_interface_that_is_not_there(run: ModuleRunner, plain: list[str]) -> None:
+    """The service sets one interface after the other, so the first one is changed although the call fails."""
+    ran = run("host_nic_service", {"interface_uuids": [NOWHERE], "service_types": TYPES})
+    assert "SetServiceTypeOnHostNetworkInterface failed (SYS.1003)" in ran.message
+    assert not ran.changed
+    ran = run("host_nic_service", {"interface_uuids": [plain[0], NOWHERE], "service_types": TYPES})
+    assert ran.failed
+    assert ran.changed
+    run.idle("host_nic_service", {"interface_uuids": plain[:1], "service_types": TYPES})
+
+
+def test_vlan_that_cannot_be(run: ModuleRunner, plain: list[str]) -> None:
+    ran = run("host_nic_service", {"interface_uuids": plain[:1], "vlan_ids": [4095], "service_types": TYPES})
+    assert "SYS.1007" in ran.message
+    assert not ran.changed
+
+
+def test_records_of_service_types_are_returned(run: ModuleRunner, sim: Simulator, plain: list[str]) -> None:
+    """Of all calls, when one interface and VLAN needs other types than another."""
+    options = {"interface_uuids": plain[:2], "vlan_ids": [5], "service_types": TYPES}
+    ran = run("host_nic_service", options)
+    assert {(each["interface_uuid"], each["vlan_id"], each["service_type"]) for each in ran["records"]} == set(
+        itertools.product(plain[:2], [5], TYPES)
+    )
+    assert all(isinstance(each["id"], int) and each["create_date"] and each["last_op_date"] for each in ran["records"])
+    assert "records" not in run("host_nic_service", options).result
+
+
+def test_reply_with_another_member(run: ModuleRunner, sim: Simulator, plain: list[str]) -> None:
+    sim.configure(service_types_member="inventories")
+    set_to(run, plain[:2], TYPES, 5)
+
+
+@pytest.mark.parametrize("lacking", [{"companions": "404"}, {"companions": "405"}, {"service_type_statistic": False}])
+def test_services_that_cannot_be_read(
+    run: ModuleRunner, sim: Simulator, plain: list[str], management: str, lacking: dict[str, Any]
+) -> None:
+    sim.configure(**lacking)
+    options = {"interface_uuids": plain[:2], "vlan_ids": [5, 7], "service_types": TYPES}
+    for dummy in range(2):
+        ran = run("host_nic_service", options)
+        assert ran.calls == ["SetServiceTypeOnHostNetworkInterface"]
+        assert ran.changed
+        (warning,) = ran.warnings
+        assert "does not offer GetHostNicServiceTypeStatistic" in warning
+        assert told(ran) == {pair: sorted(TYPES) for pair in itertools.product(plain[:2], [5, 7])}
+    refused = run("host_nic_service", {"interface_uuids": [management], "service_types": TYPES})
+    assert "ManagementNetwork cannot be taken from" in refused.message
+    assert not refused.changed
+
+
+# ----------------------------------------------------------------------------------------------------- what hosts tell
+
+
+def test_hosts_are_asked_in_the_order_given(run: ModuleRunner, hosts: list[str]) -> None:
+    ran = run("host_network_info", {"host_uuids": hosts[::-1]})
+    assert [host["host_uuid"] for host in ran["hosts"]] == hosts[::-1]
+    for host in ran["hosts"]:
+        assert host["error"] is None
+        assert {nic["interface_name"] for nic in host["nics"]} >= {"eth0", "eth1"}
+        assert [bonding["bonding_name"] for bonding in host["bondings"]] == ["bond0"]
+        assert {slave["bonding_uuid"] for slave in host["bondings"][0]["slaves"]} == {host["bondings"][0]["uuid"]}
+
+
+def test_hosts_are_asked_at_the_same_time(run: ModuleRunner, sim: Simulator) -> None:
+    """While the first of them thinks, the others have been asked already."""
+    sim.reset(hosts=12)
+    sim.configure(latencies={"GetHostNetworkFacts": 1.0})
+    hosts = [host["uuid"] for host in sim.records("host")]
+    waiting = 0
+    with ThreadPoolExecutor(1) as pool:
+        asking = pool.submit(run, "host_network_info", {"host_uuids": hosts})
+        while not asking.done():
+            waiting = max(waiting, sum(entry["status"] is None for entry in sim.log()))
+    assert waiting == len(hosts)
+    assert [host["host_uuid"] for host in asking.result()["hosts"]] == hosts
+
+
+def test_tags_go_along(run: ModuleRunner, hosts: list[str]) -> None:
+    ran = run("host_network_info", {"host_uuids": hosts[:1], "system_tags": ["a::1", "b"], "user_tags": ["c"]})
+    assert ran.asked("GetHostNetworkFacts") == [{"systemTags": ["a::1", "b"], "userTags": ["c"]}]
+
+
+def test_host_that_cannot_be_asked_is_reported_beside_the_others(
+    run: ModuleRunner, sim: Simulator, hosts: list[str]
+) -> None:
+    sim.change("host", hosts[1], status="Disconnected")
+    ran = run("host_network_info", {"host_uuids": [*hosts[:2], NOWHERE]})
+    assert not ran.failed
+    good, silent, unknown = ran["hosts"]
+    assert good["error"] is None
+    assert silent["error"]["code"] == "HOST.1001"
+    assert "does not answer, its status is Disconnected" in silent["msg"]
+    assert (silent["nics"], silent["bondings"]) == ([], [])
+    assert unknown["error"]["code"] == "SYS.1003"
+    assert [warning.partition(":")[0] for warning in ran.warnings] == [hosts[1], NOWHERE]
+
+
+def test_one_host_that_cannot_be_asked_may_be_too_many(run: ModuleRunner, sim: Simulator, hosts: list[str]) -> None:
+    sim.change("host", hosts[1], status="Disconnected")
+    ran = run("host_network_info", {"host_uuids": hosts[:2], "fail_on_error": True})
+    assert ran.message.startswith("1 of 2 failed, the first: GetHostNetworkFacts failed (HOST.1001")
+    assert [bool(host["error"]) for host in ran["hosts"]] == [False, True]
+    assert ran["error"] == ran["hosts"][1]["error"]
+
+
+def test_no_host_that_can_be_asked_is_a_failure(run: ModuleRunner, sim: Simulator, hosts: list[str]) -> None:
+    for host in hosts:
+        sim.change("host", host, status="Disconnected")
+    ran = run("host_network_info", {"host_uuids": hosts})
+    assert ran.message.startswith(f"{len(hosts)} of {len(hosts)} failed")
+
+
+def test_expired_session_is_said_once(run: ModuleRunner, sim: Simulator, hosts: list[str]) -> None:
+    sim.configure(session_expired=True)
+    ran = run("host_network_info", {"host_uuids": hosts})
+    assert "log in again" in ran.message
+
+
+@pytest.mark.parametrize("empty", [[], ""])
+def test_no_hosts_to_ask(run: ModuleRunner, empty: Any) -> None:
+    ran = run("host_network_info", {"host_uuids": empty})
+    assert ran.result == {"changed": False, "hosts": []}
+    assert ran.log == []
+
+
+def test_candidates_of_all_hosts(run: ModuleRunner, hosts: list[str]) -> None:
+    ran = run("host_nic_candidate_info", {"host_uuids": hosts, "interface_type": "all"})
+    assert {nic["host_uuid"] for nic in ran["candidate_nics"]} == set(hosts)
+    assert sorted({nic["interface_name"] for nic in ran["candidate_nics"]}) == ran["slave_names"]
+    assert {"gateway", "call_back_ip", "offload_status", "description"} & ran["candidate_nics"][0].keys()
+
+
+def test_every_option_for_candidates_is_sent(run: ModuleRunner, hosts: list[str]) -> None:
+    options = {"host_uuids": hosts[:2], "interface_type": "all", "intersecting": False, "limit": 1, "start": 1}
+    ran = run("host_nic_candidate_info", {**options, "system_tags": ["a"], "user_tags": ["b"]})
+    assert ran.asked("GetCandidateNetworkInterfaces") == [
+        {
+            "hostUuids": hosts[:2],
+            "interfaceType": ["all"],
+            "intersecting": ["false"],
+            "limit": ["1"],
+            "start": ["1"],
+            "systemTags": ["a"],
+            "userTags": ["b"],
+        }
+    ]
+    assert len(ran["candidate_nics"]) == 1
+
+
+def test_no_candidates(run: ModuleRunner, sim: Simulator, hosts: list[str]) -> None:
+    options = {"host_uuids": hosts[:1], "interface_type": "bonding"}
+    for name in ("eth0", "eth1", "eth2", "eth3"):
+        for nic in sim.records("hostnic"):
+            if nic["interfaceName"] == name:
+                sim.change("hostnic", nic["uuid"], interfaceType="noMaster")
+    ran = run("host_nic_candidate_info", options)
+    assert ran.result == {"changed": False, "slave_names": [], "candidate_nics": []}
+
+
+def test_candidates_of_an_unknown_host(run: ModuleRunner) -> None:
+    ran = run("host_nic_candidate_info", {"host_uuids": [NOWHERE]})
+    assert "GetCandidateNetworkInterfaces failed (SYS.1003)" in ran.message
+
+
+# -------------------------------------------------------------------------------------------------- states of a host
+
+
+def change_state(run: ModuleRunner, host: str, state: str, **options: Any) -> ModuleRun:
+    """Ask for a state, without the patience to wait for what does not come."""
+    return run("kvm_host", {"uuid": host, "state": state}, wait_timeout=0.3, wait_interval=0.1, **options)
+
+
+@pytest.mark.parametrize("status", ["Disconnected", "Connecting"])
+@pytest.mark.parametrize("before", ["Enabled", "PreMaintenance", "Maintenance"])
+def test_host_that_is_not_connected_is_disabled(
+    run: ModuleRunner, sim: Simulator, hosts: list[str], before: str, status: str
+) -> None:
+    sim.change("host", hosts[0], state=before, status=status)
+    ran = change_state(run, hosts[0], "disabled")
+    assert not ran.failed, ran.message
+    assert ran.changed
+    assert ran["host"]["state"] == "Disabled"
+    again = change_state(run, hosts[0], "disabled")
+    assert (again.failed, again.changed) == (False, False)
+
+
+def test_disconnected_host_is_enabled(run: ModuleRunner, sim: Simulator, hosts: list[str]) -> None:
+    sim.change("host", hosts[0], state="Disabled", status="Disconnected")
+    ran = change_state(run, hosts[0], "enabled")
+    assert not ran.failed, ran.message
+    assert (ran["host"]["state"], ran["host"]["status"]) == ("Enabled", "Disconnected")
+
+
+@pytest.mark.parametrize(("state", "reached"), [("enabled", "Enabled"), ("disabled", "Disabled")])
+def test_maintenance_that_has_not_been_reached_is_cancelled(
+    run: ModuleRunner, sim: Simulator, hosts: list[str], state: str, reached: str
+) -> None:
+    sim.change("host", hosts[0], state="PreMaintenance")
+    ran = change_state(run, hosts[0], state)
+    assert not ran.failed, ran.message
+    assert (ran.calls, ran["host"]["state"]) == (["ChangeHostState"], reached)
+
+
+def test_maintenance_waits_for_a_host_that_is_connecting(run: ModuleRunner, sim: Simulator, hosts: list[str]) -> None:
+    sim.change("host", hosts[0], status="Connecting")
+    ran = change_state(run, hosts[0], "maintenance")
+    assert "still status Connecting after 0.3 s" in ran.message
+    assert (ran.calls, ran.changed) == ([], False)
+
+
+def test_host_that_is_present_is_not_waited_for(run: ModuleRunner, sim: Simulator, hosts: list[str]) -> None:
+    sim.change("host", hosts[0], status="Connecting")
+    ran = change_state(run, hosts[0], "present")
+    assert (ran.failed, ran.changed, ran.calls) == (False, False, [])
+
+
+def test_host_is_not_enabled_before_it_is_connected(run: ModuleRunner, sim: Simulator, hosts: list[str]) -> None:
+    sim.change("host", hosts[0], state="Disabled", status="Connecting")
+    ran = change_state(run, hosts[0], "enabled")
+    assert "still status Connecting after 0.3 s" in ran.message
+    assert (ran.calls, ran.changed) == (["ChangeHostState"], True)

@@ -1,0 +1,457 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The modules that list: by queries, by cursors, chosen by uuid, name, conditions and filters, completely."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible.errors import AnsibleFilterError
+from ansible_collections.virtinfra.manager.plugins.filter.to_datetime import FilterModule
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import RECORD_FIELDS, to_snake_case
+
+from simulator.launch import Simulator
+from support.collection import module
+from support.module_runner import ModuleRun, ModuleRunner
+
+NOWHERE = "f" * 32
+
+# Each module that lists by a query, with the member of its result, what it lists, and options that it is tried with.
+LISTS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "cbt_task_info": ("cbt_tasks", "cbttask", {}),
+    "host_info": ("hosts", "host", {}),
+    "primary_storage_info": ("primary_storages", "primarystorage", {}),
+    "sns_endpoint_info": ("endpoints", "endpoint", {"type": "any"}),
+    "sns_topic_subscriber_info": ("subscribers", "subscriber", {}),
+    "vm_info": ("vms", "vm", {}),
+}
+NAMED = [name for name in LISTS if name != "sns_topic_subscriber_info"]
+MANY = {"hosts": 7, "vms": 7, "primary_storages": 7, "cbt_tasks": 7}
+
+
+@pytest.fixture
+def run(sim: Simulator) -> ModuleRunner:
+    sim.reset(**MANY)
+    return ModuleRunner(sim)
+
+
+def listed(run: ModuleRunner, lister: str, **options: Any) -> list[dict[str, Any]]:
+    """Return what a module lists; it never says that anything changed, and counts right."""
+    member, dummy, usual = LISTS[lister]
+    ran = run(lister, {**usual, **options})
+    assert ran.calls == []
+    return counted(ran, member, options.get("limit"))
+
+
+def counted(ran: ModuleRun, member: str, limit: int | None = None) -> list[dict[str, Any]]:
+    """Return the records of a successful result."""
+    assert not ran.failed, ran.message
+    assert ran.result.keys() == {"changed", member, "total"}
+    assert not ran.changed
+    records: list[dict[str, Any]] = ran[member]
+    assert len(records) <= ran["total"]
+    assert len(records) == ran["total"] or len(records) == limit
+    return records
+
+
+def uuids(records: list[dict[str, Any]]) -> list[str]:
+    return sorted(str(record["uuid"]) for record in records)
+
+
+# -------------------------------------------------------------------------------------------------------------- queries
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_all_are_listed(run: ModuleRunner, sim: Simulator, name: str) -> None:
+    assert uuids(listed(run, name)) == uuids(sim.records(LISTS[name][1]))
+
+
+@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("single", [False, True])
+def test_one_by_its_uuid(run: ModuleRunner, sim: Simulator, name: str, single: bool) -> None:
+    """Servers answer with a list of one or with the record itself."""
+    sim.configure(single_inventory=single)
+    record = sim.records(LISTS[name][1])[0]
+    assert uuids(listed(run, name, uuid=record["uuid"])) == [record["uuid"]]
+    assert listed(run, name, uuid=NOWHERE) == []
+    assert listed(run, name, uuid=record["uuid"], name="another") == []
+    assert uuids(listed(run, name, uuid=record["uuid"], name=record["name"])) == [record["uuid"]]
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_all_of_a_name(run: ModuleRunner, sim: Simulator, name: str) -> None:
+    kind = LISTS[name][1]
+    first, second = (str(record["uuid"]) for record in sim.records(kind)[:2])
+    for uuid in (first, second):
+        sim.change(kind, uuid, name="twins >= one")
+    assert uuids(listed(run, name, name="twins >= one")) == sorted([first, second])
+    assert listed(run, name, name="twins") == []
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_conditions_are_the_services(run: ModuleRunner, sim: Simulator, name: str) -> None:
+    record = sim.records(LISTS[name][1])[0]
+    conditions = [f"uuid={record['uuid']}", f"name={record['name']}"]
+    assert uuids(listed(run, name, query=conditions)) == [record["uuid"]]
+    assert listed(run, name, query=[*conditions, "name=another"]) == []
+    assert listed(run, name, query=conditions, name="another") == []
+    assert listed(run, name, query=["name=another"], uuid=record["uuid"]) == []
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_limit(run: ModuleRunner, name: str) -> None:
+    ran = run(name, {**LISTS[name][2], "limit": 1})
+    assert len(counted(ran, LISTS[name][0], 1)) == 1
+    assert ran["total"] == len(listed(run, name)) > 1
+    refused = run(name, {"limit": 0})
+    assert refused.message == "limit must be at least 1"
+    assert refused.log == []
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_nothing_there(run: ModuleRunner, sim: Simulator, name: str) -> None:
+    sim.reset(hosts=0, vms=0, cbt_tasks=0)
+    options = {"name": "nobody"} if name in NAMED else {"topic_uuid": NOWHERE}
+    assert listed(run, name, **options) == []
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_condition_that_makes_no_sense(run: ModuleRunner, name: str) -> None:
+    for condition in ("colour=blue", "state"):
+        ran = run(name, {**LISTS[name][2], "query": [condition]})
+        assert ran.failed
+        assert ran.message.startswith("query 'state' is not a condition" if condition == "state" else "Query")
+
+
+def test_conditions_with_blanks_mean_the_same(run: ModuleRunner, sim: Simulator) -> None:
+    sim.change("host", sim.records("host")[0]["uuid"], state="Disabled")
+    for query, number in (("state = Enabled", 6), ("state != Enabled", 1), (" state  ?= Enabled, Disabled ", 7)):
+        assert len(listed(run, "host_info", query=[query])) == number
+
+
+def test_condition_that_services_misread_is_checked_here(run: ModuleRunner, sim: Simulator) -> None:
+    first, second = sim.records("host")[:2]
+    for host in (first, second):
+        sim.change("host", host["uuid"], description="a>=b")
+    ran = run("host_info", {"query": ["description=a>=b", "state=Enabled"], "limit": 1})
+    assert [record["uuid"] for record in ran["hosts"]] == [first["uuid"]]
+    assert ran["total"] == 2
+    assert {query["q"][0] for query in ran.asked("QueryHost")} == {"state=Enabled"}
+    assert len(listed(run, "host_info", query=["description=a>=b"], name=second["name"])) == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("state==Enabled", "query 'state==Enabled' has the operator ==, which services do not know. Write =."),
+        ("stat=Enabled", "query 'stat=Enabled': HostInventory has no field stat. Did you mean state?"),
+    ],
+)
+def test_condition_that_is_a_mistake_is_not_sent(run: ModuleRunner, query: str, message: str) -> None:
+    ran = run("host_info", {"query": [query]})
+    assert ran.message.startswith(message)
+    assert ran.log == []
+
+
+def test_fields_of_other_resources_and_tags_are_sent(run: ModuleRunner, sim: Simulator) -> None:
+    nic = sim.records("vmnic")[0]
+    (vm,) = listed(run, "vm_info", query=[f"vmNics.uuid = {nic['uuid']}"])
+    assert vm["uuid"] == nic["vmInstanceUuid"]
+    ran = run("vm_info", {"query": ["__systemTag__ = x"]})
+    assert ran.asked("QueryVmInstance")[0]["q"] == ["__systemTag__=x"]
+
+
+def test_nested_records_have_all_their_fields(run: ModuleRunner, sim: Simulator) -> None:
+    sim.reset(null_members=False, **MANY)
+    for vm in listed(run, "vm_info"):
+        for kind, records in (
+            ("Volume", vm["all_volumes"]),
+            ("CdRom", vm["vm_cd_roms"]),
+            ("VmNicInventory", vm["vm_nics"]),
+        ):
+            assert records
+            assert all({to_snake_case(field) for field in RECORD_FIELDS[kind]} <= record.keys() for record in records)
+        for nic in vm["vm_nics"]:
+            assert all(
+                {to_snake_case(field) for field in RECORD_FIELDS["UsedIp"]} <= used.keys() for used in nic["used_ips"]
+            )
+
+
+def test_interfaces_have_all_their_fields(run: ModuleRunner, sim: Simulator) -> None:
+    sim.reset(null_members=False, **MANY)
+    hosts = [host["uuid"] for host in sim.records("host")]
+    nic = {to_snake_case(field) for field in RECORD_FIELDS["HostNetworkInterface"]}
+    for host in run("host_network_info", {"host_uuids": hosts})["hosts"]:
+        assert [each for each in host["nics"] if each["bonding_uuid"] is None]
+        assert all(nic <= each.keys() for each in host["nics"])
+        for bonding in host["bondings"]:
+            assert {to_snake_case(field) for field in RECORD_FIELDS["Bonding"]} <= bonding.keys()
+            assert all(nic <= slave.keys() for slave in bonding["slaves"])
+    candidates = run("host_nic_candidate_info", {"host_uuids": hosts})["candidate_nics"]
+    assert candidates
+    assert all(
+        {to_snake_case(field) for field in RECORD_FIELDS["CandidateNetworkInterface"]} <= each.keys()
+        for each in candidates
+    )
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_one_shape_however_much_the_service_tells(run: ModuleRunner, sim: Simulator, name: str) -> None:
+    query = module(name).task.operations[-3 if name in ("host_info", "vm_info") else -1]
+    documented = {to_snake_case(field) for field in RECORD_FIELDS[get_operation(query).record]}
+    for null_members in (False, True):
+        sim.configure(null_members=null_members)
+        assert all(documented <= record.keys() for record in listed(run, name))
+
+
+def test_more_than_a_page(run: ModuleRunner, sim: Simulator) -> None:
+    sim.reset(hosts=1203, vms=0)
+    assert len(listed(run, "host_info")) == 1203
+    assert len(listed(run, "host_info", limit=1001)) == 1001
+
+
+def test_subscribers_by_topic_and_endpoint(run: ModuleRunner, sim: Simulator) -> None:
+    first, second = sim.records("subscriber")[:2]
+    assert len(listed(run, "sns_topic_subscriber_info", topic_uuid=first["topicUuid"])) == 2
+    (one,) = listed(run, "sns_topic_subscriber_info", endpoint_uuid=second["endpointUuid"])
+    assert one["endpoint_uuid"] == second["endpointUuid"]
+    both = {"topic_uuid": first["topicUuid"], "endpoint_uuid": NOWHERE}
+    assert listed(run, "sns_topic_subscriber_info", **both) == []
+    assert listed(run, "sns_topic_subscriber_info", query=[f"endpointUuid={NOWHERE}"]) == []
+
+
+def test_workchat_endpoints_have_their_url_and_people(run: ModuleRunner) -> None:
+    chat = {"type": "workchat", "name": "operators", "url": "https://chat.example.com/?key=8f14e45f"}
+    run("sns_endpoint", {**chat, "at_person_user_ids": ["user-1"]})
+    (endpoint,) = counted(run("sns_endpoint_info", {"type": "workchat"}), "endpoints")
+    assert endpoint["url"] == "https://chat.example.com/********"
+    assert endpoint["at_person_user_ids"] == ["user-1"]
+    assert endpoint["platform"]["type"] == "WorkChat"
+    (found,) = counted(run("sns_endpoint_info", {"name": "operators"}), "endpoints")
+    assert {**found, **endpoint} == found
+    assert "8f14e45f" not in str(run("sns_endpoint_info", {}).result)
+
+
+def test_endpoints_of_all_types_have_the_uuids_of_their_platform_and_persons(run: ModuleRunner, sim: Simulator) -> None:
+    """They lead to the modules that manage these."""
+    endpoints = {endpoint["uuid"]: endpoint for endpoint in counted(run("sns_endpoint_info", {}), "endpoints")}
+    assert endpoints.keys() == {endpoint["uuid"] for endpoint in sim.records("endpoint")}
+    for person in sim.records("person"):
+        persons = endpoints[person["endpointUuid"]]["persons"]
+        (shown,) = [shown for shown in persons if shown["uuid"] == person["uuid"]]
+        assert (shown["user_id"], shown["remark"]) == (person["userId"], person["remark"])
+        run.idle("sns_teamchat_person", {"uuid": shown["uuid"], "user_id": shown["user_id"]})
+    snmp = next(endpoint for endpoint in endpoints.values() if endpoint["type"] == "Snmp")
+    assert snmp["persons"] == []
+    run.idle("sns_snmp_platform", {"uuid": snmp["platform_uuid"]})
+
+
+def test_workchat_endpoints_are_listed_where_all_types_are_not(run: ModuleRunner, sim: Simulator) -> None:
+    run("sns_endpoint", {"type": "workchat", "name": "operators", "url": "https://chat.example.com/"})
+    sim.configure(companions="404")
+    ran = run("sns_endpoint_info", {})
+    (endpoint,) = counted(ran, "endpoints")
+    assert (endpoint["name"], endpoint["persons"]) == ("operators", None)
+    (warning,) = ran.warnings
+    assert warning.startswith("Only workchat endpoints are listed: the service does not offer QuerySNSApplicationEndp")
+    assert run("sns_endpoint_info", {"type": "any"})["error"]["code"] == "UNSUPPORTED"
+
+
+def test_workchat_query_that_tells_nothing(run: ModuleRunner, sim: Simulator) -> None:
+    sim.configure(workchat_query_empty=True)
+    ran = run("sns_endpoint_info", {"type": "workchat"})
+    assert ran.message == "QuerySNSWorkchatEndpoint was answered without inventories"
+    assert len(counted(run("sns_endpoint_info", {}), "endpoints")) == len(sim.records("endpoint"))
+
+
+def test_cbt_tasks_of_a_vm(run: ModuleRunner, sim: Simulator) -> None:
+    """Any of the VMs that a task protects finds it."""
+    sim.reset(cbt_tasks=0)
+    first, second, third = (vm["uuid"] for vm in sim.records("vm")[:3])
+    pair = {"name": "pair", "task_type": "VmInstance", "resource_uuids": [second, third]}
+    run("cbt_task", {"name": "single", "vm_instance_uuid": first})
+    run("cbt_task", pair)
+    for vm, name in ((first, "single"), (second, "pair"), (third, "pair")):
+        (task,) = counted(run("cbt_task_info", {"vm_instance_uuid": vm, "limit": 1}), "cbt_tasks")
+        assert task["name"] == name
+    assert (task["vm_instance_uuid"], task["resource_uuids"]) == (second, [second, third])
+    assert counted(run("cbt_task_info", {"vm_instance_uuid": NOWHERE}), "cbt_tasks") == []
+    assert counted(run("cbt_task_info", {"vm_instance_uuid": third, "name": "single"}), "cbt_tasks") == []
+
+
+def test_cbt_tasks_of_a_vm_where_records_do_not_show_it(run: ModuleRunner, sim: Simulator) -> None:
+    sim.reset(cbt_tasks=0)
+    vm = sim.records("vm")[0]["uuid"]
+    run("cbt_task", {"name": "single", "vm_instance_uuid": vm})
+    sim.configure(extra_members=False)
+    (task,) = counted(run("cbt_task_info", {}), "cbt_tasks")
+    assert (task["vm_instance_uuid"], task["resource_uuids"]) == (None, None)
+    ran = run("cbt_task_info", {"vm_instance_uuid": vm})
+    assert ran["error"]["code"] == "UNSUPPORTED"
+    assert "does not show which VMs" in ran.message
+
+
+# -------------------------------------------------------------------------------------------------- queries and cursors
+
+
+@pytest.mark.parametrize(("name", "lacking"), [("host_info", {}), ("vm_info", {"companions": "404"})])
+def test_read_by_a_cursor_where_there_is_no_query(
+    run: ModuleRunner, sim: Simulator, name: str, lacking: dict[str, Any]
+) -> None:
+    """There is no query without a session, nor on a server that does not list the collection."""
+    sim.configure(**lacking)
+    session = sim.session if lacking else None
+    member, kind, dummy = LISTS[name]
+    record = sim.records(kind)[-1]
+    for options, expected in (
+        ({}, sim.records(kind)),
+        ({"uuid": record["uuid"]}, [record]),
+        ({"name": record["name"]}, [record]),
+        ({"name": record["name"], "limit": 1}, [record]),
+        ({"name": "nobody"}, []),
+        ({"filters": [f"name={record['name']}"]}, [record]),
+    ):
+        ran = run(name, options, session_id=session)
+        assert uuids(counted(ran, member)) == uuids(expected)
+        assert "CursorQuery" in [entry["operation"] for entry in ran.log]
+    limited = run(name, {"limit": 2}, session_id=session)
+    assert len(counted(limited, member, 2)) == 2
+    assert limited["total"] == 7
+
+
+def test_conditions_have_no_meaning_for_a_cursor(run: ModuleRunner, sim: Simulator) -> None:
+    ran = run("vm_info", {"query": ["state=Running"]}, session_id=None)
+    assert ran.message.startswith("QueryVmInstance needs session_id")
+    sim.configure(companions="404")
+    assert "does not offer QueryVmInstance" in run("vm_info", {"query": ["state=Running"]}).message
+
+
+@pytest.mark.parametrize("name", ["host_info", "vm_info"])
+def test_filters_choose_the_cursor(run: ModuleRunner, sim: Simulator, name: str) -> None:
+    """There is a session too, but a query would know nothing of them."""
+    member, kind, dummy = LISTS[name]
+    record = sim.records(kind)[0]
+    filters = [f"name={record['name']}"]
+    ran = run(name, {"filters": filters})
+    assert uuids(counted(ran, member)) == [record["uuid"]]
+    assert [query["filter"] for query in ran.asked("CursorQuery")] == [filters]
+    assert counted(run(name, {"filters": filters, "name": "another"}), member) == []
+    both = run(name, {"filters": filters, "query": ["state=Enabled"]})
+    assert both.message.startswith("query and filters cannot be used together")
+    assert both.log == []
+    ran = run(name, {"filters": filters}, api_token=None)
+    assert ran.message == "CursorQuery needs api_token (or VIRTINFRA_API_TOKEN in the environment)"
+    assert ran.log == []
+
+
+def test_neither_query_nor_cursor(run: ModuleRunner, sim: Simulator) -> None:
+    sim.configure(companions="404")
+    ran = run("vm_info", {}, api_token=None)
+    assert ran.message == "the service does not offer QueryVmInstance (HTTP status 404)"
+
+
+# -------------------------------------------------------------------------------------------------------------- cursors
+
+
+@pytest.mark.parametrize("page_size", [1, 3, 7, 1000])
+def test_cursor_is_walked_to_its_end(run: ModuleRunner, sim: Simulator, page_size: int) -> None:
+    ran = run("resource_info", {"resource_type": "host", "page_size": page_size})
+    assert uuids(counted(ran, "resources")) == uuids(sim.records("host"))
+    assert len(ran.log) == -(-7 // page_size)
+
+
+def test_every_option_of_a_cursor_is_sent(run: ModuleRunner) -> None:
+    options = {"resource_type": "vm", "sort": "name", "order": "desc", "filters": ["state=Running", "cpuNum>0"]}
+    ran = run("resource_info", {**options, "page_size": 2})
+    assert ran.asked("CursorQuery") == [
+        {
+            "resourceType": ["vm"],
+            "sort": ["name"],
+            "order": ["desc"],
+            "filter": ["state=Running", "cpuNum>0"],
+            "pageSize": ["2"],
+        }
+    ]
+    assert {query["pageSize"][0] for query in ran.asked("CursorNext")} == {"2"}
+    names = [record["name"] for record in ran["resources"]]
+    assert names == sorted(names, reverse=True)
+    assert {record["state"] for record in ran["resources"]} == {"Running"}
+
+
+def test_cursor_with_a_limit(run: ModuleRunner) -> None:
+    ran = run("resource_info", {"resource_type": "host", "page_size": 2, "limit": 3})
+    assert len(counted(ran, "resources", 3)) == 3
+    assert ran["total"] == 7
+    assert len(ran.log) == 2
+
+
+def test_cursor_on_nothing(run: ModuleRunner) -> None:
+    assert counted(run("resource_info", {"resource_type": "host", "filters": ["name=nobody"]}), "resources") == []
+
+
+@pytest.mark.parametrize("option", ["page_size", "limit"])
+def test_pages_and_limits_have_something_in_them(run: ModuleRunner, option: str) -> None:
+    ran = run("resource_info", {"resource_type": "host", option: 0})
+    assert ran.message == "page_size and limit must be at least 1"
+    assert ran.log == []
+
+
+@pytest.mark.parametrize("answer", ["text", "error"])
+def test_cursor_that_expires(run: ModuleRunner, sim: Simulator, answer: str) -> None:
+    sim.configure(cursor_lifetime=0.0, cursor_expired=answer)
+    ran = run("resource_info", {"resource_type": "host", "page_size": 2})
+    assert ran.message.startswith("CursorNext failed")
+    assert "is unknown or expired" in ran.message
+    assert "resources" not in ran.result
+
+
+def test_cursor_that_repeats(run: ModuleRunner, sim: Simulator) -> None:
+    sim.configure(cursor_repeat=True)
+    ran = run("resource_info", {"resource_type": "host", "page_size": 2})
+    assert "the cursor for host repeats itself after" in ran.message
+    assert len(ran.log) <= 7
+
+
+def test_cursor_whose_total_shrinks(run: ModuleRunner, sim: Simulator) -> None:
+    """What came is complete, and not fewer are said to be there."""
+    sim.configure(cursor_shrink=True)
+    ran = run("resource_info", {"resource_type": "host", "page_size": 2})
+    assert uuids(counted(ran, "resources")) == uuids(sim.records("host"))
+
+
+def test_cursor_needs_its_token(run: ModuleRunner, sim: Simulator) -> None:
+    ran = run("resource_info", {"resource_type": "host"}, api_token=None)
+    assert ran.message == "CursorQuery needs api_token (or VIRTINFRA_API_TOKEN in the environment)"
+    sim.configure(token_expired=True)
+    assert "ID.1001" in run("resource_info", {"resource_type": "host"}).message
+
+
+def test_unknown_type_of_resource(run: ModuleRunner) -> None:
+    ran = run("resource_info", {"resource_type": "unicorn"})
+    assert "CursorQuery failed (SYS.1007)" in ran.message
+    assert "unicorn" in ran.message
+
+
+# ----------------------------------------------------------------------------------------------------------- timestamps
+
+
+def test_every_timestamp_of_the_service_can_be_filtered(run: ModuleRunner, sim: Simulator) -> None:
+    to_datetime = FilterModule().filters()["to_datetime"]
+    for timestamps in ("mixed", "plain"):
+        sim.configure(timestamps=timestamps)
+        for record in listed(run, "vm_info"):
+            for nested in (record, *record["vm_nics"], *record["all_volumes"]):
+                created, changed = (to_datetime(nested[name]) for name in ("create_date", "last_op_date"))
+                assert "2024-" < created <= changed
+
+
+@pytest.mark.parametrize(
+    "text", ["", "yesterday", None, "2024-01-06T03:51:16", "Jan 6, 2024 13:51:16 AM", "Jan 32, 2024 1:51:16 AM"]
+)
+def test_filter_refuses_what_is_no_timestamp(text: Any) -> None:
+    with pytest.raises(AnsibleFilterError, match=r"^to_datetime: "):
+        FilterModule().filters()["to_datetime"](text)

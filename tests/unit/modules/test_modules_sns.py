@@ -1,0 +1,534 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The modules for notification: endpoints, platforms, people, and the test of a connection."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._finders import with_assumed_fields
+from ansible_collections.virtinfra.manager.plugins.modules.sns_endpoint import fields_missing_from_generic_query
+
+from simulator.launch import Simulator
+from simulator.store import seeded_uuid
+from support.module_runner import ModuleRunner
+
+CHAT: dict[str, Any] = {
+    "type": "workchat",
+    "name": "operators",
+    "url": "https://chat.example.com/send?key=8f14e45f",
+    "at_person_list": {"user-1": "on call", "user-2": "deputy"},
+    "description": "the control room",
+}
+SNMP: dict[str, Any] = {"type": "snmp", "name": "monitoring", "description": "traps"}
+
+
+@pytest.fixture
+def run(sim: Simulator) -> ModuleRunner:
+    return ModuleRunner(sim)
+
+
+@pytest.fixture
+def platform(sim: Simulator) -> str:
+    """The uuid of the only SNMP platform."""
+    return next(str(each["uuid"]) for each in sim.records("platform") if each["type"] == "Snmp")
+
+
+@pytest.fixture
+def person(sim: Simulator) -> dict[str, Any]:
+    return sim.records("person")[0]
+
+
+def endpoints(sim: Simulator, name: str) -> list[dict[str, Any]]:
+    return [endpoint for endpoint in sim.records("endpoint") if endpoint["name"] == name]
+
+
+# --------------------------------------------------------------------------------------------------- workchat endpoints
+
+
+def test_workchat_endpoint_is_made_once(run: ModuleRunner, sim: Simulator) -> None:
+    ran = run.twice("sns_endpoint", CHAT)
+    assert ran.calls == ["CreateSNSWorkchatEndpoint"]
+    assert ran["endpoint"]["type"] == "WorkChat"
+    assert len(endpoints(sim, "operators")) == 1
+
+
+def test_people_are_sent_in_both_forms(run: ModuleRunner) -> None:
+    ran = run("sns_endpoint", CHAT)
+    sent = ran.sent("CreateSNSWorkchatEndpoint")
+    assert sorted(sent["atPersonUserIds"]) == ["user-1", "user-2"]
+    assert sent["atPersonList"] == {"user-1": "on call", "user-2": "deputy"}
+
+
+def test_people_by_their_ids_alone(run: ModuleRunner) -> None:
+    options = {**CHAT, "at_person_list": None, "at_person_user_ids": ["user-2", "user-1"]}
+    sent = run.twice("sns_endpoint", options).sent("CreateSNSWorkchatEndpoint")
+    assert sent["atPersonUserIds"] == ["user-2", "user-1"]
+    assert sent["atPersonList"].keys() == {"user-1", "user-2"}
+
+
+def test_people_in_both_forms_are_added_up(run: ModuleRunner) -> None:
+    options = {**CHAT, "at_person_user_ids": ["user-2", "user-9"]}
+    sent = run.twice("sns_endpoint", options).sent("CreateSNSWorkchatEndpoint")
+    assert sent["atPersonUserIds"] == ["user-2", "user-9", "user-1"]
+    assert sent["atPersonList"] == {"user-1": "on call", "user-2": "deputy", "user-9": ""}
+
+
+@pytest.mark.parametrize("empty", [{"at_person_list": {}}, {"at_person_list": None, "at_person_user_ids": []}])
+def test_nobody_is_mentioned_by_leaving_the_people_out(run: ModuleRunner, empty: dict[str, Any]) -> None:
+    """Servers refuse an empty list when the endpoint is made."""
+    sent = run.twice("sns_endpoint", {**CHAT, **empty}).sent("CreateSNSWorkchatEndpoint")
+    assert not {"atPersonUserIds", "atPersonList"} & sent.keys()
+
+
+def test_server_that_needs_the_people(run: ModuleRunner, sim: Simulator) -> None:
+    sim.configure(persons_required=True)
+    run.twice("sns_endpoint", CHAT)
+    ran = run("sns_endpoint", {**CHAT, "name": "lonely", "at_person_list": None})
+    assert "atPersonUserIds" in ran.message
+    assert endpoints(sim, "lonely") == []
+
+
+@pytest.mark.parametrize("spelling", ["atAll", "atALL", "both"])
+@pytest.mark.parametrize("everybody", [True, False])
+def test_at_all_in_both_spellings(run: ModuleRunner, sim: Simulator, spelling: str, everybody: bool) -> None:
+    sim.configure(at_all_spelling=spelling)
+    run.twice("sns_endpoint", {**CHAT, "at_all": everybody})
+    assert endpoints(sim, "operators")[0]["atAll"] is everybody
+
+
+def test_order_of_people_never_matters(run: ModuleRunner) -> None:
+    run("sns_endpoint", CHAT)
+    for ids in (["user-1", "user-2"], ["user-2", "user-1"]):
+        run.idle("sns_endpoint", {**CHAT, "at_person_list": None, "at_person_user_ids": ids})
+
+
+def test_remarks_that_the_service_does_not_show_are_not_compared(run: ModuleRunner, sim: Simulator) -> None:
+    uuid = run("sns_endpoint", CHAT)["endpoint"]["uuid"]
+    sim.change("endpoint", uuid, atPersonList=None)
+    run.idle("sns_endpoint", {**CHAT, "at_person_list": {"user-1": "on leave", "user-2": ""}})
+
+
+@pytest.fixture
+def listed_persons(run: ModuleRunner, sim: Simulator) -> str:
+    """The uuid of an endpoint whose record shows its persons as a list of records."""
+    endpoint = run("sns_endpoint", CHAT)["endpoint"]
+    persons = [
+        {"uuid": f"{number:032x}", "userId": user, "remark": remark, "endpointUuid": endpoint["uuid"]}
+        for number, (user, remark) in enumerate({"user-2": "deputy", "user-1": "on call"}.items())
+    ]
+    sim.change("endpoint", endpoint["uuid"], atPersonList=persons)
+    return str(endpoint["uuid"])
+
+
+def test_persons_that_are_listed_as_records_are_compared(run: ModuleRunner, listed_persons: str) -> None:
+    ran = run.idle("sns_endpoint", CHAT)
+    assert ran["endpoint"]["at_person_list"] == {"user-1": "on call", "user-2": "deputy"}
+    run.idle("sns_endpoint", {**CHAT, "at_person_list": None, "at_person_user_ids": ["user-1", "user-2"]})
+    run.idle("sns_endpoint", {**CHAT, "at_person_list": {"user-1": "on call"}, "at_person_user_ids": ["user-2"]})
+    run.twice("sns_endpoint", {**CHAT, "description": "moved"})
+
+
+def test_listed_persons_have_their_uuids_in_the_list_of_endpoints(run: ModuleRunner, listed_persons: str) -> None:
+    (endpoint,) = run("sns_endpoint_info", {"uuid": listed_persons})["endpoints"]
+    assert [person["user_id"] for person in endpoint["at_person_list"]] == ["user-2", "user-1"]
+
+
+def test_other_remark_cannot_be_set(run: ModuleRunner, listed_persons: str) -> None:
+    options = {**CHAT, "at_person_list": {"user-1": "on leave", "user-2": "deputy"}}
+    message = run.refused("sns_endpoint", options)
+    present, desired = {"user-2": "deputy", "user-1": "on call"}, {"user-2": "deputy", "user-1": "on leave"}
+    assert f"the API cannot change at_person_list (is {present}, should be {desired})" in message
+    assert run("sns_endpoint", options)["error"]["code"] == "UNCHANGEABLE"
+
+
+def test_persons_that_are_listed_only_as_records(run: ModuleRunner, sim: Simulator, listed_persons: str) -> None:
+    sim.change("endpoint", listed_persons, atPersonUserIds=None)
+    run.idle("sns_endpoint", CHAT)
+    assert "at_person_user_ids" in run.refused("sns_endpoint", {**CHAT, "at_person_list": {"user-1": "on call"}})
+
+
+def test_user_ids_and_remarks_are_sent_as_texts(run: ModuleRunner) -> None:
+    sent = run.twice("sns_endpoint", {**CHAT, "at_person_list": {10: 4, 11: None}}).sent("CreateSNSWorkchatEndpoint")
+    assert sent["atPersonUserIds"] == ["10", "11"]
+    assert sent["atPersonList"] == {"10": "4", "11": ""}
+    message = run.refused("sns_endpoint", {**CHAT, "name": "another", "at_person_list": {"user-1": {"remark": "r"}}})
+    assert "at_person_list: the remark of user-1 must be a text, not a dict" in message
+
+
+FIXED: dict[str, tuple[str, dict[str, Any]]] = {
+    "url": ("url", {"url": "https://chat.example.com/other"}),
+    "fewer people": ("at_person_user_ids", {"at_person_list": {"user-1": ""}}),
+    "other people": ("at_person_user_ids", {"at_person_list": {"user-1": "", "user-3": ""}}),
+    "nobody": ("at_person_user_ids", {"at_person_list": None, "at_person_user_ids": []}),
+    "everybody": ("at_all", {"at_all": True}),
+}
+
+
+@pytest.mark.parametrize("case", FIXED)
+def test_drift_that_the_api_cannot_change(run: ModuleRunner, case: str) -> None:
+    run("sns_endpoint", CHAT)
+    name, options = FIXED[case]
+    message = run.refused("sns_endpoint", {**CHAT, **options})
+    assert message.startswith(f"endpoint operators: the API cannot change {name} (is ")
+    assert ", should be " in message
+    assert "8f14e45f" not in message
+
+
+def test_description_is_updated_and_nothing_else_sent(run: ModuleRunner) -> None:
+    run("sns_endpoint", CHAT)
+    ran = run.twice("sns_endpoint", {**CHAT, "description": "moved"})
+    assert ran.calls == ["UpdateSNSApplicationEndpoint"]
+    assert ran.sent("UpdateSNSApplicationEndpoint") == {"description": "moved"}
+    assert ran["endpoint"]["url"] == "https://chat.example.com/********"
+
+
+def test_empty_description_is_sent(run: ModuleRunner) -> None:
+    run("sns_endpoint", CHAT)
+    ran = run.twice("sns_endpoint", {**CHAT, "description": ""})
+    assert ran.sent("UpdateSNSApplicationEndpoint") == {"description": ""}
+
+
+@pytest.mark.parametrize("options", [CHAT, SNMP], ids=["workchat", "snmp"])
+def test_uuid_and_name_rename(run: ModuleRunner, sim: Simulator, options: dict[str, Any]) -> None:
+    uuid = run("sns_endpoint", options)["endpoint"]["uuid"]
+    ran = run.twice("sns_endpoint", {"type": options["type"], "uuid": uuid, "name": "renamed"})
+    assert ran.sent("UpdateSNSApplicationEndpoint") == {"name": "renamed"}
+    assert endpoints(sim, options["name"]) == []
+
+
+@pytest.mark.parametrize("options", [CHAT, SNMP], ids=["workchat", "snmp"])
+def test_two_of_one_name_are_ambiguous(run: ModuleRunner, options: dict[str, Any]) -> None:
+    first = run("sns_endpoint", options)["endpoint"]["uuid"]
+    second = run("sns_endpoint", {**options, "name": "second"})["endpoint"]["uuid"]
+    run("sns_endpoint", {"type": options["type"], "uuid": second, "name": options["name"]})
+    message = run.refused("sns_endpoint", options)
+    assert first in message
+    assert second in message
+    run.idle("sns_endpoint", {**options, "uuid": second})
+
+
+@pytest.mark.parametrize("missing", ["name", "url"])
+def test_what_a_new_one_needs(run: ModuleRunner, missing: str) -> None:
+    options = {**CHAT, missing: None, **({"uuid": "f" * 32} if missing == "name" else {})}
+    assert (f"give {missing} to create it" if missing == "url" else "no endpoint with uuid") in run.refused(
+        "sns_endpoint", options
+    )
+
+
+def test_unknown_uuid_is_not_made(run: ModuleRunner) -> None:
+    message = run.refused("sns_endpoint", {**CHAT, "uuid": "f" * 32})
+    assert message.startswith(f"endpoint operators: no endpoint with uuid '{'f' * 32}'.")
+
+
+def test_key_in_the_url_is_not_in_the_result(run: ModuleRunner) -> None:
+    for check in (True, False, False):
+        assert "8f14e45f" not in str(run("sns_endpoint", CHAT, check).result)
+
+
+# ------------------------------------------------------------------------------------------------------- SNMP endpoints
+
+
+def test_snmp_endpoint_is_made_once(run: ModuleRunner, sim: Simulator, platform: str) -> None:
+    ran = run.twice("sns_endpoint", {**SNMP, "platform_uuid": platform})
+    assert ran.sent("CreateSNSSnmpEndpoint") == {"name": "monitoring", "description": "traps", "platformUuid": platform}
+    assert len(endpoints(sim, "monitoring")) == 1
+
+
+def test_snmp_endpoint_without_a_platform(run: ModuleRunner, sim: Simulator) -> None:
+    assert run.twice("sns_endpoint", SNMP).calls == ["CreateSNSSnmpEndpoint"]
+    sim.configure(snmp_platform_required=True)
+    ran = run("sns_endpoint", {**SNMP, "name": "another"})
+    assert "CreateSNSSnmpEndpoint failed (SYS.1000)" in ran.message
+    assert not ran.changed
+
+
+@pytest.mark.parametrize("options", [SNMP, CHAT])
+def test_platform_of_an_endpoint_changes(run: ModuleRunner, sim: Simulator, options: dict[str, Any]) -> None:
+    endpoint = run("sns_endpoint", options)["endpoint"]
+    other = seeded_uuid("platform", 2)
+    sim.change("platform", other, type=endpoint["type"])
+    ran = run.twice("sns_endpoint", {**options, "platform_uuid": other})
+    assert ran.sent("UpdateSNSApplicationEndpoint") == {"platformUuid": other}
+    assert ran["endpoint"]["platform_uuid"] == other
+
+
+def test_endpoint_of_another_type_is_not_the_one_meant(run: ModuleRunner, sim: Simulator) -> None:
+    chat = run("sns_endpoint", {**CHAT, "name": "monitoring"})["endpoint"]["uuid"]
+    snmp = run.twice("sns_endpoint", SNMP)["endpoint"]["uuid"]
+    assert chat != snmp
+    assert len(endpoints(sim, "monitoring")) == 2
+    assert "no endpoint with uuid" in run.refused("sns_endpoint", {"type": "snmp", "uuid": chat})
+    assert "no endpoint with uuid" in run.refused("sns_endpoint", {"type": "workchat", "uuid": snmp})
+
+
+TEAMCHAT = seeded_uuid("endpoint", 2)
+
+
+def test_endpoint_of_any_type_changes(run: ModuleRunner, sim: Simulator) -> None:
+    """The API creates no teamchat endpoint, but changes it."""
+    renamed = run.twice("sns_endpoint", {"type": "any", "uuid": TEAMCHAT, "name": "night", "description": ""})
+    assert renamed.sent("UpdateSNSApplicationEndpoint") == {"name": "night", "description": ""}
+    assert (renamed["endpoint"]["name"], renamed["endpoint"]["type"]) == ("night", "TeamChat")
+    run.twice("sns_endpoint", {"type": "any", "name": "night", "description": "alarms at night"})
+    assert [endpoint["description"] for endpoint in endpoints(sim, "night")] == ["alarms at night"]
+
+
+def test_endpoint_of_any_type_must_exist(run: ModuleRunner) -> None:
+    for options in ({"name": "nowhere"}, {"uuid": "f" * 32, "name": "nowhere"}):
+        checked, ran = (run("sns_endpoint", {"type": "any", **options}, check) for check in (True, False))
+        assert checked["error"]["code"] == ran["error"]["code"] == "NOT_FOUND"
+        assert checked.calls == ran.calls == []
+    options = {"type": "any", "uuid": TEAMCHAT, "url": CHAT["url"]}
+    assert run.refused("sns_endpoint", options) == "url cannot be used with type any"
+
+
+def test_options_of_the_other_type_are_refused(run: ModuleRunner) -> None:
+    options = {**SNMP, "url": CHAT["url"], "at_all": True}
+    assert run.refused("sns_endpoint", options) == "url, at_all cannot be used with type snmp"
+
+
+# ---------------------------------------------------------------------------------------- endpoints that cannot be read
+
+
+def test_workchat_query_that_tells_nothing(run: ModuleRunner, sim: Simulator) -> None:
+    """The document describes its success as an empty object; all endpoints are listed instead, and that is compared."""
+    sim.configure(workchat_query_empty=True)
+    run.twice("sns_endpoint", CHAT)
+    run.twice("sns_endpoint", {**CHAT, "description": "moved"})
+
+
+def test_what_a_list_of_all_endpoints_does_not_tell_is_taken_as_wanted() -> None:
+    wanted = {"name": "n", "url": "u", "atPersonList": {"user-1": ""}}
+    short = with_assumed_fields(
+        lambda dummy, wanted: {"uuid": "1", "name": wanted["name"]}, fields_missing_from_generic_query
+    )
+    full = with_assumed_fields(
+        lambda *dummy: {"uuid": "1", "url": "other", "atPersonUserIds": []}, fields_missing_from_generic_query
+    )
+    unknown: Any = None
+    assert short(unknown, wanted) == {"uuid": "1", "name": "n", "url": "u", "atPersonUserIds": ["user-1"]}
+    assert full(unknown, wanted) == {"uuid": "1", "url": "other", "atPersonUserIds": []}
+
+
+@pytest.mark.parametrize("options", [CHAT, SNMP], ids=["workchat", "snmp"])
+@pytest.mark.parametrize("status", ["404", "405"])
+def test_without_any_list_nothing_is_made_twice(
+    run: ModuleRunner, sim: Simulator, status: str, options: dict[str, Any]
+) -> None:
+    sim.configure(companions=status, workchat_query_empty=True)
+    message = run.refused("sns_endpoint", options)
+    assert "cannot check whether it exists" in message
+    assert "Pass uuid" in message
+    assert "api module" in message
+    assert run("sns_endpoint", options).warnings == []
+
+
+@pytest.mark.parametrize("options", [CHAT, SNMP], ids=["workchat", "snmp"])
+def test_without_any_list_the_uuid_makes_it_safe(run: ModuleRunner, sim: Simulator, options: dict[str, Any]) -> None:
+    uuid = run("sns_endpoint", options)["endpoint"]["uuid"]
+    sim.configure(companions="404", workchat_query_empty=True)
+    for dummy in range(2):
+        ran = run("sns_endpoint", {**options, "uuid": uuid, "name": "renamed"})
+        assert ran.changed
+        assert ran.calls == ["UpdateSNSApplicationEndpoint"]
+        assert ran.sent("UpdateSNSApplicationEndpoint") == {"name": "renamed", "description": options["description"]}
+        (warning,) = ran.warnings
+        assert "is not known" in warning
+        assert "does not offer QuerySNSApplicationEndpoint" in warning
+    assert len(endpoints(sim, "renamed")) == 1
+
+
+def test_made_by_the_module_api_where_endpoints_are_not_listed(run: ModuleRunner, sim: Simulator) -> None:
+    """This is what the failure above advises."""
+    sim.configure(companions="404")
+    ran = run("api", {"operation": "CreateSNSSnmpEndpoint", "params": {"name": "monitoring"}})
+    uuid = ran["reply"]["inventory"]["uuid"]
+    assert run("sns_endpoint", {**SNMP, "uuid": uuid}).changed
+    assert endpoints(sim, "monitoring")[0]["description"] == "traps"
+
+
+# ------------------------------------------------------------------------------------------------------------ platforms
+
+
+def test_platform_keeps_what_is_not_given(run: ModuleRunner, sim: Simulator, platform: str) -> None:
+    before = next(each for each in sim.records("platform") if each["uuid"] == platform)
+    ran = run.twice("sns_snmp_platform", {"uuid": platform, "snmp_port": 1162})
+    assert ran.sent("UpdateSNSSnmpPlatform") == {"snmpAddress": before["snmpAddress"], "snmpPort": 1162}
+    assert ran["platform"]["name"] == before["name"]
+    assert ran["platform"]["snmp_port"] == 1162
+
+
+def test_platform_as_it_should_be(run: ModuleRunner, platform: str) -> None:
+    told = run("sns_snmp_platform", {"uuid": platform})["platform"]
+    options = {name: told[name] for name in ("uuid", "name", "description", "snmp_address", "snmp_port")}
+    run.idle("sns_snmp_platform", options)
+
+
+def test_platform_whose_address_the_service_does_not_show(run: ModuleRunner, sim: Simulator, platform: str) -> None:
+    sim.configure(extra_members=False)
+    address = {"uuid": platform, "snmp_address": "192.0.2.50", "snmp_port": 162}
+    for dummy in range(2):
+        ran = run("sns_snmp_platform", address)
+        assert ran.changed
+        (warning,) = ran.warnings
+        assert "does not show snmp_address, snmp_port, so it is set each time" in warning
+    assert "snmp_address, snmp_port are required" in run.refused("sns_snmp_platform", {"uuid": platform, "name": "n"})
+    assert "snmp_port is required" in run.refused("sns_snmp_platform", {**address, "snmp_port": None})
+
+
+@pytest.mark.parametrize("status", ["404", "405"])
+def test_platforms_that_cannot_be_read(run: ModuleRunner, sim: Simulator, platform: str, status: str) -> None:
+    sim.configure(companions=status)
+    options = {"uuid": platform, "snmp_address": "192.0.2.50", "snmp_port": 162}
+    for dummy in range(2):
+        ran = run("sns_snmp_platform", options)
+        assert ran.changed
+        (warning,) = ran.warnings
+        assert "does not offer QuerySNSSnmpPlatform" in warning
+    assert "are required" in run.refused("sns_snmp_platform", {"uuid": platform, "name": "n"})
+
+
+def test_platforms_are_read_in_general_where_those_for_snmp_are_not(
+    run: ModuleRunner, sim: Simulator, platform: str
+) -> None:
+    sim.fault("status", "QuerySNSSnmpPlatform", status=404, count=None)
+    ran = run.twice("sns_snmp_platform", {"uuid": platform, "name": "other"})
+    assert ran.warnings == []
+
+
+@pytest.mark.parametrize("general", [False, True])
+def test_platform_is_found_by_its_name(run: ModuleRunner, sim: Simulator, platform: str, general: bool) -> None:
+    sim.change("platform", platform, name="receiver")
+    chat = next(each["uuid"] for each in sim.records("platform") if each["type"] != "Snmp")
+    sim.change("platform", chat, name="receiver")
+    if general:
+        sim.fault("status", "QuerySNSSnmpPlatform", status=404, count=None)
+    ran = run.twice("sns_snmp_platform", {"name": "receiver", "snmp_port": 1162})
+    assert ran["platform"]["uuid"] == platform
+    message = run.refused("sns_snmp_platform", {"name": "nobody"})
+    assert message == "platform nobody: no platform with name 'nobody', and the API cannot create one"
+
+
+def test_platform_that_is_not_there(run: ModuleRunner, sim: Simulator) -> None:
+    chat = next(each["uuid"] for each in sim.records("platform") if each["type"] != "Snmp")
+    for uuid in ("f" * 32, chat):
+        options = {"uuid": uuid, "snmp_address": "192.0.2.50", "snmp_port": 162}
+        assert f"no platform with uuid '{uuid}', and the API cannot create one" in run.refused(
+            "sns_snmp_platform", options
+        )
+
+
+# --------------------------------------------------------------------------------------------------------------- people
+
+
+def test_own_user_id_is_never_sent(run: ModuleRunner, person: dict[str, Any]) -> None:
+    """The service refuses it."""
+    same = {"uuid": person["uuid"], "user_id": f" {person['userId']} "}
+    run.idle("sns_teamchat_person", same)
+    ran = run.twice("sns_teamchat_person", {**same, "remark": "on leave"})
+    sent = ran.sent("UpdateAtPersonOfAtTeamchatEndpoint")
+    assert sent == {"endpointUuid": person["endpointUuid"], "remark": "on leave"}
+
+
+def test_other_user_id_is_sent_with_what_is_needed(run: ModuleRunner, person: dict[str, Any]) -> None:
+    ran = run.twice("sns_teamchat_person", {"uuid": person["uuid"], "user_id": "user-7"})
+    sent = ran.sent("UpdateAtPersonOfAtTeamchatEndpoint")
+    assert sent == {"endpointUuid": person["endpointUuid"], "userId": "user-7", "remark": person["remark"]}
+    assert ran["person"]["user_id"] == "user-7"
+
+
+def test_empty_remark_is_sent(run: ModuleRunner, person: dict[str, Any]) -> None:
+    sent = run.twice("sns_teamchat_person", {"uuid": person["uuid"], "remark": ""})
+    assert sent.sent("UpdateAtPersonOfAtTeamchatEndpoint")["remark"] == ""
+
+
+def test_user_id_of_somebody_else_is_the_services_refusal(
+    run: ModuleRunner, sim: Simulator, person: dict[str, Any]
+) -> None:
+    other = sim.records("person")[1]["userId"]
+    ran = run("sns_teamchat_person", {"uuid": person["uuid"], "user_id": other})
+    assert "UpdateAtPersonOfAtTeamchatEndpoint failed (SYS.1007)" in ran.message
+    assert not ran.changed
+
+
+def test_person_stays_with_the_endpoint(run: ModuleRunner, sim: Simulator, person: dict[str, Any]) -> None:
+    other = next(each["uuid"] for each in sim.records("endpoint") if each["uuid"] != person["endpointUuid"])
+    message = run.refused("sns_teamchat_person", {"uuid": person["uuid"], "endpoint_uuid": other, "remark": "r"})
+    assert "the API cannot change endpoint_uuid" in message
+    run.idle("sns_teamchat_person", {"uuid": person["uuid"], "endpoint_uuid": person["endpointUuid"]})
+
+
+def test_people_that_cannot_be_read(run: ModuleRunner, sim: Simulator, person: dict[str, Any]) -> None:
+    sim.configure(companions="404")
+    options = {"uuid": person["uuid"], "endpoint_uuid": person["endpointUuid"], "remark": "on leave"}
+    for dummy in range(2):
+        ran = run("sns_teamchat_person", options)
+        assert ran.changed
+        assert len(ran.warnings) == 1
+        assert ran["person"]["user_id"] == person["userId"]
+    assert "user_id might be the present one" in run.refused("sns_teamchat_person", {**options, "user_id": "user-7"})
+    assert "endpoint_uuid is required" in run.refused("sns_teamchat_person", {"uuid": person["uuid"], "remark": "r"})
+    assert "remark is required" in run.refused("sns_teamchat_person", {**options, "remark": None})
+
+
+def test_person_is_found_by_the_user_id_and_the_endpoint(
+    run: ModuleRunner, sim: Simulator, person: dict[str, Any]
+) -> None:
+    key = {"user_id": person["userId"], "endpoint_uuid": person["endpointUuid"]}
+    ran = run.twice("sns_teamchat_person", {**key, "remark": "on leave"})
+    assert ran["person"]["uuid"] == person["uuid"]
+    assert "userId" not in ran.sent("UpdateAtPersonOfAtTeamchatEndpoint")
+    other = sim.records("person")[1]
+    sim.change("person", other["uuid"], userId=person["userId"], endpointUuid="e" * 32)
+    run.idle("sns_teamchat_person", key)
+    message = run.refused("sns_teamchat_person", {"user_id": person["userId"]})
+    assert f"2 objects have the user_id '{person['userId']}'" in message
+    assert "no person with user_id 'nobody'" in run.refused("sns_teamchat_person", {**key, "user_id": "nobody"})
+    sim.configure(companions="404")
+    message = run.refused("sns_teamchat_person", {**key, "remark": "r"})
+    assert "cannot check whether it exists" in message
+
+
+def test_person_that_is_not_there(run: ModuleRunner) -> None:
+    assert "no person with uuid" in run.refused("sns_teamchat_person", {"uuid": "f" * 32, "remark": "r"})
+
+
+# ------------------------------------------------------------------------------------------------------ connection test
+
+
+@pytest.mark.parametrize("way", ["platform_uuid", "endpoint_uuid"])
+def test_connection_is_tested_by_one_trap(run: ModuleRunner, sim: Simulator, platform: str, way: str) -> None:
+    uuid = platform if way == "platform_uuid" else sim.records("endpoint")[0]["uuid"]
+    ran = run("sns_snmp_test", {way: uuid})
+    assert ran.result == {"changed": False, "connected": True, "webhook_resp": {"statusCode": 200}}
+    assert len(sim.state()["traps"]) == 1
+
+
+def test_check_mode_sends_no_trap(run: ModuleRunner, sim: Simulator, platform: str) -> None:
+    ran = run("sns_snmp_test", {"platform_uuid": platform}, check=True)
+    assert ran.result == {"changed": False, "connected": None, "webhook_resp": None}
+    assert sim.state()["traps"] == []
+
+
+def test_receiver_that_does_not_answer(run: ModuleRunner, sim: Simulator, platform: str) -> None:
+    sim.configure(snmp_connected=False)
+    ran = run("sns_snmp_test", {"platform_uuid": platform})
+    assert ran.message.startswith(f"platform_uuid {platform}: the service could not reach the SNMP receiver")
+    assert ran["connected"] is False
+    assert ran["webhook_resp"]["statusCode"] == 504
+    assert not ran.changed
+    told = run("sns_snmp_test", {"platform_uuid": platform, "fail_on_error": False})
+    assert told["connected"] is False
+    assert not told.failed
+
+
+def test_connection_test_that_takes_too_long_changes_nothing(run: ModuleRunner, sim: Simulator, platform: str) -> None:
+    sim.configure(latency=60.0)
+    ran = run("sns_snmp_test", {"platform_uuid": platform}, wait_timeout=0.1)
+    assert "still running" in ran.message
+    assert not ran.changed
+    assert ran["job"]["operation"] == "SNSSnmpTestConnection"

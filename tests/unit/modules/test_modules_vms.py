@@ -1,0 +1,493 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The modules for virtual machines: from snapshot groups, their NICs, bandwidth limits and exported volumes."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from simulator.launch import Simulator
+from support.module_runner import ModuleRunner
+
+NOWHERE = "f" * 32
+
+
+class Seeded:
+    """Uuids of what is in the simulator from its start, by number from 1."""
+
+    def __init__(self, sim: Simulator) -> None:
+        self._sim = sim
+
+    def __call__(self, kind: str, number: int) -> str:
+        return str(self._sim.records(kind)[number - 1]["uuid"])
+
+
+@pytest.fixture
+def run(sim: Simulator) -> ModuleRunner:
+    return ModuleRunner(sim)
+
+
+@pytest.fixture
+def seeded(sim: Simulator) -> Seeded:
+    return Seeded(sim)
+
+
+# -------------------------------------------------------------------------------------- machines from a snapshot group
+
+
+@pytest.fixture
+def restored(seeded: Seeded) -> dict[str, Any]:
+    """Options of a machine that is to be made."""
+    return {
+        "name": "restored",
+        "volume_snapshot_group_uuid": seeded("snapshotgroup", 1),
+        "l3_network_uuids": [seeded("l3network", 1)],
+        "description": "from last night",
+        "cpu_num": 3,
+        "memory_size": 3 * 2**30,
+        "type": "UserVm",
+        "strategy": "CreateStopped",
+    }
+
+
+def machines(sim: Simulator, name: str) -> list[dict[str, Any]]:
+    return [vm for vm in sim.records("vm") if vm["name"] == name]
+
+
+def test_machine_is_made_once(run: ModuleRunner, sim: Simulator, restored: dict[str, Any]) -> None:
+    ran = run.twice("vm_from_snapshot_group", restored)
+    assert ran.calls == ["CreateVmInstanceFromVolumeSnapshotGroup"]
+    assert (ran["vm"]["state"], ran["vm"]["cpu_num"]) == ("Stopped", 3)
+    assert len(machines(sim, "restored")) == 1
+
+
+def test_every_size_is_a_number_of_the_service(run: ModuleRunner, restored: dict[str, Any]) -> None:
+    ran = run("vm_from_snapshot_group", {**restored, "cpu_num": "3", "memory_size": str(2**40)})
+    sent = ran.sent("CreateVmInstanceFromVolumeSnapshotGroup")
+    assert (sent["cpuNum"], sent["memorySize"]) == (3, 2**40)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("cpu_num", 4), ("memory_size", 2**30), ("description", "other"), ("description", ""), ("type", "ApplianceVm")],
+)
+def test_machine_that_is_otherwise(run: ModuleRunner, restored: dict[str, Any], option: str, value: Any) -> None:
+    run("vm_from_snapshot_group", restored)
+    message = run.refused("vm_from_snapshot_group", {**restored, option: value})
+    assert re.fullmatch(
+        rf"vm restored: the API cannot change {option} \((is .+|is not set), should be {value!r}\)\."
+        r" The vm was found by name 'restored'\.",
+        message,
+    )
+
+
+def test_where_a_machine_runs_is_not_compared(run: ModuleRunner, seeded: Seeded, restored: dict[str, Any]) -> None:
+    run("vm_from_snapshot_group", restored)
+    elsewhere = {"cluster_uuid": seeded("cluster", 2), "host_uuid": seeded("host", 2)}
+    run.idle("vm_from_snapshot_group", {**restored, **elsewhere, "strategy": "InstantStart"})
+
+
+def test_machines_of_one_name_are_ambiguous(run: ModuleRunner, sim: Simulator, seeded: Seeded) -> None:
+    first, second = seeded("vm", 1), seeded("vm", 2)
+    sim.change("vm", second, name=sim.records("vm")[0]["name"])
+    name = sim.records("vm")[0]["name"]
+    message = run.refused("vm_from_snapshot_group", {"name": name})
+    assert message == f"vm {name}: 2 objects have the name '{name}': {first}, {second}. Say which one by its uuid."
+    run.idle("vm_from_snapshot_group", {"name": name, "uuid": second})
+
+
+def test_machines_have_no_other_name_by_their_uuid(run: ModuleRunner, seeded: Seeded) -> None:
+    message = run.refused("vm_from_snapshot_group", {"uuid": seeded("vm", 1), "name": "renamed"})
+    assert "the API cannot change name" in message
+
+
+def test_what_a_new_machine_needs(run: ModuleRunner, restored: dict[str, Any]) -> None:
+    message = run.refused("vm_from_snapshot_group", {**restored, "volume_snapshot_group_uuid": None})
+    assert message == (
+        "vm restored: no vm with name 'restored'. Check the name, or give volume_snapshot_group_uuid to create it."
+    )
+    assert "no vm with uuid" in run.refused("vm_from_snapshot_group", {**restored, "uuid": NOWHERE})
+
+
+def test_several_networks_need_a_default(run: ModuleRunner, seeded: Seeded, restored: dict[str, Any]) -> None:
+    networks = [seeded("l3network", 1), seeded("l3network", 2)]
+    ran = run("vm_from_snapshot_group", {**restored, "l3_network_uuids": networks})
+    assert "more than one L3 network needs defaultL3NetworkUuid" in ran.message
+    assert not ran.changed
+    chosen = {"l3_network_uuids": networks, "default_l3_network_uuid": networks[1]}
+    ran = run.twice("vm_from_snapshot_group", {**restored, **chosen})
+    assert {nic["l3_network_uuid"] for nic in ran["vm"]["vm_nics"]} == set(networks)
+
+
+def test_machines_are_found_by_a_cursor_where_they_are_not_listed(
+    run: ModuleRunner, sim: Simulator, restored: dict[str, Any]
+) -> None:
+    sim.configure(companions="404")
+    assert run.twice("vm_from_snapshot_group", restored).warnings == []
+    assert len(machines(sim, "restored")) == 1
+
+
+def test_machines_that_cannot_be_found_are_not_made(
+    run: ModuleRunner, sim: Simulator, restored: dict[str, Any]
+) -> None:
+    sim.configure(companions="404")
+    message = run.refused("vm_from_snapshot_group", restored, api_token=None)
+    assert "does not offer QueryVmInstance (HTTP status 404); CursorQuery needs api_token" in message
+    assert "cannot check whether it exists" in message
+
+
+# ----------------------------------------------------------------------------------------------------------------- NICs
+
+
+@pytest.fixture
+def wanted(seeded: Seeded) -> dict[str, Any]:
+    """Options of a NIC that is to be attached."""
+    return {"vm_instance_uuid": seeded("vm", 1), "l3_network_uuid": seeded("l3network", 2)}
+
+
+def free_address(sim: Simulator, network: str, number: int = 99) -> str:
+    """Return an address of a network that no NIC has."""
+    ip_range = next(each for each in sim.records("l3network") if each["uuid"] == network)["ipRanges"][0]
+    return f"{ip_range['startIp'].rpartition('.')[0]}.{number}"
+
+
+def nics(sim: Simulator, vm: str) -> list[dict[str, Any]]:
+    return [nic for nic in sim.records("vmnic") if nic["vmInstanceUuid"] == vm]
+
+
+def test_network_is_attached_once(run: ModuleRunner, sim: Simulator, wanted: dict[str, Any]) -> None:
+    """Most servers would attach a second NIC."""
+    ran = run.twice("vm_nic", wanted)
+    assert ran.calls == ["AttachL3NetworkToVm"]
+    assert ran["nic"]["l3_network_uuid"] == wanted["l3_network_uuid"]
+    assert ran["vm"]["uuid"] == wanted["vm_instance_uuid"]
+    assert ran["nic"]["uuid"] in {nic["uuid"] for nic in ran["vm"]["vm_nics"]}
+    assert len(nics(sim, wanted["vm_instance_uuid"])) == 2
+
+
+def test_uuid_of_the_nic_is_not_that_of_the_machine(run: ModuleRunner, wanted: dict[str, Any]) -> None:
+    """The calls answer with the machine."""
+    for state in ("disabled", "enabled"):
+        ran = run("vm_nic", {**wanted, "state": state})
+        assert ran["nic"]["uuid"] != wanted["vm_instance_uuid"]
+        assert ran["nic"]["vm_instance_uuid"] == wanted["vm_instance_uuid"]
+
+
+def test_network_that_is_attached_already(run: ModuleRunner, sim: Simulator, seeded: Seeded) -> None:
+    nic = sim.records("vmnic")[0]
+    options = {"vm_instance_uuid": seeded("vm", 1), "l3_network_uuid": seeded("l3network", 1)}
+    ran = run.idle("vm_nic", {**options, "static_ip": nic["ip"], "custom_mac": nic["mac"].upper(), "state": "enabled"})
+    assert ran["nic"]["uuid"] == nic["uuid"]
+
+
+def test_everything_about_a_new_nic_is_sent(run: ModuleRunner, sim: Simulator, wanted: dict[str, Any]) -> None:
+    address = free_address(sim, wanted["l3_network_uuid"])
+    options = {"static_ip": address, "custom_mac": "FA:16:3E:00:00:01", "driver_type": "e1000", "vm_nic_params": "[]"}
+    ran = run.twice("vm_nic", {**wanted, **options})
+    expected = {"staticIp": address, "customMac": "fa:16:3e:00:00:01", "driverType": "e1000", "vmNicParams": "[]"}
+    assert ran.sent("AttachL3NetworkToVm") == expected
+    assert (ran["nic"]["ip"], ran["nic"]["driver_type"]) == (address, "e1000")
+
+
+@pytest.mark.parametrize(
+    ("version", "options", "told"),
+    [
+        ("3.16.0", {"vm_nic_params": "[]"}, "the parameter vmNicParams of AttachL3NetworkToVm needs version 3.17.0"),
+        (
+            "3.9",
+            {"custom_mac": "fa:16:3e:00:00:01"},
+            "the parameter customMac of AttachL3NetworkToVm needs version 3.10.0",
+        ),
+        ("3.14", {"state": "disabled"}, "the parameter state of ChangeVmNicState needs version 3.15"),
+    ],
+)
+def test_what_the_service_is_too_old_for(
+    run: ModuleRunner, wanted: dict[str, Any], version: str, options: dict[str, Any], told: str
+) -> None:
+    assert told in run.refused("vm_nic", {**wanted, **options}, service_version=version)
+
+
+def test_state_is_changed_only_when_it_differs(run: ModuleRunner, wanted: dict[str, Any]) -> None:
+    """Enabling an enabled NIC is refused."""
+    assert run.twice("vm_nic", {**wanted, "state": "enabled"}).calls == ["AttachL3NetworkToVm"]
+    disabled = run.twice("vm_nic", {**wanted, "state": "disabled"})
+    assert disabled.sent("ChangeVmNicState") == {"state": "disable"}
+    run.idle("vm_nic", wanted)
+    enabled = run.twice("vm_nic", {"uuid": disabled["nic"]["uuid"], "state": "enabled"})
+    assert enabled.sent("ChangeVmNicState") == {"state": "enable"}
+
+
+def test_attached_and_disabled_at_once(run: ModuleRunner, wanted: dict[str, Any]) -> None:
+    ran = run.twice("vm_nic", {**wanted, "state": "disabled"})
+    assert ran.calls == ["AttachL3NetworkToVm", "ChangeVmNicState"]
+    assert ran["nic"]["state"] == "disable"
+
+
+def test_nic_is_moved_to_another_network(run: ModuleRunner, sim: Simulator, seeded: Seeded) -> None:
+    options = {"uuid": seeded("vmnic", 2), "l3_network_uuid": seeded("l3network", 3), "vm_nic_params": "[]"}
+    ran = run.twice("vm_nic", options)
+    assert ran.calls == ["ChangeVmNicNetwork"]
+    assert ran.log[1]["path"].endswith(f"/{options['uuid']}/l3-networks/{options['l3_network_uuid']}")
+    assert ran.sent("ChangeVmNicNetwork") == {"vmNicParams": "[]"}
+    assert ran["nic"]["ip"] == sim.records("vmnic")[1]["ip"]
+
+
+def test_nic_is_moved_to_another_network_and_address(run: ModuleRunner, sim: Simulator, seeded: Seeded) -> None:
+    network = seeded("l3network", 3)
+    address = free_address(sim, network)
+    ran = run.twice("vm_nic", {"uuid": seeded("vmnic", 2), "l3_network_uuid": network, "static_ip": address})
+    assert ran.sent("ChangeVmNicNetwork") == {"staticIp": address}
+    assert ran["nic"]["ip"] == address
+
+
+def test_address_of_before_is_not_foretold_for_another_network(run: ModuleRunner, seeded: Seeded) -> None:
+    options = {"uuid": seeded("vmnic", 2), "l3_network_uuid": seeded("l3network", 3)}
+    predicted = run("vm_nic", options, check=True)["nic"]
+    assert (predicted["l3_network_uuid"], predicted["ip"]) == (options["l3_network_uuid"], None)
+
+
+def test_other_address_on_the_same_network(run: ModuleRunner, sim: Simulator, seeded: Seeded) -> None:
+    network = seeded("l3network", 1)
+    address = free_address(sim, network, 77)
+    ran = run.twice("vm_nic", {"uuid": seeded("vmnic", 1), "l3_network_uuid": network, "static_ip": address})
+    assert ran.calls == ["ChangeVmNicNetwork"]
+    assert ran.sent("ChangeVmNicNetwork") == {"staticIp": address}
+    assert len(nics(sim, seeded("vm", 1))) == 1
+
+
+def test_two_addresses_on_one_network_make_two_nics_that_stay(
+    run: ModuleRunner, sim: Simulator, wanted: dict[str, Any]
+) -> None:
+    """They do not change the address of one NIC in turn for ever."""
+    addresses = [free_address(sim, wanted["l3_network_uuid"], number) for number in (81, 82)]
+    made = [run.twice("vm_nic", {**wanted, "static_ip": address}) for address in addresses]
+    assert [ran.calls for ran in made] == [["AttachL3NetworkToVm"]] * 2
+    for ran, address in zip(made, addresses, strict=True):
+        again = run.idle("vm_nic", {**wanted, "static_ip": address})
+        assert (again["nic"]["uuid"], again["nic"]["ip"]) == (ran["nic"]["uuid"], address)
+    assert len(nics(sim, wanted["vm_instance_uuid"])) == 3
+
+
+def test_two_mac_addresses_on_one_network_make_two_nics_that_stay(run: ModuleRunner, wanted: dict[str, Any]) -> None:
+    macs = ["FA-16-3E-00-00-11", "fa:16:3e:00:00:12"]
+    made = [run.twice("vm_nic", {**wanted, "custom_mac": mac}) for mac in macs]
+    assert [ran["nic"]["mac"] for ran in made] == ["fa:16:3e:00:00:11", "fa:16:3e:00:00:12"]
+    run.idle("vm_nic", {**wanted, "custom_mac": macs[0]})
+
+
+def test_nic_with_only_one_of_both_addresses_is_not_made_again(
+    run: ModuleRunner, sim: Simulator, wanted: dict[str, Any]
+) -> None:
+    address, other = (free_address(sim, wanted["l3_network_uuid"], number) for number in (83, 84))
+    both = {"static_ip": address, "custom_mac": "fa:16:3e:00:00:13"}
+    uuid = run.twice("vm_nic", {**wanted, **both})["nic"]["uuid"]
+    message = run.refused("vm_nic", {**wanted, **both, "static_ip": other})
+    assert f"the NIC {uuid} has the address {address}; give its uuid to change that" in message
+    message = run.refused("vm_nic", {**wanted, **both, "custom_mac": "fa:16:3e:00:00:14"})
+    assert "the API cannot change custom_mac" in message
+    run.twice("vm_nic", {"uuid": uuid, **both, "static_ip": other})
+
+
+def test_second_address_of_a_nic_is_one_of_its_addresses(
+    run: ModuleRunner, sim: Simulator, wanted: dict[str, Any]
+) -> None:
+    """A NIC with IPv4 and IPv6 shows one of them as its own; IPv6 addresses have several forms."""
+    vm = next(vm for vm in sim.records("vm") if vm["uuid"] == wanted["vm_instance_uuid"])
+    nic = vm["vmNics"][0]
+    used = [*nic["usedIps"], {"uuid": "f" * 32, "ip": "2001:db8::1", "ipVersion": 6}]
+    sim.change("vm", vm["uuid"], vmNics=[{**nic, "usedIps": used}])
+    options = {"vm_instance_uuid": vm["uuid"], "l3_network_uuid": nic["l3NetworkUuid"], "static_ip": "2001:DB8:0::1"}
+    assert run.idle("vm_nic", options)["nic"]["uuid"] == nic["uuid"]
+    run.idle("vm_nic", {"uuid": nic["uuid"], "static_ip": "2001:DB8:0::1"})
+
+
+def test_driver_that_the_service_does_not_show_is_not_compared(
+    run: ModuleRunner, sim: Simulator, seeded: Seeded
+) -> None:
+    vm = sim.records("vm")[0]
+    nic = {name: value for name, value in vm["vmNics"][0].items() if name != "driverType"}
+    sim.change("vm", vm["uuid"], vmNics=[nic])
+    run.idle("vm_nic", {"uuid": nic["uuid"], "driver_type": "e1000"})
+
+
+@pytest.mark.parametrize("state", ["Destroyed", "Expunging"])
+@pytest.mark.parametrize("companions", ["present", "404"])
+def test_deleted_machine_is_not_there(
+    run: ModuleRunner, sim: Simulator, restored: dict[str, Any], wanted: dict[str, Any], state: str, companions: str
+) -> None:
+    """It keeps its record and its name until the service expunges it."""
+    sim.configure(companions=companions)
+    first = run("vm_from_snapshot_group", restored)["vm"]
+    sim.change("vm", first["uuid"], state=state)
+    second = run.twice("vm_from_snapshot_group", restored)["vm"]
+    assert second["uuid"] != first["uuid"]
+    gone = {"vm_instance_uuid": first["uuid"], "l3_network_uuid": wanted["l3_network_uuid"]}
+    message = run.refused("vm_nic", gone)
+    assert f"no VM with uuid '{first['uuid']}': it is {state}" in message
+    assert "no nic with uuid" in run.refused("vm_nic", {"uuid": first["vm_nics"][0]["uuid"]})
+    vms = run("vm_info", {"name": "restored"})["vms"]
+    assert sorted(vm["state"] for vm in vms) == sorted([state, "Stopped"])
+
+
+def test_other_address_by_the_uuid_alone(run: ModuleRunner, sim: Simulator, seeded: Seeded) -> None:
+    address = free_address(sim, seeded("l3network", 1), 78)
+    run.twice("vm_nic", {"uuid": seeded("vmnic", 1), "static_ip": address})
+
+
+@pytest.mark.parametrize(("option", "value"), [("custom_mac", "fa:16:3e:00:00:02"), ("driver_type", "e1000")])
+def test_what_the_api_cannot_change_of_a_nic(run: ModuleRunner, seeded: Seeded, option: str, value: str) -> None:
+    uuid = seeded("vmnic", 1)
+    message = run.refused("vm_nic", {"uuid": uuid, option: value})
+    assert message.startswith(f"nic {uuid}: the API cannot change {option} (is ")
+    assert message.endswith(f", should be '{value}'). The nic was found by uuid '{uuid}'.")
+
+
+def test_nic_stays_with_its_machine(run: ModuleRunner, seeded: Seeded) -> None:
+    options = {
+        "uuid": seeded("vmnic", 1),
+        "vm_instance_uuid": seeded("vm", 2),
+        "l3_network_uuid": seeded("l3network", 1),
+    }
+    assert "the API cannot change vm_instance_uuid" in run.refused("vm_nic", options)
+
+
+def test_several_nics_on_one_network(run: ModuleRunner, sim: Simulator, wanted: dict[str, Any]) -> None:
+    """What a blind repetition leaves behind: the address or the MAC address says which one is meant."""
+    call = {"vmInstanceUuid": wanted["vm_instance_uuid"], "l3NetworkUuid": wanted["l3_network_uuid"]}
+    for dummy in range(2):
+        run("api", {"operation": "AttachL3NetworkToVm", "params": call})
+    first, second = [nic for nic in sim.records("vmnic") if nic["l3NetworkUuid"] == wanted["l3_network_uuid"]]
+    message = run.refused("vm_nic", wanted)
+    assert first["uuid"] in message
+    assert second["uuid"] in message
+    assert run.idle("vm_nic", {**wanted, "static_ip": second["ip"]})["nic"]["uuid"] == second["uuid"]
+    assert run.idle("vm_nic", {**wanted, "custom_mac": first["mac"].upper()})["nic"]["uuid"] == first["uuid"]
+    run.twice("vm_nic", {**wanted, "custom_mac": "fa:16:3e:00:00:03"})
+
+
+def test_nic_with_network_services(run: ModuleRunner, sim: Simulator, seeded: Seeded) -> None:
+    uuid = seeded("vmnic", 1)
+    sim.configure(nic_services=[uuid])
+    ran = run("vm_nic", {"uuid": uuid, "l3_network_uuid": seeded("l3network", 3)})
+    assert ran.message.startswith(f"nic {uuid}: ChangeVmNicNetwork failed (SYS.1006)")
+    assert "has network services attached" in ran.message
+    assert not ran.changed
+
+
+def test_machine_that_is_not_there(run: ModuleRunner, sim: Simulator, seeded: Seeded) -> None:
+    options = {"vm_instance_uuid": NOWHERE, "l3_network_uuid": seeded("l3network", 1)}
+    assert f"no VM with uuid '{NOWHERE}'" in run.refused("vm_nic", options)
+    sim.configure(companions="404")
+    assert f"no VM with uuid '{NOWHERE}'" in run.refused("vm_nic", options)
+
+
+def test_nic_that_is_not_there(run: ModuleRunner) -> None:
+    assert f"no nic with uuid '{NOWHERE}'" in run.refused("vm_nic", {"uuid": NOWHERE, "state": "disabled"})
+
+
+def test_nics_are_read_without_their_machines_where_these_are_not_listed(
+    run: ModuleRunner, sim: Simulator, wanted: dict[str, Any]
+) -> None:
+    sim.fault("status", "QueryVmInstance", status=404, count=None)
+    ran = run.twice("vm_nic", wanted)
+    assert ran["vm"] is None
+    assert ran.warnings == []
+    run.twice("vm_nic", {"uuid": ran["nic"]["uuid"], "state": "disabled"})
+
+
+def test_nics_are_read_by_a_cursor_where_nothing_is_listed(
+    run: ModuleRunner, sim: Simulator, seeded: Seeded, wanted: dict[str, Any]
+) -> None:
+    sim.configure(companions="405")
+    ran = run.twice("vm_nic", wanted)
+    assert ran.warnings == []
+    assert ran["vm"]["uuid"] == wanted["vm_instance_uuid"]
+    run.twice("vm_nic", {"uuid": ran["nic"]["uuid"], "l3_network_uuid": seeded("l3network", 3), "state": "disabled"})
+
+
+def test_nics_that_cannot_be_read_are_not_attached_twice(
+    run: ModuleRunner, sim: Simulator, wanted: dict[str, Any]
+) -> None:
+    sim.configure(companions="404")
+    message = run.refused("vm_nic", wanted, api_token=None)
+    assert "cannot check whether it exists" in message
+    assert len(nics(sim, wanted["vm_instance_uuid"])) == 1
+
+
+def test_nic_that_cannot_be_read_is_set_by_its_uuid(run: ModuleRunner, sim: Simulator, seeded: Seeded) -> None:
+    sim.configure(companions="404")
+    uuid, mac = seeded("vmnic", 1), sim.records("vmnic")[0]["mac"].upper()
+    options = {"uuid": uuid, "l3_network_uuid": seeded("l3network", 3), "custom_mac": mac, "state": "disabled"}
+    for calls in (["ChangeVmNicNetwork", "ChangeVmNicState"], ["ChangeVmNicNetwork"]):
+        ran = run("vm_nic", options, api_token=None)
+        assert ran.calls == calls, "the reply to the first call tells the state"
+        assert ran.changed
+        (warning,) = ran.warnings
+        assert "does not offer QueryVmInstance" in warning
+        assert (ran["nic"]["uuid"], ran["nic"]["state"]) == (uuid, "disable")
+    message = run.refused("vm_nic", {"uuid": uuid, "static_ip": "192.0.2.9"}, api_token=None)
+    assert "l3_network_uuid is required for ChangeVmNicNetwork" in message
+
+
+# ----------------------------------------------------------------------------------------------------- bandwidth limits
+
+
+@pytest.mark.parametrize("where", ["query", "body", "both"])
+def test_limit_is_removed_in_one_direction(run: ModuleRunner, sim: Simulator, seeded: Seeded, where: str) -> None:
+    sim.configure(delete_params=where)
+    options = {"uuid": seeded("vmnic", 1), "direction": "in"}
+    checked = run("vm_nic_qos", options, check=True)
+    assert (checked.changed, checked.calls) == (True, [])
+    for dummy in range(2):
+        ran = run("vm_nic_qos", options)
+        assert ran.changed
+        assert ran.log[0]["query"] == {"direction": ["in"]}
+        assert sim.state()["qos"][options["uuid"]] == ["out"]
+
+
+def test_limit_of_an_unknown_nic(run: ModuleRunner) -> None:
+    ran = run("vm_nic_qos", {"uuid": NOWHERE, "direction": "out"})
+    assert "DeleteNicQos failed (SYS.1003)" in ran.message
+    assert not ran.changed
+
+
+# ----------------------------------------------------------------------------------------------------- exported volumes
+
+
+@pytest.fixture
+def volumes(sim: Simulator) -> dict[str, Any]:
+    """Options for the volumes of a machine that does not run."""
+    vm = next(vm for vm in sim.records("vm") if vm["state"] == "Stopped")
+    return {"vm_instance_uuid": vm["uuid"], "volume_uuids": [volume["uuid"] for volume in vm["allVolumes"]]}
+
+
+def test_volumes_are_exported_each_time(run: ModuleRunner, volumes: dict[str, Any]) -> None:
+    checked = run("cbt_volume_export", volumes, check=True)
+    assert (checked.changed, checked.calls, checked["volume_infos"]) == (True, [], None)
+    ran = run("cbt_volume_export", volumes)
+    assert ran.sent("ExportNbdVolumes") == {
+        "volumeUuids": volumes["volume_uuids"],
+        "vmInstanceUuid": volumes["vm_instance_uuid"],
+    }
+    assert [info["volume"]["volume_uuid"] for info in ran["volume_infos"]] == volumes["volume_uuids"]
+    again = run("cbt_volume_export", volumes)
+    assert "are exported already" in again.message
+    assert not again.changed
+    assert run("cbt_volume_export", {**volumes, "force": True}).changed
+
+
+def test_server_that_tells_nothing_of_exports(run: ModuleRunner, sim: Simulator, volumes: dict[str, Any]) -> None:
+    sim.configure(extra_members=False)
+    assert run("cbt_volume_export", volumes)["volume_infos"] is None
+
+
+def test_volumes_of_a_running_machine(run: ModuleRunner, seeded: Seeded) -> None:
+    vm = seeded("vm", 1)
+    ran = run("cbt_volume_export", {"vm_instance_uuid": vm, "volume_uuids": [seeded("volume", 1)]})
+    assert f"vm[uuid: {vm}] is running" in ran.message
+    assert not ran.changed

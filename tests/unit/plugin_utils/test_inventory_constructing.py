@@ -1,0 +1,303 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Composed variables and groups are core's, whatever the expressions, the values and the options."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible.errors import AnsibleError
+from ansible.inventory.data import InventoryData
+from ansible.parsing.dataloader import DataLoader
+from ansible.plugins.inventory import BaseInventoryPlugin
+from ansible.plugins.loader import inventory_loader
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import VirtinfraError
+from ansible_collections.virtinfra.manager.plugins.plugin_utils import _constructing
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._expressions import Expression, evaluator
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory import ServiceData
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from support.inventory_sources import Reference, shape, trusted
+
+HOSTILE = "{{ lookup('pipe', 'echo executed') }}"
+SCALARS = st.one_of(
+    st.sampled_from(
+        [
+            *("", "a", "Enabled", "True", "false", "None", "[1, 2]", "{'a': 1}", "x y", "a-b.c", "5", "1.5", " trim "),
+            *(HOSTILE, "{% raw %}", "#jinja2: variable_start_string:'[['", "é\n", "/etc", "\\n", "omit", "all"),
+        ]
+    ),
+    st.text(max_size=8),
+    st.integers(-5, 5),
+    st.sampled_from([0.0, 1.0, 2.5, 10**20, True, False, None]),
+)
+VALUES = st.one_of(
+    SCALARS,
+    st.lists(SCALARS, max_size=3),
+    st.dictionaries(st.sampled_from(["name", "a", "items", "Enabled"]), SCALARS, max_size=2),
+)
+FIELDS = ("name", "state", "status", "cpuNum", "description", "clusterUuid", "extraMember")
+NAMES = [f"virtinfra_{name}" for name in ("name", "state", "status", "cpu_num", "description", "cluster_uuid")]
+ODD_NAMES = ["virtinfra_extra_member", "first", "second", "site", "nowhere", "omit", "range", "inventory_hostname"]
+ODD_NAMES += ["inventory_hostname_short", "group_names", "inventory_file", "inventory_dir", "hostvars", "loop"]
+
+
+def _binary(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    operators = ["==", "!=", "<", ">=", "in", "not in", "and", "or", "~", "+", "-", "*", "//", "%", "/", "**"]
+    return st.tuples(parts, st.sampled_from(operators), parts).map(" ".join).map("({})".format)
+
+
+FILTERS = [
+    *("lower", "upper", "title", "capitalize", "trim", "length", "int", "float", "string", "abs", "first", "last"),
+    *("default('x')", "default('', true)", "join('-')", "replace('a', 'b')", "int(3)", "list", "bool", "sort"),
+    *("ternary(1, 2)", "split('-')", "regex_replace('a', 'b')", "count", "d(virtinfra_name)", "reject('none')"),
+]
+
+
+def _filtered(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.tuples(parts, st.sampled_from(FILTERS)).map(" | ".join).map("({})".format)
+
+
+def _tested(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    tests = ["defined", "none", "string", "number", "undefined", "not none", "mapping", "match('a')", "sameas true"]
+    return st.tuples(parts, st.sampled_from(tests)).map(" is ".join).map("({})".format)
+
+
+def _accessed(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    ends = [
+        ".name",
+        ".a",
+        ".items",
+        ".upper()",
+        ".split('-')",
+        ".split('-')[0]",
+        "[0]",
+        "[-1]",
+        "['name']",
+        "['items']",
+    ]
+    ends += ["[1:]", ".startswith('a')", ".strip()", ".__class__", ".replace('a', 'b', 1)", ".count('a')", ".format(1)"]
+    return st.tuples(parts, st.sampled_from(ends)).map("".join)
+
+
+def _larger(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.one_of(
+        _binary(parts),
+        _filtered(parts),
+        _tested(parts),
+        _accessed(parts),
+        parts.map("not {}".format).map("({})".format),
+        parts.map("-{}".format).map("({})".format),
+        st.tuples(parts, parts, parts).map(lambda three: "({} if {} else {})".format(*three)),
+        st.tuples(parts, parts).map(lambda two: "({} if {})".format(*two)),
+        st.lists(parts, max_size=3).map(lambda many: f"[{', '.join(many)}]"),
+        st.lists(parts, min_size=2, max_size=3).map(lambda many: f"({', '.join(many)})"),
+    )
+
+
+LEAVES = st.one_of(
+    st.sampled_from(NAMES),
+    st.sampled_from(ODD_NAMES),
+    st.sampled_from(
+        ["'a'", '"Enabled"', "'-'", "''", "1", "2.5", "0", "true", "false", "none", "'[1]'", "'True'", "'5'"]
+    ),
+    st.sampled_from([r"'a\nb'", "'{{ virtinfra_name }}'", "'{'", "lookup('env', 'NOWHERE')"]),
+)
+EXPRESSIONS = st.one_of(
+    st.sampled_from(NAMES),
+    st.recursive(LEAVES, _larger, max_leaves=5),
+    st.sampled_from([*("", " ", "nonsense(", "a b", "{{ virtinfra_name }}", "virtinfra_name }}{{ virtinfra_state")]),
+    st.sampled_from(["'{{ virtinfra_name }}'", "{'a': virtinfra_name}", "virtinfra_name\n", "'executed'"]),
+)
+OTHERS = st.sampled_from([True, False, None, 1, ["virtinfra_name"]])
+KEYED = st.fixed_dictionaries(
+    {"key": EXPRESSIONS},
+    optional={
+        "prefix": st.sampled_from(["", "p", "p q", "ä"]),
+        "separator": st.sampled_from(["", "_", "-", "__"]),
+        "parent_group": st.sampled_from(["parent", "a parent", "{{ virtinfra_state }}", "{{ nowhere }}", "", "all"]),
+        "default_value": st.sampled_from(["none", "no value", ""]),
+        "trailing_separator": st.booleans(),
+    },
+)
+OPTIONS = st.fixed_dictionaries(
+    {
+        "compose": st.dictionaries(
+            st.sampled_from(["first", "second", "ansible_host", "virtinfra_state"]), EXPRESSIONS | OTHERS, max_size=3
+        ),
+        "groups": st.dictionaries(
+            st.sampled_from(["g", "a group", "first", "parent"]), EXPRESSIONS | OTHERS, max_size=2
+        ),
+        "keyed_groups": st.lists(KEYED | st.sampled_from(["x", {}, None]), max_size=2),
+        "strict": st.booleans(),
+        "leading_separator": st.booleans(),
+        "use_extra_vars": st.booleans(),
+    }
+)
+EXTRA = st.dictionaries(
+    st.sampled_from(["site", "virtinfra_name", "first", "inventory_hostname"]),
+    st.sampled_from(["s", 5, "{{ 'made' ~ 'of' }}", "{{ virtinfra_state }}"]),
+    max_size=2,
+)
+RECORDS = st.lists(st.dictionaries(st.sampled_from(FIELDS), VALUES, max_size=6), min_size=1, max_size=3)
+
+NOTHING: dict[str, Any] = {"compose": {}, "groups": {}, "keyed_groups": []}
+
+
+def filled_by_us(options: dict[str, Any], extra: dict[str, Any], records: list[dict[str, Any]]) -> InventoryData:
+    """Return what our plugin makes of records."""
+    inventory = InventoryData()
+    plugin = inventory_loader.get("virtinfra.manager.hosts")
+    BaseInventoryPlugin.parse(plugin, inventory, DataLoader(), "source")
+    plugin.set_options(direct={"plugin": "virtinfra.manager.hosts", **options, "hostnames": ["uuid"]})
+    plugin._vars = extra
+    plugin._add(plugin._entries([ServiceData("service", None, iter([records]))]))
+    return inventory
+
+
+def filled_by_core(options: dict[str, Any], extra: dict[str, Any], records: list[dict[str, Any]]) -> InventoryData:
+    """Return what core makes of hosts with the variables that our plugin gives them."""
+    hosts = {name: host.vars for name, host in filled_by_us({**options, **NOTHING}, extra, records).hosts.items()}
+    inventory = InventoryData()
+    Reference(options).fill(inventory, extra, hosts)
+    return inventory
+
+
+def both(options: dict[str, Any], extra: dict[str, Any], records: list[dict[str, Any]]) -> list[Any]:
+    """Return the shapes of what core and our plugin make of records, None for a failure."""
+    options, extra = trusted(options), trusted(extra)
+    records = [{**record, "uuid": f"{number:032x}"} for number, record in enumerate(records)]
+    shapes: list[Any] = []
+    for fill in (filled_by_core, filled_by_us):
+        try:
+            shapes.append(shape(fill(options, extra, records)))
+        except (AnsibleError, VirtinfraError):
+            shapes.append(None)
+        except Exception as error:
+            # This is how core refuses that; we have a sentence for it.
+            if str(error) != "can't add group to itself":
+                raise
+            shapes.append(None)
+    return shapes
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@given(options=OPTIONS, extra=EXTRA, records=RECORDS)
+def test_all_is_as_core_makes_it(options: dict[str, Any], extra: dict[str, Any], records: list[dict[str, Any]]) -> None:
+    theirs, ours = both(options, extra, records)
+    assert ours == theirs
+
+
+def one(**options: Any) -> dict[str, Any]:
+    """Return options of which all but these do nothing."""
+    return {**NOTHING, "strict": False, "leading_separator": True, "use_extra_vars": False, **options}
+
+
+@settings(max_examples=1500, deadline=None, suppress_health_check=list(HealthCheck))
+@given(expression=EXPRESSIONS, records=RECORDS, strict=st.booleans())
+def test_every_expression_has_the_result_of_core(expression: str, records: list[dict[str, Any]], strict: bool) -> None:
+    options = one(
+        compose={"value": expression}, groups={"held": expression}, keyed_groups=[{"key": expression}], strict=strict
+    )
+    theirs, ours = both(options, {}, records)
+    assert ours == theirs
+
+
+# What only some versions of core do, and what only some combinations lead to.
+CORNERS: list[dict[str, Any]] = [
+    {"compose": {"value": r"virtinfra_name ~ 'a\nb'"}},
+    {"compose": {"value": "virtinfra_name ~ '\n'"}},
+    {"compose": {"value": "virtinfra_extra_member.append('x')", "other": "virtinfra_extra_member.pop()"}},
+    {"compose": {"value": "virtinfra_name.format(1)", "other": "virtinfra_name.join(['a', 'b'])"}},
+    {"compose": {"value": "[virtinfra_name]", "other": "(virtinfra_name, 1)"}},
+    {"compose": {"virtinfra_name": "virtinfra_state", "other": "virtinfra_name"}},
+    {"compose": {"first": "'{{ virtinfra_name }}'"}, "groups": {"g": "first == virtinfra_name"}},
+    {"compose": {"first": "'{{ virtinfra_name }}'"}, "keyed_groups": [{"key": "first"}]},
+    {"compose": {"first": "virtinfra_name"}, "groups": {"g": "first is defined"}, "keyed_groups": [{"key": "first"}]},
+    {"compose": {"first": "nowhere"}, "groups": {"g": "first is defined"}, "keyed_groups": [{"key": "first"}]},
+    {"compose": {"virtinfra_extra_member": "{'a': virtinfra_name}"}},
+    {"groups": {"g": "virtinfra_name == '{{ virtinfra_name }}'", "h": "virtinfra_name", "i": "virtinfra_cpu_num"}},
+    {"groups": {"g": True, "h": "true", "i": "", "j": "'x'"}, "keyed_groups": [{"key": "group_names | join('-')"}]},
+    {"groups": {"a group": "true"}, "keyed_groups": [{"key": "group_names"}, {"key": "group_names | length"}]},
+    {"keyed_groups": [{"key": "'k'", "parent_group": "all"}, {"key": "group_names | join('-')"}]},
+    {"keyed_groups": [{"key": "'k'", "parent_group": "{{ virtinfra_state }}"}, {"key": "group_names | join('-')"}]},
+    {"keyed_groups": [{"key": "virtinfra_description", "default_value": "none"}]},
+    {"keyed_groups": [{"key": "virtinfra_description", "trailing_separator": False, "prefix": "p"}]},
+    {"keyed_groups": [{"key": "virtinfra_description", "trailing_separator": False, "default_value": "x"}]},
+    {"keyed_groups": [{"key": "virtinfra_extra_member", "prefix": "p", "parent_group": "a parent"}]},
+    {"keyed_groups": [{"key": "{'a': virtinfra_name, 'b': ''}", "separator": "-"}], "leading_separator": False},
+    {"keyed_groups": [{"key": "virtinfra_name", "separator": "-"}], "leading_separator": False},
+    {"keyed_groups": [{"key": "virtinfra_name", "prefix": None, "separator": None}]},
+    {"keyed_groups": [{"key": "virtinfra_cpu_num"}]},
+    {"keyed_groups": [{}, {"prefix": "p"}]},
+    {"compose": {"value": "-(virtinfra_name if 'a'.name)", "other": "virtinfra_name ~ ('a'.name ~ 'b')"}},
+    {"groups": {"g": "virtinfra_name in [1 // 0]", "h": "virtinfra_name == 'a' or 1 / 0"}},
+    {"groups": {each: f"virtinfra_extra_member is {each}" for each in ("none", "string", "number", "defined")}},
+    {"groups": {each: f"virtinfra_extra_member is not {each}" for each in ("none", "string", "number", "defined")}},
+    {"compose": {"value": "virtinfra_extra_member.a is none", "other": "virtinfra_extra_member[5] is defined"}},
+    {"compose": {f"v{place}": f"virtinfra_extra_member | {each}" for place, each in enumerate(FILTERS)}},
+    {"keyed_groups": [{"key": "inventory_hostname_short"}, {"key": "inventory_hostname", "prefix": "n"}]},
+    {"use_extra_vars": True, "compose": {"value": "virtinfra_name", "other": "site"}},
+    {"use_extra_vars": True, "groups": {"g": "virtinfra_name == 's'"}, "keyed_groups": [{"key": "virtinfra_name"}]},
+    {"use_extra_vars": True, "compose": {"virtinfra_state": "'x'"}, "keyed_groups": [{"key": "site"}]},
+    {"use_extra_vars": True, "compose": {"value": "place"}, "keyed_groups": [{"key": "place"}]},
+]
+SITE = {"virtinfra_name": "s", "site": "{{ virtinfra_state }}", "place": "{{ inventory_hostname }}"}
+SOME = [
+    {"name": "a", "state": "Enabled", "cpuNum": 4, "description": "", "extraMember": ["a", "b"]},
+    {"name": "True", "state": "a", "cpuNum": 0, "description": None, "extraMember": {"a": 1}},
+    {"name": "[1]", "state": None, "description": "x y", "extraMember": ["", None, 1]},
+    {"name": "{{ virtinfra_state }}", "state": "Enabled", "description": 5, "extraMember": []},
+]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("record", SOME, ids=str)
+@pytest.mark.parametrize("options", CORNERS, ids=str)
+def test_corners_are_as_core_makes_them(options: dict[str, Any], record: dict[str, Any], strict: bool) -> None:
+    theirs, ours = both(one(strict=strict, **options), SITE, [record, {"name": "other"}])
+    assert ours == theirs
+
+
+HARMLESS = [
+    "virtinfra_name",
+    "virtinfra_cpu_num",
+    "virtinfra_architecture",
+    "virtinfra_cpu_num // 2",
+    "virtinfra_name ~ '.example.com'",
+    "virtinfra_name | upper",
+    "virtinfra_name.split('-')[0]",
+    "'root' if virtinfra_state == 'Enabled' else 'nobody'",
+    "virtinfra_state in ['Enabled', 'Disabled']",
+    "virtinfra_cpu_num >= 4 and not virtinfra_name.startswith('spare')",
+    "virtinfra_architecture is defined",
+    "virtinfra_description | default('none', true)",
+    "'constant'",
+]
+
+
+@pytest.mark.parametrize("expression", HARMLESS)
+def test_harmless_expressions_do_not_trouble_core(expression: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def counting(plugin: Any) -> Any:
+        evaluate = evaluator(plugin)
+
+        def counted(expression: Expression, variables: dict[str, Any]) -> Any:
+            asked.append(expression.source)
+            return evaluate(expression, variables)
+
+        return counted
+
+    monkeypatch.setattr(_constructing, "evaluator", counting)
+    names = [f"host-{number}" for number in range(50)]
+    records = [
+        {"uuid": name, "name": name, "cpuNum": 8, "state": "Enabled", "architecture": "x86_64"} for name in names
+    ]
+    inventory = filled_by_us(trusted(one(compose={"value": expression})), {}, records)
+    assert all("value" in host.vars for host in inventory.hosts.values())
+    assert len(asked) <= 1, "only what is constant may be left to core, once"

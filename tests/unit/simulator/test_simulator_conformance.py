@@ -1,0 +1,481 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The simulator serves what the description of the service describes, and answers in its form."""
+
+from __future__ import annotations
+
+import copy
+import json
+import queue
+import threading
+import urllib.parse
+from collections.abc import Callable, Mapping
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import pytest
+import requests
+from openapi_schema_validator import OAS31Validator, oas31_format_checker
+from requests.structures import CaseInsensitiveDict
+
+from simulator.launch import Simulator
+from support.openapi_reference import ReferenceOperation, description, operations, records, reply_schema, resolve
+
+MODES: dict[str, dict[str, Any]] = {"compatible": {}, "literal": {"literal": True, "companions": "present"}}
+KINDS = {
+    "str": {"string"},
+    "int": {"integer"},
+    "bool": {"boolean"},
+    "list": {"list", "strings", "integers"},
+    "dict": {"map"},
+}
+"""The words of the simulator for the types of parameters."""
+POLLS = 500
+
+
+def seeded(kind: int, number: int = 1) -> str:
+    """Return the uuid of an object that the simulator starts with."""
+    return f"a{kind:07x}000040008000{number:012x}"
+
+
+ZONE, CLUSTER, HOST, VM, NETWORK, NIC, VOLUME, STORAGE, HOST_NIC = (seeded(kind) for kind in range(1, 10))
+GROUP, PLATFORM, ENDPOINT, PERSON, OFFERING = (seeded(kind) for kind in (11, 12, 13, 15, 19))
+STOPPED_VM, OTHER_NETWORK = seeded(4, 2), seeded(5, 2)
+
+
+# --------------------------------------------------------------------------------------------------- form of replies
+
+
+def strict_components() -> dict[str, Any]:
+    """Return the components of the description, their records refusing members that are not described.
+
+    A record that another one extends cannot refuse any.
+    """
+    components: dict[str, Any] = copy.deepcopy(description()["components"])
+    extended = {node["$ref"].rpartition("/")[2] for node in components["schemas"].values() if "$ref" in node}
+    for name in records().keys() - extended:
+        components["schemas"][name]["unevaluatedProperties"] = False
+    return components
+
+
+COMPONENTS = strict_components()
+
+
+def assert_described(reply: Any, schema: Mapping[str, Any]) -> None:
+    """Validate a reply, whose own members must all be described too unless nothing is said of them."""
+    outermost = {"unevaluatedProperties": False} if resolve(schema).get("properties") else {}
+    whole = {"components": COMPONENTS, **schema, **outermost}
+    validator = OAS31Validator(whole, format_checker=oas31_format_checker)
+    assert [f"{error.json_path}: {error.message}" for error in validator.iter_errors(reply)] == []
+
+
+class Caller:
+    """Calls operations by nothing but their description."""
+
+    def __init__(self, sim: Simulator) -> None:
+        self.origin = sim.url
+        self._credentials = {"session": f"OAuth {sim.session}", "token": f"Bearer {sim.token}"}
+
+    def call(self, name: str, /, **params: Any) -> Any:
+        """Return the reply of a success, which must have the form described."""
+        status, reply = self.result(name, **params)
+        assert status == 200, reply
+        assert_described(reply, reply_schema(name))
+        return reply
+
+    def result(self, name: str, /, **params: Any) -> tuple[int, Any]:
+        """Return status and body of the reply, those of its job where the operation is asynchronous."""
+        operation = operations()[name]
+        answer = self.send(operation, params)
+        if not operation.is_async:
+            return answer.status_code, answer.json()
+        assert answer.status_code == 202, answer.text
+        assert_described(answer.json(), reply_schema(name, 202))
+        return self._outcome(answer.json()["location"])
+
+    def read(self, name: str, uuid: str) -> Any:
+        """Return the reply of a query's read by uuid, which must have the form described."""
+        operation = operations()[name]
+        answer = self._request("GET", (operation.uuid_path or "").format(uuid=uuid), operation)
+        assert answer.status_code == 200, answer.text
+        assert_described(answer.json(), reply_schema(f"{name}ByUuid"))
+        return answer.json()
+
+    def send(self, operation: ReferenceOperation, params: Mapping[str, Any], **headers: str) -> requests.Response:
+        """Return the answer to the request that the description asks for."""
+        query: dict[str, Any] = {}
+        body: dict[str, Any] = {}
+        inner = body.setdefault(operation.body_key, {}) if operation.body_key else body
+        for key, value in params.items():
+            parameter = operation.parameters[key]
+            if parameter.where == "query" or parameter.also_in_query:
+                query[key] = json.dumps(value) if isinstance(value, bool) else value
+            if parameter.where == "body":
+                (body if parameter.beside else inner)[key] = value
+        path = operation.path.format(**params)
+        return self._request(operation.method, path, operation, headers=headers, params=query, json=body or None)
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        operation: ReferenceOperation,
+        headers: Mapping[str, str] | None = None,
+        **parts: Any,
+    ) -> requests.Response:
+        url = self.origin + ("" if path.startswith("/") else "/service/v1/") + path
+        credential = {"Authorization": self._credentials[operation.security]} if operation.security else {}
+        return requests.request(method, url, headers={**credential, **(headers or {})}, timeout=10, **parts)
+
+    def _outcome(self, location: str) -> tuple[int, Any]:
+        """Poll a job to its end, by the path of its address alone."""
+        for dummy in range(POLLS):
+            answer = requests.get(self.origin + urllib.parse.urlsplit(location).path, timeout=10)
+            if answer.status_code != 202:
+                return answer.status_code, answer.json()
+            assert_described(answer.json(), reply_schema("GetApiJob", 202))
+        raise AssertionError(f"the job of {location} does not end")
+
+
+@pytest.fixture
+def caller(sim: Simulator) -> Caller:
+    return Caller(sim)
+
+
+# ------------------------------------------------------------------------------------- every operation and every route
+
+
+def test_simulator_knows_the_operations(sim: Simulator) -> None:
+    described = {
+        name: (operation.method, operation.since, operation.companion, {operation.path, operation.uuid_path} - {None})
+        for name, operation in operations().items()
+        if name != "GetApiJob"
+    }
+    served = {
+        row["name"]: (row["method"], row["since"], row["companion"], set(row["paths"]))
+        for row in sim.operations()
+        if not row["further"]
+    }
+    assert served == described
+
+
+def test_simulator_knows_the_parameters(sim: Simulator) -> None:
+    for row in sim.operations():
+        if row["further"]:
+            continue
+        described = {
+            name: parameter
+            for name, parameter in operations()[row["name"]].parameters.items()
+            if parameter.where != "path" and name not in ("systemTags", "userTags")
+        }
+        served = {param["name"]: param for param in row["params"]}
+        assert served.keys() == described.keys(), row["name"]
+        for name, parameter in described.items():
+            assert served[name]["kind"] in KINDS[parameter.type], (row["name"], name)
+            assert served[name]["since"] == parameter.since, (row["name"], name)
+            if not parameter.optional_in_practice and not row["name"].startswith("Cursor"):
+                assert served[name]["required"] == parameter.required, (row["name"], name)
+
+
+def cbt_task(caller: Caller) -> str:
+    reply = caller.call("CreateCbtTask", **PARAMS["CreateCbtTask"](caller))
+    return str(reply["inventory"]["uuid"])
+
+
+def workchat_endpoint(caller: Caller) -> str:
+    reply = caller.call("CreateSNSWorkchatEndpoint", **PARAMS["CreateSNSWorkchatEndpoint"](caller))
+    return str(reply["inventory"]["uuid"])
+
+
+def stopped_volume(caller: Caller) -> str:
+    found = caller.call("QueryVmInstance", q=[f"uuid={STOPPED_VM}"])
+    return str(found["inventories"][0]["rootVolumeUuid"])
+
+
+def second_page(caller: Caller) -> str:
+    return str(caller.call("CursorQuery", resourceType="host", pageSize=1)["nextCursor"])
+
+
+PARAMS: dict[str, Callable[[Caller], dict[str, Any]]] = {
+    "CreateCbtTask": lambda caller: {
+        "name": "nightly",
+        "description": "every night",
+        "taskType": "Volume",
+        "resourceUuids": [VM],
+        "resourceUuid": seeded(16, 99),
+        "tagUuids": [],
+        "systemTags": ["one"],
+        "userTags": ["two"],
+    },
+    "EnableCbtTask": lambda caller: {"uuid": cbt_task(caller), "bitmapName": "changes"},
+    "DisableCbtTask": lambda caller: {"uuid": cbt_task(caller), "force": True},
+    "DeleteCbtTask": lambda caller: {"uuid": cbt_task(caller), "force": True, "deleteMode": "Enforcing"},
+    "QueryCbtTask": lambda caller: {"q": [f"uuid={cbt_task(caller)}"]},
+    "ExportNbdVolumes": lambda caller: {
+        "volumeUuids": [stopped_volume(caller)],
+        "vmInstanceUuid": STOPPED_VM,
+        "force": False,
+    },
+    "CreateSNSWorkchatEndpoint": lambda caller: {
+        "url": "https://chat.example.com/hook",
+        "atAll": False,
+        "atPersonUserIds": ["anna"],
+        "atPersonList": {"anna": "Anna"},
+        "name": "chat",
+        "description": "the room of the night shift",
+    },
+    "QuerySNSWorkchatEndpoint": lambda caller: {"q": [f"uuid={workchat_endpoint(caller)}"]},
+    "CreateSNSSnmpEndpoint": lambda caller: {"name": "traps", "description": "to all", "platformUuid": PLATFORM},
+    "SNSSnmpTestConnection": lambda caller: {"platformUuid": PLATFORM, "endpointUuid": ENDPOINT},
+    "UpdateSNSApplicationEndpoint": lambda caller: {"uuid": ENDPOINT, "name": "renamed", "description": "anew"},
+    "UpdateAtPersonOfAtTeamchatEndpoint": lambda caller: {
+        "uuid": PERSON,
+        "endpointUuid": caller.call("QuerySNSTeamchatAtPerson", q=[f"uuid={PERSON}"])["inventories"][0]["endpointUuid"],
+        "userId": "berta",
+        "remark": "on duty",
+    },
+    "UpdateSNSSnmpPlatform": lambda caller: {
+        "uuid": PLATFORM,
+        "snmpAddress": "192.0.2.7",
+        "snmpPort": 162,
+        "name": "traps",
+        "description": "to the centre",
+    },
+    "QuerySNSTopicSubscriber": lambda caller: {"q": [f"endpointUuid={ENDPOINT}"]},
+    "CreateVmInstanceFromVolumeSnapshotGroup": lambda caller: {
+        "volumeSnapshotGroupUuid": GROUP,
+        "name": "restored",
+        "description": "as of yesterday",
+        "instanceOfferingUuid": OFFERING,
+        "cpuNum": 2,
+        "memorySize": 2**31,
+        "l3NetworkUuids": [NETWORK, OTHER_NETWORK],
+        "type": "UserVm",
+        "zoneUuid": ZONE,
+        "clusterUuid": CLUSTER,
+        "hostUuid": HOST,
+        "primaryStorageUuidForRootVolume": STORAGE,
+        "defaultL3NetworkUuid": NETWORK,
+        "strategy": "InstantStart",
+        "rootVolumeSystemTags": ["root"],
+        "dataVolumeSystemTags": {seeded(20): ["data"]},
+        "reservedMemorySize": 2**30,
+        "vmNicParams": "[]",
+        "resetTpm": True,
+        "volumeSnapshotEncryptions": [{"volumeSnapshotUuid": seeded(20), "encrypted": True}],
+        "vmEncryption": False,
+    },
+    "AttachL3NetworkToVm": lambda caller: {
+        "vmInstanceUuid": VM,
+        "l3NetworkUuid": OTHER_NETWORK,
+        "staticIp": free_address(caller),
+        "driverType": "virtio",
+        "customMac": "fa:16:3e:00:00:01",
+        "vmNicParams": "[]",
+    },
+    "ChangeVmNicState": lambda caller: {"vmNicUuid": NIC, "state": "disable"},
+    "ChangeVmNicNetwork": lambda caller: {
+        "vmNicUuid": NIC,
+        "destL3NetworkUuid": OTHER_NETWORK,
+        "staticIp": free_address(caller),
+        "vmNicParams": "[]",
+    },
+    "DeleteNicQos": lambda caller: {"uuid": NIC, "direction": "in"},
+    "AddKVMHost": lambda caller: {
+        "username": "root",
+        "password": "secret",
+        "sshPort": 22,
+        "name": "host-new",
+        "description": "rack 7",
+        "managementIp": "10.0.9.9",
+        "clusterUuid": CLUSTER,
+        "systemTags": ["pageTableExtensionDisabled"],
+    },
+    "ChangeHostState": lambda caller: {"uuid": HOST, "stateEvent": "maintain"},
+    "GetHostNetworkFacts": lambda caller: {"hostUuid": HOST},
+    "GetCandidateNetworkInterfaces": lambda caller: {
+        "hostUuids": [HOST, seeded(3, 2)],
+        "interfaceType": "all",
+        "intersecting": True,
+        "limit": 10,
+        "start": 0,
+    },
+    "SetServiceTypeOnHostNetworkInterface": lambda caller: {
+        "interfaceUuids": [seeded(9, 2)],
+        "vlanIds": [0, 7],
+        "serviceTypes": ["TenantNetwork", "BackupNetwork"],
+    },
+    "GetHostNicServiceTypeStatistic": lambda caller: {"hostUuid": HOST, "vlanId": 0, "limit": 10, "start": 0},
+    "CursorQuery": lambda caller: {
+        "resourceType": "host",
+        "sort": "name",
+        "order": "desc",
+        "pageSize": 2,
+        "filter": ["name!=host-9"],
+    },
+    "CursorNext": lambda caller: {"cursor": second_page(caller), "pageSize": 1},
+}
+"""Parameters of a call that succeeds, every documented one if it makes sense; a query that is not here has none."""
+
+
+def free_address(caller: Caller) -> str:
+    """Return an address of OTHER_NETWORK that nobody uses: the next after that of a new NIC."""
+    vm = caller.call("AttachL3NetworkToVm", vmInstanceUuid=STOPPED_VM, l3NetworkUuid=OTHER_NETWORK)["inventory"]
+    used = next(nic["ip"] for nic in vm["vmNics"] if nic["l3NetworkUuid"] == OTHER_NETWORK)
+    prefix, dummy, number = used.rpartition(".")
+    return f"{prefix}.{int(number) + 1}"
+
+
+CALLABLE = [name for name in operations() if name != "GetApiJob"]
+QUERIES = [name for name, operation in operations().items() if operation.uuid_path]
+
+
+def params_of(name: str, caller: Caller) -> dict[str, Any]:
+    return PARAMS[name](caller) if name in PARAMS else {}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", CALLABLE)
+def test_reply_is_described(sim: Simulator, caller: Caller, mode: str, name: str) -> None:
+    sim.reset(**MODES[mode])
+    caller.call(name, **params_of(name, caller))
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_read_by_uuid_is_described(caller: Caller, name: str) -> None:
+    found = caller.call(name, **params_of(name, caller))["inventories"]
+    assert found
+    uuid = found[0].get("uuid", seeded(14))
+    assert caller.read(name, uuid).get("inventories") == [record for record in found if record.get("uuid") == uuid]
+
+
+@pytest.mark.parametrize("name", [name for name in QUERIES if name != "QuerySNSTopicSubscriber"])
+def test_read_by_uuid_may_answer_a_single_inventory(sim: Simulator, caller: Caller, name: str) -> None:
+    sim.configure(single_inventory=True)
+    (found, *dummy) = caller.call(name, **params_of(name, caller))["inventories"]
+    assert caller.read(name, found["uuid"])["inventory"] == found
+
+
+@pytest.mark.parametrize("name", CALLABLE)
+def test_reply_at_once_is_described(sim: Simulator, caller: Caller, name: str) -> None:
+    params = params_of(name, caller)
+    sim.configure(sync=True)
+    answer = caller.send(operations()[name], params)
+    assert answer.status_code == 200
+    assert_described(answer.json(), reply_schema(name))
+
+
+def test_every_field_is_sent(sim: Simulator, caller: Caller) -> None:
+    sent: dict[str, set[str]] = {name: set() for name in records()}
+
+    def collect(record: str | None, value: Any) -> None:
+        for one in value if isinstance(value, list) else [value]:
+            if record in sent and isinstance(one, dict):
+                sent[record].update(one)
+                for key, field in records()[record].items():
+                    collect(field.schema, one.get(key))
+
+    for name in CALLABLE:
+        sim.reset(
+            null_members=True,
+            enable_reply="both",
+            disable_reply="inventory",
+            error_nesting="both",
+            at_person_list="list",
+        )
+        reply = caller.call(name, **params_of(name, caller))
+        for member, result in operations()[name].results.items():
+            collect(result.schema, reply.get(member))
+    collect("ErrorCode", failed(caller)["error"])
+    assert {name: fields.keys() - sent[name] for name, fields in records().items() if fields.keys() - sent[name]} == {}
+
+
+@pytest.mark.parametrize("name", [name for name in CALLABLE if "resourceUuid" in operations()[name].parameters])
+def test_creation_takes_the_uuid_of_the_new_record_once(caller: Caller, name: str) -> None:
+    params = {**PARAMS[name](caller), "resourceUuid": seeded(99)}
+    assert caller.call(name, **params)["inventory"]["uuid"] == seeded(99)
+    status, reply = caller.result(name, **params)
+    assert (status, reply["error"]["code"]) == (503, "SYS.1007")
+
+
+# ------------------------------------------------------------------------------------------ failures, refusals, webhook
+
+
+def failed(caller: Caller) -> Any:
+    """Return the reply of a host whose password is wrong."""
+    params = {**PARAMS["AddKVMHost"](caller), "password": "wrong-password"}
+    status, reply = caller.result("AddKVMHost", **params)
+    assert status == 503
+    return reply
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_failure_of_a_job_is_described(sim: Simulator, caller: Caller, mode: str) -> None:
+    sim.reset(**MODES[mode])
+    reply = failed(caller)
+    assert_described(reply, reply_schema("GetApiJob", 503))
+    assert reply["error"]["cause" if mode == "literal" else "causes"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_failure_of_a_read_is_described(sim: Simulator, caller: Caller, mode: str) -> None:
+    sim.reset(**MODES[mode], session_expired=True)
+    status, reply = caller.result("QueryCbtTask")
+    assert status == 503
+    assert_described(reply, {"$ref": "#/components/schemas/Failure"})
+
+
+@pytest.mark.parametrize("status", [404, 405])
+@pytest.mark.parametrize("name", [name for name in CALLABLE if operations()[name].companion])
+def test_companion_may_be_missing(sim: Simulator, caller: Caller, name: str, status: int) -> None:
+    sim.configure(companions=str(status))
+    assert caller.send(operations()[name], {}).status_code == status
+
+
+@pytest.mark.parametrize("password", ["secret", "wrong-password"])
+def test_webhook_is_described(caller: Caller, password: str) -> None:
+    (webhook,) = description()["webhooks"].values()
+    headers = {parameter["name"]: parameter["schema"] for parameter in webhook["post"]["parameters"]}
+    job, deliveries = "0" * 12 + "4" + "0" * 3 + "8" + "0" * 15, Deliveries()
+    with deliveries as url:
+        params = {**PARAMS["AddKVMHost"](caller), "password": password}
+        caller.send(operations()["AddKVMHost"], params, **{"X-Job-UUID": job, "X-Web-Hook": url})
+        received, body = deliveries.first()
+    for name, schema in headers.items():
+        assert_described(received[name], schema)
+    assert (received["X-Job-UUID"], received["X-Job-Success"]) == (job, json.dumps(password == "secret"))
+    assert_described(body, reply_schema("AddKVMHost") if password == "secret" else reply_schema("GetApiJob", 503))
+
+
+class Deliveries:
+    """A receiver of one webhook."""
+
+    def __enter__(self) -> str:
+        deliveries: queue.Queue[tuple[dict[str, str], Any]] = queue.Queue()
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                deliveries.put((dict(self.headers), json.loads(body)))
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, *dummy: object) -> None:
+                """Say nothing."""
+
+        self._deliveries = deliveries
+        self._server = HTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
+        self._thread.start()
+        return f"http://127.0.0.1:{self._server.server_port}/"
+
+    def __exit__(self, *dummy: object) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    def first(self) -> tuple[Mapping[str, str], Any]:
+        """Wait for the first delivery; return its headers and its body."""
+        headers, body = self._deliveries.get(timeout=10)
+        return CaseInsensitiveDict(headers), body
