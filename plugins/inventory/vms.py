@@ -12,6 +12,9 @@ author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Makes a host in the inventory of every virtual machine that the service knows, with its record as variables, its
     NICs among them as C(virtinfra_vm_nics).
+  - Services keep the record of a deleted virtual machine for some time, in the state V(Destroyed) or V(Expunging). Such
+    records are left out unless a condition in O(query) or O(filters) is on C(state), for example
+    V(state=Destroyed).
   - The source is a file whose name ends in V(virtinfra_vms.yml) or V(virtinfra_vms.yaml).
   - C(virtinfra_addresses) lists the addresses of all NICs in their order; C(ansible_host) is the first of them, or of
     those in one of the O(networks).

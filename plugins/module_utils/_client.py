@@ -535,7 +535,7 @@ class Client:
 
 def is_duplicate(answer: Response) -> bool:
     """Whether the service knows the job id of a call already."""
-    return answer.status == 400 and answer.is_plain_text and answer.text().startswith("Duplicate job uuid")
+    return answer.status == 400 and answer.is_plain_text and answer.body.lstrip().startswith(b"Duplicate job uuid")
 
 
 def _may_be_result(operation: str, reply: Mapping[str, Any]) -> bool:

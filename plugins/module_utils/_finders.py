@@ -19,6 +19,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     ReadNotSupported,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
+    DELETED_VM_STATES,
     Record,
     canonical_address,
     to_snake_case,
@@ -90,7 +91,7 @@ def with_assumed_fields(reader: Finder, assumed: Callable[[Record], Record]) -> 
 
 def exists(vm: Record) -> bool:
     """Return whether a VM is there: a deleted one keeps its record and its name until the service expunges it."""
-    return vm.get("state") not in ("Destroyed", "Expunging")
+    return vm.get("state") not in DELETED_VM_STATES
 
 
 def find_vm_nic(client: Client, wanted: Record) -> Record | None:

@@ -35,7 +35,11 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
     to_snake_case,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._references import normalize_references
-from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker, collect_secrets
+from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import (
+    MIN_SECRET_LENGTH,
+    Masker,
+    collect_secrets,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import escape_controls
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock
 
@@ -196,9 +200,17 @@ class ModuleSpec:
             def fail_json(self, msg: str, **result: Any) -> None:
                 super().fail_json(**self._masked({"msg": msg, **result}))
 
+            def log(self, msg: str, log_args: Mapping[str, Any] | None = None) -> None:
+                """Write to the system log, where Ansible puts all options without C(no_log) as they are."""
+                masker = task.masker(self.params)
+                arguments = {name: masker.text(str(value)) for name, value in (log_args or {}).items()}
+                super().log(masker.text(msg), arguments)
+
             def _masked(self, result: dict[str, Any]) -> dict[str, Any]:
                 masker = task.masker(self.params)
-                self.no_log_values = collect_secrets(task.argument_spec, self.params)
+                # Ansible would mask the letters of a very short secret in every word.
+                secrets = collect_secrets(task.argument_spec, self.params)
+                self.no_log_values = {secret for secret in secrets if len(secret) >= MIN_SECRET_LENGTH}
                 self.params = masker.value(self.params)
                 return {name: masker.value(value) for name, value in result.items()}
 

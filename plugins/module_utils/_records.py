@@ -20,6 +20,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._credentials imp
 
 Record = dict[str, Any]
 
+# Services keep the record of a deleted VM for some time, in one of these states.
+DELETED_VM_STATES = ("Destroyed", "Expunging")
+
 
 class Unknown(str):
     """Stands for a reference that is null: the object does not exist yet. The text is the name of the option."""
@@ -150,7 +153,7 @@ def _without_reserved_prefix(key: str) -> str:
 
 
 # Converting a name takes time with the square of its length. What is longer than this is data, not a name.
-MAX_NAME = 256
+MAX_NAME = 64
 
 
 @lru_cache(maxsize=1024)

@@ -39,7 +39,7 @@ MAX_JSON_VALUES = 5_000_000
 # How often a read is retried when its response is not JSON: it may have been cut, or base_url is wrong.
 MAX_GARBLED_RETRIES = 2
 
-_EXPECTS_TLS = re.compile(r"(?i)HTTP request (was sent )?to (an )?HTTPS|HTTP to an SSL-enabled|requires TLS")
+_EXPECTS_TLS = re.compile(rb"(?i)HTTP request (was sent )?to (an )?HTTPS|HTTP to an SSL-enabled|requires TLS")
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Response:
     @property
     def is_complaint_about_tls(self) -> bool:
         """Whether the server says, as several do in a text, that its port expects TLS."""
-        return self.status in (400, 497) and self.object is None and bool(_EXPECTS_TLS.search(self.text()))
+        return self.status in (400, 497) and self.object is None and bool(_EXPECTS_TLS.search(self.body))
 
     def is_retryable(self, is_read: bool, attempt: int) -> bool:
         """Whether the request may be sent once more without a risk of doing anything twice; attempts count from 0."""

@@ -30,6 +30,9 @@ MASKED_OPTION = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
 # Shorter parts of a url are words like "v2": hiding them would hide the same letters everywhere.
 MIN_PART_LENGTH = 6
 
+# A shorter secret is part of ordinary words. It is masked only where it stands alone, and never in numbers.
+MIN_SECRET_LENGTH = 4
+
 
 # Which values of a task are secret
 
@@ -123,6 +126,7 @@ class Masker:
             for secret, plainest in self._secrets.items()
             if plainest in text
             for match in _in_any_encoding(secret).finditer(text)
+            if len(secret) >= MIN_SECRET_LENGTH or _is_whole_word(match)
         )
         return mask_credentials(_mask_spans(text, spans) if spans else text)
 
@@ -138,7 +142,8 @@ class Masker:
             return [self.value(each) for each in value]
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             text = str(value)
-            return value if self.text(text) == text else MASKED_OPTION
+            is_secret = any(len(secret) >= MIN_SECRET_LENGTH and secret in text for secret in self._secrets)
+            return MASKED_OPTION if is_secret else value
         # Before core 2.19 an encrypted value is no text.
         return MASKED_OPTION if hasattr(value, "__ENCRYPTED__") else value
 
@@ -171,6 +176,12 @@ def _mask_spans(text: str, spans: list[tuple[int, int]]) -> str:
             masked += text[end:start] + MASK
         end = max(end, stop)
     return masked + text[end:]
+
+
+def _is_whole_word(match: re.Match[str]) -> bool:
+    """Whether what was found is no part of a longer word."""
+    neighbours = match.string[max(match.start() - 1, 0) : match.start()] + match.string[match.end() : match.end() + 1]
+    return not any(char.isalnum() or char == "_" for char in neighbours)
 
 
 def _plainest(secret: str) -> str:

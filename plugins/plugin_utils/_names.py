@@ -50,13 +50,15 @@ def is_address(text: str, allow_localhost: bool = False) -> bool:
 
     Unless ``allow_localhost`` it is not this machine.
     """
-    return _ADDRESS.fullmatch(text) is not None and (allow_localhost or not is_localhost(text))
+    is_one = _ADDRESS.fullmatch(text) is not None and (":" not in text or _is_ipv6(text))
+    return is_one and (allow_localhost or not is_localhost(text))
 
 
 def is_localhost(text: str) -> bool:
     """Return whether a name or an address means this machine, in any spelling that a resolver accepts."""
-    # Resolvers map letters and digits of other widths to those of ASCII.
-    text = unicodedata.normalize("NFKC", text).strip().rstrip(".").casefold()
+    # Resolvers map letters and digits of other widths to those of ASCII, and pass over some marks.
+    text = "".join(each for each in unicodedata.normalize("NFKC", text) if unicodedata.category(each)[0] != "M")
+    text = text.strip().rstrip(".").casefold()
     if _LOCALHOST.fullmatch(text):
         return True
     address: ipaddress.IPv4Address | ipaddress.IPv6Address

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -23,7 +24,11 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     VirtinfraError,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, Options
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import RECORD_FIELDS, Record
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
+    DELETED_VM_STATES,
+    RECORD_FIELDS,
+    Record,
+)
 
 CREDENTIALS = ("session_id", "api_token")
 
@@ -43,15 +48,19 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class ResourceType:
-    """What is listed: the query, the cursor's type, and the kind of the records in FIELDS."""
+    """What is listed: the query, the cursor's type, and the type of the records in RECORD_FIELDS.
+
+    Records in one of ``deleted_states`` are of objects that have been deleted.
+    """
 
     query: str
     resource_type: str
     record: str
+    deleted_states: tuple[str, ...] = ()
 
 
 HOSTS = ResourceType("QueryHost", "host", "HostInventory")
-VMS = ResourceType("QueryVmInstance", "vm", "VmInstanceInventory")
+VMS = ResourceType("QueryVmInstance", "vm", "VmInstanceInventory", DELETED_VM_STATES)
 PRIMARY_STORAGES = ResourceType("QueryPrimaryStorage", "primarystorage", "PrimaryStorageInventory")
 
 
@@ -89,8 +98,9 @@ class Service:
     def pages(self, client: Client, kind: ResourceType) -> Iterator[list[Record]]:
         """Yield the wanted records page by page, read one page ahead.
 
-        Raises Failure unless they are complete. Records that do not meet the conditions, which a service may not know
-        or not heed, are noted in ``dropped``.
+        Those of deleted objects are left out unless a condition is on the state. Raises VirtinfraError unless they are
+        complete. The uuids of records that do not meet the conditions, which a service may not know or may ignore, are
+        noted in ``rejected_uuids``.
         """
         if self.by_query:
             conditions = [parse_condition(text, kind.record) for text in self.query]
@@ -98,8 +108,13 @@ class Service:
         else:
             conditions = self._checkable(kind)
             pages = self._walked(client, kind)
+        without = () if self._selects_by_state() else kind.deleted_states
         for page in prefetch(pages):
-            yield self._meeting(page, conditions) if conditions else page
+            existing = [record for record in page if record.get("state") not in without] if without else page
+            yield self._meeting(existing, conditions) if conditions else existing
+
+    def _selects_by_state(self) -> bool:
+        return any(re.search(r"\bstate\b", text) for text in (*self.query, *self.filters))
 
     def related(self, client: Client, kind: ResourceType) -> list[Record]:
         """Return all records of another kind; raises Unreadable where the credentials do not allow that."""

@@ -229,6 +229,26 @@ def test_the_address_of_a_machine(tmp_path: Path, networks: list[str], address: 
     assert "virtinfra_host" not in variables
 
 
+@pytest.mark.parametrize(
+    ("options", "listed"),
+    [
+        ({}, ["vm-1", "vm-4", "vm-5", "vm-6"]),
+        ({"query": ["name~=vm-%"]}, ["vm-1", "vm-4", "vm-5", "vm-6"]),
+        ({"query": ["state=Destroyed"]}, ["vm-2"]),
+        ({"query": ["state ?= Destroyed,Expunging"]}, ["vm-2", "vm-3"]),
+        ({"source": "cursor"}, ["vm-1", "vm-4", "vm-5", "vm-6"]),
+        ({"source": "cursor", "filters": ["state=Expunging"]}, ["vm-3"]),
+    ],
+)
+def test_deleted_vms_are_listed_only_by_their_state(
+    sim: Simulator, fill: Fill, options: dict[str, Any], listed: list[str]
+) -> None:
+    machines = {machine["name"]: machine["uuid"] for machine in sim.records("vm")}
+    sim.change("vm", machines["vm-2"], state="Destroyed")
+    sim.change("vm", machines["vm-3"], state="Expunging")
+    assert names(fill("vms", api_token=sim.token, **options)) == listed
+
+
 # ------------------------------------------------------------------------------------------------------- what is near
 
 

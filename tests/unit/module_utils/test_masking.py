@@ -99,6 +99,25 @@ def test_masker_masks_keys_and_numbers() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("secret", "text", "masked"),
+    [
+        ("a", "a password", f"{MASK} password"),
+        ("a", "an (a) a1 _a", f"an ({MASK}) a1 _a"),
+        ("pw1", "pw1: not pw12", f"{MASK}: not pw12"),
+        ("\u00e9\u00e9", "\u00e9\u00e9\u00e9 %C3%A9%C3%A9 \u00e9\u00e9", f"\u00e9\u00e9\u00e9 {MASK} {MASK}"),
+        ("abcd", "xabcdx", f"x{MASK}x"),
+    ],
+)
+def test_masker_masks_a_very_short_secret_where_it_stands_alone(secret: str, text: str, masked: str) -> None:
+    assert Masker([secret]).text(text) == masked
+
+
+def test_masker_masks_no_number_for_a_very_short_secret() -> None:
+    value = {"cpuNum": 1, "share": 1.5, "text": "1", "other": "11"}
+    assert Masker(["1"]).value(value) == {**value, "text": "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"}
+
+
 def test_masker_keeps_names_that_everybody_knows() -> None:
     masker = Masker(["host"], lambda: {"host", "hostUuid"})
     assert masker.value({"host": {"hostUuid": "a host", "hosts": 1}}) == {

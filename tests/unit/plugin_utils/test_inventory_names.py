@@ -87,7 +87,21 @@ def test_addresses(address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["", "-oProxyCommand=id", "a b", "a;b", "{{ x }}", "a/b", "a\n", "x" * 254, "\u00e4"]
+    "address",
+    [
+        "",
+        "-oProxyCommand=id",
+        "a b",
+        "a;b",
+        "{{ x }}",
+        "a/b",
+        "a\n",
+        "x" * 254,
+        "\u00e4",
+        "localhost:22",
+        "127.0.0.1:",
+        "a:b",
+    ],
 )
 def test_what_is_no_address(address: str) -> None:
     assert not is_address(address)
@@ -120,6 +134,14 @@ def test_names_of_variables() -> None:
     assert is_variable_name("virtinfra_name")
     taken = ["name", "hosts", "ansible_host", "inventory_hostname", "group_names", "hostvars", "environment", "class"]
     assert not any(map(is_variable_name, [*taken, "", "1a", "a-b", "a b", "ä"]))
+
+
+@pytest.mark.parametrize("mark", ["\u034f", "\ufe0f", "\u180b"])
+def test_a_mark_that_resolvers_ignore_makes_no_other_name(mark: str) -> None:
+    """They are dropped before an internationalized name is looked up (RFC 3454, table B.1)."""
+    assert not is_host_name(f"local{mark}host")
+    assert is_host_name(f"local{mark}host", allow_localhost=True)
+    assert is_host_name(f"web{mark}1")
 
 
 NAMES, UUIDS, SERVICES = ["a", "b", "a", "c", "a"], ["1", "2", "3", "4", "3"], ["n", "n", "n", "n", "s"]

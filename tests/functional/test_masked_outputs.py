@@ -1,0 +1,171 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Each way by which a text leaves a task shows no secret: progress, request log, redirects, diffs, the system log."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock
+from conftest import FakeClock
+
+from simulator.launch import Simulator
+from support.collection import module
+from support.playbook_runner import PlaybookRunner
+from support.scenarios import NEW_HOST
+from support.stub_server import Speaker, StubRequest, StubResponse, StubServer
+
+SESSION = "secret-session-4711"
+PROXY_PASSWORD = "pr0xy/s3cret"
+KEY = "hook-key-0815"
+CHAT = f"https://chat.example.com/hook/{KEY}"
+
+
+def run(name: str, show: Callable[[str], None] | None = None, check: bool = False, /, **options: Any) -> dict[str, Any]:
+    """Run a module in this process and return its result; ``show`` gets its progress and its requests."""
+    task = module(name).task
+    validation = ArgumentSpecValidator(task.argument_spec, **task.constraints).validate(options)
+    assert not validation.error_messages, validation.error_messages
+    result: dict[str, Any] = task.execute(validation.validated_parameters, check, show, show).result
+    return result
+
+
+@pytest.fixture
+def fast(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let pauses take no time."""
+    clock = FakeClock()
+    for name in ("monotonic", "sleep", "random"):
+        monkeypatch.setattr(Clock, name, getattr(clock, name))
+
+
+@pytest.mark.usefixtures("fast")
+def test_progress_and_the_password_of_a_proxy_are_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> Iterator[bytes]:
+        yield f"HTTP/1.1 407 no user:{PROXY_PASSWORD} for {SESSION}\r\nContent-Length: 0\r\n\r\n".encode()
+
+    shown: list[str] = []
+    with Speaker(refuse) as proxy:
+        address = proxy.url.replace("http://", f"http://user:{PROXY_PASSWORD.replace('/', '%2F')}@")
+        monkeypatch.setenv("HTTPS_PROXY", address)
+        result = run(
+            "host_info",
+            shown.append,
+            base_url="https://manager.example.com",
+            session_id=SESSION,
+            request_retries=6,
+        )
+    progress = [line for line in shown if "retry" in line]
+    assert progress, shown
+    for text in (result["msg"], *progress):
+        assert "407 no user:******** for ********" in text
+    for text in (*shown, json.dumps(result)):
+        assert SESSION not in text
+        assert "s3cret" not in text
+
+
+def test_secrets_in_the_log_of_requests_are_masked() -> None:
+    shown: list[str] = []
+    with StubServer(lambda asked: StubResponse(200, {"inventories": [], "total": 0})) as service:
+        query = [f"name={SESSION}", f"url={CHAT}"]
+        result = run("sns_endpoint_info", shown.append, base_url=service.url, session_id=SESSION, query=query)
+        (asked, *dummy) = service.requests
+    assert not result.get("failed"), result
+    assert SESSION in asked.target
+    assert "name%3D********" in shown[0] or "name=********" in shown[0]
+    assert [line for line in shown if SESSION in line or KEY in line] == []
+
+
+def test_the_host_of_a_redirect_is_masked() -> None:
+    def redirect(asked: StubRequest) -> StubResponse:
+        return StubResponse(302, b"", (("Location", f"https://{SESSION}.example.com/login?key={KEY}"),))
+
+    with StubServer(redirect) as service:
+        result = run("host_info", base_url=service.url, session_id=SESSION, request_retries=0)
+    assert "redirected to https://********.example.com," in result["msg"]
+    assert SESSION not in json.dumps(result)
+    assert KEY not in json.dumps(result)
+
+
+def test_an_address_that_cannot_be_changed_is_masked(sim: Simulator) -> None:
+    where = {"base_url": sim.url, "session_id": sim.session, "type": "workchat", "name": "chat"}
+    users = {"at_person_user_ids": ["ann"]}
+    before = run("sns_endpoint", None, True, **where, **users, url=CHAT)
+    created = run("sns_endpoint", **where, **users, url=CHAT)
+    refused = run("sns_endpoint", **where, url="https://chat.example.com/hook/another-key-1")
+    assert [before.get("changed"), created.get("changed")] == [True, True], created
+    assert refused["failed"]
+    assert "url" in refused["msg"]
+    shown = json.dumps([before, created, refused])
+    assert before["diff"]["after"]["url"] == created["endpoint"]["url"]
+    assert "hook" not in shown.replace("webhook", "")
+    assert KEY not in shown
+    assert "another-key-1" not in shown
+
+
+def test_an_invalid_option_of_a_module_process_shows_no_secret(playbook_runner: PlaybookRunner) -> None:
+    options = {**NEW_HOST, "password": KEY, "ssh_port": f"22 {KEY}"}
+    run = playbook_runner.play(
+        {"virtinfra.manager.kvm_host": options},
+        {"virtinfra.manager.kvm_host": {**NEW_HOST, "password": KEY, "unknown": KEY}},
+        as_module=True,
+        arguments=["-vvv"],
+    )
+    assert [played.status for played in run] == ["failed", "failed"]
+    assert "ssh_port" in run.results[0]["msg"]
+    assert "unknown" in run.results[1]["msg"].lower()
+    assert "********" in run.results[0]["msg"]
+    assert KEY not in run.output
+    assert KEY not in json.dumps(run.results)
+
+
+JOURNAL = """
+import json, os
+
+def sendv(*values):
+    pass
+
+def send(**values):
+    with open(os.environ["JOURNAL"], "a", encoding="utf-8") as file:
+        file.write(json.dumps({name: str(value) for name, value in values.items()}) + chr(10))
+"""
+
+
+def test_the_system_log_of_a_module_process_shows_no_secret(playbook_runner: PlaybookRunner, tmp_path: Path) -> None:
+    package, journal = tmp_path / "python" / "systemd", tmp_path / "journal"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("", encoding="utf-8")
+    (package / "daemon.py").write_text("def booted():\n    return True\n", encoding="utf-8")
+    (package / "journal.py").write_text(JOURNAL, encoding="utf-8")
+    paths = os.pathsep.join([str(package.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+    task = {"virtinfra.manager.sns_endpoint_info": {"session_id": SESSION, "query": [f"url={CHAT}", f"name={SESSION}"]}}
+    playbook_runner.play(task, as_module=True, environment={"PYTHONPATH": paths, "JOURNAL": str(journal)})
+    logged = journal.read_text(encoding="utf-8")
+    assert "Invoked with" in logged
+    assert "url=********" in logged
+    assert SESSION not in logged
+    assert KEY not in logged
+
+
+@pytest.mark.parametrize("as_module", [False, True])
+def test_a_secret_of_one_letter_leaves_words_readable(
+    sim: Simulator, playbook_runner: PlaybookRunner, as_module: bool
+) -> None:
+    """It is masked where it stands alone, and the service is understood as ever."""
+    error = {"code": "SYS.1006", "details": "password a is too short: a1, [a]"}
+    sim.reset(session="u")
+    sim.fault("drop_after", "AddKVMHost")
+    sim.fault("fail", "AddKVMHost", error=error)
+    options = {**NEW_HOST, "password": "a", "session_id": "u", "api_token": "1"}
+    failed = playbook_runner.run_module("kvm_host", options, as_module=as_module).result
+    assert failed["error"]["code"] == "SYS.1006"
+    assert failed["error"]["description"] == "The operation failed"
+    assert failed["error"]["details"] == "password ******** is too short: a1, [********]"
+    assert "operation failed" in failed["msg"]
