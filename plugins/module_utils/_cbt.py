@@ -26,6 +26,6 @@ def protects(task: Record, vm_uuid: str) -> bool:
     if task.get("resourceRefs") is None:
         raise ReadNotSupported(
             f"the service does not show which VMs the CBT task {task.get('uuid')} protects, so tasks cannot be selected"
-            " by vm_instance_uuid. Select them by name or uuid."
+            " by vm_instance_uuid, only by name or uuid"
         )
     return vm_uuid in task.get("resourceUuids", [])

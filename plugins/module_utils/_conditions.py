@@ -16,6 +16,7 @@ from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import RECORD_FIELDS, to_camel_case
+from ansible_collections.virtinfra.manager.plugins.module_utils._references import is_reference, unify_uuid
 
 # In the order in which services look for them: the first one that a condition contains wins.
 OPERATORS = ("!=", ">=", "<=", "!?=", "!~=", "~=", "?=", "=", ">", "<", "is null", "not null")
@@ -97,7 +98,8 @@ def parse_condition(text: str, record_type: str) -> Condition:
     _check_operator(text, operator, value)
     field, values = field.strip(), value.split(",") if operator.endswith("?=") else [value]
     _check_field(text, field, record_type)
-    condition = Condition(field, operator, ",".join(item.strip() for item in values))
+    unify = unify_uuid if is_reference(field.rpartition(".")[2]) else str.strip
+    condition = Condition(field, operator, ",".join(map(unify, values)))
     if not _is_split_as_meant(condition):
         if field not in RECORD_FIELDS.get(record_type, ()):
             raise InvalidOptions(

@@ -105,14 +105,27 @@ def find_vm_nic(client: Client, wanted: Record) -> Record | None:
     nics = [nic for nic in found if nic.get(key) == wanted[key]]
     if key != "uuid" and (addresses := {option: wanted[option] for option in _ADDRESSES if wanted.get(option)}):
         matches = [sum(_ADDRESSES[option](nic, addresses[option]) for option in addresses) for nic in nics]
+        if not any(matches) and addresses.keys() == {"staticIp"}:
+            _require_ip_addresses(nics, addresses["staticIp"])
         nics = [nic for nic, number in zip(nics, matches, strict=True) if number == max(matches) > 0]
     return require_unique(nics, f"the {to_snake_case(key)} {wanted[key]!r} on this machine")
 
 
 def shows_ip_address(nic: Record, address: str | None) -> bool:
     """Return whether an address is one of a NIC's: a NIC with IPv4 and IPv6 has the others in ``usedIps`` only."""
-    addresses = [nic.get("ip"), *(used.get("ip") for used in nic.get("usedIps") or [])]
-    return bool(address) and canonical_address(str(address)) in [canonical_address(ip) for ip in addresses if ip]
+    return bool(address) and canonical_address(str(address)) in map(canonical_address, _ip_addresses(nic))
+
+
+def _ip_addresses(nic: Record) -> list[str]:
+    return list(filter(None, [nic.get("ip"), *(used.get("ip") for used in nic.get("usedIps") or [])]))
+
+
+def _require_ip_addresses(nics: list[Record], address: str) -> None:
+    """Raise ReadNotSupported when one of the NICs shows no IP address, so that it may be the one with ``address``."""
+    if hidden := next((nic for nic in nics if not _ip_addresses(nic)), None):
+        raise ReadNotSupported(
+            f"the NIC {hidden.get('uuid')} shows no IP address (yet), so it may be the one with {address}"
+        )
 
 
 def _shows_mac_address(nic: Record, address: str) -> bool:

@@ -15,11 +15,11 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._client import C
 from ansible_collections.virtinfra.manager.plugins.module_utils._conditions import parse_conditions
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     InvalidOptions,
-    ReadNotSupported,
     ReadTakenForChange,
     SeveralFailed,
     VirtinfraError,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._finders import first_readable
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules import ModuleContext, ModuleSpec
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import TAGS as TAG_NAMES
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
@@ -106,7 +106,7 @@ def list_module(
     equality_options = IDENTITY_OPTIONS if equality_options is None else equality_options
 
     def run(context: ModuleContext) -> dict[str, Any]:
-        desired, client = context.desired, context.client
+        desired = context.desired
         limit, query, filters = (desired.get(name) for name in ("limit", "query", "filters"))
         if limit is not None and limit < 1:
             raise InvalidOptions("limit must be at least 1")
@@ -119,15 +119,15 @@ def list_module(
             return {returns: [], "total": 0}
         equal = {field: desired[field] for field in map(to_camel_case, equality_options) if field in desired}
         active = [(name, select) for name, select in (selectors or {}).items() if name in desired]
-        try:
-            if cursor and filters:
-                records, total = _list_by_cursor(client, cursor, equal, filters, limit)
-            else:
-                records, total = _list_by_query(client, operation, equal, query or [], None if active else limit)
-        except ReadNotSupported:
-            if cursor is None or filters or query or client.connection.api_token is None:
-                raise
-            records, total = _list_by_cursor(client, cursor, equal, [], limit)
+
+        def by_query(client: Client, equal: Record) -> tuple[list[Record], int]:
+            return _list_by_query(client, operation, equal, query or [], None if active else limit)
+
+        def by_cursor(client: Client, equal: Record) -> tuple[list[Record], int]:
+            return _list_by_cursor(client, str(cursor), equal, filters or [], limit)
+
+        readers = [*([] if filters else [by_query]), *([by_cursor] if cursor and not query else [])]
+        records, total = first_readable(*readers)(context.client, equal)
         records = [view(record) for record in records]
         if active:
             records = [record for record in records if all(select(record, desired[name]) for name, select in active)]

@@ -18,6 +18,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 # What a template makes of a null in a text. The empty text is the other thing.
 NULL = "None"
 
+# Options and parameters that map uuids to something.
+UUID_KEYED = ("data_volume_system_tags", "dataVolumeSystemTags")
+
 
 def is_reference(name: str) -> bool:
     """Whether an option or a parameter of this name holds a uuid or a list of uuids."""
@@ -32,6 +35,14 @@ def normalize_uuid(name: str, text: str) -> str:
     return digits
 
 
+def unify_uuid(text: str) -> str:
+    """Return a uuid as `normalize_uuid` does, and any other text without blanks around it."""
+    try:
+        return normalize_uuid("", text)
+    except InvalidOptions:
+        return text.strip()
+
+
 def normalize_reference(name: str, value: Any) -> str:
     """Return what the value of an option refers to: a uuid, or Unknown for null and for an empty text."""
     text = "" if value is None else str(value).strip()
@@ -44,6 +55,8 @@ def normalize_references(values: Mapping[str, Any]) -> Record:
 
 
 def _normalize(name: str, value: Any) -> Any:
+    if name in UUID_KEYED and isinstance(value, Mapping):
+        return {normalize_uuid(f"each key of {name}", str(key)): item for key, item in value.items()}
     if isinstance(value, list):
         if is_reference(name):
             # Ansible makes a list of an empty text in this way.

@@ -61,6 +61,7 @@ options:
     description:
       - The IP address of the NIC. Without O(uuid), it finds the NIC, and a NIC with this address is attached when the
         VM has none, also when it has a NIC with another address on the network.
+        The module fails while a NIC on the network shows no IP address, because that may be the one.
       - With O(uuid), the address of the NIC is changed when it is another.
     type: str
   custom_mac:

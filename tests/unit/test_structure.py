@@ -110,8 +110,8 @@ def test_only_the_clock_sleeps() -> None:
 LAYERS = (
     {"_credentials"},
     {"_errors", "_records", "_options", "_terminal"},
-    {"_cbt", "_conditions", "_connection", "_operations", "_persons", "_references", "_secrets"},
-    {"_planner", "_jobs", "_response"},
+    {"_cbt", "_connection", "_operations", "_persons", "_references", "_secrets"},
+    {"_conditions", "_planner", "_jobs", "_response"},
     {"_adapter", "_failures"},
     {"_transport"},
     {"_client"},

@@ -71,6 +71,9 @@ def test_what_nobody_can_check_is_refused() -> None:
         parse_condition("state", HOST)
 
 
+HEX, DASHED = "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c", "5D1F3F9A-0E7B-4F0D-9B9A-0C6F3A7F1B2C"
+
+
 @pytest.mark.parametrize(
     ("text", "sent"),
     [
@@ -85,6 +88,10 @@ def test_what_nobody_can_check_is_refused() -> None:
         ("description not null ", "description not null"),
         ("description=", "description="),
         ("vmNics.uuid = a", "vmNics.uuid=a"),
+        (f"vmNics.uuid = {DASHED}", f"vmNics.uuid={HEX}"),
+        (f"clusterUuid != {DASHED}", f"clusterUuid!={HEX}"),
+        (f"uuid ?= {DASHED}, {HEX}", f"uuid?={HEX},{HEX}"),
+        (f"name={DASHED}", f"name={DASHED}"),
         ("__systemTag__ = a", "__systemTag__=a"),
         ("__userTag__=a", "__userTag__=a"),
         ("colour=blue", "colour=blue"),

@@ -13,7 +13,16 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import MAX_CAUSES, VirtinfraError, is_error_code
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    MAX_CAUSES,
+    MAX_DEPTH,
+    ApiError,
+    VirtinfraError,
+    error_codes,
+    is_error_code,
+)
+from hypothesis import given
+from hypothesis import strategies as st
 
 from simulator.launch import Simulator
 from support.module_runner import ModuleRun, ModuleRunner
@@ -90,6 +99,48 @@ def test_causes_are_bounded(run: ModuleRunner, shape: str) -> None:
     ran = failed(run, error)
     assert len(ran.message) < 2500
     assert 20 < json.dumps(ran["error"]).count('"causes"') <= MAX_CAUSES + 1
+
+
+texts = st.text("abcdefgh", min_size=1, max_size=8)
+codes = st.integers(1000, 1009).map("SYS.{}".format)
+leaves: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
+    {"code": codes, "details": texts}, optional={"cause": st.none(), "causes": st.just([])}
+)
+errors: st.SearchStrategy[dict[str, Any]] = st.recursive(
+    leaves,
+    lambda below: st.fixed_dictionaries(
+        {"code": codes, "details": texts}, optional={"cause": below, "causes": st.lists(below, max_size=3)}
+    ),
+    max_leaves=8,
+)
+
+
+def levels(error: dict[str, Any]) -> list[list[dict[str, Any]]]:
+    """Return an error as a service sends it and those below it, level by level."""
+    found = [[error]]
+    while below := [
+        cause
+        for each in found[-1]
+        for cause in [
+            *(each.get("causes") or []),
+            *([each["cause"]] if each.get("cause") and each["cause"] not in (each.get("causes") or []) else []),
+        ]
+    ]:
+        found.append(below)
+    return found
+
+
+@given(error=errors)
+def test_no_nested_error_is_lost(error: dict[str, Any]) -> None:
+    raised = ApiError("AddKVMHost", 503, error)
+    nested = [each for level in levels(error)[: MAX_DEPTH + 1] for each in level]
+    assert len(nested) <= MAX_CAUSES
+    assert sorted(error_codes(raised.error)) == sorted(each["code"] for each in nested)
+    assert "'cause'" not in str(raised.error)
+    first = error
+    while below := [*(first.get("causes") or []), *filter(None, [first.get("cause")])]:
+        first = below[0]
+    assert first["details"] in str(raised)
 
 
 def test_cut_text_ends_between_words(run: ModuleRunner) -> None:

@@ -11,6 +11,8 @@ is sent like any other value and equals what the service does not have; where it
 from __future__ import annotations
 
 import json
+import re
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +20,7 @@ from typing import Any
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, WAIT
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import to_camel_case
+from ansible_collections.virtinfra.manager.plugins.module_utils._references import is_reference
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -36,7 +39,15 @@ letters = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, ma
 words = st.tuples(st.sampled_from(["", " ", "\n"]), letters, st.sampled_from(["", " ", "\t"])).map("".join)
 some_words = st.lists(words, max_size=3)
 truth = st.booleans()
-new_uuid = st.uuids(version=4).map(lambda uuid: uuid.hex)
+
+
+def spellings(text: str) -> st.SearchStrategy[str]:
+    """A uuid as people write it."""
+    dashed = str(uuid.UUID(text))
+    return st.sampled_from([text, text.upper(), dashed, dashed.upper(), f" {text} "])
+
+
+new_uuid = st.uuids(version=4).flatmap(lambda each: spellings(each.hex))
 some_uuids = st.lists(new_uuid, max_size=2)
 json_values = st.recursive(
     st.one_of(truth, letters, st.integers()),
@@ -106,7 +117,7 @@ ACTING: dict[str, Case] = {
             **NEW,
             "description": words,
             "task_type": words,
-            "resource_uuids": st.just([VM]),
+            "resource_uuids": st.lists(spellings(VM), min_size=1, max_size=1),
             "name": words,
         },
     ),
@@ -143,7 +154,7 @@ ACTING: dict[str, Case] = {
         },
     ),
     "sns_endpoint snmp": Case(
-        "sns_endpoint", SNMP, {**TAGS, **NEW, "description": words, "platform_uuid": st.just(PLATFORM), "name": words}
+        "sns_endpoint", SNMP, {**TAGS, **NEW, "description": words, "platform_uuid": spellings(PLATFORM), "name": words}
     ),
     "sns_endpoint updated": Case(
         "sns_endpoint",
@@ -158,13 +169,13 @@ ACTING: dict[str, Case] = {
     "sns_snmp_test": Case(
         "sns_snmp_test",
         {"platform_uuid": PLATFORM},
-        {**TAGS, "endpoint_uuid": st.just(seeded_uuid("endpoint", 1))},
+        {**TAGS, "endpoint_uuid": spellings(seeded_uuid("endpoint", 1))},
         each_time=True,
     ),
     "sns_teamchat_person": Case(
         "sns_teamchat_person",
         {"uuid": PERSON, "remark": "changed"},
-        {**TAGS, "endpoint_uuid": st.just(seeded_uuid("endpoint", 2)), "user_id": words, "remark": words},
+        {**TAGS, "endpoint_uuid": spellings(seeded_uuid("endpoint", 2)), "user_id": words, "remark": words},
     ),
     "vm_from_snapshot_group": Case(
         "vm_from_snapshot_group",
@@ -174,20 +185,20 @@ ACTING: dict[str, Case] = {
             **NEW,
             "name": words,
             "description": words,
-            "instance_offering_uuid": st.just(seeded_uuid("instanceoffering", 1)),
+            "instance_offering_uuid": spellings(seeded_uuid("instanceoffering", 1)),
             "cpu_num": st.integers(1, 1024),
             "memory_size": st.integers(1, 2**49),
             "reserved_memory_size": st.integers(0, 2**49),
-            "l3_network_uuids": st.just([seeded_uuid("l3network", 2)]),
+            "l3_network_uuids": st.lists(spellings(seeded_uuid("l3network", 2)), min_size=1, max_size=1),
             "vm_nic_params": some_json,
             "type": st.sampled_from(["UserVm", "ApplianceVm"]),
-            "zone_uuid": st.just(seeded_uuid("zone", 1)),
-            "cluster_uuid": st.just(seeded_uuid("cluster", 1)),
-            "host_uuid": st.just(seeded_uuid("host", 1)),
-            "primary_storage_uuid_for_root_volume": st.just(seeded_uuid("primarystorage", 1)),
+            "zone_uuid": spellings(seeded_uuid("zone", 1)),
+            "cluster_uuid": spellings(seeded_uuid("cluster", 1)),
+            "host_uuid": spellings(seeded_uuid("host", 1)),
+            "primary_storage_uuid_for_root_volume": spellings(seeded_uuid("primarystorage", 1)),
             "strategy": st.sampled_from(["InstantStart", "CreateStopped"]),
             "root_volume_system_tags": some_words,
-            "data_volume_system_tags": st.dictionaries(words, some_words, max_size=2),
+            "data_volume_system_tags": st.dictionaries(new_uuid, some_words, max_size=2),
             "reset_tpm": truth,
             "volume_snapshot_encryptions": st.lists(
                 st.fixed_dictionaries({"uuid": new_uuid, "encrypted": truth}), max_size=2
@@ -198,7 +209,7 @@ ACTING: dict[str, Case] = {
     "vm_from_snapshot_group on networks": Case(
         "vm_from_snapshot_group",
         {**RESTORED, "l3_network_uuids": [seeded_uuid("l3network", 1)]},
-        {"default_l3_network_uuid": st.just(seeded_uuid("l3network", 1))},
+        {"default_l3_network_uuid": spellings(seeded_uuid("l3network", 1))},
     ),
     "vm_nic attached": Case(
         "vm_nic",
@@ -222,7 +233,7 @@ READING: dict[str, Case] = {
     "sns_topic_subscriber_info": Case(
         "sns_topic_subscriber_info",
         {},
-        {"query": new_uuid.map(lambda uuid: [f"topicUuid={uuid}"])},
+        {"query": st.uuids(version=4).map(lambda each: [f"topicUuid={each.hex}"])},
         told_as={"query": "q"},
     ),
     **{
@@ -257,7 +268,7 @@ READING: dict[str, Case] = {
 }
 
 # Options that choose records among what was listed, by uuid, by name or by number.
-CHOOSING = {"uuid", "name", "limit", "topic_uuid", "endpoint_uuid"}
+CHOOSING = {"uuid", "name", "limit", "topic_uuid", "endpoint_uuid", "vm_instance_uuid"}
 
 
 def each_option(cases: Mapping[str, Case], besides: bool = False) -> pytest.MarkDecorator:
@@ -347,7 +358,21 @@ def expected_in_a_call(option: str, value: Any) -> list[Any]:
     """Return what is to be found of an option's value: once, and nobody is left out rather than named."""
     if option == "vm_nic_params":
         return [value if isinstance(value, str) else json.dumps(value)]
-    return [] if option.startswith("at_person") and not value else [trimmed(value)]
+    return [] if option.startswith("at_person") and not value else [as_sent(value)]
+
+
+def as_sent(value: Any) -> Any:
+    """Return a value as it is sent: texts trimmed, each uuid as 32 hexadecimal digits in lower case."""
+    if isinstance(value, list):
+        return [in_one_spelling(item) for item in value]
+    return in_one_spelling(trimmed(value))
+
+
+def in_one_spelling(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {in_one_spelling(key): in_one_spelling(item) for key, item in value.items()}
+    text = value.strip().replace("-", "").lower() if isinstance(value, str) else ""
+    return text if re.fullmatch("[0-9a-f]{32}", text) else value
 
 
 @each_option(ACTING)
@@ -370,6 +395,29 @@ def test_empty(sim: Simulator, label: str, option: str) -> None:
         assert sent(ran, case.parameter(option)) == expected_in_a_call(option, empty)
         if not ran.failed and not case.each_time:
             run.idle(case.module, options)
+
+
+REFERRING = {
+    label: [option for option in (*case.options, *case.values) if is_reference(option)]
+    for label, case in ACTING.items()
+}
+
+
+@pytest.mark.parametrize(("label", "option"), [(label, option) for label in REFERRING for option in REFERRING[label]])
+@FEW
+@given(data=st.data(), null=st.sampled_from([None, "", "None"]))
+def test_null_reference_in_check_mode(
+    sim: Simulator, label: str, option: str, data: st.DataObject, null: str | None
+) -> None:
+    """It stands for what check mode did not create: a change is predicted, whatever other options there are."""
+    case = ACTING[label]
+    others = {name: data.draw(values) for name, values in case.values.items() if data.draw(truth)}
+    several = case.options.get(option) or data.draw(case.values[option])
+    references = [null] if isinstance(several, list) else null
+    ran = case.prepare(sim)(case.module, {**others, **case.options, option: references}, check=True)
+    assert not ran.failed, ran.message
+    assert ran.changed == (case.module != "sns_snmp_test")
+    assert ran.calls == []
 
 
 @pytest.mark.parametrize("label", ACTING)
@@ -449,7 +497,7 @@ def comparable(value: Any) -> Any:
     """Return a value such that equal ones are equal: trimmed, nothing being empty, lists without an order."""
     if isinstance(value, (list, dict)):
         return sorted(text.strip() for text in value) or ""
-    return str(value or "").strip() if not isinstance(value, bool) else value or ""
+    return str(in_one_spelling(value) or "").strip() if not isinstance(value, bool) else value or ""
 
 
 THERE: dict[str, There] = {
@@ -489,7 +537,7 @@ THERE: dict[str, There] = {
         {"type": "snmp", "uuid": seeded_uuid("endpoint", 1)},
         "endpoint",
         "SNSApplicationEndpointInventory",
-        {**TAGS, "name": words, "description": words, "platform_uuid": st.just(PLATFORM)},
+        {**TAGS, "name": words, "description": words, "platform_uuid": spellings(PLATFORM)},
         update="UpdateSNSApplicationEndpoint",
     ),
     "platform": There(
@@ -521,7 +569,7 @@ THERE: dict[str, There] = {
         "VmInstanceInventory",
         {
             **{name: values for name, values in ACTING["vm_from_snapshot_group"].values.items() if name != "name"},
-            "resource_uuid": st.just(seeded_uuid("vm", 1)),
+            "resource_uuid": spellings(seeded_uuid("vm", 1)),
             "cluster_uuid": st.sampled_from([seeded_uuid("cluster", number) for number in (1, 2)]),
             "host_uuid": st.sampled_from([seeded_uuid("host", number) for number in (1, 2)]),
             "zone_uuid": st.sampled_from([seeded_uuid("zone", 1), VM]),

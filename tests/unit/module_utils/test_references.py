@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import Unknown
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Unknown, to_camel_case
 from ansible_collections.virtinfra.manager.plugins.module_utils._references import (
     is_reference,
     mark_nulls,
@@ -23,7 +23,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._references impo
 from simulator.launch import Simulator
 from simulator.store import seeded_uuid
 from support.collection import MODULES, module
-from support.module_runner import ModuleRunner
+from support.module_runner import ModuleRun, ModuleRunner
 from support.playbook_runner import PlaybookRunner
 
 HEX = "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
@@ -181,6 +181,23 @@ def test_what_is_no_uuid_is_refused_before_anything_is_sent(run: ModuleRunner, n
     assert "must be a uuid (32 hexadecimal digits), not '../../hosts'" in ran.message
     assert ran["error"]["code"] == "INVALID"
     assert ran.log == []
+
+
+@pytest.mark.parametrize("name", ["vm_from_snapshot_group", "api"])
+def test_uuids_that_are_keys_are_normalized(run: ModuleRunner, name: str) -> None:
+    options = {"name": "n", "volume_snapshot_group_uuid": seeded_uuid("snapshotgroup", 1)}
+
+    def call(key: str) -> ModuleRun:
+        given = {**options, "data_volume_system_tags": {key: ["tag"]}}
+        params = {to_camel_case(option): value for option, value in given.items()}
+        operation = "CreateVmInstanceFromVolumeSnapshotGroup"
+        return run(name, {"operation": operation, "params": params} if name == "api" else given)
+
+    created = call(spelled_differently(HEX))
+    assert created.sent("CreateVmInstanceFromVolumeSnapshotGroup")["dataVolumeSystemTags"] == {HEX: ["tag"]}
+    refused = call("snapshot-1")
+    assert "must be a uuid (32 hexadecimal digits), not 'snapshot-1'" in refused.message
+    assert refused.log == []
 
 
 def test_parameters_of_any_operation_are_normalized(run: ModuleRunner) -> None:

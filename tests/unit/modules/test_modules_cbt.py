@@ -170,7 +170,7 @@ def test_vm_of_a_task_that_the_service_does_not_show(run: ModuleRunner, sim: Sim
     options = {"vm_instance_uuid": str(sim.records("vm")[0]["uuid"]), "state": state}
     message = run.refused("cbt_task", options)
     assert "the service does not show which VMs the CBT task" in message
-    assert "Select them by name or uuid" in message
+    assert "only by name or uuid" in message
     assert run("cbt_task", options)["error"]["code"] == "UNSUPPORTED"
 
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 from ansible.errors import AnsibleFilterError
@@ -15,6 +16,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._operations impo
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import RECORD_FIELDS, to_snake_case
 
 from simulator.launch import Simulator
+from simulator.store import seeded_uuid
 from support.collection import module
 from support.module_runner import ModuleRun, ModuleRunner
 
@@ -351,7 +353,19 @@ def test_filters_choose_the_cursor(run: ModuleRunner, sim: Simulator, name: str)
 def test_neither_query_nor_cursor(run: ModuleRunner, sim: Simulator) -> None:
     sim.configure(companions="404")
     ran = run("vm_info", {}, api_token=None)
-    assert ran.message == "the service does not offer QueryVmInstance (HTTP status 404)"
+    assert ran.message == (
+        "the service does not offer QueryVmInstance (HTTP status 404); CursorQuery needs api_token (or"
+        " VIRTINFRA_API_TOKEN in the environment)"
+    )
+    assert ran["error"]["code"] == "UNSUPPORTED"
+
+
+@pytest.mark.parametrize("name", ["host_info", "vm_info"])
+def test_uuid_in_a_condition_is_found_however_it_is_spelled(run: ModuleRunner, name: str) -> None:
+    kind = name.removesuffix("_info")
+    spelled = str(UUID(seeded_uuid(kind, 1))).upper()
+    assert run(name, {"query": [f"uuid = {spelled}"]})["total"] == 1
+    assert run(name, {"query": [f"uuid ?= {spelled}, {seeded_uuid(kind, 2)}"]})["total"] == 2
 
 
 # -------------------------------------------------------------------------------------------------------------- cursors

@@ -107,7 +107,8 @@ def test_machines_have_no_other_name_by_their_uuid(run: ModuleRunner, seeded: Se
 
 
 def test_what_a_new_machine_needs(run: ModuleRunner, restored: dict[str, Any]) -> None:
-    message = run.refused("vm_from_snapshot_group", {**restored, "volume_snapshot_group_uuid": None})
+    del restored["volume_snapshot_group_uuid"]
+    message = run.refused("vm_from_snapshot_group", restored)
     assert message == (
         "vm restored: no vm with name 'restored'. Check the name, or give volume_snapshot_group_uuid to create it."
     )
@@ -304,6 +305,23 @@ def test_second_address_of_a_nic_is_one_of_its_addresses(
     options = {"vm_instance_uuid": vm["uuid"], "l3_network_uuid": nic["l3NetworkUuid"], "static_ip": "2001:DB8:0::1"}
     assert run.idle("vm_nic", options)["nic"]["uuid"] == nic["uuid"]
     run.idle("vm_nic", {"uuid": nic["uuid"], "static_ip": "2001:DB8:0::1"})
+
+
+@pytest.mark.parametrize("companions", ["present", "404"])
+def test_nic_that_shows_no_address_may_be_the_one_that_is_meant(
+    run: ModuleRunner, sim: Simulator, companions: str
+) -> None:
+    """Some services show an address only later; a second NIC must not be attached meanwhile."""
+    sim.configure(companions=companions)
+    vm = sim.records("vm")[0]
+    nic = {**vm["vmNics"][0], "ip": None, "usedIps": []}
+    sim.change("vm", vm["uuid"], vmNics=[nic])
+    options = {"vm_instance_uuid": vm["uuid"], "l3_network_uuid": nic["l3NetworkUuid"]}
+    message = run.refused("vm_nic", {**options, "static_ip": "10.101.0.42"})
+    assert f"the NIC {nic['uuid']} shows no IP address (yet), so it may be the one with 10.101.0.42" in message
+    assert "Pass uuid" in message
+    run.idle("vm_nic", options)
+    assert run("vm_nic", {**options, "custom_mac": "fa:16:3e:00:00:01", "static_ip": "10.101.0.42"}).changed
 
 
 def test_driver_that_the_service_does_not_show_is_not_compared(
