@@ -62,7 +62,7 @@ class CallbackModule(CallbackBase):
 
     def _record(self, status: str, result: Any) -> None:
         # Before 2.19 core has no public names for the two.
-        names = ("task", "result") if hasattr(result, "task") else ("_modules", "_result")
+        names = ("task", "result") if hasattr(result, "task") else ("_task", "_result")
         task, members = (getattr(result, name) for name in names)
         line = {
             "play": self.play,
