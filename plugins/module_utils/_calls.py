@@ -66,7 +66,7 @@ def execute_once(call: Call) -> tuple[Job, list[str]]:
 def _confirm(call: Call, job: Job) -> Job:
     """Return the job of a call of which a reply says only that it succeeded, which a proxy may say as well.
 
-    Where the object does not show it, the service is asked for the job. Raises JobExpired when it does not know that.
+    Where the object does not show it, the service is asked for the job. Raises JobNotFound when it does not know that.
     """
     with suppress(VirtinfraError):
         if not call.is_still_needed():
@@ -118,7 +118,7 @@ def _resolve_lost_call(call: Call, job: Job, last_error: VirtinfraError) -> tupl
 
 
 def _start_and_wait(call: Call, job_uuid: str | None = None) -> Job:
-    """Make a call and follow its job. Raises AnswerLost or JobExpired when it may or may not have been made."""
+    """Make a call and follow its job. Raises ResponseLost or JobNotFound when it may or may not have been made."""
     try:
         job = call.client.start_job(call.step.operation, call.step.params, call.label, job_uuid)
     except ResponseLost as lost:

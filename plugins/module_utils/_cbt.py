@@ -19,7 +19,8 @@ def with_resources(task: Record) -> Record:
 
 
 def protects(task: Record, vm_uuid: str) -> bool:
-    """Return whether a VM is one of those that a task protects; raise Unreadable where the record does not show them.
+    """Return whether a VM is one of those that a task protects; raise ReadNotSupported where the record does not show
+    them.
 
     ``task`` is what `with_resources` returns.
     """

@@ -145,14 +145,15 @@ class Client:
         return operation, self._request(operation, params), self._auth(operation)
 
     def get(self, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Call a reading operation and return its reply. Raises Unreadable when the service does not have it."""
+        """Call a reading operation and return its reply. Raises ReadNotSupported when the service does not have it."""
         return self._get(get_operation(name), params)
 
     def start_job(self, name: str, params: Mapping[str, Any], label: str = "", job_uuid: str | None = None) -> Job:
         """Send a writing call and return its job, finished if the service answered at once.
 
-        ``job_uuid`` makes it the same call as an earlier one of this task. Raises AnswerLost, with the member ``job``,
-        when the service may have taken it, and JobUuidUsed when the option ``job_uuid`` names another call's job.
+        ``job_uuid`` makes it the same call as an earlier one of this task. Raises ResponseLost, with the member
+        ``job``, when the service may have taken it, and JobUuidUsed when the option ``job_uuid`` names another call's
+        job.
         """
         operation, request, auth = self.build_request(name, params)
         if self.read_only and operation.is_write:
@@ -325,9 +326,9 @@ class Client:
     ) -> Iterator[tuple[list[Record], int | None]]:
         """Yield the records of a query page by page, each with the total number, None if the service tells none.
 
-        The list is complete or a Failure is raised: servers cut at 1000 without saying so, and may know no paging. When
-        their number changes meanwhile, which may move some from a page to one that was read before, it is read again.
-        Complete is what has as many records as the service counts; equal ones without a uuid count each.
+        The list is complete or a VirtinfraError is raised: servers cut at 1000 without saying so, and may know no
+        paging. When their number changes meanwhile, which may move some from a page to one that was read before, it is
+        read again. Complete is what has as many records as the service counts; equal ones without a uuid count each.
         ``also`` are parameters besides the conditions; over several ``connections`` pages are read at once.
         """
         operation = get_operation(name)
@@ -404,7 +405,7 @@ class Client:
     ) -> Iterator[tuple[list[Record], int | None]]:
         """Yield the records of a cursor query page by page, each with the total number.
 
-        The list is complete or a Failure is raised; a cursor that repeats, expires or does not end is one.
+        The list is complete or a VirtinfraError is raised; a cursor that repeats, expires or does not end is one.
         """
         name, params = (
             "CursorQuery",
@@ -550,7 +551,7 @@ def _may_be_result(operation: str, reply: Mapping[str, Any]) -> bool:
 def _records(reply: Mapping[str, Any], name: str, member: str = "inventories") -> list[Record]:
     """Return the records of a query's reply: a list or a single ``inventory``.
 
-    Raises Unreadable when it has neither: section "Notification" describes the success of one query as ``{}``.
+    Raises ReadNotSupported when it has neither: section "Notification" describes the success of one query as ``{}``.
     """
     if member not in reply and "inventory" not in reply:
         raise ReadNotSupported(f"{name} was answered without {member}")

@@ -87,7 +87,7 @@ class Condition:
 def parse_condition(text: str, record_type: str) -> Condition:
     """Read a condition on records of a type in FIELDS.
 
-    Raises BadInput for an operator of another language, for a field that is a documented one misspelled, and when
+    Raises InvalidOptions for an operator of another language, for a field that is a documented one misspelled, and when
     neither the service nor this collection could check it.
     """
     found = [(text.find(operator), -len(operator), operator) for operator in OPERATORS if operator in text]

@@ -167,7 +167,8 @@ def _nics_of(vms: list[Record], wanted: Record) -> list[Record]:
 def find_cbt_task(client: Client, wanted: Record) -> Record | None:
     """Read a CBT task by its uuid, its name, or one of the VMs that it protects.
 
-    Raise Unreadable when none is found by a VM, but the service does not show which VMs some of the tasks protect.
+    Raise ReadNotSupported when none is found by a VM, but the service does not show which VMs some of the tasks
+    protect.
     """
     task = find_by_query("QueryCbtTask", "uuid", "name", view=with_resources)(client, wanted)
     vm = wanted.get("vmInstanceUuid")
@@ -199,7 +200,7 @@ def read_nic_services(client: Client, wanted: Record) -> Record:
 
 
 def require_unique(records: list[Record], what: str) -> Record | None:
-    """Return the only record, or None; NotUnique when there are several."""
+    """Return the only record, or None; AmbiguousMatch when there are several."""
     if len(records) > 1:
         raise AmbiguousMatch(what, [str(record.get("uuid")) for record in records])
     return records[0] if records else None

@@ -15,6 +15,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._client import C
 from ansible_collections.virtinfra.manager.plugins.module_utils._conditions import parse_conditions
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     InvalidOptions,
+    ReadNotSupported,
     ReadTakenForChange,
     SeveralFailed,
     VirtinfraError,
@@ -217,3 +218,20 @@ def _filter(records: list[Record], equal: Record, limit: int | None) -> tuple[li
         record for record in records if all(values_equal(value, record.get(name)) for name, value in equal.items())
     ]
     return matches[:limit], len(matches)
+
+
+def query_by(client: Client, operation: str, field: str, uuids: list[str]) -> dict[str, list[Record]] | None:
+    """Return the records of a query, as results, by the one of ``uuids`` that their field (in snake_case) has.
+
+    None where the service cannot list them.
+    """
+    conditions = [f"{to_camel_case(field)}={uuid}" for uuid in uuids]
+    records_by: dict[str, list[Record]] = {}
+    try:
+        records = client.query(operation, conditions if len(conditions) == 1 else []) if conditions else []
+    except ReadNotSupported:
+        return None
+    for record in records:
+        result = record_to_result(with_all_fields(get_operation(operation).record, record))
+        records_by.setdefault(result[field], []).append(result)
+    return records_by

@@ -50,7 +50,7 @@ def job_module(wait: bool) -> ModuleSpec:
 
 
 def job_from_handle(client: Client, handle: Mapping[str, Any]) -> Job:
-    """Return the job that a handle stands for; BadInput when it names none."""
+    """Return the job that a handle stands for; InvalidOptions when it names none."""
     path = polling_path(handle.get("location"))
     if path is None and handle.get("location") and not handle.get("uuid"):
         raise InvalidOptions(f"{handle['location']!r} is no polling address")

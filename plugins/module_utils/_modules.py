@@ -127,9 +127,9 @@ class ModuleSpec:
     ) -> ModuleResult:
         """Run with validated options and return the outcome without secrets.
 
-        This is the one place where a Failure becomes a failed result, where secrets are masked in all that is shown,
-        and where messages and warnings lose what acts on a terminal. Raises Interrupted when something from outside
-        stops it while a call is under way.
+        This is the one place where a VirtinfraError becomes a failed result, where secrets are masked in all that is
+        shown, and where messages and warnings lose what acts on a terminal. Raises Interrupted when something from
+        outside stops it while a call is under way.
 
         ``before_send`` is called before each request; a KeyboardInterrupt that it raises stops the task.
         """
@@ -231,7 +231,7 @@ class ModuleSpec:
     def _with_references(self, params: Mapping[str, Any], check_mode: bool) -> Record:
         """Return the options with normalized references.
 
-        Raise BadInput for what is no reference and, unless in check mode, for a null one that cannot be left out.
+        Raise InvalidOptions for what is no reference and, unless in check mode, for a null one that cannot be left out.
         """
         own = {name: params.get(name) for name in self.argument_spec}
         options = {**params, **normalize_references(own)}

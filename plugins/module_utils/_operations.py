@@ -167,7 +167,7 @@ class Operation:
     def request(self, params: Mapping[str, Any], prefix: str = "service") -> Request:
         """Build the request for ``params`` (API names to values; None is left out; tags stand beside the rest).
 
-        Raises BadInput when a required parameter is missing, when one is unknown or when a value is not allowed.
+        Raises InvalidOptions when a required parameter is missing, when one is unknown or when a value is not allowed.
         """
         given = {name: self._coerce(name, value) for name, value in params.items() if value is not None}
         if missing := self.missing(given):
@@ -221,7 +221,7 @@ class Operation:
         return value
 
     def _check_size(self, name: str, value: Any) -> None:
-        """Raise BadInput when servers refuse a value for its length or for its size."""
+        """Raise InvalidOptions when servers refuse a value for its length or for its size."""
         if name in MAX_LENGTHS:
             texts = [(each, MAX_LENGTHS[name]) for each in (value if isinstance(value, (list, dict)) else [value])]
             remarks = [(each, _REMARK) for each in value.values()] if isinstance(value, dict) else []
@@ -253,7 +253,7 @@ def _pairs(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def _check_json(what: str, text: str) -> None:
-    """Raise BadInput when a text is not JSON."""
+    """Raise InvalidOptions when a text is not JSON."""
     try:
         json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -263,7 +263,7 @@ def _check_json(what: str, text: str) -> None:
 def parse_version(version: Any) -> tuple[int, ...]:
     """Return the parts of a version without zeros at the end, so that 4.10 equals 4.10.0.
 
-    Raises BadInput when it is none, and for a number: YAML reads 4.10 as 4.1.
+    Raises InvalidOptions when it is none, and for a number: YAML reads 4.10 as 4.1.
     """
     if not isinstance(version, str):
         raise InvalidOptions(
@@ -512,7 +512,7 @@ OPERATIONS: Mapping[str, Operation] = {row.name: row for row in _ROWS}
 
 
 def get_operation(name: str) -> Operation:
-    """Return the operation called ``name``; BadInput lists the nearest names when there is none."""
+    """Return the operation called ``name``; InvalidOptions lists the nearest names when there is none."""
     if name in OPERATIONS:
         return OPERATIONS[name]
     similar = [known for known in OPERATIONS if name.lower() in known.lower() or known.lower() in name.lower()]

@@ -20,7 +20,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 def normalize_persons(desired: Record) -> Record:
     """Return the persons in both forms when they are given in one of them, else an empty record.
 
-    User IDs and remarks become texts, which services want. Raises BadInput for a remark that is a list or a mapping.
+    User IDs and remarks become texts, which services want. Raises InvalidOptions for a remark that is a list or a
+    mapping.
     """
     remarks = {str(user): _remark(user, remark) for user, remark in desired.get("atPersonList", {}).items()}
     ids = list(dict.fromkeys([*desired.get("atPersonUserIds", ()), *remarks]))
@@ -36,6 +37,12 @@ def compared_persons(desired: Record, current: Record) -> Record:
     differing = {user: remark for user, remark in differing.items() if not values_equal(remark, shown[user])}
     ids = {"atPersonUserIds": persons["atPersonUserIds"]} if persons else {}
     return {**ids, **({"atPersonList": {**shown, **differing}} if differing else {})}
+
+
+def fields_missing_from_generic_query(desired: Record) -> Record:
+    """Return what a list of all endpoints need not show of a workchat endpoint, with the desired values."""
+    all_of_it = {**desired, **normalize_persons(desired)}
+    return {name: all_of_it[name] for name in ("url", "atAll", "atPersonUserIds") if name in all_of_it}
 
 
 def with_persons_by_user_id(endpoint: Record) -> Record:

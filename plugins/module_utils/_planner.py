@@ -113,9 +113,9 @@ class Resource:
 def plan(resource: Resource, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
     """Return the steps that bring the object to ``state`` and to the desired values; none when it is there.
 
-    ``desired`` holds API names and only the options that were given. Raises BadInput when a required option is missing,
-    NotFound when the object does not exist and cannot be created, and Unchangeable when something differs that the API
-    cannot change.
+    ``desired`` holds API names and only the options that were given. Raises InvalidOptions when a required option is
+    missing, NotFound when the object does not exist and cannot be created, and Unchangeable when something differs that
+    the API cannot change.
     """
     make, renamed = resource.plan or default_plan, _renamed(resource, desired)
     null = [name for name, value in renamed.items() if isinstance(value, Unknown)]
@@ -231,8 +231,8 @@ def build_call(
 ) -> PlannedCall:
     """Return the call of an operation with all of its parameters that are asked for or that the record tells.
 
-    Raises BadInput when a required one is neither, NotFound when the object would have to be created first. The uuid of
-    an object that is yet to be created will be known in time.
+    Raises InvalidOptions when a required one is neither, NotFound when the object would have to be created first. The
+    uuid of an object that is yet to be created will be known in time.
     """
     if operation is None:
         raise not_found(resource, desired)

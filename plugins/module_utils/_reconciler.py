@@ -356,7 +356,7 @@ class Reconciler:
 
 
 def _reject_foreign_options(resource: Resource, desired: Record, kind: str) -> None:
-    """Raise BadInput for options that belong to another kind of object."""
+    """Raise InvalidOptions for options that belong to another kind of object."""
     known = {name for operation in resource.operations for name in get_operation(operation).parameters}
     if others := [to_snake_case(name) for name in desired if name not in (*known, *TAG_NAMES, "state")]:
         raise InvalidOptions(f"{', '.join(others)} cannot be used with {kind}")

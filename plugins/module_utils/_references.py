@@ -28,7 +28,7 @@ def is_reference(name: str) -> bool:
 
 
 def normalize_uuid(name: str, text: str) -> str:
-    """Return a uuid as 32 hexadecimal digits in lower case. Raise BadInput, naming the option, when it is none."""
+    """Return a uuid as 32 hexadecimal digits in lower case. Raise InvalidOptions when it is none."""
     digits = text.strip().replace("-", "").lower()
     if not re.fullmatch(r"[0-9a-f]{32}", digits, re.ASCII):
         raise InvalidOptions(f"{name} must be a uuid (32 hexadecimal digits), not {text!r}")

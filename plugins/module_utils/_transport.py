@@ -101,8 +101,8 @@ class Transport:
 
         ``label`` names the operation in messages, ``auth`` is the Authorization header, ``deadline`` the moment of the
         clock after which nothing is retried, and ``slack`` how many seconds after it a response may still arrive.
-        Raises TransportError when there is no usable response, and its subclass AnswerLost when that was a write which
-        the service may have processed.
+        Raises TransportError when there is no usable response, and its subclass ResponseLost when that was a write
+        which the service may have processed.
         """
         attempt = 0
         while True:

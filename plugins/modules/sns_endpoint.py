@@ -147,6 +147,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._finders import 
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CREATE_OPTIONS
 from ansible_collections.virtinfra.manager.plugins.module_utils._persons import (
     compared_persons,
+    fields_missing_from_generic_query,
     normalize_persons,
     with_persons_by_user_id,
 )
@@ -160,9 +161,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._reconciler impo
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
 
 
-def plan_workchat_endpoint(
-    resource: Resource, state: str, desired: Record, current: Record | None
-) -> list[PlannedCall]:
+def plan_workchat(resource: Resource, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
     """Plan; a create leaves out empty lists of persons, and the persons of an endpoint that is not read are ignored."""
     if current is None:
         persons = {name: value for name, value in normalize_persons(desired).items() if value}
@@ -170,12 +169,6 @@ def plan_workchat_endpoint(
         persons = {} if isinstance(current, AssumedRecord) else compared_persons(desired, current)
     others = {name: value for name, value in desired.items() if not name.startswith("atPerson")}
     return default_plan(resource, state, {**others, **persons}, current)
-
-
-def fields_missing_from_generic_query(desired: Record) -> Record:
-    """Return what a list of all endpoints need not show of a workchat endpoint, as it should be."""
-    all_of_it = {**desired, **normalize_persons(desired)}
-    return {name: all_of_it[name] for name in ("url", "atAll", "atPersonUserIds") if name in all_of_it}
 
 
 def find_by_type(word: str) -> Finder:
@@ -196,7 +189,7 @@ ENDPOINTS = {
             with_assumed_fields(find_by_type("workchat"), fields_missing_from_generic_query),
         ),
         create="CreateSNSWorkchatEndpoint",
-        plan=plan_workchat_endpoint,
+        plan=plan_workchat,
         **SHARED,
     ),
     "snmp": Resource(

@@ -77,15 +77,8 @@ from dataclasses import replace
 from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import ReadNotSupported
-from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import list_module
+from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import list_module, query_by
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules import ModuleContext, ModuleSpec
-from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
-    Record,
-    record_to_result,
-    to_camel_case,
-    with_all_fields,
-)
 
 PERSONS = "QuerySNSTeamchatAtPerson"
 TYPES = {"any": "QuerySNSApplicationEndpoint", "workchat": "QuerySNSWorkchatEndpoint"}
@@ -103,29 +96,14 @@ def list_endpoints(context: ModuleContext) -> dict[str, Any]:
             raise
         result, name = LISTS["workchat"].run(shared), "workchat"
         context.warnings.append(f"Only workchat endpoints are listed: {reason}.")
-    details = {} if name == "workchat" else query_by(context, TYPES["workchat"], "uuid", result["endpoints"])
-    persons = query_by(context, PERSONS, "endpoint_uuid", result["endpoints"])
+    uuids = [endpoint["uuid"] for endpoint in result["endpoints"]]
+    details = {} if name == "workchat" else query_by(context.client, TYPES["workchat"], "uuid", uuids)
+    persons = query_by(context.client, PERSONS, "endpoint_uuid", uuids)
     for endpoint in result["endpoints"]:
         for detail in (details or {}).get(endpoint["uuid"], []):
             endpoint.update(detail)
         endpoint["persons"] = None if persons is None else persons.get(endpoint["uuid"], [])
     return result
-
-
-def query_by(
-    context: ModuleContext, operation: str, field: str, endpoints: list[Record]
-) -> dict[str, list[Record]] | None:
-    """Return the records of a query by the endpoint that a field names; None where the service cannot list them."""
-    conditions = [f"{to_camel_case(field)}={endpoint['uuid']}" for endpoint in endpoints]
-    records_by: dict[str, list[Record]] = {}
-    try:
-        records = context.client.query(operation, conditions if len(conditions) == 1 else []) if conditions else []
-    except ReadNotSupported:
-        return None
-    for record in records:
-        shown = record_to_result(with_all_fields(get_operation(operation).record, record))
-        records_by.setdefault(shown[field], []).append(shown)
-    return records_by
 
 
 MODULE = ModuleSpec(

@@ -97,7 +97,7 @@ def deduplicate_names(
     """Return the names by which the hosts are known, None for those that are left out, and warnings about it.
 
     ``policy`` says what becomes of a name that several hosts have: ``rename`` gives each of them its tail behind it, of
-    the first of ``tails`` that makes a difference, ``first`` keeps the first of them, ``error`` raises Failure.
+    the first of ``tails`` that makes a difference, ``first`` keeps the first of them, ``error`` raises VirtinfraError.
     """
     repeated = _repeated(names)
     if not repeated:

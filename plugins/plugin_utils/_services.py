@@ -117,7 +117,7 @@ class Service:
         return any(re.search(r"\bstate\b", text) for text in (*self.query, *self.filters))
 
     def related(self, client: Client, kind: ResourceType) -> list[Record]:
-        """Return all records of another kind; raises Unreadable where the credentials do not allow that."""
+        """Return all records of another kind; raises ReadNotSupported where the credentials do not allow that."""
         other = replace(self, source=None, query=(), filters=())
         return [record for page in other.pages(client, kind) for record in page]
 

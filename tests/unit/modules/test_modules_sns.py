@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._finders import with_assumed_fields
-from ansible_collections.virtinfra.manager.plugins.modules.sns_endpoint import fields_missing_from_generic_query
+from ansible_collections.virtinfra.manager.plugins.module_utils._persons import fields_missing_from_generic_query
 
 from simulator.launch import Simulator
 from simulator.store import seeded_uuid
