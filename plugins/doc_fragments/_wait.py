@@ -24,7 +24,8 @@ options:
   job_uuid:
     description:
       - A uuid of your choice for the first call, which the service and its webhook know it by.
-      - Sending the same one again does not make the call again. Without it the module makes up a new one.
+      - Use a new one for each call. If it was used before, the call is not performed and the module fails with the
+        code C(JOB_UUID_USED). By default the module generates one.
     type: str
   webhook_url:
     description:

@@ -30,7 +30,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 MAX_RESENDS = 3
 _UUIDS = ("Uuid", "Uuids")
 
-# For how many minutes a call whose answer was lost may still reach the service: proxies keep requests that long.
+# For how many minutes a call whose response was lost may still reach the service: proxies keep requests that long.
 STILL_ON_ITS_WAY = 10
 
 
@@ -73,7 +73,7 @@ def _confirm(call: Call, job: Job) -> Job:
             return job
     reply = job.result
     if not call.client.job_exists(job, JOB_LOOKUP_GRACE):
-        raise JobNotFound(job, f"{job.operation} was answered with {reply}, but it is not done")
+        raise JobNotFound(job, f"{job.operation} returned {reply}, but the object has not changed")
     return _wait(call, job)
 
 
@@ -95,7 +95,7 @@ def _resolve_lost_call(call: Call, job: Job, last_error: VirtinfraError) -> tupl
         if needed is False:
             job.state, job.failure = SUCCEEDED, None
             lost = ", ".join(map(to_snake_case, extra_result_members(operation.name)))
-            return job, [f"{call.label}: {operation.name} was done, but {lost} was lost."] if lost else []
+            return job, [f"{call.label}: {operation.name} succeeded, but its response was lost, and {lost} with it."] if lost else []
         if isinstance(last_error, ApiError) and needed:
             raise last_error
         if isinstance(last_error, ApiError) or attempt == tries:
@@ -108,10 +108,10 @@ def _resolve_lost_call(call: Call, job: Job, last_error: VirtinfraError) -> tupl
         except (ApiError, ResponseLost, JobNotFound) as error:
             last_error = error
     job.state = UNKNOWN
+    repeat = "check the object before you repeat the call" if needed is None else "run the task again, it checks first"
     raise OutcomeUnknown(
-        f"the outcome of {operation.name} is unknown: {last_error.message}. It may still be on its way: ask for the job"
-        f" {job.uuid} with the module job_info for {STILL_ON_ITS_WAY} minutes. If the service does not know it then, "
-        + ("look at the object before you call it again" if needed is None else "run the task again: it looks first"),
+        f"the outcome of {operation.name} is unknown: {last_error.message.rstrip('.')}. Check job {job.uuid} with"
+        f" job_info. If the service still does not know it after {STILL_ON_ITS_WAY} minutes, {repeat}.",
         job=job.handle(),
         changed=True,
     )

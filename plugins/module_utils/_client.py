@@ -179,10 +179,10 @@ class Client:
         earlier = Job(job.uuid, job.location)
         with suppress(TransportError):
             self.poll(earlier)
-        became = f"{earlier.state}: {earlier.failure}" if earlier.failure else earlier.state
+        state = f"{earlier.state}: {earlier.failure}" if earlier.failure else earlier.state
         return JobUuidUsed(
-            f"{job.operation} was not called: job_uuid {job.uuid} was used before (that job is {became})."
-            " Give each call a job_uuid of its own, or none",
+            f"{job.operation} was not performed: job_uuid {job.uuid} was used for an earlier call (state of that job:"
+            f" {state}). Use a new job_uuid for each call, or leave it out.",
             job=earlier.handle(),
         )
 
@@ -192,7 +192,7 @@ class Client:
         A job ends with its result, with an ErrorCode, or with a 404 in the service's own form. Raises TransportError
         when the answer is none of these, and does not say either that the job is running.
         """
-        what = f"the job {job.uuid} of {job.operation or 'an operation'}"
+        what = " ".join(filter(None, (job.operation, f"job {job.uuid}")))
         request = Request("GET", job.location)
         ask = partial(self._transport().send, request, what, deadline=self.wait.deadline, slack=self.wait.interval)
         answer = ask(self._poll_auth)
@@ -211,7 +211,7 @@ class Client:
         elif answer.status == 200 and answer.object is not None and _may_be_result(job.operation, answer.object):
             job.state, job.result = SUCCEEDED, answer.object
         else:
-            raise TransportError(f"asking for {what} brought HTTP status {answer.status}: {answer.text()}")
+            raise TransportError(f"polling job {job.uuid} returned HTTP status {answer.status}: {answer.text()}")
         return True
 
     def wait_for_job(self, job: Job) -> dict[str, Any]:
@@ -222,34 +222,42 @@ class Client:
         return job.result
 
     def wait_for_jobs(self, jobs: Iterable[Job]) -> None:
-        """Wait until all jobs have ended. Only the oldest is polled; when it has ended the others are looked at.
+        """Wait until all jobs have ended. Only the oldest is polled; the others when it has ended or the time is up.
 
-        Without any time to wait all are looked at once. An answer that tells nothing never ends the waiting.
+        An inconclusive response never ends the waiting. Raises WaitTimeout when a job has not ended by then.
         """
         running = [job for job in jobs if job.state == RUNNING]
         if not running:
             return
-        trouble = ""
+        last_error: TransportError | None = None
         first = running[0]
         what = " ".join(filter(None, (first.operation or "job", first.label, f"(job {first.uuid})")))
         for dummy in self.wait.poll_intervals(what if len(running) == 1 else f"{len(running)} jobs, the first {what}"):
             try:
-                if self.poll(running[0]) or not self.wait.timeout:
+                if self.poll(running[0]):
                     self.map_concurrently(self.poll, running[1:])
+                last_error = None
             except TransportError as error:
-                trouble = f" The last poll failed: {error}."
+                last_error = error
             running = [job for job in running if job.state == RUNNING]
             if not running:
                 return
+        if last_error is None:
+            with suppress(TransportError):
+                self.map_concurrently(self.poll, running[1:])
+        first, others = running[0], sum(job.state == RUNNING for job in running[1:])
+        state = "has no result" if last_error else "is still running"
+        more = f" (and {others} more jobs)" if others else ""
+        reason = f" The last poll failed: {last_error}." if last_error else ""
         raise WaitTimeout(
-            f"{running[0].operation or 'The operation'} is still running after {self.wait.timeout:g} s of waiting;"
-            f" job_wait can go on waiting for job {running[0].uuid}.{trouble}",
-            job=running[0].handle(),
+            f"{first.operation or 'the operation'} {state} after {self.wait.timeout:g} s of waiting{more}. Continue with"
+            f" job_wait, job {first.uuid}.{reason}",
+            job=first.handle(),
         )
 
     def job_exists(self, job: Job, seconds: float = JOB_LOOKUP_GRACE) -> bool:
         """Whether the service took a call whose answer was lost; asked for a time, for it may still be on its way."""
-        for elapsed in self.wait.poll_intervals(f"news of {job.operation}"):
+        for elapsed in self.wait.poll_intervals(f"the job of {job.operation}"):
             job.state, job.failure = RUNNING, None
             try:
                 self.poll(job)
@@ -363,10 +371,10 @@ class Client:
                 return
             if steady:
                 raise VirtinfraError(
-                    f"{name} brought {len(seen)} of {total or 'more'} records: the service repeats or cuts pages"
+                    f"{name} returned only {len(seen)} of {total or 'more'} records: the service repeats or cuts pages"
                 )
         raise VirtinfraError(
-            f"{name} brought {len(seen)} records, but their number changes all the time; list them again"
+            f"{name}: the number of records changed during each of {MAX_LIST_ATTEMPTS} attempts. List them again."
         )
 
     def _pass(
@@ -434,7 +442,7 @@ class Client:
                 break
             if not fresh or not isinstance(following, str) or not following or following in cursors:
                 raise VirtinfraError(
-                    f"the cursor for {resource_type} repeats itself after {len(seen)} records; list it again"
+                    f"the cursor for {resource_type} repeats itself after {len(seen)} records. List them again."
                 )
             if total is not None and len(seen) > 2 * total + page_size:
                 raise VirtinfraError(f"the cursor for {resource_type} does not end: {len(seen)} records of {total}")
@@ -446,7 +454,7 @@ class Client:
                 yield repeated[: limit - len(seen) if limit is not None else None], total
                 return
             raise VirtinfraError(
-                f"the cursor for {resource_type} ended after {len(seen)} of {total} records; list it again"
+                f"the cursor for {resource_type} ended after {len(seen)} of {total} records. List them again."
             )
 
     # Details
@@ -464,8 +472,7 @@ class Client:
             raise ApiError(operation.name, answer.status, answer.error, answer.text(), credential)
         if answer.object is None:
             raise TransportError(
-                f"the answer to {operation.name} is no JSON object: {answer.text() or 'it is empty'}."
-                " Is base_url the address of the service?",
+                f"the response to {operation.name} is not a JSON object: {answer.text() or 'it is empty'}. Check base_url.",
                 transient=False,
             )
         if self._mask_replies and may_hold_credentials(answer.body.decode("utf-8", "replace")):
@@ -497,8 +504,7 @@ class Client:
             job.state, job.result = SUCCEEDED, reply
             return job
         raise ResponseLost(
-            f"{job.operation} was answered with HTTP status {answer.status} and no result: {answer.text()};"
-            " whether it was taken is not known"
+            f"{job.operation} returned HTTP status {answer.status} without a usable result: {answer.text() or 'no body'}"
         )
 
     def _request(self, operation: Operation, params: Mapping[str, Any]) -> Request:
@@ -554,18 +560,18 @@ def _records(reply: Mapping[str, Any], name: str, member: str = "inventories") -
     Raises ReadNotSupported when it has neither: section "Notification" describes the success of one query as ``{}``.
     """
     if member not in reply and "inventory" not in reply:
-        raise ReadNotSupported(f"{name} was answered without {member}")
+        raise ReadNotSupported(f"the response to {name} has no {member}")
     found = reply.get(member, reply.get("inventory")) or []
     found = [found] if isinstance(found, dict) else found
     if not isinstance(found, list) or not all(isinstance(record, dict) for record in found):
-        raise TransportError(f"the answer to {name} holds no list of records in {member}", transient=False)
+        raise TransportError(f"the response to {name} has no list of records in {member}", transient=False)
     return found if member == "items" else validate_records(found, name)
 
 
 def validate_records(records: list[Record], name: str) -> list[Record]:
     """Return the records that came with the answer to ``name``; TransportError when tasks could not rely on one."""
     if wrong := next(filter(None, map(find_invalid_member, records)), None):
-        raise TransportError(f"the answer to {name} holds a record whose {wrong} is of a wrong type", transient=False)
+        raise TransportError(f"the response to {name} has a record whose {wrong} has a wrong type", transient=False)
     return records
 
 

@@ -110,7 +110,7 @@ class AmbiguousMatch(VirtinfraError):
 
     def __init__(self, what: str, uuids: list[str]) -> None:
         super().__init__(
-            f"{len(uuids)} objects have {what}: {', '.join(sorted(uuids))}. Say which one by its uuid.", uuids=uuids
+            f"{len(uuids)} objects have {what}: {', '.join(sorted(uuids))}. Select one by uuid.", uuids=uuids
         )
 
 
@@ -204,13 +204,13 @@ class ApiError(VirtinfraError):
 
 
 class JobNotFound(VirtinfraError):
-    """The service cannot say what became of ``job``: it does not know it (any more), or ``reason`` says why."""
+    """The service cannot say what became of ``job``: it does not know it, or no longer, or ``reason`` says why."""
 
     code = "JOB_NOT_FOUND"
     description = "The service does not know the job, or no longer."
 
     def __init__(self, job: Any, reason: str = "") -> None:
-        super().__init__(reason or f"the service does not know the job {job.uuid} (any more)", job=job.handle())
+        super().__init__(reason or f"the service does not know job {job.uuid}, or no longer", job=job.handle())
         self.job = job
         if reason:
             self.code, self.description = OutcomeUnknown.code, OutcomeUnknown.description
@@ -227,7 +227,7 @@ class WaitTimeout(VirtinfraError):
     """The job, or the object after it, was not ready in time; it continues in the service."""
 
     code = "TIMEOUT"
-    description = "The time to wait is over. The operation continues in the service."
+    description = "The time to wait is over. An operation that was started continues in the service."
 
 
 def is_error_code(error: Any) -> bool:

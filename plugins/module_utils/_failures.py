@@ -27,10 +27,10 @@ _NO_TLS = re.compile("WRONG_VERSION_NUMBER|RECORD_LAYER_FAILURE|UNKNOWN_PROTOCOL
 def connect_error(peer: str, label: str, cause: BaseException, reason: str) -> TransportError:
     """Return the error of a request that was not sent: an outage, which may pass, unless TLS was refused."""
     if isinstance(cause, (ssl.SSLEOFError, ssl.SSLZeroReturnError)):
-        return TransportError(f"{peer} could not be reached for {label}: closed during the TLS handshake")
+        return _unreachable(peer, label, "closed during the TLS handshake")
     # urllib3 1.26 reports a wrong name as a ValueError.
     if not isinstance(cause, (ssl.SSLError, ValueError)):
-        return TransportError(f"{peer} could not be reached for {label}: {reason}")
+        return _unreachable(peer, label, reason)
     detail = str(getattr(cause, "verify_message", "") or getattr(cause, "reason", "") or reason)
     hint = "see validate_certs, ca_path and client_cert"
     if _NO_TLS.search(detail):
@@ -47,11 +47,11 @@ def read_error(peer: str, label: str, cause: BaseException, reason: str, method:
         alert = str(cause.reason).replace("_", " ").lower()
         return _lost(f"{peer} ended TLS after {label} was sent: {alert} (see client_cert)", method, transient=False)
     if isinstance(cause, ValueError):
-        return _lost(f"the answer to {label} cannot be used: {reason}", method, transient=False)
+        return _lost(f"the response to {label} cannot be used: {reason}", method, transient=False)
     hint = ""
     if peer.startswith("http:") and (isinstance(cause, http.client.RemoteDisconnected) or "\x15\x03" in str(cause)):
         hint = " (the port may expect TLS: try https in base_url)"
-    return _lost(f"{peer} broke the connection for {label}: {reason}{hint}", method)
+    return _lost(f"{label}: the connection to {peer} broke: {reason}{hint}", method)
 
 
 def rejected(peer: str, label: str, response: Response, method: str) -> TransportError:
@@ -63,11 +63,15 @@ def rejected(peer: str, label: str, response: Response, method: str) -> Transpor
         # Nothing else of the location: it may hold credentials.
         location = urlsplit(response.headers.get("Location", ""))
         place = response.masker.text(f"{location.scheme}://{location.hostname}") if location.hostname else place
-    message = f"{label} was redirected to {place}, which is not followed. Is base_url right?"
+    message = f"{label} was redirected to {place}, which is not followed. Check base_url."
     return _lost(message, method, transient=False)
+
+
+def _unreachable(peer: str, label: str, reason: str) -> TransportError:
+    return TransportError(f"{label}: cannot connect to {peer}: {reason}. Check base_url and whether the service runs.")
 
 
 def _lost(message: str, method: str, transient: bool = True) -> TransportError:
     if method == "GET":
         return TransportError(message, transient)
-    return ResponseLost(f"{message}; whether it was taken is not known", transient)
+    return ResponseLost(message, transient)

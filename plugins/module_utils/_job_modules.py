@@ -25,7 +25,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 
 
 def job_module(wait: bool) -> ModuleSpec:
-    """Return the task that waits for jobs, or only looks at them."""
+    """Return the module that waits for jobs, or that only gets their states."""
 
     def run(context: ModuleContext) -> dict[str, Any]:
         client = context.client
@@ -39,8 +39,9 @@ def job_module(wait: bool) -> ModuleSpec:
             late.result = {"jobs": [job_to_result(job) for job in jobs]}
             raise
         if failures := [job.failure for job in jobs if job.failure]:
+            count = f"{len(failures)} of {len(jobs)} jobs did not succeed, the first: " if len(jobs) > 1 else ""
             raise SeveralFailed(
-                f"{len(failures)} of {len(jobs)} jobs did not succeed, the first: {failures[0]}",
+                f"{count}{failures[0]}",
                 failures[0],
                 jobs=[job_to_result(job) for job in jobs],
             )
@@ -50,12 +51,12 @@ def job_module(wait: bool) -> ModuleSpec:
 
 
 def job_from_handle(client: Client, handle: Mapping[str, Any]) -> Job:
-    """Return the job that a handle stands for; InvalidOptions when it names none."""
+    """Return the job that a handle stands for; raise InvalidOptions when it names none."""
     path = polling_path(handle.get("location"))
     if path is None and handle.get("location") and not handle.get("uuid"):
-        raise InvalidOptions(f"{handle['location']!r} is no polling address")
+        raise InvalidOptions(f"location {handle['location']!r} is not the address of a job")
     if path is None and not handle.get("uuid"):
-        raise InvalidOptions("each of the jobs needs a uuid or a location")
+        raise InvalidOptions("each item of jobs needs a uuid or a location")
     uuid = handle.get("uuid") or str(path).rpartition("/")[2]
     return Job(uuid, path or client.polling_path(uuid), handle.get("operation") or "")
 

@@ -75,7 +75,8 @@ class TaskInterrupted(BaseException):
     """A task was stopped from outside while a call was under way; ``facts`` are members of its result."""
 
     def __init__(self, job: Job, done: list[str]) -> None:
-        super().__init__(f"{job.operation} may still run in the service; job_wait can take up the job {job.uuid}")
+        operation = f"{job.label}: {job.operation}" if job.label else job.operation
+        super().__init__(f"{operation} may still be running in the service. Continue with job_wait, job {job.uuid}.")
         error = WaitTimeout(str(self)).error
         self.result = {"error": error, "changed": True, "job": job.handle(), **({"done": done} if done else {})}
 
@@ -198,7 +199,8 @@ class ModuleSpec:
                 super().exit_json(**self._masked(result))
 
             def fail_json(self, msg: str, **result: Any) -> None:
-                super().fail_json(**self._masked({"msg": msg, **result}))
+                # Without an error it is Ansible that fails, since it does not accept the options.
+                super().fail_json(**self._masked({"msg": msg, "error": InvalidOptions(msg).error, **result}))
 
             def log(self, msg: str, log_args: Mapping[str, Any] | None = None) -> None:
                 """Write to the system log, where Ansible puts all options without C(no_log) as they are."""

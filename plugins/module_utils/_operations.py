@@ -516,4 +516,5 @@ def get_operation(name: str) -> Operation:
     if name in OPERATIONS:
         return OPERATIONS[name]
     similar = [known for known in OPERATIONS if name.lower() in known.lower() or known.lower() in name.lower()]
-    raise InvalidOptions(f"There is no operation {name}. Known are {', '.join(similar or OPERATIONS)}.")
+    known = f"Did you mean {' or '.join(similar)}?" if similar else f"Known operations: {', '.join(OPERATIONS)}."
+    raise InvalidOptions(f"no operation {name}. {known}")

@@ -195,7 +195,7 @@ def unchangeable_error(resource: Resource, changes: Record, desired: Record, cur
     }
     wanted = record_to_result(changes, resource.record_type)
     differences = ", ".join(
-        f"{to_snake_case(options.get(name, name))} (is {present[key]}, should be {wanted[key]!r})"
+        f"{to_snake_case(options.get(name, name))} ({_difference(present[key], repr(wanted[key]))})"
         for name, key in ((name, to_snake_case(name)) for name in changes)
     )
     key = resource.found_by(desired)
@@ -203,13 +203,19 @@ def unchangeable_error(resource: Resource, changes: Record, desired: Record, cur
     return Unchangeable(f"the API cannot change {differences}{found}")
 
 
+def _difference(present: str, wanted: str) -> str:
+    """Return what differs; secrets, which both texts lack, may be all that does."""
+    return f"is {present}, should be {wanted}" if present != wanted else f"is {present}, a masked part differs"
+
+
 def not_found(resource: Resource, desired: Record, missing: Sequence[str] = ()) -> NotFound:
     """Return the failure that there is no such object; ``missing`` are the options with which it can be created."""
     key = resource.found_by(desired)
     sought = f"no {resource.noun} with {to_snake_case(key)} {desired[key]!r}" if key else f"no such {resource.noun}"
+    option = to_snake_case(key) if key else "options"
     if resource.create is None:
-        return NotFound(f"{sought}, and the API cannot create one")
-    check = f"{sought}. Check the {to_snake_case(key) if key else 'options'}"
+        return NotFound(f"{sought}, and the API cannot create one. Check the {option}.")
+    check = f"{sought}. Check the {option}"
     # Operations are called by what they do: AddKVMHost.
     verb = to_snake_case(resource.create).partition("_")[0]
     if missing:

@@ -325,7 +325,8 @@ class Reconciler:
                 if not transitional_value(self.resource, fields, here):
                     return here
         raise WaitTimeout(
-            f"still {transitional_value(self.resource, fields, here)} after {self.client.wait.timeout:g} s"
+            f"still {transitional_value(self.resource, fields, here)} after {self.client.wait.timeout:g} s of waiting."
+            f" Check the {self.resource.noun}, or raise wait_timeout."
         )
 
     def _check_converged(self, here: Record | None, left: list[PlannedCall]) -> None:

@@ -112,7 +112,7 @@ class Transport:
                 response = self._send_once(request, label, auth, headers, self._time_limit(deadline, slack))
                 if last or not response.is_retryable(request.method == "GET", attempt):
                     return response
-                reason = f"HTTP status {response.status}"
+                reason = f"{label}: HTTP status {response.status}"
                 retry_after = response.retry_after()
                 if retry_after > MAX_RETRY_AFTER:
                     return response
@@ -120,14 +120,14 @@ class Transport:
                 if deadline is not None and self.clock.monotonic() + wait > deadline:
                     return response
             except TransportError as error:
-                wait, reason = self._connect_backoff(attempt), str(error)
+                wait, reason = self._connect_backoff(attempt), str(error).rstrip(".")
                 out_of_time = deadline is not None and self.clock.monotonic() + wait > deadline
                 if last or out_of_time or not error.transient or isinstance(error, ResponseLost):
                     raise
             attempt += 1
             if self._on_progress and wait >= REPORTED_WAIT:
                 retries = f"retry {attempt} of {self.options.request_retries}"
-                self._on_progress(f"{label}: {reason}; {retries} in {wait:.0f} s")
+                self._on_progress(f"{reason}; {retries} in {wait:.0f} s")
             self.clock.sleep(wait)
 
     def _time_limit(self, deadline: float | None, slack: float) -> float:

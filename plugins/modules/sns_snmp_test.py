@@ -71,15 +71,19 @@ job:
   sample: {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: SNSSnmpTestConnection, state: running}
 """
 
+import json
+
 from ansible_collections.virtinfra.manager.plugins.module_utils._action_modules import action_module
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
 
 
-def connection_error(told: Record) -> str | None:
-    """Say that the receiver could not be reached, where that matters."""
-    if told.get("connected") or not told["failOnError"]:
+def connection_error(result: Record) -> str | None:
+    """Return the message that the receiver could not be reached; None if it could, or if that is no failure."""
+    if result.get("connected") or not result["failOnError"]:
         return None
-    return f"the service could not reach the SNMP receiver: {told.get('webhookResp') or 'it tells no reason'}"
+    response = result.get("webhookResp")
+    reason = f"it answered {json.dumps(response)}" if response else "no reason given"
+    return f"the service could not reach the SNMP receiver: {reason}. Check its address and port."
 
 
 MODULE = action_module(

@@ -27,6 +27,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.virtinfra.manager.plugins.module_utils._adapter import HAS_REQUESTS
 from ansible_collections.virtinfra.manager.plugins.module_utils._connection import tls_context
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules import (
     REQUEST_LOG,
     REQUEST_LOG_VERBOSITY,
@@ -96,7 +97,8 @@ class ActionModule(ActionBase):
             message = validation.errors.msg
             if isinstance(validation.errors[0], UnsupportedError):
                 message = f"Unsupported parameters for ({name}) module: {message}"
-            result = {"failed": True, "msg": masker.text(message)}
+            error = InvalidOptions(masker.text(message))
+            result = {"failed": True, "msg": str(error), "error": error.error}
         else:
             result = self._execute(task, params)
         # Newer cores show it on demand only; older ones know no such option and always do.
@@ -130,7 +132,7 @@ class ActionModule(ActionBase):
         display.display(f"{self._label}: {line}")
 
     def _show_request(self, line: str) -> None:
-        display.vvv(f"{self._task.get_name()}: {line}")
+        display.vvv(f"{self._label}: {line}")
 
 
 def stop_with_parent() -> Callable[[], None]:

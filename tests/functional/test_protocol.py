@@ -285,7 +285,7 @@ def test_only_the_expected_modules_refuse(examples: list[Tried], service: str, n
 
 # What an example may fail with where the service lacks something: it says what is lacking, or what to give instead.
 LACKING = re.compile(
-    r"the service does not offer|was answered without|needs api_token|the service cannot list|is required"
+    r"the service does not offer|the response to \w+ has no|needs api_token|the service cannot list|is required"
 )
 TAKES_UP_JOBS = {"job_info", "job_wait"}
 

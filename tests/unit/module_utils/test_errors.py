@@ -94,7 +94,7 @@ def cases(places: Places) -> dict[str, tuple[dict[str, Any], str]]:
         ),
         "two of one name": (
             kvm_host(name="twin", state="disabled"),
-            rf"host twin: 2 objects have the name 'twin': {HOST}, {OTHER_HOST}\. Say which one by its uuid\.",
+            rf"host twin: 2 objects have the name 'twin': {HOST}, {OTHER_HOST}\. Select one by uuid\.",
         ),
         "not there, and not enough to make one": (
             kvm_host(name="host-7", state="disabled"),
@@ -124,11 +124,11 @@ def cases(places: Places) -> dict[str, tuple[dict[str, Any], str]]:
         "half an address": (kvm_host(name="host-3", base_url="manager"), "base_url must look like https://.*"),
         "dead port": (
             kvm_host(name="host-3", base_url=places.dead, request_retries=1),
-            f"host host-3: {places.dead} could not be reached for QueryHost: Connection refused",
+            f"host host-3: QueryHost: cannot connect to {places.dead}: Connection refused. Check base_url .*",
         ),
         "a page that is no service": (
             kvm_host(name="host-3", base_url=places.page),
-            "host host-3: the answer to QueryHost is no JSON object: Bad gateway nginx. Is base_url .*",
+            "host host-3: the response to QueryHost is not a JSON object: Bad gateway nginx. Check base_url.",
         ),
         "a page of a gateway": (
             kvm_host(name="host-3", base_url=places.gateway, request_retries=1),
@@ -148,7 +148,7 @@ def cases(places: Places) -> dict[str, tuple[dict[str, Any], str]]:
         ),
         "unknown operation": (
             {"virtinfra.manager.api": {"operation": "QueryHosts"}},
-            r"There is no operation QueryHosts\. Known are QueryHost.*",
+            r"no operation QueryHosts\. Did you mean QueryHost.*",
         ),
         "a VM that has its task": (
             {"virtinfra.manager.cbt_task": {"name": "second", "vm_instance_uuid": "a0000004000040008000000000000001"}},
@@ -156,7 +156,7 @@ def cases(places: Places) -> dict[str, tuple[dict[str, Any], str]]:
         ),
         "a job of nobody": (
             {"virtinfra.manager.job_wait": {"jobs": [{"uuid": "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"}]}},
-            "1 of 1 jobs did not succeed, the first: the service does not know the job 5d1f.*",
+            "the service does not know job 5d1f.*, or no longer",
         ),
     }
 

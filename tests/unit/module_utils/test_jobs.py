@@ -28,7 +28,7 @@ from simulator.launch import Simulator
 from support.playbook_runner import PlaybookRunner
 
 HOST = "a0000003000040008000000000000001"
-STILL_RUNNING = "ChangeHostState is still running after 25 s of waiting; job_wait can go on waiting for job"
+STILL_RUNNING = "ChangeHostState is still running after 25 s of waiting. Continue with job_wait, job"
 
 
 def polls_of(duration: float, interval: float = 5, chance: float = 0.5) -> list[float]:

@@ -181,7 +181,7 @@ def test_service_that_cuts_at_1000_and_does_not_count() -> None:
 def test_service_that_repeats_a_full_page(total: bool) -> None:
     with (
         StubServer(pages_of(RECORDS, 1000, total, honest_start=False)) as service,
-        pytest.raises(VirtinfraError, match=r"QueryHost brought 1000 of (2500|more) records"),
+        pytest.raises(VirtinfraError, match=r"QueryHost returned only 1000 of (2500|more) records"),
     ):
         by_pages(client_of(service), 1000)
     assert len(service.requests) == 2
@@ -191,7 +191,7 @@ def test_service_that_counts_more_than_it_gives() -> None:
     def answer(asked: StubRequest) -> StubResponse:
         return StubResponse(200, {"inventories": RECORDS[:3] if asked.query["start"] == ["0"] else [], "total": 5})
 
-    with StubServer(answer) as service, pytest.raises(VirtinfraError, match="QueryHost brought 3 of 5 records"):
+    with StubServer(answer) as service, pytest.raises(VirtinfraError, match="QueryHost returned only 3 of 5 records"):
         by_pages(client_of(service), 1000)
 
 
@@ -219,7 +219,7 @@ def test_number_that_changes_all_the_time() -> None:
             200, {"inventories": RECORDS[first : first + 3], "total": 4 if asked.query["start"] == ["0"] else 5}
         )
 
-    message = "QueryHost brought 30 records, but their number changes all the time; list them again"
+    message = "QueryHost: the number of records changed during each of 5 attempts. List them again."
     with StubServer(answer) as service, pytest.raises(VirtinfraError, match=message):
         by_pages(client_of(service), 3)
 
@@ -272,7 +272,7 @@ def test_equal_records_without_a_uuid_count_each(pages: list[list[dict[str, Any]
 def test_pages_of_equal_records_without_a_uuid_may_be_a_service_without_paging() -> None:
     with (
         StubServer(lambda asked: StubResponse(200, {"inventories": [SUBSCRIBER, OTHER], "total": 4})) as service,
-        pytest.raises(VirtinfraError, match="QuerySNSTopicSubscriber brought 2 of 4 records"),
+        pytest.raises(VirtinfraError, match="QuerySNSTopicSubscriber returned only 2 of 4 records"),
     ):
         client_of(service).query("QuerySNSTopicSubscriber")
 
@@ -338,9 +338,9 @@ def test_forms_of_replies(reply: dict[str, Any], expected: list[str]) -> None:
 @pytest.mark.parametrize("reply", [{}, {"success": True}, {"results": []}])
 def test_replies_that_tell_nothing(reply: dict[str, Any]) -> None:
     with StubServer(lambda asked: StubResponse(200, reply)) as service:
-        with pytest.raises(ReadNotSupported, match="QueryHost was answered without inventories"):
+        with pytest.raises(ReadNotSupported, match="the response to QueryHost has no inventories"):
             client_of(service).query("QueryHost")
-        with pytest.raises(ReadNotSupported, match="QueryHost was answered without inventories"):
+        with pytest.raises(ReadNotSupported, match="the response to QueryHost has no inventories"):
             client_of(service).get_by_uuid("QueryHost", HOST)
 
 
@@ -349,7 +349,7 @@ def test_lists_of_something_else(found: Any) -> None:
     with (
         StubServer(lambda asked: StubResponse(200, {"inventories": found})) as service,
         pytest.raises(
-            TransportError, match="the answer to QueryHost holds no list of records in inventories"
+            TransportError, match="the response to QueryHost has no list of records in inventories"
         ) as caught,
     ):
         client_of(service).query("QueryHost")
@@ -391,7 +391,7 @@ def test_record_of_a_wrong_type_is_named() -> None:
     with StubServer(lambda asked: StubResponse(200, {"inventories": [{"uuid": 5}]})) as service:
         client = client_of(service)
         with pytest.raises(
-            TransportError, match="the answer to QueryHost holds a record whose uuid is of a wrong type"
+            TransportError, match="the response to QueryHost has a record whose uuid has a wrong type"
         ) as caught:
             client.get_by_uuid("QueryHost", HOST)
     assert caught.value.transient is False

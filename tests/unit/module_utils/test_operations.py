@@ -487,7 +487,7 @@ def test_values_are_sent_in_their_type() -> None:
 
 
 def test_unknown_operation() -> None:
-    with pytest.raises(InvalidOptions, match=r"no operation changeHostState\. Known are ChangeHostState\."):
+    with pytest.raises(InvalidOptions, match=r"no operation changeHostState\. Did you mean ChangeHostState\?"):
         get_operation("changeHostState")
 
 

@@ -303,7 +303,7 @@ REFUSED: dict[str, tuple[Resource, str, Record, Record | None, type[VirtinfraErr
         {"l3NetworkUuid": "l"},
         None,
         NotFound,
-        "no such nic, and the API cannot create one",
+        "no such nic, and the API cannot create one. Check the options.",
     ),
 }
 

@@ -281,7 +281,7 @@ def test_time_of_the_task_is_up(sim: Simulator, playbook_runner: PlaybookRunner)
     assert played.status == "failed"
     assert result["changed"]
     assert result["timedout"]["period"] == 1
-    assert f"job_wait can take up the job {result['job']['uuid']}" in result["msg"]
+    assert f"Continue with job_wait, job {result['job']['uuid']}." in result["msg"]
     sim.advance()
     (ended,) = playbook_runner.play({"virtinfra.manager.job_wait": {"jobs": [result["job"]]}})
     assert ended.result["jobs"][0]["state"] == "succeeded"
@@ -307,7 +307,7 @@ def test_interrupted_playbook_tells_what_goes_on(
         os.killpg(play.pid, number)
         output = play.communicate(timeout=60)[0]
     told = re.search(
-        r"^\[localhost\] Onboard: AddKVMHost may still run in the service; job_wait can take up the job (\w{32})$",
+        r"^\[localhost\] Onboard: host kvm-4: AddKVMHost may still be running in the service. Continue with job_wait, job (\w{32})\.$",
         output,
         re.M,
     )
@@ -345,7 +345,7 @@ def test_worker_without_its_playbook_sends_nothing(
         # This ends when the worker, which has inherited the pipe, has ended too.
         output = play.communicate(timeout=60)[0]
     assert len(sim.log()) <= sent + 1  # one may have been on its way
-    line = r"Onboard: AddKVMHost may still run in the service; job_wait can take up the job (\w{32})"
+    line = r"Onboard: host kvm-4: AddKVMHost may still be running in the service. Continue with job_wait, job (\w{32})"
     named = re.search(rf"^\[localhost\] {line}$", output, re.M)
     assert named, output
     assert re.search(line, log.read_text(encoding="utf-8")), log.read_text(encoding="utf-8")
@@ -633,7 +633,7 @@ def test_advice_after_a_call_that_may_be_on_its_way(sim: Simulator, runner: Modu
         ran = runner("sns_endpoint", {"type": "snmp", "name": "traps"}) if looks else runner("api", options)
     assert ran.changed
     job = ran["job"]["uuid"]
-    assert f"It may still be on its way: ask for the job {job} with the module job_info for 10 minutes." in ran.message
+    assert f"Check job {job} with job_info. If the service still does not know it after 10 minutes, " in ran.message
     assert ran.message.endswith("it looks first" if looks else "look at the object before you call it again")
 
 
@@ -673,7 +673,7 @@ def test_values_that_are_no_json(told: bytes) -> None:
     body = b'{"inventories": [{"uuid": "%s", "name": %s}]}' % (HOST.encode(), told)
     with StubServer(lambda asked: StubResponse(200, body)) as service:
         result = run("host_info", {"base_url": service.url, "session_id": "s", "request_retries": 0}).result
-    assert "the answer to QueryHost is no JSON object" in result["msg"]
+    assert "the response to QueryHost is not a JSON object" in result["msg"]
 
 
 def test_values_of_the_service_are_never_templates(

@@ -266,7 +266,7 @@ def test_workchat_endpoints_are_listed_where_all_types_are_not(run: ModuleRunner
 def test_workchat_query_that_tells_nothing(run: ModuleRunner, sim: Simulator) -> None:
     sim.configure(workchat_query_empty=True)
     ran = run("sns_endpoint_info", {"type": "workchat"})
-    assert ran.message == "QuerySNSWorkchatEndpoint was answered without inventories"
+    assert ran.message == "the response to QuerySNSWorkchatEndpoint has no inventories"
     assert len(counted(run("sns_endpoint_info", {}), "endpoints")) == len(sim.records("endpoint"))
 
 

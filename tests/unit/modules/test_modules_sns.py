@@ -410,7 +410,7 @@ def test_platform_is_found_by_its_name(run: ModuleRunner, sim: Simulator, platfo
     ran = run.twice("sns_snmp_platform", {"name": "receiver", "snmp_port": 1162})
     assert ran["platform"]["uuid"] == platform
     message = run.refused("sns_snmp_platform", {"name": "nobody"})
-    assert message == "platform nobody: no platform with name 'nobody', and the API cannot create one"
+    assert message == "platform nobody: no platform with name 'nobody', and the API cannot create one. Check the name."
 
 
 def test_platform_that_is_not_there(run: ModuleRunner, sim: Simulator) -> None:

@@ -97,7 +97,7 @@ def test_machines_of_one_name_are_ambiguous(run: ModuleRunner, sim: Simulator, s
     sim.change("vm", second, name=sim.records("vm")[0]["name"])
     name = sim.records("vm")[0]["name"]
     message = run.refused("vm_from_snapshot_group", {"name": name})
-    assert message == f"vm {name}: 2 objects have the name '{name}': {first}, {second}. Say which one by its uuid."
+    assert message == f"vm {name}: 2 objects have the name '{name}': {first}, {second}. Select one by uuid."
     run.idle("vm_from_snapshot_group", {"name": name, "uuid": second})
 
 
