@@ -218,6 +218,38 @@ def test_code_when_the_time_is_up(run: ModuleRunner, sim: Simulator) -> None:
     assert ran["error"]["code"] == "TIMEOUT"
 
 
+@pytest.mark.parametrize("as_module", [False, True])
+def test_code_of_options_that_ansible_rejects(player: PlaybookRunner, as_module: bool) -> None:
+    run = player.play(
+        {"virtinfra.manager.host_network_info": {}},
+        {"virtinfra.manager.job_wait": {"jobs": [], "wait_timeout": "soon"}},
+        {"virtinfra.manager.kvm_host": {"hostname": "host-1"}},
+        as_module=as_module,
+    )
+    for played in run.tasks:
+        assert played.result["error"]["code"] == "INVALID"
+        assert played.result["error"]["details"] == played.result["msg"]
+
+
+@pytest.mark.parametrize("timeout", [0.0, 0.3])
+def test_every_job_has_its_state_when_the_time_is_up(run: ModuleRunner, sim: Simulator, timeout: float) -> None:
+    sim.fault("hang", "ChangeHostState")
+    hanging, ended, other = (
+        run("kvm_host", {"name": f"host-{number}", "state": "disabled"}, wait=False)["job"] for number in (1, 2, 3)
+    )
+    sim.advance()
+    ran = run("job_wait", {"jobs": [hanging, ended, other]}, wait_timeout=timeout)
+    assert [job["state"] for job in ran["jobs"]] == ["running", "succeeded", "succeeded"]
+    assert ran.message == (
+        f"ChangeHostState is still running after {timeout:g} s of waiting. Continue with job_wait, job {hanging['uuid']}."
+    )
+
+
+def test_single_job_is_not_counted(run: ModuleRunner) -> None:
+    ran = run("job_wait", {"jobs": [{"uuid": NOWHERE}]})
+    assert ran.message == f"the service does not know job {NOWHERE}, or no longer"
+
+
 @pytest.mark.parametrize("module", ["job_wait", "job_info"])
 def test_jobs_have_the_error_of_a_failed_task(run: ModuleRunner, sim: Simulator, module: str) -> None:
     sim.fault("fail", "ChangeHostState", error={**CONNECTION, "cause": SSH})

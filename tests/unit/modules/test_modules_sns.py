@@ -160,7 +160,7 @@ def test_user_ids_and_remarks_are_sent_as_texts(run: ModuleRunner) -> None:
 
 
 FIXED: dict[str, tuple[str, dict[str, Any]]] = {
-    "url": ("url", {"url": "https://chat.example.com/other"}),
+    "url": ("url", {"url": "https://hooks.example.com/other"}),
     "fewer people": ("at_person_user_ids", {"at_person_list": {"user-1": ""}}),
     "other people": ("at_person_user_ids", {"at_person_list": {"user-1": "", "user-3": ""}}),
     "nobody": ("at_person_user_ids", {"at_person_list": None, "at_person_user_ids": []}),
@@ -176,6 +176,12 @@ def test_drift_that_the_api_cannot_change(run: ModuleRunner, case: str) -> None:
     assert message.startswith(f"endpoint operators: the API cannot change {name} (is ")
     assert ", should be " in message
     assert "8f14e45f" not in message
+
+
+def test_url_that_differs_in_what_is_masked(run: ModuleRunner) -> None:
+    run("sns_endpoint", CHAT)
+    message = run.refused("sns_endpoint", {**CHAT, "url": "https://chat.example.com/other"})
+    assert "url (is 'https://chat.example.com/********', a masked part differs)" in message
 
 
 def test_description_is_updated_and_nothing_else_sent(run: ModuleRunner) -> None:
