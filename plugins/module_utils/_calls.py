@@ -95,7 +95,9 @@ def _resolve_lost_call(call: Call, job: Job, last_error: VirtinfraError) -> tupl
         if needed is False:
             job.state, job.failure = SUCCEEDED, None
             lost = ", ".join(map(to_snake_case, extra_result_members(operation.name)))
-            return job, [f"{call.label}: {operation.name} succeeded, but its response was lost, and {lost} with it."] if lost else []
+            return job, [
+                f"{call.label}: {operation.name} succeeded, but its response was lost, and {lost} with it."
+            ] if lost else []
         if isinstance(last_error, ApiError) and needed:
             raise last_error
         if isinstance(last_error, ApiError) or attempt == tries:

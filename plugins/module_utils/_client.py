@@ -250,8 +250,8 @@ class Client:
         more = f" (and {others} more jobs)" if others else ""
         reason = f" The last poll failed: {last_error}." if last_error else ""
         raise WaitTimeout(
-            f"{first.operation or 'the operation'} {state} after {self.wait.timeout:g} s of waiting{more}. Continue with"
-            f" job_wait, job {first.uuid}.{reason}",
+            f"{first.operation or 'the operation'} {state} after {self.wait.timeout:g} s of waiting{more}."
+            f" Continue with job_wait, job {first.uuid}.{reason}",
             job=first.handle(),
         )
 
@@ -472,7 +472,8 @@ class Client:
             raise ApiError(operation.name, answer.status, answer.error, answer.text(), credential)
         if answer.object is None:
             raise TransportError(
-                f"the response to {operation.name} is not a JSON object: {answer.text() or 'it is empty'}. Check base_url.",
+                f"the response to {operation.name} is not a JSON object: {answer.text() or 'it is empty'}."
+                " Check base_url.",
                 transient=False,
             )
         if self._mask_replies and may_hold_credentials(answer.body.decode("utf-8", "replace")):
@@ -504,7 +505,8 @@ class Client:
             job.state, job.result = SUCCEEDED, reply
             return job
         raise ResponseLost(
-            f"{job.operation} returned HTTP status {answer.status} without a usable result: {answer.text() or 'no body'}"
+            f"{job.operation} returned HTTP status {answer.status} without a usable result:"
+            f" {answer.text() or 'no body'}"
         )
 
     def _request(self, operation: Operation, params: Mapping[str, Any]) -> Request:

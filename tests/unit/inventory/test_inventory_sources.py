@@ -353,7 +353,7 @@ def test_another_question_is_not_answered_from_the_cache(sim: Simulator, tmp_pat
         ({"hostnames": "nmae"}, "hostnames: there is no attribute nmae"),
         ({"hostvars_prefix": "1-"}, "hostvars_prefix"),
         ({"base_url": "{{ nowhere }}"}, "base_url: "),
-        ({"base_url": "http://127.0.0.1:1", "request_retries": 0}, "http://127.0.0.1:1 could not be reached"),
+        ({"base_url": "http://127.0.0.1:1", "request_retries": 0}, "cannot connect to http://127.0.0.1:1"),
         ({"strict": True, "include": "nowhere"}, "include and exclude could not be evaluated 3 times"),
         ({"strict": True, "hostnames": "nowhere ~ ''"}, "hostnames: "),
         ({"strict": True, "compose": {"x": "nowhere"}}, "Could not set x for host host-1"),

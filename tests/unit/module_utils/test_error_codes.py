@@ -219,8 +219,8 @@ def test_code_when_the_time_is_up(run: ModuleRunner, sim: Simulator) -> None:
 
 
 @pytest.mark.parametrize("as_module", [False, True])
-def test_code_of_options_that_ansible_rejects(player: PlaybookRunner, as_module: bool) -> None:
-    run = player.play(
+def test_code_of_options_that_ansible_rejects(playbook_runner: PlaybookRunner, as_module: bool) -> None:
+    run = playbook_runner.play(
         {"virtinfra.manager.host_network_info": {}},
         {"virtinfra.manager.job_wait": {"jobs": [], "wait_timeout": "soon"}},
         {"virtinfra.manager.kvm_host": {"hostname": "host-1"}},
@@ -241,7 +241,8 @@ def test_every_job_has_its_state_when_the_time_is_up(run: ModuleRunner, sim: Sim
     ran = run("job_wait", {"jobs": [hanging, ended, other]}, wait_timeout=timeout)
     assert [job["state"] for job in ran["jobs"]] == ["running", "succeeded", "succeeded"]
     assert ran.message == (
-        f"ChangeHostState is still running after {timeout:g} s of waiting. Continue with job_wait, job {hanging['uuid']}."
+        f"ChangeHostState is still running after {timeout:g} s of waiting."
+        f" Continue with job_wait, job {hanging['uuid']}."
     )
 
 

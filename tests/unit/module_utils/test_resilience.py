@@ -307,7 +307,8 @@ def test_interrupted_playbook_tells_what_goes_on(
         os.killpg(play.pid, number)
         output = play.communicate(timeout=60)[0]
     told = re.search(
-        r"^\[localhost\] Onboard: host kvm-4: AddKVMHost may still be running in the service. Continue with job_wait, job (\w{32})\.$",
+        r"^\[localhost\] Onboard: host kvm-4: AddKVMHost may still be running in the service\."
+        r" Continue with job_wait, job (\w{32})\.$",
         output,
         re.M,
     )

@@ -459,7 +459,7 @@ def test_proxy_that_is_not_to_be_used(secure: Simulator, papers: Papers, monkeyp
     [
         (b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", "Tunnel connection failed: 407"),
         (b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n", "Tunnel connection failed: 502"),
-        (b"nonsense", "could not be reached"),
+        (b"nonsense", "cannot connect"),
     ],
 )
 def test_proxy_that_refuses(service: Simulator, monkeypatch: pytest.MonkeyPatch, refusal: bytes, words: str) -> None:

@@ -325,7 +325,10 @@ def test_nobody_listens(name: str) -> None:
             ConnectionOptions(base_url=url, session_id="the-session", request_retries=3), clock=clock
         ) as client:
             failure = failure_of(client, name)
-    assert str(failure) == f"{name}: cannot connect to {url}: Connection refused. Check base_url and whether the service runs."
+    assert (
+        str(failure)
+        == f"{name}: cannot connect to {url}: Connection refused. Check base_url and whether the service runs."
+    )
     assert not isinstance(failure, ResponseLost)
     assert len(clock.slept) == 3
 
@@ -376,7 +379,9 @@ def test_restart_of_the_service_is_survived(name: str, chance: float) -> None:
                 assert client.start_job(name, DISABLE).state == "succeeded"
         assert len(requests) == 1
     assert 30 <= sum(clock.slept) <= 46
-    refused = f"{name}: cannot connect to {options.origin}: Connection refused. Check base_url and whether the service runs"
+    refused = (
+        f"{name}: cannot connect to {options.origin}: Connection refused. Check base_url and whether the service runs"
+    )
     assert progress[0].startswith(f"{refused}; retry ")
     assert len(progress) == (3 if chance == 0 else 4)
 

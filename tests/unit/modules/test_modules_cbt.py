@@ -120,7 +120,9 @@ def test_reply_that_is_lost_although_it_was_done(run: ModuleRunner, sim: Simulat
     assert ran.changed
     assert ran["cbt_task"]["status"] == "Running"
     assert ran["volume_cbt_backup_infos"] == []
-    assert ran.warnings == ["cbt task cbt-task-1: EnableCbtTask succeeded, but its response was lost, and volume_cbt_backup_infos with it."]
+    assert ran.warnings == [
+        "cbt task cbt-task-1: EnableCbtTask succeeded, but its response was lost, and volume_cbt_backup_infos with it."
+    ]
 
 
 # --------------------------------------------------------------------------------------------- found by one of its VMs
