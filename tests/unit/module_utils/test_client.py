@@ -479,7 +479,7 @@ def test_check_mode_sends_nothing_but_get(sim: Simulator, new_client: ClientFact
 def test_expired_job(sim: Simulator, no_wait_client: Client) -> None:
     sim.fault("expire", "ChangeHostState")
     job = no_wait_client.start_job("ChangeHostState", DISABLE)
-    with pytest.raises(JobNotFound, match=f"the service does not know the job {job.uuid}") as caught:
+    with pytest.raises(JobNotFound, match=f"the service does not know job {job.uuid}") as caught:
         no_wait_client.wait_for_job(job)
     assert caught.value.result["job"]["state"] == "unknown"
 
