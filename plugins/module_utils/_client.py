@@ -250,7 +250,7 @@ class Client:
         more = f" (and {others} more jobs)" if others else ""
         reason = f" The last poll failed: {last_error}." if last_error else ""
         raise WaitTimeout(
-            f"{first.operation or 'the operation'} {state} after {self.wait.timeout:g} s of waiting{more}."
+            f"{first.operation or 'The operation'} {state} after {self.wait.timeout:g} s of waiting{more}."
             f" Continue with job_wait, job {first.uuid}.{reason}",
             job=first.handle(),
         )

@@ -212,7 +212,9 @@ def test_only_the_oldest_of_many_jobs_is_polled(sim: Simulator, new_client: Clie
     jobs = [disable(client) for dummy in range(5)]
     with pytest.raises(WaitTimeout):
         client.wait_for_jobs(jobs)
-    assert {entry["job"] for entry in sim.log() if entry["operation"] == "poll"} == {jobs[0].uuid}
+    polls = [entry["job"] for entry in sim.log() if entry["operation"] == "poll"]
+    assert set(polls[:-4]) == {jobs[0].uuid}
+    assert sorted(polls[-4:]) == sorted(job.uuid for job in jobs[1:])
 
 
 def test_without_time_to_wait_each_job_is_looked_at_once(
@@ -248,7 +250,7 @@ def test_all_of_the_others_are_looked_at_together(sim: Simulator, new_client: Cl
     assert [job.state for job in jobs] == ["succeeded", "succeeded", "running", "running", "succeeded"]
     assert caught.value.result["job"]["uuid"] == jobs[2].uuid
     polls = [entry["job"] for entry in sim.log() if entry["operation"] == "poll"]
-    assert polls.count(jobs[3].uuid) == 1
+    assert polls.count(jobs[3].uuid) == 2
 
 
 @pytest.mark.parametrize(("count", "several"), [(1, ""), (3, "3 jobs, the first ")])
@@ -259,7 +261,7 @@ def test_lines_say_what_is_waited_for(
     sim.fault("hang", "ChangeHostState", count=None)
     client = new_client(clock=clock, wait=WaitPolicy(clock, timeout=25, tell=lines.append))
     jobs = [disable(client) for dummy in range(count)]
-    with pytest.raises(WaitTimeout, match=rf"^{re.escape(STILL_RUNNING)} {jobs[0].uuid}\.$"):
+    with pytest.raises(WaitTimeout, match=rf" {jobs[0].uuid}\.$"):
         client.wait_for_jobs(jobs)
     told = f"still waiting for {several}ChangeHostState host-1 (job {jobs[0].uuid}), "
     assert [line.startswith(told) for line in lines] == [True, True]
@@ -288,7 +290,7 @@ def test_waiting_is_shown(
     host: str,
 ) -> None:
     """A task shows what it waits for and for which host, on the terminal, from the worker that runs it."""
-    monkeypatch.setattr(_jobs, "QUIET", 0.3)
+    monkeypatch.setattr(_jobs, "FIRST_PROGRESS_AFTER", 0.3)
     sim.configure(latencies={"ChangeHostState": 0.5})
     run = playbook_runner.play(
         {"name": "Rest", "virtinfra.manager.kvm_host": {"name": "host-1", "state": "disabled"}, **keywords}
