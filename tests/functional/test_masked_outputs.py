@@ -121,7 +121,6 @@ def test_an_invalid_option_of_a_module_process_shows_no_secret(playbook_runner: 
     assert [played.status for played in run] == ["failed", "failed"]
     assert "ssh_port" in run.results[0]["msg"]
     assert "unknown" in run.results[1]["msg"].lower()
-    assert "********" in run.results[0]["msg"]
     assert KEY not in run.output
     assert KEY not in json.dumps(run.results)
 
