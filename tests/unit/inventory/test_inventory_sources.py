@@ -162,7 +162,7 @@ def test_a_list_that_never_rests_is_a_failure(tmp_path: Path) -> None:
             self.uuids.insert(0, f"f{self.requests:031x}")
 
     with StubServer(Growing(250).answer) as service:
-        assert "changes all the time" in refused(source_of(tmp_path, service, page_size=50))
+        assert "number of records changed" in refused(source_of(tmp_path, service, page_size=50))
 
 
 def test_a_page_that_fails_leaves_nothing_behind(many: Simulator, tmp_path: Path) -> None:
