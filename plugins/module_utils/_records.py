@@ -235,7 +235,7 @@ def with_all_fields(kind: str, record: Mapping[str, Any]) -> Record:
     return {**_BLANK.get(kind, {}), **shaped_members(record, _NESTED_IN.get(kind, ()))}
 
 
-def shaped_members(record: Mapping[str, Any], members: Iterable[str] = NESTED) -> Mapping[str, Any]:
+def shaped_members(record: Mapping[str, Any], members: Iterable[str] = tuple(NESTED)) -> Mapping[str, Any]:
     """Return a record whose ``members``, those in NESTED that hold records, have them with every documented field."""
     nested = {name: _shaped_value(NESTED[name], record[name]) for name in members if name in record}
     return {**record, **nested} if nested else record

@@ -106,7 +106,7 @@ class HostVars:
                 for field, value in members
             ]
         elif not HAS_DATA_TAGGING:
-            values = [AnsibleUnsafeText(value) if type(value) is str else value for value in values]
+            values = [AnsibleUnsafeText(value) if isinstance(value, str) else value for value in values]
         variables = self._blank.copy()
         variables.update(zip(names, values, strict=True))
         return variables

@@ -29,9 +29,11 @@ KEY = "hook-key-0815"
 CHAT = f"https://chat.example.com/hook/{KEY}"
 
 
-def run(name: str, show: Callable[[str], None] | None = None, check: bool = False, /, **options: Any) -> dict[str, Any]:
+def run(
+    module_name: str, show: Callable[[str], None] | None = None, check: bool = False, /, **options: Any
+) -> dict[str, Any]:
     """Run a module in this process and return its result; ``show`` gets its progress and its requests."""
-    task = module(name).task
+    task = module(module_name).task
     validation = ArgumentSpecValidator(task.argument_spec, **task.constraints).validate(options)
     assert not validation.error_messages, validation.error_messages
     result: dict[str, Any] = task.execute(validation.validated_parameters, check, show, show).result
