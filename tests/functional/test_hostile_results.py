@@ -53,7 +53,7 @@ def test_a_reply_in_another_encoding_is_no_json(encoding: str) -> None:
     with (
         StubServer(lambda asked: StubResponse(200, body)) as service,
         client_of(service, request_retries=0) as client,
-        pytest.raises(TransportError, match="no JSON object"),
+        pytest.raises(TransportError, match="not a JSON object"),
     ):
         client.get("QueryHost", {})
 

@@ -346,7 +346,9 @@ def test_worker_without_its_playbook_sends_nothing(
         # This ends when the worker, which has inherited the pipe, has ended too.
         output = play.communicate(timeout=60)[0]
     assert len(sim.log()) <= sent + 1  # one may have been on its way
-    line = r"Onboard: host host-91: AddKVMHost may still be running in the service. Continue with job_wait, job (\w{32})\."
+    line = (
+        r"Onboard: host host-91: AddKVMHost may still be running in the service. Continue with job_wait, job (\w{32})\."
+    )
     named = re.search(rf"^\[localhost\] {line}$", output, re.M)
     assert named, output
     assert re.search(line, log.read_text(encoding="utf-8")), log.read_text(encoding="utf-8")
@@ -664,7 +666,9 @@ def test_empty_result_of_a_job_that_still_runs(sim: Simulator, runner: ModuleRun
 def test_values_that_are_no_text(told: bytes, heard: Any) -> None:
     body = b'{"inventories": [{"uuid": "%s", "name": %s}]}' % (HOST.encode(), told)
     with StubServer(lambda asked: StubResponse(200, body)) as service:
-        result = run("host_info", {"base_url": service.url, "session_id": "the-session", "query": ["state=Enabled"]}).result
+        result = run(
+            "host_info", {"base_url": service.url, "session_id": "the-session", "query": ["state=Enabled"]}
+        ).result
     assert result["hosts"][0]["name"] == heard
 
 
