@@ -444,7 +444,7 @@ def test_interim_responses_without_end() -> None:
     with (
         Speaker(speak) as service,
         Client(ConnectionOptions(service.url, session_id="the-session")) as client,
-        pytest.raises(ResponseLost, match="too many interim responses|Connection reset"),
+        pytest.raises(ResponseLost, match=r"too many interim responses|Connection reset"),
     ):
         client.start_job("CreateSNSSnmpEndpoint", {"name": "a"})
 
