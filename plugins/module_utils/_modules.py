@@ -54,9 +54,9 @@ IDENTIFIERS = ("name", "url", "_ip", "_mac", "_address", "user_id", "username")
 
 @dataclass
 class ModuleContext:
-    """One run of a task: the validated options, the service, and what is to be told besides the result.
+    """One run of a task: the validated options, the service, and what accompanies the result.
 
-    ``wanted`` holds the module's own options that were given, by their API names. ``unresolved`` is true in check mode
+    ``desired`` holds the module's own options that were given, by their API names. ``unresolved`` is true in check mode
     when the object cannot be looked for, because an earlier task only predicted it. ``changed`` turns true when a call
     has succeeded.
     """
@@ -91,9 +91,9 @@ class ModuleResult:
 
 @dataclass(frozen=True)
 class ModuleSpec:
-    """A module: the function that does it, its own options, the operations that it calls, and the options' rules.
+    """A module: the function that does it, its own options, the operations that it calls, and their constraints.
 
-    ``shared`` are the option groups that it takes besides those of the connection. ``selectors`` are options that are
+    ``shared_options`` are further option groups, in addition to the connection's. ``selectors`` are options that are
     not required, and select what the module is about when they are given.
     """
 

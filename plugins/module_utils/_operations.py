@@ -36,7 +36,7 @@ class Parameter:
     """One parameter of an operation.
 
     ``type`` is one of str, int, long, bool, list, dict, json (a JSON text). ``required`` is what the document says; a
-    ``lenient`` one is left out when it is not given, since servers refuse it empty. ``companion`` marks what only some
+    ``omit_if_unset`` one is left out when not given: servers refuse it empty. ``undocumented`` marks what only some
     servers know. ``alias`` is a second spelling of the document, sent along.
     """
 
@@ -93,7 +93,7 @@ class Operation:
     """One row of the table.
 
     ``result`` names the members of the reply that carry the result, ``record`` the kind of what is in them.
-    ``instead`` maps a parameter to the required ones that it stands for. ``repeatable`` is False where doing it a
+    ``alternatives`` maps a parameter to the required ones that it replaces. ``is_idempotent`` is False where doing it a
     second time makes a second object or has another effect once more. ``may_be_empty`` is True where ``{}`` is a
     reply of success, by the document or by what servers do.
 

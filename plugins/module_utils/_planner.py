@@ -32,11 +32,11 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 
 @dataclass(frozen=True)
 class StateTransition:
-    """How a word of ``state`` is reached: the operation, where the record tells, and the values that count as there.
+    """How a value of the option ``state`` is reached: by an operation, until ``record_field`` has a target value.
 
-    The first of ``reached`` is what the operation leads to. ``fixed`` are parameters of the operation. ``needs`` are
-    fields of the record that must be stable before the call. ``settles`` are those, besides ``attribute``, that must be
-    stable before the state counts as reached.
+    The operation leads to the first of ``target_values``. ``params`` are parameters of the operation. ``needs`` are
+    fields of the record that must be stable before the call. ``settles`` are those, in addition to ``record_field``,
+    that must be stable before the state counts as reached.
     """
 
     operation: str
@@ -49,7 +49,7 @@ class StateTransition:
 
 @dataclass(frozen=True)
 class PlannedCall:
-    """A call to make, and the record that is expected after it (None: it is gone). ``note`` warns of something."""
+    """A call to make, and the record that is expected after it (None: it is deleted), and a warning to show."""
 
     operation: str
     params: Record
@@ -68,14 +68,14 @@ Plan = Callable[["Resource", str, Record, "Record | None"], "list[PlannedCall]"]
 class Resource:
     """The description of one kind of object.
 
-    ``kind`` names its record, ``returns`` the member of the result. ``read`` finds the record that is meant by the
-    options (API names), None when there is none. ``passing`` are values of a record that change by themselves: they
-    are waited out. ``broken`` are values in which an operation has failed although it did not say so. ``rename`` maps
-    a parameter to the record's name for it. ``how`` are parameters that go along with a call and are never compared, as
-    tags are. ``keys`` are the parameters by which ``read`` finds the object: the first one that is given.
+    ``record_type`` names its record, ``result_key`` the member of the result. ``find`` returns the record that the
+    options (API names) select, None when there is none. ``transitional_values`` of a record change without a call: they
+    are waited for. ``failed_values`` show that an operation failed although it reported success. ``rename`` maps a
+    parameter to the record's name for it. ``how`` are parameters that are sent with a call and never compared, as tags
+    are. ``keys`` are the parameters by which ``find`` looks for the object: the first one that is given.
     ``duplicate_code`` is the code of the error with which the service refuses to create a second object of the same
-    key, where it keeps a key unique. ``plan`` replaces the plan below. ``tell`` makes the members of the result of what
-    ``read`` returned, where these are more, or other, than that record.
+    key, where it keeps a key unique. ``plan`` replaces the plan below. ``format_result`` makes the members of the
+    result from what ``find`` returned, where these differ from that record.
     """
 
     record_type: str
