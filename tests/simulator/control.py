@@ -111,6 +111,12 @@ class Control:
         self._lay()
         return JSONResponse(dataclasses.asdict(self._service.switches))
 
+    async def sessions(self, request: Request) -> Response:
+        """Return the numbers of sessions, logins and logouts; DELETE ends all sessions created by logging in."""
+        if request.method == "DELETE":
+            self._service.sessions.end_all()
+        return JSONResponse(self._service.sessions.counts())
+
     async def faults(self, request: Request) -> Response:
         """Return, add (one or a list) or clear faults."""
         kept = self._service.faults.all
@@ -153,6 +159,7 @@ def routes(service: Service, stop: c.Callable[[], None], lay: c.Callable[[], Non
         ("advance", control.advance, ["POST"]),
         ("reset", control.reset, ["POST"]),
         ("config", control.config, ["POST"]),
+        ("sessions", control.sessions, ["GET", "DELETE"]),
         ("faults", control.faults, ["GET", "POST", "DELETE"]),
         ("stop", control.stop, ["POST"]),
     )

@@ -69,6 +69,7 @@ class Gateway:
         service = self._service
         if any(fault.fault == "session_expiry" for fault in faults):
             service.configure({"session_expired": True, "token_expired": True})
+            service.sessions.end_all()
         try:
             header = service.required_header(request.headers.get("authorization"), operation)
             given = intake.given(service, operation, request, body)

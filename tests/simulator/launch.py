@@ -146,6 +146,14 @@ class Simulator:
         """Change switches, the state staying as it is."""
         self.control("POST", "config", switches)
 
+    def sessions(self) -> dict[str, int]:
+        """Return how many sessions created by logging in are valid (live), and logins, failed_logins and logouts."""
+        return t.cast("dict[str, int]", self.control("GET", "sessions"))
+
+    def end_sessions(self) -> None:
+        """End all sessions created by logging in, as if they had expired."""
+        self.control("DELETE", "sessions")
+
     def fault(self, fault: str, operation: str = "*", **details: t.Any) -> None:
         """Let something go wrong."""
         self.control("POST", "faults", {"fault": fault, "operation": operation, **details})

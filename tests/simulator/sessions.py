@@ -22,6 +22,7 @@ class Sessions:
         self._switches = switches
         self._new_uuid = new_uuid
         self._used = {switches.session: time.monotonic()}
+        self._logins = self._failed_logins = self._logouts = 0
 
     def configure(self, switches: Switches, renew: bool) -> None:
         """Take over changed switches; with `renew`, or where it is another, their session starts to live now."""
@@ -34,16 +35,33 @@ class Sessions:
         """Return a new session; raise the failure of a wrong account or password, given as SHA-512 in hex."""
         right = hashlib.sha512(self._switches.account_password.encode()).hexdigest()
         if account != self._switches.account or not hmac.compare_digest(password.encode(), right.encode()):
+            self._failed_logins += 1
             raise Failure("ID.1000", "wrong account name or password")
         if sum(map(self.is_valid, self._used)) >= self._switches.session_limit:
+            self._failed_logins += 1
             raise Failure("ID.1003", f"account[{account}] has {self._switches.session_limit} sessions already")
         session = self._new_uuid()
         self._used[session] = time.monotonic()
+        self._logins += 1
         return session
 
     def log_out(self, session: str) -> None:
-        """End a session; what is none is a success."""
-        self._used.pop(session, None)
+        """End a session. Ending one that does not exist is a success."""
+        self._logouts += self._used.pop(session, None) is not None
+
+    def end_all(self) -> None:
+        """End every session that was created by logging in."""
+        self._used = {session: used for session, used in self._used.items() if session == self._switches.session}
+
+    def counts(self) -> dict[str, int]:
+        """Return the number of valid sessions that were created by logging in, and of logins and logouts so far."""
+        created = [session for session in self._used if session != self._switches.session]
+        return {
+            "live": sum(map(self.is_valid, created)),
+            "logins": self._logins,
+            "failed_logins": self._failed_logins,
+            "logouts": self._logouts,
+        }
 
     def is_valid(self, session: str) -> bool:
         """Tell whether a session is valid."""

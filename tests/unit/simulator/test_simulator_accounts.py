@@ -84,6 +84,35 @@ def test_sessions_are_limited_and_expire(talk: Talk) -> None:
     assert hosts(talk, second).json()["error"]["code"] == "ID.1001"
 
 
+def test_sessions_are_counted_and_can_be_ended(talk: Talk) -> None:
+    session = new_session(talk)["uuid"]
+    new_session(talk)
+    log_in(talk, password="wrong")
+    for dummy in range(2):
+        talk.send("DELETE", f"accounts/sessions/{session}", headers=NO_CREDENTIALS)
+    assert talk.sim.sessions() == {"live": 1, "logins": 2, "failed_logins": 1, "logouts": 1}
+    session = new_session(talk)["uuid"]
+    talk.sim.end_sessions()
+    assert talk.sim.sessions()["live"] == 0
+    assert hosts(talk, session).json()["error"]["code"] == "ID.1001"
+    assert is_valid(talk, talk.sim.session)
+    talk.sim.reset()
+    assert talk.sim.sessions() == {"live": 0, "logins": 0, "failed_logins": 0, "logouts": 0}
+
+
+def test_the_session_expiry_fault_ends_sessions_created_by_logging_in(talk: Talk) -> None:
+    session = new_session(talk)["uuid"]
+    talk.sim.fault("session_expiry", "QueryHost")
+    assert hosts(talk, session).json()["error"]["code"] == "ID.1001"
+    assert new_session(talk)["uuid"] != session
+
+
+def test_logins_fail_on_demand(talk: Talk) -> None:
+    talk.sim.fault("fail", "LogInByAccount", error={"code": "SYS.1000", "details": "on demand"})
+    assert log_in(talk).json()["error"]["code"] == "SYS.1000"
+    assert talk.sim.sessions()["logins"] == 0
+
+
 def test_a_service_without_them(talk: Talk) -> None:
     talk.sim.configure(further_operations=False)
     assert log_in(talk).status_code == 404
