@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from http.client import parse_headers
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
@@ -118,8 +119,19 @@ class StubServer:
         self._thread.join()
 
 
+def read_request(client: socket.socket) -> bytes:
+    """Read a whole request and return its first line.
+
+    Closing a socket with unread bytes resets the connection, and the client may lose the response.
+    """
+    with client.makefile("rb") as stream:
+        request_line = stream.readline()
+        stream.read(int(parse_headers(stream).get("Content-Length") or 0))
+    return request_line
+
+
 class Speaker:
-    """A server that sends everybody who asks what ``speak`` yields, until that ends."""
+    """A server that answers each request with the bytes that ``speak`` yields, and closes the connection."""
 
     def __init__(self, speak: Callable[[], Iterator[bytes]]) -> None:
         self._speak = speak
@@ -134,7 +146,7 @@ class Speaker:
             except OSError:
                 return
             with client, suppress(OSError):
-                client.recv(65536)
+                read_request(client)
                 for part in self._speak():
                     client.sendall(part)
 
