@@ -1,19 +1,19 @@
 # Copyright (c) 2026, Contributors to the virtinfra.manager project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The description of the service is valid, and says what the document of the service says where that is at hand."""
+"""The description of the service is valid, and says what the service documents."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+from support.contract import ContractField, contract_operations, contract_records
 from support.openapi_reference import ReferenceField, description, operations, records, reply_schema, resolve
-from support.service_document import RECORDS, TYPES, ServiceDocument, Stated
 
 DOCUMENTED = [name for name, operation in operations().items() if not operation.companion]
 DOCUMENTED_RECORDS = [
@@ -144,81 +144,90 @@ def test_record_has_its_identity(record: str) -> None:
     assert resolve({"$ref": f"#/components/schemas/{record}"}).get("required", []) == identity
 
 
-# ------------------------------------------------------------------------------------- the description and the document
+# ------------------------------------------------------------------------------------- the description and the contract
 
 
-@pytest.fixture(scope="module")
-def document() -> ServiceDocument:
-    if not ServiceDocument.is_at_hand():
-        pytest.skip("the document of the service is not at hand")
-    return ServiceDocument()
+CONTRACT, CONTRACT_RECORDS = contract_operations(), contract_records()
+TYPES = {
+    "String": ("str", None),
+    "Timestamp": ("str", None),
+    "Integer": ("int", "int32"),
+    "Long": ("int", "int64"),
+    "Boolean": ("bool", None),
+    "List": ("list", None),
+    "Map": ("dict", None),
+    "LinkedHashMap": ("dict", None),
+}
+"""The types of the contract and what they are in Python and, for numbers, in OpenAPI."""
 
 
-def test_same_operations(document: ServiceDocument) -> None:
-    assert document.operations.keys() == set(DOCUMENTED)
+def test_same_operations() -> None:
+    assert CONTRACT.keys() == set(DOCUMENTED)
 
 
 @pytest.mark.parametrize("name", DOCUMENTED)
 class TestOperation:
-    def test_same_method_path_and_body(self, document: ServiceDocument, name: str) -> None:
-        ours, stated = operations()[name], document.operations[name]
+    def test_same_method_path_and_body(self, name: str) -> None:
+        ours, stated = operations()[name], CONTRACT[name]
         assert (ours.method, ours.path) == (stated.method, stated.path.removeprefix("service/v1/"))
         assert ours.body_key == (stated.body_key or {"POST": "params"}.get(ours.method))
 
-    def test_same_parameters(self, document: ServiceDocument, name: str) -> None:
-        ours, stated = operations()[name].parameters, document.operations[name].parameters
+    def test_same_parameters(self, name: str) -> None:
+        ours, stated = operations()[name].parameters, CONTRACT[name].parameters
         aliases = {key: parameter.alias_of for key, parameter in ours.items() if parameter.alias_of}
         unstated = {key for key, parameter in ours.items() if parameter.compatibility or parameter.beside}
         conditions = {"q"} if name.startswith("Query") else set()
         assert ours.keys() - unstated - aliases.keys() == stated.keys() | conditions
-        assert aliases == {alias: key for key, parameter in stated.items() for alias in parameter.aliases}
+        assert aliases == {alias: key for key, (dummy, parameter) in stated.items() for alias in parameter.aliases}
 
-    def test_same_details_of_parameters(self, document: ServiceDocument, name: str) -> None:
-        usual_place = "query" if operations()[name].method == "GET" else "body"
-        for key, stated in document.operations[name].parameters.items():
+    def test_same_details_of_parameters(self, name: str) -> None:
+        for key, (where, stated) in CONTRACT[name].parameters.items():
             ours = operations()[name].parameters[key]
             assert_same_type(ours, stated)
-            assert (ours.required, ours.where) == (stated.required, stated.where or usual_place)
+            assert (ours.required, ours.where) == (stated.required, where)
             assert stated.default in (None, ours.default)
 
-    def test_same_results(self, document: ServiceDocument, name: str) -> None:
-        ours, stated = operations()[name], document.operations[name]
+    def test_same_results(self, name: str) -> None:
+        ours, stated = operations()[name], CONTRACT[name]
         conventional = ["inventories"] if name.startswith("Query") else []
-        assert list(ours.results) == (stated.results or conventional)
-        for key, result in stated.result_types.items():
+        assert list(ours.results) == (list(stated.results) or conventional)
+        for key, result in stated.results.items():
             assert_same_type(ours.results[key], result)
-        assert stated.record in (None, ours.record)
+
+    def test_same_versions(self, name: str) -> None:
+        ours, stated = operations()[name], CONTRACT[name]
+        assert ours.since == stated.since
+        assert versions_of(ours.parameters) == {
+            key: parameter.since for key, (dummy, parameter) in stated.parameters.items() if parameter.since
+        }
+        assert versions_of(ours.results) == {
+            key: result.since for key, result in stated.results.items() if result.since
+        }
+        envelope = resolve(reply_schema(name)).get("properties", {})
+        described = {key: envelope.get(key, {}).get("x-since") for key in ("success", "error")}
+        assert {key: since for key, since in described.items() if since} == stated.envelope_since
 
 
-def test_same_records(document: ServiceDocument) -> None:
-    assert document.records.keys() == set(DOCUMENTED_RECORDS)
+def test_same_records() -> None:
+    assert CONTRACT_RECORDS.keys() == set(DOCUMENTED_RECORDS)
 
 
 @pytest.mark.parametrize("record", DOCUMENTED_RECORDS)
-def test_same_fields(document: ServiceDocument, record: str) -> None:
+def test_same_fields(record: str) -> None:
     ours = {name: field for name, field in records()[record].items() if not field.compatibility}
-    assert ours.keys() == document.records[record].keys()
+    assert ours.keys() == CONTRACT_RECORDS[record].keys()
     for name, field in ours.items():
-        assert_same_type(field, document.records[record][name])
+        assert_same_type(field, CONTRACT_RECORDS[record][name])
+        assert field.since == CONTRACT_RECORDS[record][name].since
 
 
-def test_same_versions(document: ServiceDocument) -> None:
-    ours: dict[tuple[str, ...], str] = {}
-    for name, operation in operations().items():
-        members = [*operation.parameters.values(), *operation.results.values()]
-        ours.update({(name,): operation.since} if operation.since else {})
-        ours.update(
-            {(name, member.name): member.since for member in members if member.since and not member.compatibility}
-        )
-    for name, fields in records().items():
-        ours.update({(name, field.name): field.since for field in fields.values() if field.since})
-    envelope = resolve(reply_schema("CreateCbtTask"))["properties"]
-    ours.update({("CreateCbtTask", name): envelope[name]["x-since"] for name in ("success", "error")})
-    assert ours == document.versions
+def versions_of(members: Mapping[str, ReferenceField]) -> dict[str, str]:
+    """Return the versions of the documented members that have their own."""
+    return {name: member.since for name, member in members.items() if member.since and not member.compatibility}
 
 
-def assert_same_type(ours: ReferenceField, stated: Stated) -> None:
-    """Compare type, width, record or kind of elements, and values."""
+def assert_same_type(ours: ReferenceField, stated: ContractField) -> None:
+    """Compare type, width, record of the value or of its elements, and values."""
     word, *elements = stated.type.split(" of ")
     if word in TYPES:
         assert (ours.type, ours.format if ours.type == "int" else None) == TYPES[word]
@@ -226,5 +235,5 @@ def assert_same_type(ours: ReferenceField, stated: Stated) -> None:
         assert (ours.type, ours.schema) == ("str" if stated.choices else "dict", word)
     assert (ours.schema == "Timestamp") == (word == "Timestamp")
     for element in elements:
-        assert ours.schema == RECORDS.get(element, element)
+        assert ours.schema == element
     assert ours.choices == stated.choices
