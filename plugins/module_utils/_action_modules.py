@@ -21,9 +21,10 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._calls import (
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions, VirtinfraError
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING, Job
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules import ModuleContext, ModuleSpec
-from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS, Operation, get_operation
-from ansible_collections.virtinfra.manager.plugins.module_utils._operations import TAGS as TAG_NAMES
+from ansible_collections.virtinfra.manager.plugins.module_utils._operation import Operation
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS, get_operation
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import TAGS, WAIT, Options
+from ansible_collections.virtinfra.manager.plugins.module_utils._parameters import TAG_PARAMS
 from ansible_collections.virtinfra.manager.plugins.module_utils._planner import PlannedCall
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
     Record,
@@ -53,7 +54,7 @@ def action_module(
     row = get_operation(operation)
 
     def run(context: ModuleContext) -> dict[str, Any]:
-        params = {name: value for name, value in context.desired.items() if name in (*row.parameters, *TAG_NAMES)}
+        params = {name: value for name, value in context.desired.items() if name in (*row.parameters, *TAG_PARAMS)}
         params = _without_needless_nulls(row, params)
         with _with_label(without_unknown(params)) as about:
             if context.check_mode:
@@ -76,7 +77,7 @@ def generic_module(options: Options, **rules: Any) -> ModuleSpec:
     """Return the task that calls the operation of its option ``operation`` with its option ``params``."""
 
     def run(context: ModuleContext) -> dict[str, Any]:
-        tags = {name: context.desired[name] for name in TAG_NAMES if name in context.desired}
+        tags = {name: context.desired[name] for name in TAG_PARAMS if name in context.desired}
         name = context.desired["operation"]
         row = get_operation(name)
         params = _without_needless_nulls(row, {**normalize_references(mark_nulls(context.desired["params"])), **tags})

@@ -43,15 +43,14 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import (
     new_uuid,
     polling_path,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._operations import (
-    OPERATIONS,
+from ansible_collections.virtinfra.manager.plugins.module_utils._operation import (
     Operation,
     Request,
-    get_operation,
     is_bare,
     is_success,
     parse_version,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS, get_operation
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
     RECORD_FIELDS,
     Record,

@@ -22,7 +22,6 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._finders import first_readable
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules import ModuleContext, ModuleSpec
-from ansible_collections.virtinfra.manager.plugins.module_utils._operations import TAGS as TAG_NAMES
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import (
     IDENTITY_OPTIONS,
@@ -30,6 +29,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._options import 
     TAGS,
     Options,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._parameters import TAG_PARAMS
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
     Record,
     Unknown,
@@ -61,7 +61,7 @@ def info_module_per_item(operation: str, returns: str, over: str, parameter: str
     """
 
     def run(context: ModuleContext) -> dict[str, Any]:
-        tags = {name: context.desired[name] for name in TAG_NAMES if name in context.desired}
+        tags = {name: context.desired[name] for name in TAG_PARAMS if name in context.desired}
 
         def ask(value: str) -> Record:
             if isinstance(value, Unknown):

@@ -17,7 +17,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     NotFound,
     Unchangeable,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._operations import TAGS, Parameter, get_operation
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
+from ansible_collections.virtinfra.manager.plugins.module_utils._parameters import TAG_PARAMS, Parameter
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
     RECORD_FIELDS,
     Record,
@@ -176,7 +177,7 @@ def build_update(resource: Resource, changes: Record, desired: Record, current: 
     able = _updatable_params(resource)
     if fixed := {name: value for name, value in changes.items() if name not in able}:
         raise unchangeable_error(resource, fixed, desired, current)
-    along = [*(name for name in able if able[name].required), *resource.how, *TAGS]
+    along = [*(name for name in able if able[name].required), *resource.how, *TAG_PARAMS]
     needed = {name: desired[name] for name in along if name in desired}
     shown = changes if isinstance(current, AssumedRecord) else {*RECORD_FIELDS[resource.record_type], *current}
     hidden = [to_snake_case(name) for name in changes if name not in shown]
@@ -243,7 +244,7 @@ def build_call(
     if operation is None:
         raise not_found(resource, desired)
     row = get_operation(operation)
-    recorded = {name: resource.rename.get(name, name) for name in (*row.parameters, *TAGS)}
+    recorded = {name: resource.rename.get(name, name) for name in (*row.parameters, *TAG_PARAMS)}
     told = {name: (current or {}).get(recorded[name]) for name in row.parameters if row.parameters[name].required}
     given = {name: desired[recorded[name]] for name in recorded if desired.get(recorded[name]) is not None}
     null = {name: value for name, value in given.items() if isinstance(value, Unknown)}

@@ -34,9 +34,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING, Job
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules import ModuleContext, ModuleSpec
-from ansible_collections.virtinfra.manager.plugins.module_utils._operations import TAGS as TAG_NAMES
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import TAGS, WAIT, Options
+from ansible_collections.virtinfra.manager.plugins.module_utils._parameters import TAG_PARAMS
 from ansible_collections.virtinfra.manager.plugins.module_utils._planner import (
     PlannedCall,
     Resource,
@@ -185,7 +185,7 @@ class Reconciler:
             null = [value for value in step.params.values() if isinstance(value, Unknown)]
             if null and not self.context.check_mode:
                 raise InvalidOptions(f"{null[0]} must not be null: {step.operation} needs it")
-            unknown = dict.fromkeys(get_operation(step.operation).path_params, "unknown")
+            unknown = {parameter.name: "unknown" for parameter in get_operation(step.operation).path_params}
             self.client.build_request(step.operation, {**unknown, **step.params})
         return steps
 
@@ -359,7 +359,7 @@ class Reconciler:
 def _reject_foreign_options(resource: Resource, desired: Record, kind: str) -> None:
     """Raise InvalidOptions for options that belong to another kind of object."""
     known = {name for operation in resource.operations for name in get_operation(operation).parameters}
-    if others := [to_snake_case(name) for name in desired if name not in (*known, *TAG_NAMES, "state")]:
+    if others := [to_snake_case(name) for name in desired if name not in (*known, *TAG_PARAMS, "state")]:
         raise InvalidOptions(f"{', '.join(others)} cannot be used with {kind}")
 
 

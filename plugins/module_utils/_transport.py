@@ -32,7 +32,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     TransportError,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._failures import connect_error, read_error, rejected
-from ansible_collections.virtinfra.manager.plugins.module_utils._operations import Request
+from ansible_collections.virtinfra.manager.plugins.module_utils._operation import Request
 from ansible_collections.virtinfra.manager.plugins.module_utils._response import Response, printable
 from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker
 

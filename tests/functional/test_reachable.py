@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._operations import TAGS
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, WAIT
+from ansible_collections.virtinfra.manager.plugins.module_utils._parameters import TAG_PARAMS
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import to_camel_case
 
 from support.collection import MODULES, module
@@ -131,7 +131,7 @@ def test_shared_options(name: str) -> None:
     task = module(name).task
     shared = task.argument_spec.keys() - task.options.keys() - CONNECTION.keys()
     stated = [operations()[operation] for operation in task.operations]
-    tagged = any(tag in operation.parameters for operation in stated for tag in TAGS)
+    tagged = any(tag in operation.parameters for operation in stated for tag in TAG_PARAMS)
     waiting = any(operation.is_async for operation in stated)
     if name != "job_wait":
         assert shared == {*(WAIT if waiting else ()), *(("system_tags", "user_tags") if tagged or waiting else ())}

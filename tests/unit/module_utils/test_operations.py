@@ -11,14 +11,9 @@ from typing import Any
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._operations import (
-    OPERATIONS,
-    TAGS,
-    Operation,
-    Request,
-    get_operation,
-    parse_version,
-)
+from ansible_collections.virtinfra.manager.plugins.module_utils._operation import Operation, Request, parse_version
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS, get_operation
+from ansible_collections.virtinfra.manager.plugins.module_utils._parameters import TAG_PARAMS
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import RECORD_FIELDS
 
 from support.openapi_reference import ReferenceParameter, operations, records
@@ -49,6 +44,18 @@ def test_the_same_operations() -> None:
 
 @pytest.mark.parametrize("name", operations())
 class TestRow:
+    def test_path_params(self, name: str) -> None:
+        row = OPERATIONS[name]
+        assert [parameter.name for parameter in row.path_params] == re.findall(r"{(\w+)}", row.path)
+        assert all(parameter.required for parameter in row.path_params)
+
+    def test_every_uuid_of_another_object_says_what_it_refers_to(self, name: str) -> None:
+        """Only the uuid that selects the object of a read, and the one that a new object shall have, do not."""
+        own = {"uuid"} if not OPERATIONS[name].is_write else {"resourceUuid"}
+        for key, parameter in OPERATIONS[name].parameters.items():
+            holds_uuids = bool(re.search(r"(^u|U)uids?($|[A-Z])", key)) and key not in own
+            assert bool(parameter.refers_to) == holds_uuids, key
+
     def test_method_and_path(self, name: str) -> None:
         ours, stated = OPERATIONS[name], operations()[name]
         assert (ours.method, ours.path) == (stated.method, stated.path)
@@ -65,7 +72,9 @@ class TestRow:
     def test_names_of_parameters(self, name: str) -> None:
         stated = operations()[name].parameters
         spelled_otherwise = {key for key, parameter in stated.items() if parameter.alias_of}
-        expected = stated.keys() - spelled_otherwise - set(TAGS) | ({"uuid"} if name.startswith("Query") else set())
+        expected = stated.keys() - spelled_otherwise - set(TAG_PARAMS) | (
+            {"uuid"} if name.startswith("Query") else set()
+        )
         assert OPERATIONS[name].parameters.keys() == expected
         aliases = {parameter.alias: key for key, parameter in OPERATIONS[name].parameters.items() if parameter.alias}
         assert aliases == {key: parameter.alias_of for key, parameter in stated.items() if parameter.alias_of}
@@ -82,7 +91,7 @@ class TestRow:
             assert parameter.undocumented == stated[key].compatibility or OPERATIONS[name].undocumented
             assert parameter.since == (stated[key].since or "")
             assert parameter.choices == stated[key].choices
-            assert (key in OPERATIONS[name].path_params) == (stated[key].where == "path")
+            assert (parameter in OPERATIONS[name].path_params) == (stated[key].where == "path")
 
     def test_what_is_required_in_practice(self, name: str) -> None:
         row, stated = OPERATIONS[name], operations()[name].parameters
@@ -400,7 +409,7 @@ def test_golden_request_is_as_described(name: str) -> None:
     assert request.method == stated.method
     assert re.fullmatch(f"{prefix}{pattern}", request.path)
     if stated.body_key:
-        assert (request.body or {}).keys() - set(TAGS) == {stated.body_key}
+        assert (request.body or {}).keys() - set(TAG_PARAMS) == {stated.body_key}
 
 
 def test_prefix_stands_before_the_path() -> None:

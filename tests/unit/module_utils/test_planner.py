@@ -225,7 +225,11 @@ def test_plan(case: str) -> None:
 def test_planned_calls_can_be_made(case: str) -> None:
     resource, state, desired, current, dummy = PLANS[case]
     for step in plan(resource, state, desired, current):
-        known = {"uuid": UUID, **step.params} if "uuid" in get_operation(step.operation).path_params else step.params
+        known = (
+            {"uuid": UUID, **step.params}
+            if "uuid" in {parameter.name for parameter in get_operation(step.operation).path_params}
+            else step.params
+        )
         assert get_operation(step.operation).request(known)
 
 

@@ -1,0 +1,188 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""What a row of the operations table is, and how a call of an operation becomes an HTTP request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from urllib.parse import quote
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._parameters import TAG_PARAMS, Parameter
+
+_UUID = re.compile(r"[0-9a-f]{32}", re.IGNORECASE)
+
+# Members that a reply may have beside its result.
+_ENVELOPE = {"success", "error", "schema", "causes", "i18nDetails", "connectionStatus", "resourceRefs"}
+
+
+@dataclass(frozen=True)
+class Request:
+    """An HTTP request without its origin: ``query`` is a list of pairs, ``body`` a JSON object or None."""
+
+    method: str
+    path: str
+    query: tuple[tuple[str, str], ...] = ()
+    body: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One row of the table.
+
+    ``path`` is relative to the service's prefix; with ``uses_token`` it starts at the origin, and the call needs the
+    token instead of the session. ``is_write`` is False where the service answers at once, and not with a job.
+    ``path_params`` stand in the path, ``params`` in the query or the body.
+
+    ``result`` names the members of the reply that carry the result, ``record`` the type of what is in them.
+    ``alternatives`` maps a parameter to the required ones that it replaces. ``is_idempotent`` is False where a second
+    call creates a second object, or has its effect a second time. ``may_be_empty`` is True where ``{}`` is a reply of
+    success, by the document or by what servers do.
+
+    ``get_by_uuid`` marks the queries that may be sent as ``GET <collection>/{uuid}``: those for which the document
+    lists that path, and those whose servers are known to read there. Where the path has only one operation, servers
+    ignore the verb, so on any other collection this GET may delete the object; the uuid is a condition there.
+    """
+
+    name: str
+    method: str
+    path: str
+    since: str = ""
+    is_write: bool = True
+    uses_token: bool = False
+    path_params: tuple[Parameter, ...] = ()
+    params: tuple[Parameter, ...] = ()
+    result: tuple[str, ...] = ()
+    record: str = ""
+    undocumented: bool = False
+    alternatives: Mapping[str, tuple[str, ...]] | None = None
+    is_idempotent: bool = True
+    get_by_uuid: bool = False
+    may_be_empty: bool = False
+
+    @cached_property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """All parameters by their names, those of the path first."""
+        return {parameter.name: parameter for parameter in (*self.path_params, *self.params)}
+
+    @property
+    def body_key(self) -> str:
+        """The member of the body that holds the parameters: ``params``, or for PUT the operation's own name."""
+        return self.name[0].lower() + self.name[1:] if self.method == "PUT" else "params"
+
+    def has_result(self, reply: Mapping[str, Any]) -> bool:
+        """Whether a reply of success holds a documented member of the result."""
+        members = [reply.get(name) for name in self.result if name != "inventory"]
+        members += [reply["inventory"]] if isinstance(reply.get("inventory"), (dict, list)) else []
+        return is_success(reply) and any(value is not None for value in members)
+
+    def is_reply(self, reply: Mapping[str, Any]) -> bool:
+        """Whether this is a reply of success in the operation's own form, and not some other JSON object."""
+        return self.has_result(reply) or (self.may_be_empty and is_bare(reply))
+
+    def missing(self, params: Mapping[str, Any]) -> list[str]:
+        """Return the names of the required parameters that ``params`` does not give."""
+        spared = {name for key, names in (self.alternatives or {}).items() if params.get(key) for name in names}
+        return [
+            name
+            for name, parameter in self.parameters.items()
+            if parameter.required and not parameter.omit_if_unset and params.get(name) is None and name not in spared
+        ]
+
+    def unsupported_reason(self, params: Mapping[str, Any], version: str) -> str | None:
+        """Return what of this call a service of ``version`` does not know yet, with the version that has it."""
+        available = parse_version(version)
+        if self.since and parse_version(self.since) > available:
+            return f"{self.name} needs version {self.since}"
+        for name, parameter in self.parameters.items():
+            if params.get(name) is not None and parameter.since and parse_version(parameter.since) > available:
+                return f"the parameter {name} of {self.name} needs version {parameter.since}"
+        return None
+
+    def request(self, params: Mapping[str, Any], prefix: str = "service") -> Request:
+        """Build the request for ``params`` (API names to values; None is left out; tags stand beside the rest).
+
+        Raise InvalidOptions when a required parameter is missing, when one is unknown or when a value is not allowed.
+        """
+        given = {name: self._coerce(name, value) for name, value in params.items() if value is not None}
+        if missing := self.missing(given):
+            raise InvalidOptions(f"{self.name} needs {', '.join(missing)}")
+        path = self.path if self.uses_token else f"/{prefix.strip('/')}".rstrip("/") + f"/v1/{self.path}"
+        inner = dict(given)
+        for parameter in self.path_params:
+            path = path.replace(f"{{{parameter.name}}}", quote(str(inner.pop(parameter.name)), safe=""))
+        inner.update({self._alias(name): value for name, value in given.items() if self._alias(name)})
+        if self.method == "GET":
+            return self._read(path, inner)
+        tags = {name: inner.pop(name) for name in TAG_PARAMS if name in inner}
+        if self.method == "DELETE":
+            return Request(self.method, path, _pairs({**inner, **tags}), {**inner, **tags})
+        return Request(self.method, path, (), {self.body_key: inner, **tags})
+
+    def _read(self, path: str, params: dict[str, Any]) -> Request:
+        """Return the GET request for a path; the ``uuid`` of a query becomes part of it, or a condition."""
+        uuid = params.pop("uuid", None)
+        if uuid is not None and self.get_by_uuid and not params and _UUID.fullmatch(uuid):
+            return Request("GET", f"{path}/{uuid}")
+        if uuid is not None:
+            params["q"] = [*params.get("q", ()), f"uuid={uuid}"]
+        return Request("GET", path, _pairs(params))
+
+    def _alias(self, name: str) -> str:
+        return self.parameters[name].alias if name in self.parameters else ""
+
+    def _coerce(self, name: str, value: Any) -> Any:
+        """Return a value in the parameter's type. Raise InvalidOptions when it is not allowed."""
+        parameter = TAG_PARAMS.get(name) or self.parameters.get(name)
+        if parameter is None:
+            raise InvalidOptions(f"{self.name} has no parameter {name}; it has {', '.join(self.parameters) or 'none'}")
+        value = parameter.coerce(self.name, value)
+        if (parameter in self.path_params or name == "uuid") and value.strip() in ("", ".", ".."):
+            raise InvalidOptions(f"{name} of {self.name} must not be {value!r}")
+        if self.is_write:
+            parameter.check_bounds(self.name, value)
+        return value
+
+
+def is_bare(reply: Mapping[str, Any]) -> bool:
+    """Whether a reply says no more than that the operation succeeded, as ``{}`` does."""
+    return is_success(reply) and not reply.keys() - _ENVELOPE
+
+
+def is_success(reply: Mapping[str, Any]) -> bool:
+    """Whether a reply says nothing of a failure."""
+    return not reply.get("error") and reply.get("success") is not False
+
+
+def _pairs(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Flatten values for a query string: lists are repeated, booleans are true and false."""
+    pairs = []
+    for name, value in values.items():
+        for item in value if isinstance(value, (list, tuple)) else [value]:
+            pairs.append((name, str(item).lower() if isinstance(item, bool) else str(item)))
+    return tuple(pairs)
+
+
+def parse_version(version: Any) -> tuple[int, ...]:
+    """Return the parts of a version without zeros at the end, so that 4.10 equals 4.10.0.
+
+    Raise InvalidOptions for anything else, and for a number: YAML reads 4.10 as 4.1.
+    """
+    if not isinstance(version, str):
+        raise InvalidOptions(
+            f"service_version must be quoted, like '4.10.10': without quotes YAML reads a number, {version}"
+        )
+    if not re.fullmatch(r"\d+(\.\d+)*", version.strip(), re.ASCII):
+        raise InvalidOptions(f"service_version must be a version like 4.10.10, not {version!r}")
+    parts = [int(part) for part in version.split(".")]
+    while parts and parts[-1] == 0:
+        parts.pop()
+    return tuple(parts)
