@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    InvalidOptions,
+    ReadNotSupported,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import RECORD_FIELDS, to_camel_case
 from ansible_collections.virtinfra.manager.plugins.module_utils._references import is_reference, unify_uuid
 
@@ -33,12 +36,14 @@ class Condition:
     """A condition as its author means it: the operator is the first one in the text.
 
     ``is_ambiguous`` says that the service would split the text elsewhere, because the value holds an operator too.
+    ``is_local`` says that the service is not asked: ``rejects`` alone decides, and exactly.
     """
 
     field: str
     operator: str
     value: str
     is_ambiguous: bool = False
+    is_local: bool = False
 
     @property
     def text(self) -> str:
@@ -55,14 +60,14 @@ class Condition:
         value = record.get(self.field)
         is_negated = self.operator.startswith("!")
         if self.operator in ("is null", "not null"):
-            return self.field in record and (value is None) != (self.operator == "is null")
+            return (self.is_local or self.field in record) and (value is None) != (self.operator == "is null")
         if value is None:
-            return self.is_ambiguous and not is_negated
+            return self.is_local
         if isinstance(value, (list, dict)):
-            return False
+            return self.is_local
         if self.operator in (">", ">=", "<", "<="):
             return self._is_out_of_order(value)
-        return self._matches(value, exact=is_negated or self.is_ambiguous) == is_negated
+        return self._matches(value, exact=is_negated or self.is_local) == is_negated
 
     def _matches(self, value: Any, exact: bool) -> bool:
         text, wanted = _text(value), self.value.strip()
@@ -79,7 +84,7 @@ class Condition:
     def _is_out_of_order(self, value: Any) -> bool:
         mine, other = _number(value), _number(self.value)
         if mine is None or other is None:
-            return False
+            return self.is_local
         meets = {">": mine > other, ">=": mine >= other, "<": mine < other, "<=": mine <= other}
         return not meets[self.operator]
 
@@ -106,8 +111,21 @@ def parse_condition(text: str, record_type: str) -> Condition:
                 f"query {text!r} cannot be asked for: the service would take {_served_operator(condition.text)!r} for"
                 " the operator"
             )
-        condition = Condition(field, operator, condition.value, is_ambiguous=True)
+        condition = replace(condition, is_ambiguous=True, is_local=True)
     return condition
+
+
+def parse_local_conditions(texts: Iterable[str], record_type: str) -> list[Condition]:
+    """Read conditions on records of a type in FIELDS that the service is not asked for.
+
+    Raises ReadNotSupported for a condition that only the service can check: on a time, on a tag, on a field of another
+    resource or one that is not documented.
+    """
+    conditions = [replace(parse_condition(text, record_type), is_local=True) for text in texts]
+    for condition in conditions:
+        if condition.field not in RECORD_FIELDS.get(record_type, ()) or condition.field.endswith("Date"):
+            raise ReadNotSupported(f"only the service can check the condition {condition.text!r}")
+    return conditions
 
 
 def equality(field: str, value: str) -> str | None:

@@ -12,7 +12,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._conditions import parse_conditions
+from ansible_collections.virtinfra.manager.plugins.module_utils._conditions import (
+    Condition,
+    parse_conditions,
+    parse_local_conditions,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     InvalidOptions,
     ReadNotSupported,
@@ -125,9 +129,10 @@ def list_module(
             return _list_by_query(client, operation, equal, query or [], None if active else limit)
 
         def by_cursor(client: Client, equal: Record) -> tuple[list[Record], int]:
-            return _list_by_cursor(client, str(cursor), equal, filters or [], limit)
+            conditions = parse_local_conditions(query or [], get_operation(operation).record)
+            return _list_by_cursor(client, str(cursor), equal, filters or [], conditions, limit)
 
-        readers = [*([] if filters else [by_query]), *([by_cursor] if cursor and not query else [])]
+        readers = [*([] if filters else [by_query]), *([by_cursor] if cursor else [])]
         records, total = first_readable(*readers)(context.client, equal)
         records = [view(record) for record in records]
         if active:
@@ -191,16 +196,22 @@ def _list_by_query(
         records = client.find_by_attribute(operation, field, equal[field], conditions)
     else:
         records = client.query(operation, conditions)
-    meeting = [record for record in records if not any(condition.rejects(record) for condition in ambiguous)]
-    return _filter(meeting, equal, limit)
+    return _filter(_meeting(records, ambiguous), equal, limit)
 
 
 def _list_by_cursor(
-    client: Client, resource_type: str, equal: Record, filters: Iterable[str], limit: int | None
+    client: Client,
+    resource_type: str,
+    equal: Record,
+    filters: Iterable[str],
+    conditions: list[Condition],
+    limit: int | None,
 ) -> tuple[list[Record], int]:
-    """Return the records that a cursor gives and that meet the equalities, and how many there are."""
-    records, total = _collect_pages(client.cursor(resource_type, filters, limit=None if equal else limit))
-    return _filter(records, equal, limit) if equal else (records, total)
+    """Return the records of a cursor query that meet the conditions and the equalities, and how many there are."""
+    if not equal and not conditions:
+        return _collect_pages(client.cursor(resource_type, filters, limit=limit))
+    records, dummy = _collect_pages(client.cursor(resource_type, filters))
+    return _filter(_meeting(records, conditions), equal, limit)
 
 
 def _collect_pages(pages: Iterable[tuple[list[Record], int | None]]) -> tuple[list[Record], int]:
@@ -211,6 +222,10 @@ def _collect_pages(pages: Iterable[tuple[list[Record], int | None]]) -> tuple[li
         records += page
         total = stated or 0
     return records, max(total, len(records))
+
+
+def _meeting(records: list[Record], conditions: list[Condition]) -> list[Record]:
+    return [record for record in records if not any(condition.rejects(record) for condition in conditions)]
 
 
 def _filter(records: list[Record], equal: Record, limit: int | None) -> tuple[list[Record], int]:

@@ -13,6 +13,8 @@ description:
   - Lists hosts, completely, however many there are.
   - They are read by a query with O(session_id). With O(filters), and where the session is missing or the service does
     not list them, they are read by a cursor with O(api_token).
+  - Where a cursor reads them, the module checks the conditions of O(query) itself. It can do so for documented fields,
+    except times, and compares exactly; for other conditions it fails.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._listing

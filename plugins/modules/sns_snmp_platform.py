@@ -28,7 +28,8 @@ attributes:
     support: partial
     details:
       - When the service cannot list platforms, or lists them without address and port, these are set each time, the
-        module reports a change and warns.
+        module reports a change and warns. When it cannot list them, the module finds none by O(name) and fails unless
+        O(uuid) is given.
 options:
   state:
     description: The platform is changed when it is otherwise.

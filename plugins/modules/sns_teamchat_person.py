@@ -27,8 +27,9 @@ attributes:
   idempotent:
     support: partial
     details:
-      - When the service cannot list these people, the remark is set each time, the module reports a change and warns.
-        It fails when O(user_id) is given, since the service refuses the user ID that somebody has already.
+      - When the service cannot list these people, O(uuid) is required, the remark is set each time, and the module
+        reports a change and warns. It fails when O(user_id) is given, because the service refuses the user ID that the
+        person already has.
 options:
   state:
     description: The person is changed when it is otherwise.

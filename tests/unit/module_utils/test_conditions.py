@@ -9,8 +9,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._conditions import equality, parse_condition
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._conditions import (
+    equality,
+    parse_condition,
+    parse_local_conditions,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    InvalidOptions,
+    ReadNotSupported,
+)
 
 HOST = "HostInventory"
 
@@ -62,6 +69,35 @@ def test_a_value_with_an_operator_is_checked_here_and_exactly(text: str) -> None
     assert not condition.rejects({"name": value})
     assert condition.rejects({"name": value.upper()})
     assert condition.rejects({})
+
+
+@pytest.mark.parametrize(
+    ("text", "record", "excluded"),
+    [
+        ("state=Enabled", {"state": "Enabled"}, False),
+        ("state=Enabled", {"state": "enabled"}, True),
+        ("state=Enabled", {}, True),
+        ("state!=Enabled", {"state": "Disabled"}, False),
+        ("state!=Enabled", {}, True),
+        ("cpuNum>32", {"cpuNum": 64}, False),
+        ("cpuNum>32", {"cpuNum": 32}, True),
+        ("cpuNum>many", {"cpuNum": 32}, True),
+        ("description is null", {}, False),
+        ("description not null", {}, True),
+        ("name=a>=b", {"name": "a>=b"}, False),
+    ],
+)
+def test_conditions_are_decided_here_where_the_service_is_not_asked(text: str, record: Any, excluded: bool) -> None:
+    (condition,) = parse_local_conditions([text], HOST)
+    assert condition.rejects(record) is excluded
+
+
+@pytest.mark.parametrize(
+    "text", ["cluster.name=a", "__systemTag__=a", "colour=blue", "createDate>Jan 6, 2017 3:51:16 AM"]
+)
+def test_what_only_the_service_can_check_is_not_decided_here(text: str) -> None:
+    with pytest.raises(ReadNotSupported, match="only the service can check the condition"):
+        parse_local_conditions([text], HOST)
 
 
 def test_what_nobody_can_check_is_refused() -> None:

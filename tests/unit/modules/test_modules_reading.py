@@ -325,11 +325,21 @@ def test_read_by_a_cursor_where_there_is_no_query(
     assert limited["total"] == 7
 
 
-def test_conditions_have_no_meaning_for_a_cursor(run: ModuleRunner, sim: Simulator) -> None:
-    ran = run("vm_info", {"query": ["state=Running"]}, session_id=None)
-    assert ran.message.startswith("QueryVmInstance needs session_id")
-    sim.configure(companions="404")
-    assert "does not offer QueryVmInstance" in run("vm_info", {"query": ["state=Running"]}).message
+def test_conditions_are_checked_here_where_a_cursor_reads_the_records(run: ModuleRunner, sim: Simulator) -> None:
+    for query in (["state=Running"], ["platform = Windows", "cpuNum>=2"], ["description not null", "name!=vm-1"]):
+        sim.configure(companions="present")
+        expected = run("vm_info", {"query": query, "limit": 1})
+        everything = uuids(listed(run, "vm_info", query=query))
+        sim.configure(companions="404")
+        ran = run("vm_info", {"query": query, "limit": 1})
+        assert (len(ran["vms"]), ran["total"]) == (1, expected["total"])
+        assert uuids(listed(run, "vm_info", query=query)) == everything != []
+    alone = run("vm_info", {"query": ["state=Running"]}, session_id=None)
+    assert {vm["state"] for vm in alone["vms"]} == {"Running"}
+    refused = run("vm_info", {"query": ["vmNics.l3Network.name=l3-1"]})
+    assert refused["error"]["code"] == "UNSUPPORTED"
+    assert "does not offer QueryVmInstance" in refused.message
+    assert "only the service can check the condition 'vmNics.l3Network.name=l3-1'" in refused.message
 
 
 @pytest.mark.parametrize("name", ["host_info", "vm_info"])
