@@ -373,7 +373,7 @@ _ROWS = (
             optional("vlanIds", "list"),
             optional("serviceTypes", "list", choices=_SERVICES),
         ),
-        result=("inventory",),
+        result=("inventory", "inventories"),
         record="HostNicServiceType",
     ),
     # Storage

@@ -84,7 +84,7 @@ class ModuleRunner:
         assert checked.changed, checked.result
         ran = self(name, options, **shared)
         assert ran.changed, ran.result
-        assert not ran.failed
+        assert not ran.failed, ran.message
         for check in (False, True):
             again = self(name, options, check, **shared)
             assert again.calls == []

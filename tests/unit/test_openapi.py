@@ -48,8 +48,11 @@ MAY_LACK = {
     "SNSSnmpTestConnection": {"webhookResp"},
     "CursorQuery": {"nextCursor"},
     "CursorNext": {"nextCursor"},
+    "SetServiceTypeOnHostNetworkInterface": {"inventory", "inventories"},
 }
 """Results that the reply of a success need not hold."""
+FURTHER_RESULTS = {"SetServiceTypeOnHostNetworkInterface": ["inventories"]}
+"""Results that the contract does not name, under which servers give what it names otherwise."""
 
 
 def walk(node: Any) -> Iterator[Any]:
@@ -190,7 +193,7 @@ class TestOperation:
     def test_same_results(self, name: str) -> None:
         ours, stated = operations()[name], CONTRACT[name]
         conventional = ["inventories"] if name.startswith("Query") else []
-        assert list(ours.results) == (list(stated.results) or conventional)
+        assert list(ours.results) == (list(stated.results) or conventional) + FURTHER_RESULTS.get(name, [])
         for key, result in stated.results.items():
             assert_same_type(ours.results[key], result)
 
