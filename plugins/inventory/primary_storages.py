@@ -61,8 +61,7 @@ keyed_groups:
 """
 
 
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._entries import HostEntry
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import HostVars, elements, text
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import HostEntry, HostVars, elements, text
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory import Inventory, ServiceData
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._selection import assign_names
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import HOSTS, PRIMARY_STORAGES

@@ -76,8 +76,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._expressions import make_unsafe
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import common, elements, text
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import common, elements, make_unsafe, text
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory import Inventory
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import HOSTS, VMS
 

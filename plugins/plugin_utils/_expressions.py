@@ -4,37 +4,18 @@
 
 # Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Jinja expressions over the variables of many hosts, with ansible-core's results at a fraction of its cost.
-
-Core compiles an expression anew for every host. Here those that are made of harmless parts (names, constants,
-comparisons, arithmetic, a few filters of Jinja's own) are compiled once and together by Jinja itself; everything else,
-and whatever raises an exception or has a result that core would still convert, is left to core.
-"""
+"""Jinja expressions over the variables of many hosts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
-from ansible.constants import config
 from ansible.module_utils.parsing.convert_bool import boolean
-from ansible.utils.unsafe_proxy import AnsibleUnsafeText
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._harmless import (
-    HAS_DATA_TAGGING,
-    UnsupportedExpression,
-    compiled,
-    is_constant,
-    parsed,
-)
-from jinja2 import nodes
-from jinja2.exceptions import TemplateError
-
-# Before 2.19 an option decides whether the results of templates are texts, or whatever reads like Python.
-_NATIVE = not HAS_DATA_TAGGING and config.get_config_value("DEFAULT_JINJA2_NATIVE")
-
-_SCALARS = frozenset((str, int, float, bool, type(None), AnsibleUnsafeText))
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import HAS_DATA_TAGGING
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._jinja_subset import LEFT_TO_CORE, compile_subset
 
 
 @dataclass(frozen=True)
@@ -56,108 +37,50 @@ class Expression:
     kind: str = "value"
     hidden: frozenset[str] = frozenset()
 
-    @cached_property
-    def node(self) -> nodes.Expr | None:
-        """The expression as Jinja parsed it, None when it is one for core."""
-        try:
-            return parsed(self.source, braces=self.kind == "template")
-        except (UnsupportedExpression, TemplateError):
-            return None
-
-    @cached_property
-    def names(self) -> frozenset[str]:
-        """The variables that it refers to."""
-        if isinstance(self.node, nodes.Name):
-            return frozenset((self.node.name,))
-        return frozenset(name.name for name in self.node.find_all(nodes.Name)) if self.node else frozenset()
-
-    @cached_property
-    def is_variable(self) -> bool:
-        """Whether it is nothing but the name of a variable."""
-        return isinstance(self.node, nodes.Name)
-
-    @cached_property
-    def is_constant(self) -> bool:
-        """Whether its result is the same for every host."""
-        return is_constant(self.node) if self.node else isinstance(self.source, bool)
-
-    def uses_text(self, variables: Mapping[str, Any]) -> bool:
-        """Whether a result must be marked as unsafe as core does it: before 2.19, when made of a text or container."""
-        return not HAS_DATA_TAGGING and any(isinstance(variables.get(name), (str, list, dict)) for name in self.names)
-
     def may_reference(self, name: str) -> bool:
         """Whether the name may be used in it; never False wrongly."""
-        return name in self.names if self.node else name in str(self.source)
+        return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", str(self.source)) is not None
 
 
 class ExpressionBatch:
     """Expressions that are evaluated together, over the variables of one host after another.
 
-    ``evaluate`` is core's way; ``known`` tells of a name whether it stands for a plain value of the service.
+    ``evaluate`` is core's way; ``is_service_variable`` says of a name whether it stands for a plain value of the
+    service. What Jinja alone can evaluate is not left to core, which compiles an expression anew for every host.
     """
 
     def __init__(
         self,
         expressions: Sequence[Expression],
         evaluate: Callable[[Expression, dict[str, Any]], Any],
-        known: Callable[[str], bool],
+        is_service_variable: Callable[[str], bool],
     ) -> None:
-        self.expressions, self._evaluate = expressions, evaluate
+        self._expressions, self._evaluate = expressions, evaluate
+        self._subset, self._constant = compile_subset(expressions, is_service_variable)
         self._constants: dict[int, Any] = {}
-        self._fast = [
-            place
-            for place, expression in enumerate(expressions)
-            if expression.node is not None
-            and not expression.is_constant
-            and not expression.names & expression.hidden
-            and all(map(known, expression.names))
-        ]
-        self._slow = [place for place in range(len(expressions)) if place not in self._fast]
-        self._converters = [_converter(expressions[place]) for place in self._fast]
-        self._nodes = [node for place in self._fast if (node := expressions[place].node)]
-        self._together = compiled(self._nodes)
 
-    @cached_property
-    def _alone(self) -> list[Callable[[dict[str, Any]], list[Any]]]:
-        """Each of the fast expressions compiled by itself, for hosts on which one of them raises an exception."""
-        return [compiled([node]) for node in self._nodes]
+    def results(self, variables: dict[str, Any], use_core: bool = False) -> tuple[list[Any], bool]:
+        """Return the results, EvaluationFailure for those that core refuses, and whether core made none of them.
 
-    def results(self, variables: dict[str, Any], by_core: bool = False) -> tuple[list[Any], bool]:
-        """Return the results, Failed for those that core refuses, and whether core made none of them for this host.
-
-        ``by_core`` leaves all to core.
+        ``use_core`` leaves all to core.
         """
-        if by_core:
-            return [self._by_core(place, variables) for place in range(len(self.expressions))], False
-        found: list[Any] = [None] * len(self.expressions)
-        fast = True
-        for place, convert, result in zip(self._fast, self._converters, self._fast_results(variables), strict=True):
-            try:
-                value = convert(result)
-            except UnsupportedExpression:
-                value, fast = self._by_core(place, variables), False
-            found[place] = make_unsafe(value) if self.expressions[place].uses_text(variables) else value
-        for place in self._slow:
-            found[place] = self._by_core(place, variables)
-            fast = fast and place in self._constants
-        return found, fast
+        found = [LEFT_TO_CORE] * len(self._expressions) if use_core else self._subset(variables)
+        asked_core = use_core
+        for index, result in enumerate(found):
+            if result is LEFT_TO_CORE:
+                found[index] = self._by_core(index, variables)
+                asked_core = asked_core or index not in self._constants
+        return found, not asked_core
 
-    def _fast_results(self, variables: dict[str, Any]) -> list[Any]:
+    def _by_core(self, index: int, variables: dict[str, Any]) -> Any:
+        if index in self._constants:
+            return self._constants[index]
         try:
-            return self._together(variables)
-        except Exception:
-            return [_only(evaluate, variables) for evaluate in self._alone]
-
-    def _by_core(self, place: int, variables: dict[str, Any]) -> Any:
-        if place in self._constants:
-            return self._constants[place]
-        expression = self.expressions[place]
-        try:
-            result = self._evaluate(expression, variables)
+            result = self._evaluate(self._expressions[index], variables)
         except Exception as error:
             return EvaluationFailure(error)
-        if expression.is_constant:
-            self._constants[place] = result
+        if index in self._constant:
+            self._constants[index] = result
         return result
 
 
@@ -175,76 +98,3 @@ def evaluator(plugin: Any) -> Callable[[Expression, dict[str, Any]], Any]:
         return boolean(plugin.templar.template(f"{{% if {expression.source} %}} True {{% else %}} False {{% endif %}}"))
 
     return evaluate
-
-
-def make_unsafe(value: Any) -> Any:
-    """Return a value of the service so that no supported core takes a text in it for a template or an expression.
-
-    Before 2.19 core evaluates any unmarked text that reaches a condition, so there every text is marked.
-    """
-    if HAS_DATA_TAGGING:
-        return value
-    if isinstance(value, str):
-        return AnsibleUnsafeText(value)
-    if isinstance(value, dict):
-        return {make_unsafe(key): make_unsafe(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [make_unsafe(each) for each in value]
-    return value
-
-
-def _converter(expression: Expression) -> Callable[[Any], Any]:
-    """Return a function that makes of a result what core would; it raises NotHere where core must do it itself."""
-    if expression.kind == "condition":
-        return _as_condition if HAS_DATA_TAGGING else _as_old_condition
-    if HAS_DATA_TAGGING:
-        return _as_any_value if expression.is_variable else _as_value
-    return _as_old_plain_value if expression.is_variable else _as_old_value
-
-
-def _as_condition(result: Any) -> Any:
-    if isinstance(result, bool):
-        return result
-    raise UnsupportedExpression
-
-
-def _as_old_condition(result: Any) -> Any:
-    if type(result) in _SCALARS:
-        return bool(result)
-    raise UnsupportedExpression
-
-
-def _as_value(result: Any) -> Any:
-    if type(result) in _SCALARS:
-        return result
-    raise UnsupportedExpression
-
-
-def _as_any_value(result: Any) -> Any:
-    if type(result) in _SCALARS or type(result) in (list, dict):
-        return result
-    raise UnsupportedExpression
-
-
-def _as_old_plain_value(result: Any) -> Any:
-    return result if type(result) in (int, float) else _as_old_value(result)
-
-
-def _as_old_value(result: Any) -> Any:
-    """Before 2.19 the result is made a text, and of a text that looks like it a list, a mapping or a truth value."""
-    if isinstance(result, bool):
-        return result
-    if type(result) not in _SCALARS or result is None or _NATIVE:
-        raise UnsupportedExpression
-    text = str(result)
-    if text.startswith(("{", "[")) or text in ("True", "False"):
-        raise UnsupportedExpression
-    return text
-
-
-def _only(evaluate: Callable[[dict[str, Any]], list[Any]], variables: dict[str, Any]) -> Any:
-    """Return the only result; instead of an exception a class, which is no expression's result, so core is asked."""
-    try:
-        return evaluate(variables)[0]
-    except Exception:
-        return UnsupportedExpression

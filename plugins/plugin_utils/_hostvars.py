@@ -4,13 +4,15 @@
 
 # Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""From the record of an object to the variables of its host."""
+"""From the record of an object to the variables of its host, none of which any core takes for a template."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from ansible.template import Templar
 from ansible.utils.unsafe_proxy import AnsibleUnsafeText
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
@@ -21,13 +23,32 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
     shaped_members,
     to_snake_case,
 )
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._entries import HostEntry
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._expressions import make_unsafe
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._harmless import HAS_DATA_TAGGING
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._names import is_address, is_variable_name
+
+# Since 2.19 a string is a template only where it comes from a file of the user; before, wherever it comes from.
+HAS_DATA_TAGGING = hasattr(Templar, "evaluate_expression")
 
 Element = TypeVar("Element")
 _SCALARS = frozenset((str, int, float, bool, type(None)))
+
+# A group, and the group that is to be its parent if there is one.
+GroupMembership = tuple[str, "str | None"]
+
+
+@dataclass(slots=True)
+class HostEntry:
+    """A host to be: the record that it is made of and the service that has it, its variables, name and groups."""
+
+    record: Record
+    service: str
+    variables: dict[str, Any]
+    name: str = ""
+    memberships: list[GroupMembership] = field(default_factory=list)
+
+    @property
+    def uuid(self) -> str:
+        """The uuid of the record."""
+        return str(self.record.get("uuid"))
 
 
 class _Names(dict[str, str]):
@@ -83,8 +104,8 @@ class HostVars:
         """
         variables = self._of(record)
         variables[self._names["service"]] = service
-        for field, value in added.items():
-            variables[self._names[field]] = value
+        for member, value in added.items():
+            variables[self._names[member]] = value
         variables.pop("", None)
         if address and is_address(address, self._allow_localhost):
             variables["ansible_host"] = make_unsafe(address)
@@ -127,3 +148,19 @@ def elements(record: Mapping[str, Any], field: str, kind: type[Element]) -> list
 def common(related: Iterable[Mapping[str, Any]], fields: Iterable[str]) -> list[dict[str, Any]]:
     """Return these fields of records, as they stand in variables; one list for all hosts that have it in common."""
     return [make_unsafe(record_to_result({field: record.get(field) for field in fields})) for record in related]
+
+
+def make_unsafe(value: Any) -> Any:
+    """Return a value of the service so that no supported core takes a text in it for a template or an expression.
+
+    Before 2.19 core evaluates any unmarked text that reaches a condition, so there every text is marked.
+    """
+    if HAS_DATA_TAGGING:
+        return value
+    if isinstance(value, str):
+        return AnsibleUnsafeText(value)
+    if isinstance(value, dict):
+        return {make_unsafe(key): make_unsafe(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [make_unsafe(item) for item in value]
+    return value

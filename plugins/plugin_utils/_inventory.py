@@ -32,9 +32,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
 from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import escape_controls
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._constructing import Constructor
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._entries import GroupMembership, HostEntry
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import HostVars
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._constructed import Constructor
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import GroupMembership, HostEntry, HostVars
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._selection import assign_names, filter_entries
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import (
     OPTIONS,
@@ -122,7 +121,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
     def related_entries(
         self, entries: list[HostEntry], hostvars: HostVars, answers: list[ServiceData]
     ) -> list[HostEntry]:
-        """Return further hosts, with their places, made of the details in the answers; may add variables."""
+        """Return further hosts, with their groups, made of the details in the answers; may add variables."""
         return []
 
     def ansible_host_for(self, record: Record) -> str:
@@ -257,7 +256,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
         for entry in entries if not constructor.is_noop else ():
             entry.memberships = constructor.construct(entry.name, entry.variables, hosts.get(entry.name))
         if left_out := hostvars.skipped_fields:
-            self.warn(f"no variables are made of {', '.join(left_out)}: Ansible takes no such names")
+            self.warn(f"skipped fields whose variable names are reserved: {', '.join(left_out)}")
         if refused := hostvars.refused:
             self.warn(f"ignored {len(refused)} invalid ansible_host values (first: {refused[0][:80]!r})")
         return entries + others
@@ -270,20 +269,20 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
     # Filling
 
     def _add(self, entries: list[HostEntry]) -> None:
-        places = dict.fromkeys(place for entry in entries for place in entry.memberships)
-        groups = {place: self._group(place) for place in places}
+        memberships = dict.fromkeys(membership for entry in entries for membership in entry.memberships)
+        groups = {membership: self._group(membership) for membership in memberships}
         inventory = self.inventory
         for entry in entries:
             known = entry.name in inventory.hosts
             host = inventory.hosts[inventory.add_host(entry.name)]
             # In one step: set_variable would look into every value, at ten times the cost of all the rest.
             host.vars = combine_vars(host.vars, entry.variables) if known else {**host.vars, **entry.variables}
-            for place in entry.memberships:
-                groups[place].add_host(host)
+            for membership in entry.memberships:
+                groups[membership].add_host(host)
 
-    def _group(self, place: GroupMembership) -> Group:
-        """Return the group of a place, after making it and its parent known."""
-        name, parent = place
+    def _group(self, membership: GroupMembership) -> Group:
+        """Return the group of a membership, after adding it and its parent to the inventory."""
+        name, parent = membership
         name = self.inventory.add_group(name)
         if parent:
             try:

@@ -4,7 +4,7 @@
 
 # Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Names for hosts and variables: what Ansible can take, and what becomes of the rest."""
+"""Which names of hosts, groups and variables, and which addresses, Ansible can take from a service."""
 
 from __future__ import annotations
 
@@ -12,15 +12,13 @@ import ipaddress
 import re
 import socket
 import unicodedata
-from collections import Counter
-from collections.abc import Mapping, Sequence
 from keyword import iskeyword
 
 from ansible.constants import INTERNAL_STATIC_VARS
 from ansible.vars.reserved import get_reserved_names
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import VirtinfraError
 
-LONGEST = 253
+# The longest name of a host, in characters.
+MAX_NAME_LENGTH = 253
 _RESERVED = frozenset(get_reserved_names()) | INTERNAL_STATIC_VARS
 _RESERVED_GROUPS = frozenset(("all", "ungrouped"))
 # \w has letters and digits of all scripts, but not the marks that some scripts combine them with.
@@ -38,7 +36,7 @@ def is_host_name(name: str, allow_localhost: bool = False) -> bool:
     a template. So it is made of letters and digits of any script, ``.``, ``_``, ``-`` and blanks inside, or it is an
     IPv6 address. It is no group that every inventory has and, unless ``allow_localhost``, not this machine.
     """
-    if not 0 < len(name) <= LONGEST or name in _RESERVED_GROUPS or (not allow_localhost and is_localhost(name)):
+    if not 0 < len(name) <= MAX_NAME_LENGTH or name in _RESERVED_GROUPS or (not allow_localhost and is_localhost(name)):
         return False
     if name[0] in "-. " or name[-1] == " ":
         return False
@@ -89,45 +87,3 @@ def is_variable_name(name: str) -> bool:
     """Whether a name can be that of a variable, and is not one that Ansible uses itself."""
     taken = name in _RESERVED or name.startswith("ansible_")
     return name.isidentifier() and name.isascii() and not iskeyword(name) and not taken
-
-
-def deduplicate_names(
-    names: Sequence[str], tails: Sequence[Sequence[str]], policy: str
-) -> tuple[list[str | None], list[str]]:
-    """Return the names by which the hosts are known, None for those that are left out, and warnings about it.
-
-    ``policy`` says what becomes of a name that several hosts have: ``rename`` gives each of them its tail behind it, of
-    the first of ``tails`` that makes a difference, ``first`` keeps the first of them, ``error`` raises VirtinfraError.
-    """
-    repeated = _repeated(names)
-    if not repeated:
-        return list(names), []
-    told = _told(repeated)
-    if policy == "error":
-        raise VirtinfraError(
-            f"duplicates: several records have the same name: {told}. Say by hostnames what tells them apart."
-        )
-    if policy == "first":
-        firsts = {name: place for place, name in reversed(list(enumerate(names)))}
-        kept = [name if firsts[name] == place else None for place, name in enumerate(names)]
-        return kept, [f"{kept.count(None)} records are left out since others have the same name: {told}"]
-    renamed = list(names)
-    for ends in tails:
-        repeated = _repeated(renamed)
-        renamed = [
-            f"{name[: LONGEST - 1 - len(end)]}_{end}" if name in repeated else name
-            for name, end in zip(renamed, ends, strict=True)
-        ]
-    if repeated := _repeated(renamed):
-        raise VirtinfraError(f"duplicates: nothing tells these records apart: {_told(repeated)}")
-    return list(renamed), [f"several records have the same name, so the uuid is appended: {told}"]
-
-
-def _repeated(names: Sequence[str]) -> dict[str, int]:
-    return {name: count for name, count in Counter(names).items() if count > 1}
-
-
-def _told(counts: Mapping[str, int]) -> str:
-    """Return the first few names in words."""
-    words = [f"{name} ({count} times)" for name, count in list(counts.items())[:5]]
-    return ", ".join([*words, *([f"and {len(counts) - 5} more"] if len(counts) > 5 else [])])

@@ -8,19 +8,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible.errors import AnsibleParserError
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions, VirtinfraError
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._entries import HostEntry
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._expressions import (
     EvaluationFailure,
     Expression,
     ExpressionBatch,
     evaluator,
 )
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import HostVars
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._names import deduplicate_names, is_host_name
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import HostEntry, HostVars
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._names import MAX_NAME_LENGTH, is_host_name
 
 
 def filter_entries(plugin: Any, entries: list[HostEntry], hostvars: HostVars) -> list[HostEntry]:
@@ -30,11 +31,8 @@ def filter_entries(plugin: Any, entries: list[HostEntry], hostvars: HostVars) ->
     )
     if not include and not exclude:
         return entries
-    batch, failures, found = (
-        ExpressionBatch([*include, *exclude], evaluator(plugin), hostvars.is_generated_variable),
-        [],
-        [],
-    )
+    batch = ExpressionBatch([*include, *exclude], evaluator(plugin), hostvars.is_generated_variable)
+    failures, found = [], []
     for entry in entries:
         results = batch.results(entry.variables)[0]
         failures += [result for result in results if isinstance(result, EvaluationFailure)]
@@ -42,15 +40,17 @@ def filter_entries(plugin: Any, entries: list[HostEntry], hostvars: HostVars) ->
         if (not include or any(held[: len(include)])) and not any(held[len(include) :]):
             found.append(entry)
     if failures:
-        _tell(plugin, f"include and exclude could not be evaluated {len(failures)} times: {failures[0].error}")
+        _reject_or_warn(
+            plugin, f"include and exclude could not be evaluated {len(failures)} times: {failures[0].error}"
+        )
     return found
 
 
-def _tell(plugin: Any, sentence: str) -> None:
-    """Say that an option of the user does not fit all records: as a failure, or where those are skipped a warning."""
+def _reject_or_warn(plugin: Any, sentence: str) -> None:
+    """Report that an option does not fit all records: with ``strict`` as a failure, without it as a warning."""
     if plugin.get_option("strict"):
         raise AnsibleParserError(sentence)
-    plugin.warn(f"{sentence} This counts as not met.")
+    plugin.warn(f"{sentence}. Treated as false.")
 
 
 def assign_names(plugin: Any, entries: list[HostEntry], sources: list[Any], hostvars: HostVars) -> list[HostEntry]:
@@ -84,9 +84,9 @@ def assign_names(plugin: Any, entries: list[HostEntry], sources: list[Any], host
 
 def _unambiguous(plugin: Any, entries: list[HostEntry]) -> list[HostEntry]:
     uuids, services = [entry.uuid for entry in entries], [entry.service.rpartition("/")[2] for entry in entries]
-    # Behind a name that was given the uuid of another comes its own.
-    tails = (uuids, uuids, services)
-    names, warnings = deduplicate_names([entry.name for entry in entries], tails, plugin.get_option("duplicates"))
+    # A name that ends with the uuid of another record gets its own appended as well.
+    suffixes = (uuids, uuids, services)
+    names, warnings = deduplicate_names([entry.name for entry in entries], suffixes, plugin.get_option("duplicates"))
     for warning in warnings:
         plugin.warn(warning)
     kept = []
@@ -118,3 +118,46 @@ class _Preference:
                 raise AnsibleParserError(f"hostnames: {value.error}") from value.error
             return ""
         return value.strip() if isinstance(value, str) else "" if value is None else str(value)
+
+
+def deduplicate_names(
+    names: Sequence[str], suffixes: Sequence[Sequence[str]], policy: str
+) -> tuple[list[str | None], list[str]]:
+    """Return the names by which the hosts are known, None for those that are left out, and warnings about it.
+
+    ``policy`` says what becomes of a name that several hosts have: ``rename`` appends a suffix to each of them, from
+    the first of ``suffixes`` that makes a difference, ``first`` keeps the first of them, ``error`` raises
+    VirtinfraError.
+    """
+    repeated = _repeated(names)
+    if not repeated:
+        return list(names), []
+    counts = _format_counts(repeated)
+    if policy == "error":
+        raise VirtinfraError(
+            f"duplicates: several records have the same name: {counts}. Say by hostnames what tells them apart."
+        )
+    if policy == "first":
+        firsts = {name: index for index, name in reversed(list(enumerate(names)))}
+        kept = [name if firsts[name] == index else None for index, name in enumerate(names)]
+        return kept, [f"{kept.count(None)} records are left out since others have the same name: {counts}"]
+    renamed = list(names)
+    for ends in suffixes:
+        repeated = _repeated(renamed)
+        renamed = [
+            f"{name[: MAX_NAME_LENGTH - 1 - len(end)]}_{end}" if name in repeated else name
+            for name, end in zip(renamed, ends, strict=True)
+        ]
+    if repeated := _repeated(renamed):
+        raise VirtinfraError(f"duplicates: nothing tells these records apart: {_format_counts(repeated)}")
+    return list(renamed), [f"several records have the same name, so the uuid is appended: {counts}"]
+
+
+def _repeated(names: Sequence[str]) -> dict[str, int]:
+    return {name: count for name, count in Counter(names).items() if count > 1}
+
+
+def _format_counts(counts: Mapping[str, int]) -> str:
+    """Return the first few names and how often each occurs."""
+    names = [f"{name} ({count} times)" for name, count in list(counts.items())[:5]]
+    return ", ".join([*names, *([f"and {len(counts) - 5} more"] if len(counts) > 5 else [])])

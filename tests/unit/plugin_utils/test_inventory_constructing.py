@@ -15,7 +15,7 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.inventory import BaseInventoryPlugin
 from ansible.plugins.loader import inventory_loader
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import VirtinfraError
-from ansible_collections.virtinfra.manager.plugins.plugin_utils import _constructing
+from ansible_collections.virtinfra.manager.plugins.plugin_utils import _constructed
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._expressions import Expression, evaluator
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory import ServiceData
 from hypothesis import HealthCheck, given, settings
@@ -293,7 +293,7 @@ def test_harmless_expressions_do_not_trouble_core(expression: str, monkeypatch: 
 
         return counted
 
-    monkeypatch.setattr(_constructing, "evaluator", counting)
+    monkeypatch.setattr(_constructed, "evaluator", counting)
     names = [f"host-{number}" for number in range(50)]
     records = [
         {"uuid": name, "name": name, "cpuNum": 8, "state": "Enabled", "architecture": "x86_64"} for name in names

@@ -17,13 +17,13 @@ from ansible.errors import AnsibleError, AnsibleParserError
 from ansible.inventory.host import Host
 from ansible.utils.path import basedir
 from ansible.utils.vars import combine_vars
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._entries import GroupMembership
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._expressions import (
     EvaluationFailure,
     Expression,
     ExpressionBatch,
     evaluator,
 )
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import GroupMembership
 
 MAGIC = ("inventory_hostname", "inventory_hostname_short", "group_names", "inventory_file", "inventory_dir")
 
@@ -32,7 +32,7 @@ MAGIC = ("inventory_hostname", "inventory_hostname_short", "group_names", "inven
 class RecordingInventory:
     """What core would put into the inventory for one host; it takes the inventory's place while core does so."""
 
-    places: list[GroupMembership] = field(default_factory=list)
+    memberships: list[GroupMembership] = field(default_factory=list)
 
     def add_group(self, group: str) -> str:
         """Note nothing yet; as in the inventory a group must have a name."""
@@ -42,11 +42,11 @@ class RecordingInventory:
 
     def add_host(self, host: str, group: str) -> None:
         """Note that the host is in a group."""
-        self.places.append((group, None))
+        self.memberships.append((group, None))
 
     def add_child(self, group: str, child: str) -> None:
         """Note that a group of the host has a parent."""
-        self.places.append((child, group))
+        self.memberships.append((child, group))
 
 
 class KeyedGroup:
@@ -65,34 +65,34 @@ class KeyedGroup:
         self._default = options.get("default_value")
         contradictory = self._default is not None and options.get("trailing_separator") is not None
         self.simple = bool(options) and not contradictory and not {"{", "#"} & set(str(parent))
-        self._places: dict[str, list[GroupMembership]] = {}
+        self._memberships: dict[str, list[GroupMembership]] = {}
 
-    def places(self, key: Any, strict: bool) -> list[GroupMembership] | None:
-        """Return the places that a key leads to; None when core must say it."""
+    def memberships(self, key: Any, strict: bool) -> list[GroupMembership] | None:
+        """Return the memberships that a key leads to; None when core must decide."""
         if not self.simple:
             return None
         if isinstance(key, str) and key:
-            return self._places.get(key) or self._named(key)
+            return self._memberships.get(key) or self._named(key)
         if isinstance(key, list) and all(isinstance(each, str) and each for each in key):
-            return [place for each in key for place in self._named(each)]
+            return [membership for each in key for membership in self._named(each)]
         if (key is None or key == "") and self._default is None and not strict:
             return []
         return None
 
     def _named(self, key: str) -> list[GroupMembership]:
         group = self._sanitize(f"{self._start}{key}")
-        self._places[key] = [(group, None), (group, self._parent)] if self._parent else [(group, None)]
-        return self._places[key]
+        self._memberships[key] = [(group, None), (group, self._parent)] if self._parent else [(group, None)]
+        return self._memberships[key]
 
 
 class Constructor:
     """Composes variables and groups from the options ``compose``, ``groups`` and ``keyed_groups`` of a plugin.
 
-    ``known`` tells of a name whether it is a variable with a plain value of the service. ``idle`` says that there is
-    nothing to do.
+    ``is_service_variable`` says of a name whether it is a variable with a plain value of the service. ``is_noop`` is
+    set where there is nothing to do.
     """
 
-    def __init__(self, plugin: Any, known: Callable[[str], bool]) -> None:
+    def __init__(self, plugin: Any, is_service_variable: Callable[[str], bool]) -> None:
         self.plugin, self.strict = plugin, bool(plugin.get_option("strict"))
         # Extra variables, where they are wanted, hide others in all but conditions.
         hidden = self._hidden = frozenset(plugin._vars or () if plugin.get_option("use_extra_vars") else ())
@@ -101,7 +101,7 @@ class Constructor:
         self._groups: list[GroupMembership] = [(plugin._sanitize_group_name(name), None) for name in groups]
         self._keyed = [KeyedGroup(entry, hidden, plugin) for entry in plugin.get_option("keyed_groups") or []]
         self._prepare(
-            known,
+            is_service_variable,
             [Expression(source, hidden=hidden) for source in compose.values()],
             [Expression(source, "condition") for source in groups.values()],
         )
@@ -110,14 +110,16 @@ class Constructor:
         self._source = {"inventory_file": source, "inventory_dir": basedir(source) if source else None}
         self.is_noop = not (compose or groups or self._keyed)
 
-    def _prepare(self, known: Callable[[str], bool], values: list[Expression], conditions: list[Expression]) -> None:
-        """Put the expressions into batches: all in one, unless some refer to what others lead to."""
+    def _prepare(
+        self, is_service_variable: Callable[[str], bool], values: list[Expression], conditions: list[Expression]
+    ) -> None:
+        """Put the expressions into batches: all in one, unless some refer to the results of others."""
         keys = [keyed.key for keyed in self._keyed]
         later = [*conditions, *keys, *(keyed.parent for keyed in self._keyed)]
         evaluate, composed = evaluator(self.plugin), frozenset(self._composed)
 
         def seen_first(name: str) -> bool:
-            return known(name) or name in MAGIC
+            return is_service_variable(name) or name in MAGIC
 
         def seen_later(name: str) -> bool:
             return seen_first(name) or name in composed
@@ -127,56 +129,60 @@ class Constructor:
         self._magic = blind or any(each.may_reference(name) for each in [*values, *later] for name in MAGIC)
         self._needs_composed = blind or any(each.may_reference(name) for each in later for name in composed)
         self._needs_groups = blind or any(each.may_reference("group_names") for each in later)
-        self._in_turn = self._needs_composed or self._needs_groups
+        self._in_order = self._needs_composed or self._needs_groups
         self._all = ExpressionBatch([*values, *conditions, *keys], evaluate, seen_first)
         self._values = ExpressionBatch(values, evaluate, seen_first)
         self._conditions = ExpressionBatch(conditions, evaluate, seen_later)
         self._keys = ExpressionBatch(keys, evaluate, seen_later)
 
-    def construct(self, name: str, variables: dict[str, Any], there: Host | None) -> list[GroupMembership]:
-        """Add the composed variables of a host to its others and return its places.
+    def construct(self, name: str, variables: dict[str, Any], existing_host: Host | None) -> list[GroupMembership]:
+        """Add the composed variables of a host to its others and return its group memberships.
 
-        ``there`` is the host where an earlier source has made it known; its variables may be templates, which are for
-        core. Raises AnsibleError where core does.
+        ``existing_host`` is the host where an earlier source has added it; its variables may be templates, which are
+        left to core. Raises AnsibleError where core does.
         """
-        by_core = there is not None
-        scope = self._scope(name, variables, there)
-        if not self._in_turn:
-            results, dummy = self._all.results(scope, by_core)
+        use_core = existing_host is not None
+        scope = self._scope(name, variables, existing_host)
+        if not self._in_order:
+            results, dummy = self._all.results(scope, use_core)
             first, last = len(self._composed), len(self._composed) + len(self._groups)
             self._compose(name, variables, results[:first])
             return self._by_conditions(name, results[first:last]) + self._by_keys(name, results[last:], scope)
-        values, fast = self._values.results(scope, by_core)
+        values, fast = self._values.results(scope, use_core)
         self._compose(name, variables, values)
         # What core composed may be a template.
-        by_core = by_core or (self._needs_composed and not fast)
-        scope = self._scope(name, variables, there)
-        places = self._by_conditions(name, self._conditions.results(scope, by_core)[0])
+        use_core = use_core or (self._needs_composed and not fast)
+        scope = self._scope(name, variables, existing_host)
+        memberships = self._by_conditions(name, self._conditions.results(scope, use_core)[0])
         if not self._needs_groups:
-            return places + self._by_keys(name, self._keys.results(scope, by_core)[0], scope)
+            return memberships + self._by_keys(name, self._keys.results(scope, use_core)[0], scope)
         for keyed in self._keyed:
-            places += self._by_core(name, keyed.entry, self._scope(name, variables, there, places))
-        return places
+            memberships += self._by_core(name, keyed.entry, self._scope(name, variables, existing_host, memberships))
+        return memberships
 
     def _scope(
-        self, name: str, variables: dict[str, Any], there: Host | None, places: list[GroupMembership] | None = None
+        self,
+        name: str,
+        variables: dict[str, Any],
+        existing_host: Host | None,
+        memberships: list[GroupMembership] | None = None,
     ) -> dict[str, Any]:
         """Return what expressions see: the variables, and what core adds to those of a host if one refers to it."""
-        if there is not None:
-            scope = dict(combine_vars(combine_vars(there.vars, variables), there.get_magic_vars()))
+        if existing_host is not None:
+            scope = dict(combine_vars(combine_vars(existing_host.vars, variables), existing_host.get_magic_vars()))
         elif self._magic:
             scope = {**variables, **self._source, **Host(name).get_magic_vars()}
         else:
             return variables
-        if places:
-            scope["group_names"] = sorted({*scope["group_names"], *self._with_ancestors(places)} - {"all"})
+        if memberships:
+            scope["group_names"] = sorted({*scope["group_names"], *self._with_ancestors(memberships)} - {"all"})
         return scope
 
-    def _with_ancestors(self, places: list[GroupMembership]) -> set[str]:
-        for group, parent in places:
+    def _with_ancestors(self, memberships: list[GroupMembership]) -> set[str]:
+        for group, parent in memberships:
             if parent:
                 self._parents.setdefault(group, set()).add(parent)
-        waiting, found, known = [group for group, dummy in places], set(), self.plugin.inventory.groups
+        waiting, found, known = [group for group, dummy in memberships], set(), self.plugin.inventory.groups
         while waiting:
             group = waiting.pop()
             if group not in found:
@@ -196,36 +202,36 @@ class Constructor:
                 variables[variable] = result
 
     def _by_conditions(self, name: str, results: list[Any]) -> list[GroupMembership]:
-        places = []
-        for place, result in zip(self._groups, results, strict=True):
+        memberships = []
+        for membership, result in zip(self._groups, results, strict=True):
             if isinstance(result, EvaluationFailure):
                 if self.strict:
-                    message = f"Could not add host {name} to group {place[0]}: {result.error}"
+                    message = f"Could not add host {name} to group {membership[0]}: {result.error}"
                     raise AnsibleParserError(message) from result.error
             elif result:
-                places.append(place)
-        return places
+                memberships.append(membership)
+        return memberships
 
     def _by_keys(self, name: str, results: list[Any], scope: dict[str, Any]) -> list[GroupMembership]:
-        places = []
+        memberships = []
         for keyed, key in zip(self._keyed, results, strict=True):
             if isinstance(key, EvaluationFailure) and keyed.simple and not self.strict:
                 continue
-            found = keyed.places(key, self.strict)
-            places += self._by_core(name, keyed.entry, scope) if found is None else found
-        return places
+            found = keyed.memberships(key, self.strict)
+            memberships += self._by_core(name, keyed.entry, scope) if found is None else found
+        return memberships
 
     def _by_core(self, name: str, entry: Any, scope: dict[str, Any]) -> list[GroupMembership]:
-        with self._drafting() as draft:
+        with self._recording() as recording:
             self.plugin._add_host_to_keyed_groups([entry], scope, name, strict=self.strict, fetch_hostvars=False)
-        return draft.places
+        return recording.memberships
 
     @contextmanager
-    def _drafting(self) -> Iterator[RecordingInventory]:
-        """Let core write to a draft instead of the inventory."""
-        inventory, draft = self.plugin.inventory, RecordingInventory()
-        self.plugin.inventory = draft
+    def _recording(self) -> Iterator[RecordingInventory]:
+        """Let core write to a RecordingInventory instead of the inventory."""
+        inventory, recording = self.plugin.inventory, RecordingInventory()
+        self.plugin.inventory = recording
         try:
-            yield draft
+            yield recording
         finally:
             self.plugin.inventory = inventory

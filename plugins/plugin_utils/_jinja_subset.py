@@ -1,0 +1,283 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The subset of Jinja that Jinja alone evaluates as ansible-core would, at a fraction of its cost.
+
+Core compiles an expression anew for every host. Here those that are made of names, constants, comparisons, arithmetic
+and a few filters of Jinja's own are compiled once and together; everything else, and whatever raises an exception or
+has a result that core would still convert, is left to core. The other files use ``compile_subset`` alone: an
+``ExpressionBatch`` that leaves everything to core has the same results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from ansible.constants import config
+from ansible.utils.unsafe_proxy import AnsibleUnsafeText
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import HAS_DATA_TAGGING, make_unsafe
+from jinja2 import StrictUndefined, Undefined, nodes
+from jinja2.exceptions import TemplateError
+from jinja2.nativetypes import NativeEnvironment
+
+if TYPE_CHECKING:
+    from ansible_collections.virtinfra.manager.plugins.plugin_utils._expressions import Expression
+
+# In place of a result that core must find
+LEFT_TO_CORE = object()
+
+_OPERATIONS = (
+    nodes.Name,
+    nodes.Const,
+    nodes.Compare,
+    nodes.Operand,
+    nodes.And,
+    nodes.Or,
+    nodes.Not,
+    nodes.Neg,
+    nodes.Add,
+    nodes.Sub,
+    nodes.Mul,
+    nodes.Div,
+    nodes.FloorDiv,
+    nodes.Mod,
+    nodes.Concat,
+    nodes.CondExpr,
+    nodes.List,
+    nodes.Tuple,
+    nodes.TemplateData,
+)
+_FILTERS = frozenset(
+    "abs capitalize count d default first float int join last length lower replace string title trim upper".split()
+)
+_TESTS = frozenset("defined none number string undefined".split())
+_METHODS = frozenset("endswith lower removeprefix removesuffix replace split startswith strip title upper".split())
+_ATTRIBUTES = frozenset(name for kind in (str, int, float, dict, list) for name in dir(kind))
+_ENVIRONMENT = NativeEnvironment(undefined=StrictUndefined)
+
+# Before 2.19 an option decides whether the results of templates are texts, or whatever reads like Python.
+_NATIVE = not HAS_DATA_TAGGING and config.get_config_value("DEFAULT_JINJA2_NATIVE")
+
+_SCALARS = frozenset((str, int, float, bool, type(None), AnsibleUnsafeText))
+
+Results = Callable[[dict[str, Any]], "list[Any]"]
+
+
+class UnsupportedExpression(Exception):
+    """The expression is one for core."""
+
+
+def _of_something(test: Any) -> Callable[[Any], bool]:
+    """Return a test that leaves what is undefined to core; for Jinja it is simply no text, no number and not None."""
+
+    def checked(value: Any) -> bool:
+        if isinstance(value, Undefined):
+            raise UnsupportedExpression
+        return bool(test(value))
+
+    return checked
+
+
+_ENVIRONMENT.tests.update({name: _of_something(_ENVIRONMENT.tests[name]) for name in ("none", "number", "string")})
+
+
+def compile_subset(
+    expressions: Sequence[Expression], is_service_variable: Callable[[str], bool]
+) -> tuple[Results, frozenset[int]]:
+    """Return a function from the variables of a host to the results of expressions, LEFT_TO_CORE for those of core.
+
+    The second value are the indexes of the expressions whose result is the same for every host.
+    """
+    parsed = [_parse(expression.source, expression.kind == "template") for expression in expressions]
+    constant = frozenset(
+        index
+        for index, expression in enumerate(expressions)
+        if isinstance(expression.source, bool) or ((node := parsed[index]) and _is_constant(node))
+    )
+    chosen: dict[int, nodes.Expr] = {}
+    names: dict[int, set[str]] = {}
+    for index, node in enumerate(parsed):
+        if node and index not in constant:
+            used = {name.name for name in [node, *node.find_all(nodes.Name)] if isinstance(name, nodes.Name)}
+            if not used & expressions[index].hidden and all(map(is_service_variable, used)):
+                chosen[index], names[index] = node, used
+    converters = [_converter(expressions[index].kind, node) for index, node in chosen.items()]
+    together = _compile(*chosen.values())
+
+    def results(variables: dict[str, Any]) -> list[Any]:
+        found = [LEFT_TO_CORE] * len(expressions)
+        try:
+            values = together(variables)
+        except Exception:
+            values = [_evaluate_alone(node, variables) for node in chosen.values()]
+        for index, convert, value in zip(chosen, converters, values, strict=True):
+            result = convert(value)
+            # Before 2.19 core marks as unsafe what is made of a text or of a container.
+            if not HAS_DATA_TAGGING and any(
+                isinstance(variables.get(name), (str, list, dict)) for name in names[index]
+            ):
+                result = make_unsafe(result)
+            found[index] = result
+        return found
+
+    return results, constant
+
+
+# A batch may hold an expression that is in another one too.
+@lru_cache(maxsize=256)
+def _compile(*expressions: nodes.Expr) -> Results:
+    """Return a function from variables to the results of these expressions."""
+    if not expressions:
+        return lambda variables: []
+    tree = nodes.Template([nodes.Output(list(expressions), lineno=1)], lineno=1)
+    tree.set_environment(_ENVIRONMENT)
+    template = _ENVIRONMENT.from_string(tree)
+    render, context = template.root_render_func, template.new_context({}, shared=True)
+
+    # One context serves all hosts: to make one takes longer than most expressions.
+    def evaluate(variables: dict[str, Any]) -> list[Any]:
+        context.parent = variables
+        return list(render(context))
+
+    return evaluate
+
+
+def _is_constant(node: nodes.Expr) -> bool:
+    """Whether an expression has the same result for every host."""
+    try:
+        node.as_const(nodes.EvalContext(_ENVIRONMENT))
+    except nodes.Impossible:
+        return False
+    return True
+
+
+def _parse(source: Any, braces: bool) -> nodes.Expr | None:
+    """Return the node of an expression, None when it is one for core."""
+    try:
+        return _parse_text(source, braces) if isinstance(source, str) else None
+    except (UnsupportedExpression, TemplateError):
+        return None
+
+
+@lru_cache(maxsize=256)
+def _parse_text(source: str, braces: bool) -> nodes.Expr:
+    # What core does with backslashes, and with templates inside of constants, depends on its version.
+    if "\\" in source or (not braces and "{" in source):
+        raise UnsupportedExpression
+    body = _ENVIRONMENT.parse(source if braces else f"{{{{ {source} }}}}").body
+    if len(body) != 1 or not isinstance(body[0], nodes.Output):
+        raise UnsupportedExpression
+    parts = body[0].nodes
+    if len(parts) != 1 and not braces:
+        raise UnsupportedExpression
+    for part in parts:
+        _check(part)
+    node = parts[0]
+    if len(parts) > 1 or isinstance(node, nodes.TemplateData):
+        node = nodes.Concat([_text(part) for part in parts], lineno=1)
+        node.set_environment(_ENVIRONMENT)
+    try:
+        _compile(node)
+    except Exception as error:
+        # Jinja evaluates what is constant while it compiles, and so stumbles over mistakes in it.
+        raise UnsupportedExpression from error
+    return node
+
+
+def _text(part: nodes.Expr) -> nodes.Expr:
+    """Return a part of a template so that joined with others it makes the same text as in core."""
+    if isinstance(part, nodes.TemplateData):
+        return nodes.Const(part.data, lineno=1)
+    if HAS_DATA_TAGGING:
+        return part
+    missing = nodes.Test(part, "none", [], [], None, None, lineno=1)
+    return nodes.CondExpr(missing, nodes.Const("", lineno=1), part, lineno=1)
+
+
+def _check(node: nodes.Node) -> None:
+    """Raise UnsupportedExpression unless all in the node has the same results in Jinja's environment as in core's."""
+    if isinstance(node, nodes.Call) and isinstance(node.node, nodes.Getattr):
+        if node.node.attr not in _METHODS or node.kwargs or node.dyn_args or node.dyn_kwargs:
+            raise UnsupportedExpression
+        inside: list[nodes.Node] = [node.node.node, *node.args]
+    elif _is_allowed(node):
+        inside = list(node.iter_child_nodes())
+    else:
+        raise UnsupportedExpression
+    for child in inside:
+        _check(child)
+
+
+def _is_allowed(node: nodes.Node) -> bool:
+    if isinstance(node, nodes.Filter):
+        return node.name in _FILTERS and node.node is not None
+    if isinstance(node, nodes.Test):
+        return node.name in _TESTS
+    if isinstance(node, nodes.Getattr):
+        return node.attr not in _ATTRIBUTES and not node.attr.startswith("_")
+    if isinstance(node, nodes.Getitem):
+        return isinstance(node.arg, (nodes.Const, nodes.Neg)) and getattr(node.arg, "value", "") not in _ATTRIBUTES
+    return isinstance(node, _OPERATIONS)
+
+
+def _converter(kind: str, node: nodes.Expr) -> Callable[[Any], Any]:
+    """Return a function that makes of a result what core would, LEFT_TO_CORE where core must do it itself."""
+    is_variable = isinstance(node, nodes.Name)
+    if kind == "condition":
+        return _as_condition if HAS_DATA_TAGGING else _as_old_condition
+    if HAS_DATA_TAGGING:
+        return _as_any_value if is_variable else _as_value
+    return _as_old_plain_value if is_variable else _as_old_value
+
+
+def _as_condition(result: Any) -> Any:
+    if isinstance(result, bool):
+        return result
+    return LEFT_TO_CORE
+
+
+def _as_old_condition(result: Any) -> Any:
+    if type(result) in _SCALARS:
+        return bool(result)
+    return LEFT_TO_CORE
+
+
+def _as_value(result: Any) -> Any:
+    if type(result) in _SCALARS:
+        return result
+    return LEFT_TO_CORE
+
+
+def _as_any_value(result: Any) -> Any:
+    if type(result) in _SCALARS or type(result) in (list, dict):
+        return result
+    return LEFT_TO_CORE
+
+
+def _as_old_plain_value(result: Any) -> Any:
+    return result if type(result) in (int, float) else _as_old_value(result)
+
+
+def _as_old_value(result: Any) -> Any:
+    """Before 2.19 the result is made a text, and of a text that looks like it a list, a mapping or a truth value."""
+    if isinstance(result, bool):
+        return result
+    if type(result) not in _SCALARS or result is None or _NATIVE:
+        return LEFT_TO_CORE
+    text = str(result)
+    if text.startswith(("{", "[")) or text in ("True", "False"):
+        return LEFT_TO_CORE
+    return text
+
+
+def _evaluate_alone(node: nodes.Expr, variables: dict[str, Any]) -> Any:
+    """Return the result of one expression; instead of an exception a value that every converter leaves to core."""
+    try:
+        return _compile(node)(variables)[0]
+    except Exception:
+        return LEFT_TO_CORE
