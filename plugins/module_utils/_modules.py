@@ -159,8 +159,8 @@ class ModuleSpec:
         try:
             params = self._with_references(params, check_mode)
             with create_client(params, check_mode, tell, on_request, masker, before_send) as client:
-                unresolved = any(self._null_selectors(params))
-                context = ModuleContext(params, self._desired(params), client, check_mode, unresolved)
+                unresolved = isinstance(params.get("uuid"), Unknown) or any(self._null_selectors(params))
+                context = ModuleContext(params, self._desired(params), client, check_mode, check_mode and unresolved)
                 result = self.run(context)
             return ModuleResult({"changed": context.changed, **result}, context.warnings)
         except VirtinfraError as failure:
@@ -250,19 +250,12 @@ class ModuleSpec:
 
     def _null_selectors(self, options: Mapping[str, Any]) -> Iterator[str]:
         """Yield the options that are null although nothing else selects the object."""
-        required = [[name] for name, option in self.options.items() if option.get("required")]
-        chained = [
-            [name]
-            for key, names in self.constraints.get("required_by", {}).items()
-            for name in names
-            if options.get(key) is not None
-        ]
-        for group in (
-            *required,
-            *chained,
-            *self.constraints.get("required_one_of", ()),
-            *([name] for name in self.selectors),
-        ):
+        groups = [[name] for name, option in self.options.items() if option.get("required")]
+        if options.get("uuid") is None or isinstance(options["uuid"], Unknown):
+            required_by = self.constraints.get("required_by", {})
+            groups += [[name] for key, names in required_by.items() for name in names if options.get(key) is not None]
+            groups += [*self.constraints.get("required_one_of", ()), *([name] for name in self.selectors)]
+        for group in groups:
             null = [name for name in group if isinstance(options.get(name), Unknown)]
             if all(name in null or options.get(name) is None for name in group):
                 yield from null

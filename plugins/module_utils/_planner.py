@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +24,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
     RECORD_FIELDS,
     Record,
     Unknown,
+    holds_unknown,
     record_to_result,
     to_snake_case,
     values_equal,
@@ -111,21 +113,23 @@ class Resource:
         return tuple(dict.fromkeys(operation for operation in named if operation))
 
 
-def plan(resource: Resource, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
-    """Return the steps that bring the object to ``state`` and to the desired values; none when it is there.
+def plan(
+    resource: Resource, state: str, desired: Record, current: Record | None, is_prediction: bool = False
+) -> list[PlannedCall]:
+    """Return the calls that bring the object to ``state`` and to the desired values; none when nothing differs.
 
-    ``desired`` holds API names and only the options that were given. Raises InvalidOptions when a required option is
-    missing, NotFound when the object does not exist and cannot be created, and Unchangeable when something differs that
-    the API cannot change.
+    ``desired`` holds API names and only the options that were given. A null reference differs from what the record
+    shows in a prediction, where it stands for an object that an earlier task would have created. In a real run it is
+    left out wherever the calls can be made without it.
+
+    Raise InvalidOptions when a required option is missing, NotFound when the object does not exist and cannot be
+    created, and Unchangeable when something differs that the API cannot change.
     """
     make, renamed = resource.plan or default_plan, _renamed(resource, desired)
     null = [name for name, value in renamed.items() if isinstance(value, Unknown)]
-    try:
-        return make(resource, state, {name: value for name, value in renamed.items() if name not in null}, current)
-    except (InvalidOptions, NotFound):
-        if not null:
-            raise
-    # What is null is left out wherever the calls can be made without it.
+    if null and not is_prediction:
+        with suppress(InvalidOptions, NotFound):
+            return make(resource, state, {name: value for name, value in renamed.items() if name not in null}, current)
     return make(resource, state, renamed, current)
 
 
@@ -160,15 +164,17 @@ def predict_created(resource: Resource, desired: Record) -> Record:
 
 
 def drift(resource: Resource, desired: Record, current: Record) -> Record:
-    """Return the desired values that the record has otherwise, and those that it does not show but that can be set."""
-    comparable = {*RECORD_FIELDS[resource.record_type], *current, *_updatable_params(resource)} - {
-        "uuid",
-        *resource.how,
-    }
+    """Return the desired values that differ from the record's, and those that it does not show but that can be set.
+
+    A null reference differs where the API can change it.
+    """
+    changeable = _updatable_params(resource)
+    comparable = {*RECORD_FIELDS[resource.record_type], *current, *changeable} - {"uuid", *resource.how}
     return {
         name: value
-        for name, value in without_unknown(desired).items()
-        if name in comparable and not values_equal(value, current.get(name))
+        for name, value in desired.items()
+        if name in comparable
+        and (name in changeable if holds_unknown(value) else not values_equal(value, current.get(name)))
     }
 
 
@@ -245,11 +251,12 @@ def build_call(
         raise not_found(resource, desired)
     row = get_operation(operation)
     recorded = {name: resource.rename.get(name, name) for name in (*row.parameters, *TAG_PARAMS)}
-    told = {name: (current or {}).get(recorded[name]) for name in row.parameters if row.parameters[name].required}
     given = {name: desired[recorded[name]] for name in recorded if desired.get(recorded[name]) is not None}
+    required = [name for name, parameter in row.parameters.items() if parameter.required and name not in given]
+    present = {name: (current or {}).get(recorded[name]) for name in required}
     null = {name: value for name, value in given.items() if isinstance(value, Unknown)}
-    asked = {name: value for name, value in given.items() if name not in null}
-    params = {**{name: value for name, value in told.items() if value is not None}, **asked}
+    known = {name: value for name, value in given.items() if name not in null}
+    params = {**{name: value for name, value in present.items() if value is not None}, **known}
     if row.missing(params):
         params = {**params, **null}
     names = [recorded[name] for name in row.missing(params)]
@@ -271,19 +278,22 @@ def assume_record(resource: Resource, desired: Record) -> AssumedRecord | None:
     return AssumedRecord({name: value for name, value in _renamed(resource, desired).items() if name in taken})
 
 
-def predict_record(resource: Resource, desired: Record) -> AssumedRecord | None:
-    """Return what is assumed of an object that cannot be looked for, since an earlier task only predicted it.
+def predict_record(resource: Resource, state: str, desired: Record) -> Record | None:
+    """Return what is predicted of an object that cannot be looked for, because an earlier task only predicted it.
 
-    One whose own uuid is not known yet will exist; one that belongs to such an object does not.
+    An object whose own uuid is null will exist, for an earlier task would have created it. One that belongs to such
+    an object does not exist, unless the task can do nothing but change or delete it.
     """
+    key = None
     if not isinstance(desired.get("uuid"), Unknown):
-        return None
-    needed = {
-        name: Unknown(to_snake_case(name))
-        for name, parameter in _updatable_params(resource).items()
-        if parameter.required
-    }
-    return AssumedRecord({**needed, **(assume_record(resource, desired) or {})})
+        with suppress(NotFound):
+            if plan(resource, state, desired, None, is_prediction=True):
+                return None
+        key = resource.found_by(desired)
+    changeable = _updatable_params(resource)
+    needed = ("uuid", *(name for name, parameter in changeable.items() if parameter.required))
+    same = {name: value for name, value in _renamed(resource, desired).items() if name == key or name not in changeable}
+    return {**{name: Unknown(to_snake_case(name)) for name in needed}, **same}
 
 
 def _renamed(resource: Resource, desired: Record) -> Record:

@@ -67,11 +67,16 @@ _KEYS = {"uuid", "name", "managementIp"}
 
 
 def resource_module(
-    resource: Resource | Mapping[str, Resource], options: Options, by: str | None = None, **rules: Any
+    resource: Resource | Mapping[str, Resource],
+    options: Options,
+    by: str | None = None,
+    selectors: tuple[str, ...] = (),
+    **rules: Any,
 ) -> ModuleSpec:
-    """Return the task that brings one object to the state that its options describe.
+    """Return the module that brings one object to the state that its options describe.
 
-    Where there are several kinds of it, ``by`` names the option that says which one is meant.
+    Where there are several kinds of it, ``by`` names the option that says which one is meant. ``selectors`` are those
+    of `ModuleSpec`.
     """
     kinds = [resource] if isinstance(resource, Resource) else list(resource.values())
 
@@ -84,7 +89,7 @@ def resource_module(
         return Reconciler(resource[word], context, desired).run()
 
     operations = tuple(dict.fromkeys(operation for kind in kinds for operation in kind.operations))
-    return ModuleSpec(run, options, operations, (WAIT, TAGS), rules)
+    return ModuleSpec(run, options, operations, (WAIT, TAGS), rules, selectors)
 
 
 class Reconciler:
@@ -176,7 +181,7 @@ class Reconciler:
     def _plan(self, here: Record | None) -> list[PlannedCall]:
         """Plan, and make sure that every call can be made before the first one is."""
         try:
-            steps = plan(self.resource, self.state, self.desired, here)
+            steps = plan(self.resource, self.state, self.desired, here, self.context.check_mode)
         except NotFound:
             if self.unreadable:
                 raise ReadNotSupported(f"cannot check whether it exists: {self.unreadable}. Pass uuid.") from None
@@ -237,7 +242,7 @@ class Reconciler:
 
     def _read(self) -> Record | None:
         if self.context.unresolved:
-            return predict_record(self.resource, self.desired)
+            return predict_record(self.resource, self.state, self.desired)
         try:
             return self.resource.find(self.client, without_unknown(self.desired))
         except ReadNotSupported as reason:

@@ -203,6 +203,11 @@ def _convert(value: Any, record_type: str, rename: Callable[[str], str]) -> Any:
     return None if isinstance(value, Unknown) else value
 
 
+def holds_unknown(value: Any) -> bool:
+    """Return whether a value is an Unknown reference, or a list with one."""
+    return any(isinstance(item, Unknown) for item in (value if isinstance(value, list) else [value]))
+
+
 def without_unknown(values: Mapping[str, Any]) -> Record:
     """Return values without the references that are Unknown, also without those in lists."""
     return {

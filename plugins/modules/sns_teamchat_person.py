@@ -99,7 +99,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._planner import 
     unchangeable_error,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._reconciler import resource_module
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, without_unknown
 
 PERSONS = "QuerySNSTeamchatAtPerson"
 
@@ -113,7 +113,7 @@ def plan_person(resource: Resource, state: str, desired: Record, current: Record
         )
     if isinstance(current, AssumedRecord) and "remark" not in desired:
         raise InvalidOptions("remark is required, because the service cannot list persons")
-    endpoint = desired.get("endpointUuid")
+    endpoint = without_unknown(desired).get("endpointUuid")
     if endpoint and current and (current.get("endpointUuid") or endpoint) != endpoint:
         raise unchangeable_error(resource, {"endpointUuid": endpoint}, desired, current)
     return default_plan(resource, state, desired, current)
@@ -149,6 +149,7 @@ MODULE = resource_module(
         "remark": {"type": "str"},
     },
     required_one_of=[("uuid", "user_id")],
+    selectors=("endpoint_uuid",),
 )
 
 

@@ -273,6 +273,37 @@ def test_object_whose_own_uuid_is_null_will_exist(run: ModuleRunner, name: str, 
         assert not ran.failed, ran.message
 
 
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("vm_nic", {"uuid": NIC, "l3_network_uuid": None}),
+        ("vm_nic", {"uuid": NIC, "vm_instance_uuid": seeded_uuid("vm", 1), "l3_network_uuid": None}),
+        ("sns_endpoint", {"type": "any", "name": "snmp-endpoint-1", "platform_uuid": None}),
+        ("sns_endpoint", {"type": "any", "uuid": None, "name": "snmp-endpoint-1"}),
+        ("sns_snmp_platform", {"uuid": None, "name": "snmp-platform-1"}),
+        ("sns_teamchat_person", {"user_id": "user-1", "endpoint_uuid": None, "remark": "changed"}),
+        ("kvm_host", {"name": "host-1", "uuid": None, "state": "disabled"}),
+        ("host_nic_service", {"interface_uuids": [None, seeded_uuid("hostnic", 2)], "service_types": []}),
+    ],
+)
+def test_null_reference_that_a_call_can_set_predicts_a_change(
+    run: ModuleRunner, name: str, options: Mapping[str, Any]
+) -> None:
+    ran = run(name, options, check=True)
+    assert not ran.failed, ran.message
+    assert ran.changed, ran.result
+    assert ran.calls == []
+
+
+@pytest.mark.parametrize("state", ["absent", "disabled"])
+def test_what_belongs_to_a_predicted_object_is_predicted_too(run: ModuleRunner, state: str) -> None:
+    """A play that deletes or stops the task of a VM that it creates does so because it creates that task as well."""
+    ran = run("cbt_task", {"vm_instance_uuid": None, "state": state}, check=True)
+    assert not ran.failed, ran.message
+    assert ran.changed
+    assert (ran["cbt_task"] is None) == (state == "absent")
+
+
 def test_object_that_exists_is_found_by_its_name_beside_a_null_reference(sim: Simulator, run: ModuleRunner) -> None:
     sim.reset(cbt_tasks=1)
     for check in (True, False):
@@ -305,6 +336,7 @@ CHAIN: list[dict[str, Any]] = [
     {"virtinfra.manager.cbt_task": {"name": "n", "vm_instance_uuid": "{{ vm.vm.uuid }}", "state": "enabled"}},
     {"virtinfra.manager.cbt_task": {"name": "m", "task_type": "t", "resource_uuids": ["{{ vm.vm.uuid }}"]}},
     {"virtinfra.manager.cbt_task": {"name": "o", "task_type": "t", "resource_uuids": "{{ [vm.vm.uuid] }}"}},
+    {"virtinfra.manager.cbt_task": {"vm_instance_uuid": "{{ vm.vm.uuid }}", "state": "absent"}},
     {"virtinfra.manager.vm_nic_qos": {"uuid": "{{ nic.nic.uuid }}", "direction": "in"}},
     {
         "virtinfra.manager.api": {
