@@ -79,9 +79,13 @@ class Operation:
         return self.name[0].lower() + self.name[1:] if self.method == "PUT" else "params"
 
     def has_result(self, reply: Mapping[str, Any]) -> bool:
-        """Whether a reply of success holds a documented member of the result."""
+        """Whether a reply of success holds a documented member of the result.
+
+        Some servers return several records as ``inventories`` where others return them as ``inventory``.
+        """
         members = [reply.get(name) for name in self.result if name != "inventory"]
-        members += [reply["inventory"]] if isinstance(reply.get("inventory"), (dict, list)) else []
+        records = reply.get("inventory", reply.get("inventories"))
+        members += [records] if isinstance(records, (dict, list)) else []
         return is_success(reply) and any(value is not None for value in members)
 
     def is_reply(self, reply: Mapping[str, Any]) -> bool:

@@ -83,8 +83,8 @@ class ModuleRunner:
         assert checked.calls == []
         assert checked.changed, checked.result
         ran = self(name, options, **shared)
-        assert ran.changed, ran.result
         assert not ran.failed, ran.message
+        assert ran.changed, ran.result
         for check in (False, True):
             again = self(name, options, check, **shared)
             assert again.calls == []

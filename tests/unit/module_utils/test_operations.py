@@ -587,3 +587,9 @@ def test_results_of_queries_are_lists_of_records(row: Operation) -> None:
     if row.name.startswith("Query"):
         assert row.result == ("inventories",)
         assert row.record in RECORD_FIELDS
+
+
+def test_list_of_records_is_a_reply_under_both_names() -> None:
+    row = get_operation("SetServiceTypeOnHostNetworkInterface")
+    assert all(row.is_reply({member: [{"id": 1}]}) for member in ("inventory", "inventories"))
+    assert not row.is_reply({"inventories": "none"})
