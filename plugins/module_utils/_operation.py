@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._parameters import TAG_PARAMS, Parameter
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Unknown
 
 _UUID = re.compile(r"[0-9a-f]{32}", re.IGNORECASE)
 
@@ -144,10 +145,15 @@ class Operation:
         return self.parameters[name].alias if name in self.parameters else ""
 
     def _coerce(self, name: str, value: Any) -> Any:
-        """Return a value in the parameter's type. Raise InvalidOptions when it is not allowed."""
+        """Return a value in the parameter's type. Raise InvalidOptions when it is not allowed.
+
+        What is Unknown stays so: check mode predicts the call without its value.
+        """
         parameter = TAG_PARAMS.get(name) or self.parameters.get(name)
         if parameter is None:
             raise InvalidOptions(f"{self.name} has no parameter {name}; it has {', '.join(self.parameters) or 'none'}")
+        if isinstance(value, Unknown):
+            return value
         value = parameter.coerce(self.name, value)
         if (parameter in self.path_params or name == "uuid") and value.strip() in ("", ".", ".."):
             raise InvalidOptions(f"{name} of {self.name} must not be {value!r}")

@@ -21,7 +21,6 @@ from ansible.module_utils.common.validation import (
     check_type_str,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import Unknown
 
 _TYPES = {
     "str": check_type_str,
@@ -67,12 +66,7 @@ class Parameter:
     refers_to: str = ""
 
     def coerce(self, operation: str, value: Any) -> Any:
-        """Return a value in the parameter's type; raise InvalidOptions, which names ``operation``, when it is wrong.
-
-        What is Unknown stays so: check mode predicts the call without its value.
-        """
-        if isinstance(value, Unknown):
-            return value
+        """Return a value in the parameter's type; raise InvalidOptions, which names ``operation``, when it is wrong."""
         label = f"{self.name} of {operation}"
         try:
             if self.type == "str" and isinstance(value, (list, dict)):
