@@ -31,7 +31,7 @@ EXTRA = {
 }
 ALWAYS_NULL = {"error"}
 """Members whose null is sent wherever they are put into a reply."""
-DATES = ("createDate", "lastOpDate", "lastDetachDate")
+DATES = ("createDate", "lastOpDate", "lastDetachDate", "expiredDate")
 
 
 class Renderer:

@@ -18,10 +18,13 @@ from .options import Switches
 class Sessions:
     """The sessions of the one account."""
 
-    def __init__(self, switches: Switches, new_uuid: c.Callable[[], str]) -> None:
+    def __init__(
+        self, switches: Switches, new_uuid: c.Callable[[], str], now: c.Callable[[], float] = time.monotonic
+    ) -> None:
         self._switches = switches
         self._new_uuid = new_uuid
-        self._used = {switches.session: time.monotonic()}
+        self._now = now
+        self._used = {switches.session: now()}
         self._logins = self._failed_logins = self._logouts = 0
 
     def configure(self, switches: Switches, renew: bool) -> None:
@@ -29,7 +32,7 @@ class Sessions:
         renew = renew or switches.session != self._switches.session
         self._switches = switches
         if renew:
-            self._used[switches.session] = time.monotonic()
+            self._used[switches.session] = self._now()
 
     def log_in(self, account: str, password: str) -> str:
         """Return a new session; raise the failure of a wrong account or password, given as SHA-512 in hex."""
@@ -41,7 +44,7 @@ class Sessions:
             self._failed_logins += 1
             raise Failure("ID.1003", f"account[{account}] has {self._switches.session_limit} sessions already")
         session = self._new_uuid()
-        self._used[session] = time.monotonic()
+        self._used[session] = self._now()
         self._logins += 1
         return session
 
@@ -68,11 +71,11 @@ class Sessions:
         if session == self._switches.session and self._switches.session_expired:
             return False
         used = self._used.get(session)
-        return used is not None and time.monotonic() - used <= self._switches.session_lifetime
+        return used is not None and self._now() - used <= self._switches.session_lifetime
 
     def use(self, session: str) -> bool:
         """Tell whether a session is valid; if so it lives on from now."""
         if not self.is_valid(session):
             return False
-        self._used[session] = time.monotonic()
+        self._used[session] = self._now()
         return True

@@ -13,6 +13,8 @@ import pytest
 import requests
 
 from simulator.launch import Simulator
+from simulator.options import Switches
+from simulator.sessions import Sessions
 from simulator.talk import Talk
 
 LOGIN = "accounts/login"
@@ -82,6 +84,27 @@ def test_sessions_are_limited_and_expire(talk: Talk) -> None:
     talk.sim.configure(session_lifetime=0.0)
     assert [is_valid(talk, session) for session in (first, second)] == [False, False]
     assert hosts(talk, second).json()["error"]["code"] == "ID.1001"
+
+
+def test_the_dates_of_a_session_have_the_form_of_all_timestamps(talk: Talk) -> None:
+    talk.sim.configure(timestamps="plain")
+    session = new_session(talk)
+    assert [session[name].count(",") for name in ("createDate", "expiredDate")] == [1, 1]
+
+
+def test_a_session_lives_on_with_each_use() -> None:
+    now = [1000.0]
+    sessions = Sessions(Switches(session_lifetime=10.0), lambda: f"session-{now[0]}", lambda: now[0])
+    password = hashlib.sha512(b"password").hexdigest()
+    used, unused = sessions.log_in("admin", password), "simulator-session"
+    for dummy in range(3):
+        now[0] += 9.0
+        assert sessions.use(used)
+    assert not sessions.is_valid(unused)
+    now[0] += 9.0
+    assert sessions.is_valid(used)
+    now[0] += 2.0
+    assert not sessions.use(used)
 
 
 def test_sessions_are_counted_and_can_be_ended(talk: Talk) -> None:
