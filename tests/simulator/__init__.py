@@ -2,4 +2,4 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A management service of a virtualization infrastructure, with state, for tests and for trying playbooks."""
+"""A stateful simulator of a virtualization management service, for tests and for trying out playbooks."""

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The application: which path leads where."""
+"""The application: which handler serves which path."""
 
 from __future__ import annotations
 
@@ -20,64 +20,64 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
 from . import control
-from .gateway import Gateway, plain
+from .dispatcher import Dispatcher, plain_response
 from .operations import OPERATIONS
-from .params import known
+from .params import is_known
 from .registry import Operation
-from .requestlog import Recorder
+from .request_log import RequestLogMiddleware
 from .service import Service
 
 VERBS = ["GET", "POST", "PUT", "DELETE"]
 Endpoint = c.Callable[[Request], t.Any]
 
 
-def application(service: Service, stop: c.Callable[[], None]) -> ASGIApp:
-    """Return the application that serves the service and its control plane."""
-    app = Starlette(exception_handlers={HTTPException: _refused})
+def create_app(service: Service, stop: c.Callable[[], None]) -> ASGIApp:
+    """Return the application that serves the operations and the control API."""
+    app = Starlette(exception_handlers={HTTPException: _rejection})
     app.router.redirect_slashes = False
-    gateway = Gateway(service)
+    dispatcher = Dispatcher(service)
 
-    def lay() -> None:
-        app.router.routes = [*control.routes(service, stop, lay), *_routes(service, gateway)]
+    def rebuild_routes() -> None:
+        app.router.routes = [*control.routes(service, stop, rebuild_routes), *_routes(service, dispatcher)]
 
-    lay()
-    return Recorder(app, service.log, lambda: service.switches)
-
-
-async def _refused(request: Request, error: Exception) -> Response:
-    refusal = t.cast(HTTPException, error)
-    return plain(refusal.status_code, refusal.detail)
+    rebuild_routes()
+    return RequestLogMiddleware(app, service.log, lambda: service.switches)
 
 
-def _routes(service: Service, gateway: Gateway) -> list[BaseRoute]:
-    """Return the routes of the operations that this version has, fixed paths before those with parameters."""
+async def _rejection(request: Request, error: Exception) -> Response:
+    rejection = t.cast(HTTPException, error)
+    return plain_response(rejection.status_code, rejection.detail)
+
+
+def _routes(service: Service, dispatcher: Dispatcher) -> list[BaseRoute]:
+    """Return the routes of the operations that this version offers, fixed paths before those with parameters."""
     switches = service.switches
-    found: dict[str, list[tuple[str, str, Endpoint]]] = collections.defaultdict(list)
+    operations_by_path: dict[str, list[tuple[str, str, Endpoint]]] = collections.defaultdict(list)
     for operation in OPERATIONS.values():
-        if not known(operation.since, "" if operation.uses_token else switches.version):
+        if not is_known(operation.since, "" if operation.uses_token else switches.version):
             continue
-        endpoint: Endpoint = functools.partial(gateway.operation, operation)
-        if _absent(operation, service):
+        endpoint: Endpoint = functools.partial(dispatcher.operation, operation)
+        if _is_absent(operation, service):
             if switches.companions != "405":
                 continue
             endpoint = _not_allowed
         for path in operation.paths:
-            full = path if operation.uses_token else f"{switches.root}/v1/{path}"
-            found[re.sub(r"{\w+}", "{}", full)].append((full, operation.method, endpoint))
-    routes = [Route(f"{switches.root}/v1/api-jobs/{{uuid}}", gateway.poll, methods=["GET"])]
-    for rows in found.values():
-        any_verb = len(rows) == 1 and not switches.verbs_matter
-        routes += [Route(path, endpoint, methods=VERBS if any_verb else [method]) for path, method, endpoint in rows]
+            full_path = path if operation.uses_token else f"{switches.root}/v1/{path}"
+            operations_by_path[re.sub(r"{\w+}", "{}", full_path)].append((full_path, operation.method, endpoint))
+    routes = [Route(f"{switches.root}/v1/api-jobs/{{uuid}}", dispatcher.poll, methods=["GET"])]
+    for entries in operations_by_path.values():
+        any_verb = len(entries) == 1 and not switches.verbs_matter
+        routes += [Route(path, endpoint, methods=VERBS if any_verb else [method]) for path, method, endpoint in entries]
     return [*sorted(routes, key=lambda route: route.path.count("{"))]
 
 
-def _absent(operation: Operation, service: Service) -> bool:
+def _is_absent(operation: Operation, service: Service) -> bool:
     if operation.name == "GetHostNicServiceTypeStatistic" and not service.switches.service_type_statistic:
         return True
     if operation.further and not service.switches.further_operations:
         return True
-    return (operation.undocumented or operation.further) and service.switches.companions != "present"
+    return (operation.companion or operation.further) and service.switches.companions != "present"
 
 
 async def _not_allowed(request: Request) -> Response:
-    return plain(405, "Method Not Allowed")
+    return plain_response(405, "Method Not Allowed")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The control plane: what tests ask of the simulator itself. It takes no credentials."""
+"""The control API, by which tests inspect and change the simulator. It needs no credentials."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from . import faults
-from .errors import Failure
+from .errors import OperationError
 from .operations import OPERATIONS
-from .options import BadOption
-from .requestlog import CONTROL
+from .options import InvalidOption
+from .request_log import CONTROL_PATH
 from .schema import FIELDS
 from .service import Service
 
 
-class BadRequest(ValueError):
-    """The body is not what the control plane takes."""
+class InvalidControlRequest(ValueError):
+    """The body is not valid for the control API."""
 
 
 class Control:
-    """The handlers. `lay` lays the routes of the service anew, after its switches changed."""
+    """The handlers. `rebuild_routes` updates the routes of the operations after a change of the switches."""
 
-    def __init__(self, service: Service, stop: c.Callable[[], None], lay: c.Callable[[], None]) -> None:
+    def __init__(self, service: Service, stop: c.Callable[[], None], rebuild_routes: c.Callable[[], None]) -> None:
         self._service = service
         self._stop = stop
-        self._lay = lay
+        self._rebuild_routes = rebuild_routes
 
     async def health(self, request: Request) -> Response:
-        """Tell that the simulator is up, with its seed and its switches."""
+        """Return the seed options and the switches."""
         service = self._service
         seed, switches = dataclasses.asdict(service.seed), dataclasses.asdict(service.switches)
         return JSONResponse({"status": "up", "seed": seed, "switches": switches})
@@ -51,7 +51,7 @@ class Control:
                     "method": operation.method,
                     "paths": operation.paths,
                     "since": operation.since or None,
-                    "companion": operation.undocumented,
+                    "companion": operation.companion,
                     "further": operation.further,
                     "params": [
                         {
@@ -75,40 +75,40 @@ class Control:
         return JSONResponse(list(self._service.log.entries))
 
     async def state(self, request: Request) -> Response:
-        """Return the whole store, or with `kind` the records of one kind."""
+        """Return the whole state, or with `kind` the records of one type."""
         kind = request.query_params.get("kind")
         if kind and kind not in FIELDS:
-            raise BadRequest(f"unknown kind {kind}")
+            raise InvalidControlRequest(f"unknown kind {kind}")
         return JSONResponse(self._service.store.dump(kind))
 
     async def change(self, request: Request) -> Response:
-        """Replace members of a record, whatever the rules of the service: `kind`, `uuid`, `members`."""
-        given = await _object(request)
-        if set(given) != {"kind", "uuid", "members"} or not isinstance(given["members"], dict):
-            raise BadRequest("a change has kind, uuid and members")
-        if given["kind"] not in self._service.store.tables:
-            raise BadRequest(f"unknown kind {given['kind']}")
+        """Replace members of a record, bypassing the rules of the service: `kind`, `uuid`, `members`."""
+        body = await _object(request)
+        if set(body) != {"kind", "uuid", "members"} or not isinstance(body["members"], dict):
+            raise InvalidControlRequest("a change needs kind, uuid and members, an object")
+        if body["kind"] not in self._service.store.tables:
+            raise InvalidControlRequest(f"unknown kind {body['kind']}")
         try:
-            record = self._service.store[given["kind"]].change(given["uuid"], **given["members"])
-        except Failure as failure:
-            raise BadRequest(failure.details) from None
+            record = self._service.store[body["kind"]].change(body["uuid"], **body["members"])
+        except OperationError as failure:
+            raise InvalidControlRequest(failure.details) from None
         return JSONResponse(record)
 
     async def advance(self, request: Request) -> Response:
-        """End at once the jobs and the reconnections that are under way."""
+        """Finish pending jobs and reconnections at once."""
         self._service.jobs.advance()
         return JSONResponse({})
 
     async def reset(self, request: Request) -> Response:
-        """Seed again, forgetting everything; the body may hold options."""
+        """Restore the seeded state and clear log, faults and jobs; the body may contain options."""
         self._service.reset(await _object(request))
-        self._lay()
+        self._rebuild_routes()
         return JSONResponse({})
 
     async def config(self, request: Request) -> Response:
         """Change switches."""
         self._service.configure(await _object(request))
-        self._lay()
+        self._rebuild_routes()
         return JSONResponse(dataclasses.asdict(self._service.switches))
 
     async def sessions(self, request: Request) -> Response:
@@ -119,16 +119,16 @@ class Control:
 
     async def faults(self, request: Request) -> Response:
         """Return, add (one or a list) or clear faults."""
-        kept = self._service.faults.all
+        all_faults = self._service.faults.all
         if request.method == "DELETE":
-            kept.clear()
+            all_faults.clear()
         elif request.method == "POST":
-            given = await _json(request)
-            kept += [faults.parse(one, OPERATIONS) for one in (given if isinstance(given, list) else [given])]
-        return JSONResponse([fault.document() for fault in kept])
+            body = await _json(request)
+            all_faults += [faults.parse(item, OPERATIONS) for item in (body if isinstance(body, list) else [body])]
+        return JSONResponse([fault.to_json() for fault in all_faults])
 
     async def stop(self, request: Request) -> Response:
-        """End the simulator."""
+        """Stop the simulator."""
         self._stop()
         return JSONResponse({})
 
@@ -137,19 +137,19 @@ async def _json(request: Request) -> t.Any:
     try:
         return json.loads(await request.body() or b"{}")
     except ValueError:
-        raise BadRequest("the body is not JSON") from None
+        raise InvalidControlRequest("the body is not JSON") from None
 
 
 async def _object(request: Request) -> dict[str, t.Any]:
-    given = await _json(request)
-    if not isinstance(given, dict):
-        raise BadRequest("the body is not an object")
-    return given
+    body = await _json(request)
+    if not isinstance(body, dict):
+        raise InvalidControlRequest("the body is not an object")
+    return body
 
 
-def routes(service: Service, stop: c.Callable[[], None], lay: c.Callable[[], None]) -> list[BaseRoute]:
-    """Return the routes of the control plane."""
-    control = Control(service, stop, lay)
+def routes(service: Service, stop: c.Callable[[], None], rebuild_routes: c.Callable[[], None]) -> list[BaseRoute]:
+    """Return the routes of the control API."""
+    control = Control(service, stop, rebuild_routes)
     table = (
         ("health", control.health, ["GET"]),
         ("operations", control.operations, ["GET"]),
@@ -163,17 +163,19 @@ def routes(service: Service, stop: c.Callable[[], None], lay: c.Callable[[], Non
         ("faults", control.faults, ["GET", "POST", "DELETE"]),
         ("stop", control.stop, ["POST"]),
     )
-    return [Route(f"{CONTROL}/{name}", _guarded(handler), methods=methods) for name, handler, methods in table]
+    return [
+        Route(f"{CONTROL_PATH}/{name}", _with_error_reply(handler), methods=methods) for name, handler, methods in table
+    ]
 
 
 Handler = c.Callable[[Request], c.Awaitable[Response]]
 
 
-def _guarded(handler: Handler) -> Handler:
-    async def guarded(request: Request) -> Response:
+def _with_error_reply(handler: Handler) -> Handler:
+    async def handle(request: Request) -> Response:
         try:
             return await handler(request)
-        except (BadOption, BadRequest, faults.BadFault) as error:
+        except (InvalidOption, InvalidControlRequest, faults.InvalidFault) as error:
             return JSONResponse({"error": str(error)}, 400)
 
-    return guarded
+    return handle

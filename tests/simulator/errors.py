@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How an operation fails: the ErrorCode of the service, with the errors below it."""
+"""Errors: an ErrorCode of the service with its causes, and requests that are rejected at once."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ DESCRIPTIONS = {
 }
 
 
-class Failure(Exception):
-    """The operation failed. `causes` are the failures below it."""
+class OperationError(Exception):
+    """The operation failed. `causes` are the errors that caused it."""
 
-    def __init__(self, code: str, details: str, *causes: Failure) -> None:
+    def __init__(self, code: str, details: str, *causes: OperationError) -> None:
         super().__init__(details)
         self.code = code
         self.details = details
         self.causes = causes
 
-    def document(self, nesting: str, extras: bool) -> dict[str, t.Any]:
-        """Return the ErrorCode, all its documented members present.
+    def to_error_code(self, nesting: str, extras: bool) -> dict[str, t.Any]:
+        """Return the ErrorCode with all documented members.
 
-        `nesting` is `cause` for the first cause in the member of this name, `causes` for a list of all, or `both`.
-        With `extras`, members that the document does not name are sent as well.
+        `nesting` is `cause` (the first cause only), `causes` (a list of all) or `both`.
+        With `extras`, undocumented members are included.
         """
-        causes = [cause.document(nesting, extras) for cause in self.causes]
+        causes = [cause.to_error_code(nesting, extras) for cause in self.causes]
         return {
             "code": self.code,
             "description": DESCRIPTIONS.get(self.code, "The operation failed"),
@@ -52,8 +52,8 @@ class Failure(Exception):
         }
 
 
-class Refusal(Exception):
-    """The call is refused at once, in plain text, before it becomes an operation."""
+class RequestRejected(Exception):
+    """The request is rejected at once with a plain-text reply, before an operation starts."""
 
     def __init__(self, status: int, text: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(text)
@@ -62,16 +62,16 @@ class Refusal(Exception):
         self.headers = headers or {}
 
 
-def bad_argument(details: str) -> Failure:
-    """The failure of an argument that cannot be accepted."""
-    return Failure("SYS.1007", details)
+def invalid_argument(details: str) -> OperationError:
+    """Return the error for an invalid argument."""
+    return OperationError("SYS.1007", details)
 
 
-def not_found(kind: str, uuid: str) -> Failure:
-    """The failure of a uuid that no resource of the kind has."""
-    return Failure("SYS.1003", f"resource[type: {kind}, uuid: {uuid}] not found")
+def not_found(kind: str, uuid: str) -> OperationError:
+    """Return the error for a uuid that no resource of the type has."""
+    return OperationError("SYS.1003", f"resource[type: {kind}, uuid: {uuid}] not found")
 
 
-def refused(details: str) -> Failure:
-    """The failure of an operation that the state of its resource does not allow."""
-    return Failure("SYS.1006", details)
+def operation_refused(details: str) -> OperationError:
+    """Return the error for an operation that the state of its resource does not allow."""
+    return OperationError("SYS.1006", details)

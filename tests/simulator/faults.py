@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Faults on demand: what is to go wrong, for which operation, and how often."""
+"""Injected faults: what goes wrong, for which operation, and how often."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import dataclasses
 import random
 import typing as t
 
-KINDS = (
+FAULTS = (
     "drop_before",
     "drop_after",
     "truncate",
@@ -52,13 +52,13 @@ TYPES: dict[str, type | tuple[type, ...]] = {
 }
 
 
-class BadFault(ValueError):
-    """A fault is not one that the simulator knows."""
+class InvalidFault(ValueError):
+    """The description of a fault is invalid."""
 
 
 @dataclasses.dataclass
 class Fault:
-    """One fault and how often it has still to happen."""
+    """One fault, with the number of times that it still occurs."""
 
     fault: str
     operation: str = "*"
@@ -66,19 +66,19 @@ class Fault:
     method: str = ""
     """Only requests of this HTTP method."""
     count: int | None = 1
-    """How often; null: for ever."""
+    """How often it occurs; null: without limit."""
     skip: int = 0
-    """Matching requests that pass unharmed first."""
+    """Number of matching requests to let pass first."""
     probability: float = 1.0
     seed: int = 0
     seconds: float = 1.0
     status: int = 502
     retry_after: int | str | None = None
     taken: bool | None = None
-    """Whether the request takes effect although its answer is spoilt; null: as the fault has it by default."""
+    """Whether the request is executed although its response is damaged; null: the default of the fault."""
     garbage: str = "json"
     form: str = ""
-    """What the body of a status is: plain, html, json; empty: as usual for the status."""
+    """Form of the body of a status: plain, html, json; empty: the usual one for the status."""
     url: str = ""
     error: dict[str, t.Any] = dataclasses.field(
         default_factory=lambda: {"code": "SYS.1006", "details": "the operation failed on demand"}
@@ -89,7 +89,7 @@ class Fault:
         self._random = random.Random(self.seed)
 
     def matches(self, operation: str, method: str) -> bool:
-        """Tell whether the fault happens to this request, and count it."""
+        """Return whether the fault applies to this request, and count it."""
         if self.operation not in ("*", operation) or (self.method and self.method != method) or self.count == 0:
             return False
         if self.skip:
@@ -103,45 +103,45 @@ class Fault:
         return True
 
     @property
-    def effective(self) -> bool:
-        """Whether the request is taken: the default of garbage is yes, of the other spoilt answers no."""
+    def is_executed(self) -> bool:
+        """Whether the request is executed: by default only with garbage, not with other damaged responses."""
         return self.fault == "garbage" if self.taken is None else self.taken
 
-    def document(self) -> dict[str, t.Any]:
-        """Return the fault as the control plane shows it."""
+    def to_json(self) -> dict[str, t.Any]:
+        """Return the fault as the control API shows it."""
         return dataclasses.asdict(self)
 
 
-def _check_members(given: dict[str, t.Any]) -> None:
-    for name, value in given.items():
+def _check_members(members: dict[str, t.Any]) -> None:
+    for name, value in members.items():
         if name not in TYPES:
-            raise BadFault(f"unknown member {name}")
+            raise InvalidFault(f"unknown member {name}")
         if not isinstance(value, TYPES[name]):
-            raise BadFault(f"{name} has the wrong type: {value!r}")
+            raise InvalidFault(f"{name} has the wrong type: {value!r}")
     for name, choices in (("garbage", GARBAGE), ("form", FORMS)):
-        if given.get(name, choices[0]) not in choices:
-            raise BadFault(f"{name} must be one of {', '.join(filter(None, choices))}")
+        if members.get(name, choices[0]) not in choices:
+            raise InvalidFault(f"{name} must be one of {', '.join(filter(None, choices))}")
 
 
-def parse(given: t.Any, operations: t.Container[str]) -> Fault:
-    """Return the fault that a JSON object describes; raise BadFault when it describes none."""
-    if not isinstance(given, dict):
-        raise BadFault("a fault is an object")
-    _check_members(given)
-    if given.get("fault") not in KINDS:
-        raise BadFault(f"fault must be one of {', '.join(KINDS)}")
-    operation = given.get("operation", "*")
+def parse(members: t.Any, operations: t.Container[str]) -> Fault:
+    """Return the fault that a JSON object describes; raise InvalidFault if it is invalid."""
+    if not isinstance(members, dict):
+        raise InvalidFault("a fault is an object")
+    _check_members(members)
+    if members.get("fault") not in FAULTS:
+        raise InvalidFault(f"fault must be one of {', '.join(FAULTS)}")
+    operation = members.get("operation", "*")
     if operation not in ("*", "poll") and operation not in operations:
-        raise BadFault(f"unknown operation {operation}")
-    if given["fault"] == "redirect" and not given.get("url"):
-        raise BadFault("a redirect needs a url")
-    if given["fault"] == "fail" and not {"code", "details"} <= set(given.get("error", {"code": "", "details": ""})):
-        raise BadFault("an error has code and details")
-    return Fault(**given)
+        raise InvalidFault(f"unknown operation {operation}")
+    if members["fault"] == "redirect" and not members.get("url"):
+        raise InvalidFault("a redirect needs a url")
+    if members["fault"] == "fail" and not {"code", "details"} <= set(members.get("error", {"code": "", "details": ""})):
+        raise InvalidFault("an error has code and details")
+    return Fault(**members)
 
 
 class Faults:
-    """The faults that are set."""
+    """The faults that were set."""
 
     WEBHOOK = ("duplicate_webhook", "drop_webhook", "late_webhook")
     GROUPS = (
@@ -152,21 +152,21 @@ class Faults:
         ("hang", "expire", "fail"),
         ("drop_before", "drop_after", "truncate", "status", "html", "garbage", "redirect", "empty", "close"),
     )
-    """Of each group one fault at most happens to a request; the next ones wait for the next request."""
+    """At most one fault of each group applies to a request; the others wait for the next request."""
 
     def __init__(self) -> None:
         self.all: list[Fault] = []
 
-    def take(self, operation: str, method: str) -> list[Fault]:
-        """Return the faults that happen to this request."""
-        happening = (
+    def select(self, operation: str, method: str) -> list[Fault]:
+        """Return the faults that apply to this request."""
+        selected = (
             next((fault for fault in self.all if fault.fault in group and fault.matches(operation, method)), None)
             for group in self.GROUPS
         )
-        return [fault for fault in happening if fault]
+        return [fault for fault in selected if fault]
 
-    def webhook(self, operation: str) -> dict[str, Fault]:
-        """Return the faults that happen to this delivery, by name."""
+    def select_for_webhook(self, operation: str) -> dict[str, Fault]:
+        """Return the faults that apply to this delivery, by name."""
         return {
             fault.fault: fault for fault in self.all if fault.fault in self.WEBHOOK and fault.matches(operation, "POST")
         }

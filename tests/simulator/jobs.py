@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Jobs: what becomes of an asynchronous call between its 202 and its result."""
+"""Jobs: asynchronous calls between the 202 and the result."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import time
 import traceback
 import typing as t
 
-from .errors import Failure
+from .errors import OperationError
 from .registry import Call, Operation, Reply, Steps
 
 PENDING = (202, "{}")
 
 
-class Work:
-    """What an operation does, in its two parts."""
+class Execution:
+    """The execution of an operation in two parts: at the start and at the end of its job."""
 
     def __init__(self, operation: Operation) -> None:
         self._operation = operation
@@ -28,15 +28,15 @@ class Work:
         self._steps: Steps | None = None
 
     def begin(self, call: Call) -> Reply | None:
-        """Do the first part; return the reply when that was all."""
+        """Execute the first part; return the reply if there is no second part."""
         self._call = call
-        if not self._operation.stepwise:
+        if not self._operation.is_stepwise:
             return None
         self._steps = self._operation.handler(call)
         return self._advance(self._steps)
 
-    def end(self, failure: Failure | None = None) -> Reply:
-        """Do the second part and return the reply, or let the work fail with the failure."""
+    def end(self, failure: OperationError | None = None) -> Reply:
+        """Execute the second part and return the reply, or fail with the given error."""
         if self._steps:
             return self._advance(self._steps, failure) or {}
         if failure:
@@ -44,88 +44,90 @@ class Work:
         return t.cast(Reply, self._operation.handler(t.cast(Call, self._call)))
 
     @staticmethod
-    def _advance(steps: Steps, failure: Failure | None = None) -> Reply | None:
+    def _advance(steps: Steps, failure: OperationError | None = None) -> Reply | None:
         try:
             if failure:
                 steps.throw(failure)
             else:
                 next(steps)
-        except StopIteration as done:
-            return t.cast(Reply, done.value)
+        except StopIteration as stop:
+            return t.cast(Reply, stop.value)
         return None
 
 
 @dataclasses.dataclass
 class Job:
-    """A job. `answer` is the status and the body of its poll."""
+    """A job. `result` is the status and the body of its poll."""
 
     id: str
     operation: Operation
     started: float
     timeout: float
-    """Seconds until the service gives up."""
+    """Seconds until the job times out."""
     webhook: str = ""
-    answer: tuple[int, str] = PENDING
+    result: tuple[int, str] = PENDING
     hangs: bool = False
     expired: bool = False
-    failure: Failure | None = None
-    """The failure that it is to end with, on demand."""
+    failure: OperationError | None = None
+    """The error that an injected fault demands."""
 
     @property
     def succeeded(self) -> bool:
-        """Whether the operation did what it was asked for."""
-        return self.answer[0] == 200
+        """Whether the operation succeeded."""
+        return self.result[0] == 200
 
 
 class Jobs:
     """All jobs by id, and the timers of what is still to happen."""
 
-    def __init__(self, finished: c.Callable[[Job], None]) -> None:
+    def __init__(self, on_finished: c.Callable[[Job], None]) -> None:
         self._jobs: dict[str, Job] = {}
         self._timers: dict[asyncio.TimerHandle, c.Callable[[], None]] = {}
-        self._finished = finished
+        self._on_finished = on_finished
 
     def find(self, job_id: str, lifetime: float) -> Job | None:
-        """Return the job unless it is unknown or started longer ago than its lifetime, in seconds."""
+        """Return the job, or None if it is unknown or started more than `lifetime` seconds ago."""
         job = self._jobs.get(job_id)
         if job and time.monotonic() - job.started > lifetime:
             del self._jobs[job_id]
             return None
         return job
 
-    def start(self, job: Job, prepare: c.Callable[[], Call], latency: float, write: Writer) -> None:
-        """Start the job. Session and parameters are checked now, the work is done when the latency has passed."""
+    def start(self, job: Job, prepare: c.Callable[[], Call], latency: float, serialize: Serializer) -> None:
+        """Start the job. Check session and parameters now; execute the second part after the latency in seconds."""
         self._jobs[job.id] = job
-        work = Work(job.operation)
+        execution = Execution(job.operation)
 
         def begin() -> Reply | None:
-            return work.begin(prepare())
+            return execution.begin(prepare())
 
         def end() -> Reply:
             if latency > job.timeout:
-                return work.end(Failure("SYS.1001", f"{job.operation.name} timed out after {job.timeout:g} seconds"))
-            return work.end(job.failure)
+                return execution.end(
+                    OperationError("SYS.1001", f"{job.operation.name} timed out after {job.timeout:g} seconds")
+                )
+            return execution.end(job.failure)
 
-        self._settle(job, begin, write)
-        if job.answer == PENDING and not job.hangs:
-            self.later(min(latency, job.timeout), lambda: self._settle(job, end, write))
+        self._run_part(job, begin, serialize)
+        if job.result == PENDING and not job.hangs:
+            self.schedule(min(latency, job.timeout), lambda: self._run_part(job, end, serialize))
 
-    def _settle(self, job: Job, part: c.Callable[[], Reply | None], write: Writer) -> None:
+    def _run_part(self, job: Job, part: c.Callable[[], Reply | None], serialize: Serializer) -> None:
         try:
             reply = part()
-        except Failure as failure:
-            job.answer = (503, write(failure))
+        except OperationError as failure:
+            job.result = (503, serialize(failure))
         except Exception as error:
             traceback.print_exc()
-            job.answer = (503, write(Failure("SYS.1000", repr(error))))
+            job.result = (503, serialize(OperationError("SYS.1000", repr(error))))
         else:
             if reply is None:
                 return
-            job.answer = (200, write(reply))
-        self._finished(job)
+            job.result = (200, serialize(reply))
+        self._on_finished(job)
 
-    def later(self, delay: float, action: c.Callable[[], None]) -> None:
-        """Do something after so many seconds, unless a reset comes first."""
+    def schedule(self, delay: float, action: c.Callable[[], None]) -> None:
+        """Run an action after a delay in seconds, unless a reset cancels it."""
 
         def act() -> None:
             del self._timers[timer]
@@ -135,17 +137,17 @@ class Jobs:
         self._timers[timer] = act
 
     def advance(self) -> None:
-        """Let happen now what was still to happen; what follows from that has to wait again."""
+        """Run all scheduled actions now, but not those that they schedule."""
         for timer, act in sorted(self._timers.items(), key=lambda item: item[0].when()):
             timer.cancel()
             act()
 
     def cancel(self) -> None:
-        """Let nothing more happen."""
+        """Cancel all scheduled actions."""
         for timer in self._timers:
             timer.cancel()
         self._timers.clear()
 
 
-Writer = c.Callable[["Reply | Failure"], str]
-"""Writes the body of a job's poll."""
+Serializer = c.Callable[["Reply | OperationError"], str]
+"""Returns the body of the poll of a finished job."""

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Start the simulator as a process of its own, and steer it. Needs the standard library only.
+"""Start the simulator as a separate process and control it. Needs only the standard library.
 
 with Simulator("--hosts", "100") as sim:
     requests.get(sim.url + "/service/v1/hosts", headers={"Authorization": f"OAuth {sim.session}"})
@@ -28,11 +28,11 @@ STOP_TIMEOUT = 5.0
 
 
 class SimulatorError(RuntimeError):
-    """The simulator did not start, or refused what it was asked for."""
+    """The simulator did not start, or rejected a control request."""
 
 
 class Simulator:
-    """A running simulator; the arguments are those of its command line. It runs within the `with` block."""
+    """A simulator that runs within the `with` block; the arguments are those of its command line."""
 
     session = "simulator-session"
     token = "simulator-token"
@@ -40,7 +40,7 @@ class Simulator:
     def __init__(
         self, *arguments: str, python: str = sys.executable, client_cert: tuple[str, str] | None = None
     ) -> None:
-        """Prepare a simulator; `client_cert` is the certificate and key that steer one started with --tls-client-ca."""
+        """Prepare a simulator. Control requests use `client_cert` (certificate, key), needed with --tls-client-ca."""
         self._arguments = arguments
         self._python = python
         self._scheme = "https" if "--tls-cert" in arguments else "http"
@@ -52,7 +52,7 @@ class Simulator:
 
     @property
     def url(self) -> str:
-        """The origin of the service."""
+        """The URL of the service, without a path."""
         return f"{self._scheme}://127.0.0.1:{self.port}"
 
     def __enter__(self) -> Simulator:
@@ -78,14 +78,14 @@ class Simulator:
             if port_file.exists():
                 return int(port_file.read_text())
             if process.poll() is not None:
-                raise SimulatorError(f"the simulator ended with {process.returncode} before it listened")
+                raise SimulatorError(f"the simulator exited with code {process.returncode} before it listened")
             time.sleep(0.01)
         process.kill()
         process.wait()
         raise SimulatorError(f"the simulator does not listen after {START_TIMEOUT} seconds")
 
     def stop(self) -> None:
-        """End the process; once is enough."""
+        """Stop the process, if it runs."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -97,7 +97,7 @@ class Simulator:
             process.wait()
 
     def control(self, method: str, name: str, body: t.Any = None) -> t.Any:
-        """Ask the control plane; raise SimulatorError with its words when it refuses."""
+        """Send a control request and return its reply; raise SimulatorError with the message of a rejection."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(f"{self.url}/_simulator/{name}", data=data, method=method)
         try:
@@ -107,11 +107,11 @@ class Simulator:
             raise SimulatorError(json.load(error)["error"]) from None
 
     def health(self) -> dict[str, t.Any]:
-        """Return the seed and the switches in force."""
+        """Return the seed options and the switches."""
         return t.cast("dict[str, t.Any]", self.control("GET", "health"))
 
     def operations(self) -> list[dict[str, t.Any]]:
-        """Return the operations that the simulator knows, with their paths and parameters."""
+        """Return the operations of the simulator with their paths and parameters."""
         return t.cast("list[dict[str, t.Any]]", self.control("GET", "operations"))
 
     def log(self) -> list[dict[str, t.Any]]:
@@ -119,31 +119,31 @@ class Simulator:
         return t.cast("list[dict[str, t.Any]]", self.control("GET", "log"))
 
     def clear_log(self) -> None:
-        """Forget the requests so far."""
+        """Clear the request log."""
         self.control("DELETE", "log")
 
     def state(self) -> dict[str, t.Any]:
-        """Return the whole state: a list of records by kind, and services, qos, exported, tags, traps."""
+        """Return the whole state: a list of records by type, and services, qos, exported, tags, traps."""
         return t.cast("dict[str, t.Any]", self.control("GET", "state"))
 
     def records(self, kind: str) -> list[dict[str, t.Any]]:
-        """Return the records of one kind, as the service holds them."""
+        """Return the records of one type, as stored."""
         return t.cast("list[dict[str, t.Any]]", self.control("GET", f"state?kind={kind}")[kind])
 
     def change(self, kind: str, uuid: str, **members: t.Any) -> None:
-        """Replace members of a record, whatever the rules of the service."""
+        """Replace members of a record, bypassing the rules of the service."""
         self.control("POST", "change", {"kind": kind, "uuid": uuid, "members": members})
 
     def advance(self) -> None:
-        """End at once the jobs and the reconnections of hosts that are under way, however long they would take."""
+        """Finish pending jobs and reconnections of hosts at once, however long they would take."""
         self.control("POST", "advance")
 
     def reset(self, **options: t.Any) -> None:
-        """Start afresh, with these seed options and switches instead of those of the command line."""
+        """Restore the seeded state; the options replace those of the command line."""
         self.control("POST", "reset", options)
 
     def configure(self, **switches: t.Any) -> None:
-        """Change switches, the state staying as it is."""
+        """Change switches and keep the state."""
         self.control("POST", "config", switches)
 
     def sessions(self) -> dict[str, int]:
@@ -155,20 +155,20 @@ class Simulator:
         self.control("DELETE", "sessions")
 
     def fault(self, fault: str, operation: str = "*", **details: t.Any) -> None:
-        """Let something go wrong."""
+        """Inject a fault."""
         self.control("POST", "faults", {"fault": fault, "operation": operation, **details})
 
     def faults(self) -> list[dict[str, t.Any]]:
-        """Return the faults that were set, and how often each happened."""
+        """Return the injected faults, each with the number of times that it occurred."""
         return t.cast("list[dict[str, t.Any]]", self.control("GET", "faults"))
 
     def clear_faults(self) -> None:
-        """Let nothing go wrong any more."""
+        """Remove all faults."""
         self.control("DELETE", "faults")
 
 
 def _unverified(client_cert: tuple[str, str] | None) -> ssl.SSLContext:
-    """Return a context for a server that is known, being a child of this process."""
+    """Return a context without verification: the server is a child of this process."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What can be chosen about the simulator: its seed and its switches, by command line and at run time."""
+"""The options of the simulator, seed options and switches, for the command line and the control API."""
 
 from __future__ import annotations
 
@@ -15,187 +15,212 @@ from .registry import OPERATIONS
 
 
 @dataclasses.dataclass(frozen=True)
-class About:
-    """What is known about an option besides its type and its default."""
+class OptionInfo:
+    """Help and constraints of an option."""
 
     help: str
     choices: tuple[str, ...] = ()
     pattern: str = ".*"
     least: float = 0
     literal: t.Any = None
-    """Its value in `literal` mode, None when the document does not differ."""
+    """The value in `literal` mode; None if the document does not differ."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Seed:
-    """How many objects of each kind exist after start and reset."""
+    """The number of objects of each type after start and reset."""
 
-    clusters: t.Annotated[int, About("clusters", least=1)] = 2
-    hosts: t.Annotated[int, About("hosts")] = 3
-    vms: t.Annotated[int, About("virtual machines, each with a NIC, a root and a data volume")] = 6
-    destroyed_vms: t.Annotated[int, About("destroyed virtual machines, number n named as virtual machine n")] = 0
-    l3_networks: t.Annotated[int, About("L3 networks, each with an IP range", least=1)] = 3
-    primary_storages: t.Annotated[int, About("primary storages", least=1)] = 2
-    snapshot_groups: t.Annotated[int, About("volume snapshot groups, number n of virtual machine n")] = 1
-    cbt_tasks: t.Annotated[int, About("CBT tasks, number n of virtual machine n")] = 0
-    persons: t.Annotated[int, About("persons to mention on the teamchat endpoint")] = 2
-    ragged_nics: t.Annotated[bool, About("hosts of even number have one NIC more, eth4")] = False
-    random_seed: t.Annotated[int, About("start of the pseudo-random uuids of new objects")] = 1
+    clusters: t.Annotated[int, OptionInfo("clusters", least=1)] = 2
+    hosts: t.Annotated[int, OptionInfo("hosts")] = 3
+    vms: t.Annotated[int, OptionInfo("virtual machines, each with a NIC, a root and a data volume")] = 6
+    destroyed_vms: t.Annotated[
+        int, OptionInfo("destroyed virtual machines; number n has the name of virtual machine n")
+    ] = 0
+    l3_networks: t.Annotated[int, OptionInfo("L3 networks, each with an IP range", least=1)] = 3
+    primary_storages: t.Annotated[int, OptionInfo("primary storages", least=1)] = 2
+    snapshot_groups: t.Annotated[int, OptionInfo("volume snapshot groups; number n is of virtual machine n")] = 1
+    cbt_tasks: t.Annotated[int, OptionInfo("CBT tasks; number n is of virtual machine n")] = 0
+    persons: t.Annotated[int, OptionInfo("persons that the teamchat endpoint mentions")] = 2
+    ragged_nics: t.Annotated[bool, OptionInfo("hosts of even number have a fifth NIC, eth4")] = False
+    random_seed: t.Annotated[int, OptionInfo("seed of the pseudo-random uuids of new objects")] = 1
 
 
 @dataclasses.dataclass
 class Switches:
-    """How the service behaves. The defaults are what servers were seen to do, not the letter of the document."""
+    """The behaviour of the service. The defaults are what servers were seen to do, not the letter of the document."""
 
-    latency: t.Annotated[float, About("seconds that a job takes")] = 0.05
+    latency: t.Annotated[float, OptionInfo("seconds that a job takes")] = 0.05
     latencies: t.Annotated[
-        dict[str, float], About("seconds by operation name; for an operation answered in place, its delay")
+        dict[str, float], OptionInfo("latency by operation name; for an operation that is answered in place, its delay")
     ] = dataclasses.field(default_factory=dict)
-    reconnect: t.Annotated[float, About("seconds until a host that left maintenance is Connected again")] = 0.2
-    prefix: t.Annotated[str, About("path prefix of the service operations", pattern=r"([^/].*[^/]|[^/]?)")] = "service"
+    reconnect: t.Annotated[float, OptionInfo("seconds until a host that left maintenance is Connected again")] = 0.2
+    prefix: t.Annotated[str, OptionInfo("path prefix of the service operations", pattern=r"([^/].*[^/]|[^/]?)")] = (
+        "service"
+    )
     version: t.Annotated[
         str,
-        About(
-            "version of the service: newer operations and parameters are unknown; empty: all known",
+        OptionInfo(
+            "version of the service, which lacks newer operations and parameters; empty: the newest",
             pattern=r"(\d+(\.\d+)*)?",
         ),
     ] = ""
-    session: t.Annotated[str, About("the session that is accepted by the service operations")] = "simulator-session"
-    token: t.Annotated[str, About("the token that is accepted by the cursor operations")] = "simulator-token"
-    session_expired: t.Annotated[bool, About("the session is invalid from now on")] = False
-    token_expired: t.Annotated[bool, About("the token is invalid from now on")] = False
-    account: t.Annotated[str, About("the account that can log in")] = "admin"
-    account_password: t.Annotated[str, About("its password")] = "password"
-    session_limit: t.Annotated[int, About("sessions that the account can have", least=1)] = 500
-    session_lifetime: t.Annotated[float, About("seconds that a session lives after each authorised call")] = 7200.0
-    rate_limit: t.Annotated[float, About("requests a second and client address before 429; 0: no limit")] = 0.0
+    session: t.Annotated[str, OptionInfo("the session that is accepted by the service operations")] = (
+        "simulator-session"
+    )
+    token: t.Annotated[str, OptionInfo("the token that is accepted by the cursor operations")] = "simulator-token"
+    session_expired: t.Annotated[bool, OptionInfo("the session is invalid")] = False
+    token_expired: t.Annotated[bool, OptionInfo("the token is invalid")] = False
+    account: t.Annotated[str, OptionInfo("the account that can log in")] = "admin"
+    account_password: t.Annotated[str, OptionInfo("its password")] = "password"
+    session_limit: t.Annotated[int, OptionInfo("maximum number of sessions of the account", least=1)] = 500
+    session_lifetime: t.Annotated[
+        float, OptionInfo("seconds after its last authorised call that a session expires")
+    ] = 7200.0
+    rate_limit: t.Annotated[float, OptionInfo("requests a second and client address before 429; 0: no limit")] = 0.0
 
-    sync: t.Annotated[bool, About("asynchronous operations answer 200 with the result")] = False
+    sync: t.Annotated[bool, OptionInfo("asynchronous operations answer 200 with the result")] = False
     location: t.Annotated[
         str,
-        About(
+        OptionInfo(
             "host of the polling address in the 202",
             choices=("wrong", "right", "relative", "foreign", "malformed", "missing"),
         ),
     ] = "wrong"
-    location_header: t.Annotated[bool, About("the 202 carries a Location header too")] = False
-    api_timeout: t.Annotated[bool, About("the 202 carries apiTimeout")] = True
-    job_uuid: t.Annotated[str, About("what becomes of X-Job-UUID", choices=("honour", "ignore"))] = "honour"
-    job_lifetime: t.Annotated[float, About("seconds after its start that a job can be polled")] = 10800.0
-    webhook_interval: t.Annotated[float, About("seconds between two tries of a webhook")] = 2.0
-    webhook_tries: t.Annotated[int, About("tries of a webhook")] = 15
+    location_header: t.Annotated[bool, OptionInfo("the 202 has a Location header, too")] = False
+    api_timeout: t.Annotated[bool, OptionInfo("the 202 has apiTimeout")] = True
+    job_uuid: t.Annotated[str, OptionInfo("whether X-Job-UUID is honoured", choices=("honour", "ignore"))] = "honour"
+    job_lifetime: t.Annotated[float, OptionInfo("seconds after its start that a job can be polled")] = 10800.0
+    webhook_interval: t.Annotated[float, OptionInfo("seconds between two delivery attempts of a webhook")] = 2.0
+    webhook_tries: t.Annotated[int, OptionInfo("delivery attempts of a webhook")] = 15
 
-    success_members: t.Annotated[bool, About("replies always hold success and error", literal=True)] = False
-    null_members: t.Annotated[bool, About("null members are sent, not left out", literal=True)] = False
-    extra_members: t.Annotated[bool, About("members that the document does not name are sent", literal=False)] = True
-    content_type: t.Annotated[bool, About("JSON is sent with a Content-Type")] = True
+    success_members: t.Annotated[bool, OptionInfo("replies always have success and error", literal=True)] = False
+    null_members: t.Annotated[bool, OptionInfo("null members are sent", literal=True)] = False
+    extra_members: t.Annotated[bool, OptionInfo("undocumented members are sent", literal=False)] = True
+    content_type: t.Annotated[bool, OptionInfo("JSON is sent with a Content-Type")] = True
     timestamps: t.Annotated[
         str,
-        About(
-            "form of all timestamps: comma after the year, or a narrow no-break space before AM too; mixed: all forms",
+        OptionInfo(
+            "form of all timestamps; comma: one after the year, too; narrow: and a narrow no-break space before AM",
             choices=("plain", "comma", "narrow", "mixed"),
             literal="plain",
         ),
     ] = "comma"
     error_nesting: t.Annotated[
         str,
-        About("member of an error that holds those below it", choices=("causes", "cause", "both"), literal="cause"),
+        OptionInfo("member of an error that contains its causes", choices=("causes", "cause", "both"), literal="cause"),
     ] = "causes"
-    single_inventory: t.Annotated[bool, About("GET on <collection>/{uuid} answers with one inventory")] = False
+    single_inventory: t.Annotated[bool, OptionInfo("GET on <collection>/{uuid} answers with one inventory")] = False
     query_paging: t.Annotated[
         bool,
-        About("queries know limit, start, sort, count, replyWithCount and fields; else they return all", literal=False),
+        OptionInfo(
+            "queries support limit, start, sort, count, replyWithCount and fields, or else return everything",
+            literal=False,
+        ),
     ] = True
     companions: t.Annotated[
-        str, About("reads that the document does not list", choices=("present", "404", "405"), literal="404")
+        str,
+        OptionInfo(
+            "undocumented reads: present, or answered with this status",
+            choices=("present", "404", "405"),
+            literal="404",
+        ),
     ] = "present"
     further_operations: t.Annotated[
-        bool, About("operations that neither the document lists nor the collection calls", literal=False)
+        bool, OptionInfo("other undocumented operations; they need companions, too", literal=False)
     ] = True
-    service_type_statistic: t.Annotated[bool, About("the service types of host interfaces can be read")] = True
+    service_type_statistic: t.Annotated[bool, OptionInfo("the service types of host interfaces can be read")] = True
     verbs_matter: t.Annotated[
-        bool, About("a path with one operation answers its own verb only; else any verb calls it", literal=True)
+        bool, OptionInfo("a path with one operation accepts only its own verb, or else any", literal=True)
     ] = False
     delete_params: t.Annotated[
-        str, About("where a DELETE is read for parameters", choices=("query", "body", "both"), literal="body")
+        str, OptionInfo("where a DELETE has its parameters", choices=("query", "body", "both"), literal="body")
     ] = "query"
 
     cbt_create: t.Annotated[
         str,
-        About(
-            "CreateCbtTask needs: any form; literal: taskType and resourceUuids; vm_only: vmInstanceUuid",
+        OptionInfo(
+            "parameters that CreateCbtTask reads: any; literal: taskType, resourceUuids; vm_only: vmInstanceUuid",
             choices=("any", "literal", "vm_only"),
             literal="literal",
         ),
     ] = "any"
     enable_reply: t.Annotated[
         str,
-        About(
+        OptionInfo(
             "what EnableCbtTask returns", choices=("volumeCbtBackupInfos", "inventory", "both", "empty"), literal="both"
         ),
     ] = "volumeCbtBackupInfos"
     disable_reply: t.Annotated[
-        str, About("what DisableCbtTask returns", choices=("inventory", "empty"), literal="inventory")
+        str, OptionInfo("what DisableCbtTask returns", choices=("inventory", "empty"), literal="inventory")
     ] = "empty"
     at_all_spelling: t.Annotated[
-        str, About("spelling of the parameter atAll", choices=("atAll", "atALL", "both"), literal="both")
+        str, OptionInfo("spelling of the parameter atAll", choices=("atAll", "atALL", "both"), literal="both")
     ] = "atAll"
     persons_required: t.Annotated[
-        bool, About("CreateSNSWorkchatEndpoint needs atPersonUserIds and atPersonList", literal=True)
+        bool, OptionInfo("CreateSNSWorkchatEndpoint requires atPersonUserIds and atPersonList", literal=True)
     ] = False
     at_person_list: t.Annotated[
         str,
-        About(
+        OptionInfo(
             "atPersonList in the records of workchat endpoints: a list of records, a map, or absent",
             choices=("list", "map", "absent"),
             literal="absent",
         ),
     ] = "list"
-    remark_required: t.Annotated[bool, About("UpdateAtPersonOfAtTeamchatEndpoint needs remark", literal=True)] = False
-    workchat_query_empty: t.Annotated[bool, About("QuerySNSWorkchatEndpoint answers with {}", literal=True)] = False
-    snmp_platform_required: t.Annotated[bool, About("CreateSNSSnmpEndpoint fails without platformUuid")] = False
-    snmp_connected: t.Annotated[bool, About("the SNMP test connection is reachable")] = True
-    attach_duplicates: t.Annotated[str, About("attaching a network again", choices=("permit", "refuse"))] = "permit"
-    enable_enabled_nic: t.Annotated[str, About("enabling an enabled NIC", choices=("refuse", "permit"))] = "refuse"
-    nic_services: t.Annotated[list[str], About("uuids of the NICs that have network services attached")] = (
+    remark_required: t.Annotated[
+        bool, OptionInfo("UpdateAtPersonOfAtTeamchatEndpoint requires remark", literal=True)
+    ] = False
+    workchat_query_empty: t.Annotated[bool, OptionInfo("QuerySNSWorkchatEndpoint answers with {}", literal=True)] = (
+        False
+    )
+    snmp_platform_required: t.Annotated[bool, OptionInfo("CreateSNSSnmpEndpoint fails without platformUuid")] = False
+    snmp_connected: t.Annotated[bool, OptionInfo("the SNMP test connection succeeds")] = True
+    attach_duplicates: t.Annotated[
+        str, OptionInfo("attaching a network a second time", choices=("permit", "refuse"))
+    ] = "permit"
+    enable_enabled_nic: t.Annotated[str, OptionInfo("enabling an enabled NIC", choices=("refuse", "permit"))] = "refuse"
+    nic_services: t.Annotated[list[str], OptionInfo("uuids of the NICs that have network services attached")] = (
         dataclasses.field(default_factory=list)
     )
     interface_types: t.Annotated[
-        str, About("spelling of interfaceType: bondingSlave or bondSlave", choices=("examples", "described"))
+        str, OptionInfo("spelling of interfaceType: bondingSlave or bondSlave", choices=("examples", "described"))
     ] = "examples"
     candidate_types: t.Annotated[
         str,
-        About(
+        OptionInfo(
             "interfaceType of GetCandidateNetworkInterfaces is one of interface, bonding, all; document: of the types"
             " that NIC records show, and all",
             choices=("servers", "document"),
             literal="document",
         ),
     ] = "servers"
-    candidate_paging: t.Annotated[bool, About("GetCandidateNetworkInterfaces honours limit and start")] = True
+    candidate_paging: t.Annotated[bool, OptionInfo("GetCandidateNetworkInterfaces honours limit and start")] = True
     service_types_member: t.Annotated[
         str,
-        About(
-            "member that holds the list returned by SetServiceTypeOnHostNetworkInterface",
+        OptionInfo(
+            "member for the list that SetServiceTypeOnHostNetworkInterface returns",
             choices=("inventory", "inventories"),
         ),
     ] = "inventory"
 
-    cursor_lifetime: t.Annotated[float, About("seconds that a cursor can be used")] = 600.0
+    cursor_lifetime: t.Annotated[float, OptionInfo("seconds after which a cursor expires")] = 600.0
     cursor_expired: t.Annotated[
-        str, About("answer to an unknown or expired cursor: 400 plain text, or an ErrorCode", choices=("text", "error"))
+        str,
+        OptionInfo(
+            "reply to an unknown or expired cursor: 400 in plain text, or an ErrorCode", choices=("text", "error")
+        ),
     ] = "text"
-    cursor_repeat: t.Annotated[bool, About("nextCursor never moves on from the second page")] = False
-    cursor_shrink: t.Annotated[bool, About("total shrinks by one a page")] = False
+    cursor_repeat: t.Annotated[bool, OptionInfo("from the second page on, nextCursor is the given cursor")] = False
+    cursor_shrink: t.Annotated[bool, OptionInfo("total decreases by one per page")] = False
 
     @property
     def root(self) -> str:
-        """The path prefix with its slash, empty when there is none."""
+        """The path prefix with its slash, or an empty text without one."""
         return f"/{self.prefix}" if self.prefix else ""
 
 
-class BadOption(ValueError):
-    """An option is unknown, or its value is not one that it can have."""
+class InvalidOption(ValueError):
+    """An option is unknown or has an invalid value."""
 
 
 class Option(t.NamedTuple):
@@ -203,98 +228,100 @@ class Option(t.NamedTuple):
 
     name: str
     default: t.Any
-    about: About
+    info: OptionInfo
 
 
-def listed(options: type[Seed] | type[Switches]) -> list[Option]:
-    """Return the options that a class holds."""
+def list_options(options: type[Seed] | type[Switches]) -> list[Option]:
+    """Return the options of a class."""
     defaults, hints = dataclasses.asdict(options()), t.get_type_hints(options, include_extras=True)
     return [Option(name, defaults[name], hints[name].__metadata__[0]) for name in defaults]
 
 
-def _checked(option: Option, value: t.Any) -> t.Any:
-    name, default, about = option
+def _validate(option: Option, value: t.Any) -> t.Any:
+    name, default, info = option
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if value.__class__ is not default.__class__:
-        raise BadOption(f"{name} must be a {default.__class__.__name__}, not {value!r}")
-    if about.choices and value not in about.choices:
-        raise BadOption(f"{name} must be one of {', '.join(about.choices)}, not {value!r}")
-    if not re.fullmatch(about.pattern, str(value), re.DOTALL):
-        raise BadOption(f"{name} is malformed: {value!r}")
-    if isinstance(value, (int, float)) and value < about.least:
-        raise BadOption(f"{name} is too small: {value!r}")
+        raise InvalidOption(f"{name} must be a {default.__class__.__name__}, not {value!r}")
+    if info.choices and value not in info.choices:
+        raise InvalidOption(f"{name} must be one of {', '.join(info.choices)}, not {value!r}")
+    if not re.fullmatch(info.pattern, str(value), re.DOTALL):
+        raise InvalidOption(f"{name} is malformed: {value!r}")
+    if isinstance(value, (int, float)) and value < info.least:
+        raise InvalidOption(f"{name} is too small: {value!r}")
     return value
 
 
-def with_literal(given: dict[str, t.Any]) -> dict[str, t.Any]:
-    """Replace `literal` (true or false) by the switches that it stands for; switches given beside it win."""
+def expand_literal(given: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Replace `literal` (true or false) by the switches that it implies; explicit switches take precedence."""
     given = dict(given)
     literal = given.pop("literal", None)
     if literal is None:
         return given
     if not isinstance(literal, bool):
-        raise BadOption(f"literal must be a bool, not {literal!r}")
-    meant = {
-        option.name: option.about.literal if literal else option.default
-        for option in listed(Switches)
-        if option.about.literal is not None
+        raise InvalidOption(f"literal must be a bool, not {literal!r}")
+    implied = {
+        option.name: option.info.literal if literal else option.default
+        for option in list_options(Switches)
+        if option.info.literal is not None
     }
-    return {**meant, **given}
+    return {**implied, **given}
 
 
-def changed(seed: Seed, switches: Switches, given: dict[str, t.Any]) -> tuple[Seed, Switches]:
-    """Return both with the given options replaced; raise BadOption and change nothing when one is wrong."""
-    seed_options = {option.name: option for option in listed(Seed)}
-    switch_options = {option.name: option for option in listed(Switches)}
+def apply_options(seed: Seed, switches: Switches, given: dict[str, t.Any]) -> tuple[Seed, Switches]:
+    """Return both with the given options replaced; raise InvalidOption if one is invalid."""
+    seed_options = {option.name: option for option in list_options(Seed)}
+    switch_options = {option.name: option for option in list_options(Switches)}
     new_seed: dict[str, t.Any] = {}
     new_switches: dict[str, t.Any] = {}
-    for name, value in with_literal(given).items():
+    for name, value in expand_literal(given).items():
         if name in seed_options:
-            new_seed[name] = _checked(seed_options[name], value)
+            new_seed[name] = _validate(seed_options[name], value)
         elif name in switch_options:
-            new_switches[name] = _checked(switch_options[name], value)
+            new_switches[name] = _validate(switch_options[name], value)
         else:
-            raise BadOption(f"unknown option {name}")
+            raise InvalidOption(f"unknown option {name}")
     if "latencies" in new_switches:
-        new_switches["latencies"] = {**switches.latencies, **_latencies(new_switches["latencies"])}
+        new_switches["latencies"] = {**switches.latencies, **_validate_latencies(new_switches["latencies"])}
     return dataclasses.replace(seed, **new_seed), dataclasses.replace(switches, **new_switches)
 
 
-def _latencies(given: dict[str, t.Any]) -> dict[str, float]:
+def _validate_latencies(given: dict[str, t.Any]) -> dict[str, float]:
     for name, seconds in given.items():
         if name not in OPERATIONS:
-            raise BadOption(f"unknown operation {name}")
+            raise InvalidOption(f"unknown operation {name}")
         if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or seconds < 0:
-            raise BadOption(f"the latency of {name} must be a number of seconds, not {seconds!r}")
+            raise InvalidOption(f"the latency of {name} must be a number of seconds, not {seconds!r}")
     return given
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Give the parser an argument for every seed option and every switch."""
-    parser.add_argument("--literal", action="store_true", default=None, help="every literal reading of the document")
+    """Add an argument for every seed option and every switch."""
+    parser.add_argument(
+        "--literal", action="store_true", default=None, help="behave as the document says, to the letter"
+    )
     for group_name, options in (("seed", Seed), ("switches", Switches)):
         group = parser.add_argument_group(group_name)
-        for option in listed(options):
+        for option in list_options(options):
             _add_argument(group, option)
 
 
 def _add_argument(group: argparse._ArgumentGroup, option: Option) -> None:
-    name, default, about = option
+    name, default, info = option
     flag = "--" + name.replace("_", "-")
     if name == "latency":
-        group.add_argument(flag, action="append", metavar="[OPERATION=]SECONDS", help=about.help)
+        group.add_argument(flag, action="append", metavar="[OPERATION=]SECONDS", help=info.help)
     elif isinstance(default, bool):
-        group.add_argument(flag, action=argparse.BooleanOptionalAction, default=None, help=about.help)
+        group.add_argument(flag, action=argparse.BooleanOptionalAction, default=None, help=info.help)
     elif isinstance(default, list):
-        group.add_argument(flag, action="append", metavar="VALUE", help=about.help)
+        group.add_argument(flag, action="append", metavar="VALUE", help=info.help)
     elif not isinstance(default, dict):
-        group.add_argument(flag, type=default.__class__, choices=about.choices or None, help=about.help)
+        group.add_argument(flag, type=default.__class__, choices=info.choices or None, help=info.help)
 
 
-def from_arguments(arguments: argparse.Namespace) -> dict[str, t.Any]:
-    """Return the options that were given on the command line, by name."""
-    names = ["literal", *(option.name for options in (Seed, Switches) for option in listed(options))]
+def parse_arguments(arguments: argparse.Namespace) -> dict[str, t.Any]:
+    """Return the options of the command line by name."""
+    names = ["literal", *(option.name for options in (Seed, Switches) for option in list_options(options))]
     given = {name: getattr(arguments, name, None) for name in names}
     given = {name: value for name, value in given.items() if value is not None}
     latencies = {}
@@ -303,7 +330,7 @@ def from_arguments(arguments: argparse.Namespace) -> dict[str, t.Any]:
         try:
             latencies[operation if separator else ""] = float(seconds)
         except ValueError:
-            raise BadOption(f"latency must be SECONDS or OPERATION=SECONDS, not {text!r}") from None
+            raise InvalidOption(f"latency must be SECONDS or OPERATION=SECONDS, not {text!r}") from None
     if "" in latencies:
         given["latency"] = latencies.pop("")
     if latencies:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The registry of operations: what each one is called, where it is found, what it takes and what it does."""
+"""The registry of operations: names, paths, parameters and handlers."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if t.TYPE_CHECKING:
 
 Reply = dict[str, t.Any]
 Steps = c.Generator[None, None, Reply]
-"""What an operation does in two parts: up to `yield` when its job starts, after it when the job ends.
-A job that fails or times out raises its failure at the `yield`."""
+"""An operation in two parts: up to `yield` at the start of its job, the rest at the end of the job.
+If the job fails or times out, the error is raised at the `yield`."""
 
 
 @dataclasses.dataclass
 class Call:
-    """One call of an operation: its checked parameters, and what it works on."""
+    """A call of an operation: its validated parameters and the service."""
 
     params: dict[str, t.Any]
     path: dict[str, str]
@@ -41,18 +41,18 @@ class Call:
 
     @property
     def switches(self) -> Switches:
-        """How the service behaves."""
+        """The switches of the service."""
         return self.service.switches
 
     def __getitem__(self, name: str) -> t.Any:
         return self.params[name]
 
     def get(self, name: str, default: t.Any = None) -> t.Any:
-        """Return a parameter, or the default when it was not given."""
+        """Return a parameter, or the default if it was not given."""
         return self.params.get(name, default)
 
     def given(self, *names: str) -> dict[str, t.Any]:
-        """Return those of the parameters that were given."""
+        """Return the named parameters that were given."""
         return {name: self.params[name] for name in names if name in self.params}
 
 
@@ -61,7 +61,7 @@ Handler = c.Callable[[Call], t.Any]
 
 @dataclasses.dataclass(frozen=True)
 class Operation:
-    """A row of the service. Paths are relative to `<prefix>/v1/`, or absolute; several paths serve one name."""
+    """An operation. Its paths are relative to `<prefix>/v1/`, or absolute."""
 
     name: str
     method: str
@@ -69,37 +69,37 @@ class Operation:
     handler: Handler
     params: tuple[Param, ...]
     since: str = ""
-    undocumented: bool = False
-    """A read that servers have and the document does not list."""
+    companion: bool = False
+    """An undocumented read that servers offer."""
     further: bool = False
-    """Another operation that servers have and the document does not list."""
-    minutes: int = 30
-    """How long the job may take unless the caller says otherwise."""
+    """Another undocumented operation that servers offer."""
+    timeout_minutes: int = 30
+    """Default timeout of the job in minutes."""
     in_place: bool = False
-    """A call is answered at once whatever its verb."""
-    open: bool = False
-    """No Authorization is needed."""
-    enveloped: bool = True
-    """Whether the literal reply holds `success` and `error`."""
+    """Whether the result is in the response, although the method is not GET."""
+    unauthenticated: bool = False
+    """Whether no Authorization header is needed."""
+    has_envelope: bool = True
+    """Whether the documented reply has `success` and `error`."""
 
     @property
     def is_write(self) -> bool:
-        """Whether a call is answered with 202: everything but a GET, and but logging in and out."""
+        """Whether a call is answered with 202: all methods but GET, except login and logout."""
         return self.method != "GET" and not self.in_place
 
     @property
     def uses_token(self) -> bool:
-        """Whether the path is not below the service's prefix: true of the cursor operations, which take a token."""
+        """Whether the operation takes a token: the cursor operations, whose paths are absolute."""
         return self.paths[0].startswith("/")
 
     @property
-    def stepwise(self) -> bool:
-        """Whether the handler is a generator of Steps; else all of it happens when the job ends."""
+    def is_stepwise(self) -> bool:
+        """Whether the handler is a generator of Steps; otherwise all of it is executed at the end of the job."""
         return inspect.isgeneratorfunction(self.handler)
 
     @property
-    def key(self) -> str:
-        """The member of the body that holds the parameters."""
+    def body_key(self) -> str:
+        """The member of the body that contains the parameters."""
         return self.name[0].lower() + self.name[1:] if self.method == "PUT" else "params"
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The fields that can be asked for, by kind, and how kinds refer to each other."""
+"""The queryable fields of each record type, and the relations between types."""
 
 from __future__ import annotations
 
@@ -84,4 +84,4 @@ RELATIONS: dict[tuple[str, str], tuple[str, str]] = {
     ("subscriber", "endpoint"): ("endpointUuid", "endpoint"),
     ("person", "endpoint"): ("endpointUuid", "endpoint"),
 }
-"""(kind, name) to the member that holds the uuid or uuids, and the kind that they are of."""
+"""Maps (type, name) to the member with the uuid or uuids, and the type that they refer to."""

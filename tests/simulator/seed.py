@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The seed: what exists after start and reset. Every record follows from the number of its object alone."""
+"""The seed: the objects after start and reset. Every record depends only on the number of its object."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import datetime as dt
 import functools
 import ipaddress
 
-from . import records, seed_sns
+from . import record_builders, seed_sns
 from .options import Seed
-from .records import NICS_PER_HOST
+from .record_builders import NICS_PER_HOST
 from .store import Record, Store, Table, seeded_uuid, timestamp
 
 FIRST_MANAGEMENT_IP = int(ipaddress.IPv4Address("10.0.0.11"))
 EPOCH = dt.datetime(2024, 1, 6, 3, 51, 16)
 RAGGED_NIC = 10**9
-"""The extra NIC of host n has the number RAGGED_NIC + n."""
+"""Number of the extra NIC of host n: RAGGED_NIC + n."""
 CBT_STATUSES = {True: ("Created", "Running"), False: ("Stopped", "Failed")}
-"""Of tasks whose virtual machine runs, and of the others."""
+"""Statuses of tasks by whether the VM is running."""
 
 
 @functools.lru_cache(maxsize=1024)
 def dates(number: int) -> dict[str, str]:
-    """Return createDate and lastOpDate of the object of this number."""
+    """Return createDate and lastOpDate of the object with this number."""
     created = EPOCH + dt.timedelta(minutes=61 * number)
     return {
         "createDate": timestamp(created),
@@ -35,16 +35,16 @@ def dates(number: int) -> dict[str, str]:
 
 
 class Seeder:
-    """Makes the seeded records: for each kind a method that takes the number of the object, from 1."""
+    """Builds the seeded records: one method per type, with the number of the object, from 1."""
 
     def __init__(self, seed: Seed) -> None:
         self.seed = seed
         self._first_network = self.l3_network(1)
 
     def store(self) -> Store:
-        """Return the store as it is after a reset."""
+        """Return the store after a reset."""
         seed = self.seed
-        makers: dict[str, tuple[int, c.Callable[[int], Record]]] = {
+        builders: dict[str, tuple[int, c.Callable[[int], Record]]] = {
             "zone": (1, self.zone),
             "cluster": (seed.clusters, self.cluster),
             "host": (seed.hosts, self.host),
@@ -57,9 +57,9 @@ class Seeder:
             "vm": (seed.vms + seed.destroyed_vms, self.vm),
             "snapshotgroup": (min(seed.snapshot_groups, seed.vms), self.snapshot_group),
             "cbttask": (min(seed.cbt_tasks, seed.vms), self.cbt_task),
-            **seed_sns.makers(seed.persons, dates),
+            **seed_sns.builders(seed.persons, dates),
         }
-        store = Store({kind: Table(kind, *maker) for kind, maker in makers.items()}, seed.random_seed)
+        store = Store({kind: Table(kind, *builder) for kind, builder in builders.items()}, seed.random_seed)
         if seed.ragged_nics:
             for number in range(2, seed.hosts + 1, 2):
                 store["hostnic"].put(self._host_nic(number, NICS_PER_HOST))
@@ -68,12 +68,12 @@ class Seeder:
         return store
 
     def zone(self, number: int) -> Record:
-        """The zone that everything is in."""
+        """Return the only zone."""
         members = {"uuid": seeded_uuid("zone", number), "name": f"zone-{number}", "description": None}
         return Record("zone", {**members, "state": "Enabled", "type": "zone", **dates(number)})
 
     def cluster(self, number: int) -> Record:
-        """A KVM cluster."""
+        """Return a KVM cluster."""
         return Record(
             "cluster",
             {
@@ -89,22 +89,22 @@ class Seeder:
         )
 
     def host(self, number: int) -> Record:
-        """A connected host; those of even number have many members null."""
-        filled = number % 2 == 1
-        return records.host_record(
+        """Return a connected host; those of even number have many null members."""
+        non_empty = number % 2 == 1
+        return record_builders.build_host(
             {
                 "uuid": seeded_uuid("host", number),
                 "name": f"host-{number}",
-                "description": f"hypervisor {number}" if filled else None,
+                "description": f"hypervisor {number}" if non_empty else None,
                 "zoneUuid": seeded_uuid("zone", 1),
                 "clusterUuid": self._cluster_of(number),
                 "managementIp": str(ipaddress.IPv4Address(FIRST_MANAGEMENT_IP + number - 1)),
                 "hostname": f"host-{number}.example.com",
-                "nqn": f"nqn.2014-08.org.nvmexpress:uuid:host-{number}" if filled else None,
-                "ipmiAddress": f"172.31.{number // 250 % 256}.{number % 250 + 1}" if filled else None,
-                "ipmiUsername": "admin" if filled else None,
-                "ipmiPowerStatus": "POWER_ON" if filled else None,
-                "ipmiPort": 623 if filled else None,
+                "nqn": f"nqn.2014-08.org.nvmexpress:uuid:host-{number}" if non_empty else None,
+                "ipmiAddress": f"172.31.{number // 250 % 256}.{number % 250 + 1}" if non_empty else None,
+                "ipmiUsername": "admin" if non_empty else None,
+                "ipmiPowerStatus": "POWER_ON" if non_empty else None,
+                "ipmiPort": 623 if non_empty else None,
                 "gpuStatus": "Unknown",
                 "temperatureStatus": "Error" if number % 10 == 0 else "Normal",
                 "_nics": [
@@ -116,19 +116,19 @@ class Seeder:
         )
 
     def host_nic(self, number: int) -> Record:
-        """One of the NICs of a host, four to a host."""
+        """Return a NIC of a host; each host has four."""
         host, slot = divmod(number - 1, NICS_PER_HOST)
         return self._host_nic(host + 1, slot)
 
     def bonding(self, number: int) -> Record:
-        """The bond0 of host n."""
-        slaves = [self._host_nic(number, slot) for slot in records.BONDED]
-        return records.bonding_record(
+        """Return bond0 of host n."""
+        slaves = [self._host_nic(number, slot) for slot in record_builders.BONDED]
+        return record_builders.build_bonding(
             seeded_uuid("host", number), seeded_uuid("bonding", number), slaves, dates(number)
         )
 
     def l3_network(self, number: int) -> Record:
-        """An IPv4 network with one range."""
+        """Return an IPv4 network with one range."""
         uuid, prefix = seeded_uuid("l3network", number), f"10.{100 + number % 150}"
         ip_range = {
             "uuid": seeded_uuid("iprange", number),
@@ -160,8 +160,8 @@ class Seeder:
         )
 
     def primary_storage(self, number: int) -> Record:
-        """A primary storage, attached to one cluster."""
-        filled = number % 2 == 1
+        """Return a primary storage that is attached to one cluster."""
+        non_empty = number % 2 == 1
         return Record(
             "primarystorage",
             {
@@ -169,42 +169,42 @@ class Seeder:
                 "zoneUuid": seeded_uuid("zone", 1),
                 "name": f"ps-{number}",
                 "url": f"/storage/ps-{number}",
-                "description": f"primary storage {number}" if filled else None,
-                "type": "LocalStorage" if filled else "NFS",
+                "description": f"primary storage {number}" if non_empty else None,
+                "type": "LocalStorage" if non_empty else "NFS",
                 "state": "Enabled",
                 "status": "Connected",
                 "mountPath": f"/storage/ps-{number}",
-                "totalCapacity": 10240 * records.GIB,
-                "availableCapacity": 8192 * records.GIB,
-                "totalPhysicalCapacity": 10240 * records.GIB,
-                "availablePhysicalCapacity": 9000 * records.GIB,
-                "systemUsedCapacity": 20 * records.GIB if filled else None,
+                "totalCapacity": 10240 * record_builders.GIB,
+                "availableCapacity": 8192 * record_builders.GIB,
+                "totalPhysicalCapacity": 10240 * record_builders.GIB,
+                "availablePhysicalCapacity": 9000 * record_builders.GIB,
+                "systemUsedCapacity": 20 * record_builders.GIB if non_empty else None,
                 "attachedClusterUuids": [self._cluster_of(number)],
                 **dates(number),
             },
         )
 
     def image(self, number: int) -> Record:
-        """The image of all root volumes."""
+        """Return the image of all root volumes."""
         members = {"uuid": seeded_uuid("image", number), "name": f"image-{number}", "description": None}
         return Record("image", {**members, "state": "Enabled", "status": "Ready", "format": "qcow2", **dates(number)})
 
     def instance_offering(self, number: int) -> Record:
-        """An offering of 4 CPUs and 8 GiB."""
+        """Return an offering of 4 CPUs and 8 GiB."""
         members = {"uuid": seeded_uuid("instanceoffering", number), "name": f"offering-{number}", "description": None}
-        size = {"cpuNum": 4, "memorySize": 8 * records.GIB, "cpuSpeed": 0}
+        size = {"cpuNum": 4, "memorySize": 8 * record_builders.GIB, "cpuSpeed": 0}
         return Record("instanceoffering", {**members, **size, "state": "Enabled", **dates(number)})
 
     def vm(self, number: int) -> Record:
-        """A virtual machine with one NIC, a root and a data volume; it runs when its number is odd.
+        """Return a VM with a NIC, a root and a data volume; those of odd number are running.
 
-        Those after the last one are destroyed and have the names of the first ones.
+        VMs after number `vms` are destroyed; they have the names of the first ones.
         """
         destroyed = number > self.seed.vms
         uuid, host = seeded_uuid("vm", number), 1 + (number - 1) % max(self.seed.hosts, 1)
         host_uuid = seeded_uuid("host", host) if self.seed.hosts else None
         running = number % 2 == 1 and not destroyed
-        return records.vm_record(
+        return record_builders.build_vm(
             {
                 "uuid": uuid,
                 "name": f"vm-{number - self.seed.vms if destroyed else number}",
@@ -228,7 +228,7 @@ class Seeder:
         )
 
     def snapshot_group(self, number: int) -> Record:
-        """A snapshot group of virtual machine n, with a snapshot of each of its two volumes."""
+        """Return a snapshot group of VM n with a snapshot of each of its two volumes."""
         return Record(
             "snapshotgroup",
             {
@@ -250,7 +250,7 @@ class Seeder:
         )
 
     def cbt_task(self, number: int) -> Record:
-        """A CBT task of virtual machine n."""
+        """Return a CBT task of VM n."""
         uuid, vm_uuid = seeded_uuid("cbttask", number), seeded_uuid("vm", number)
         statuses = CBT_STATUSES[number % 2 == 1]
         return Record(
@@ -275,7 +275,7 @@ class Seeder:
         return RAGGED_NIC + host if slot >= NICS_PER_HOST else NICS_PER_HOST * (host - 1) + 1 + slot
 
     def _host_nic(self, host: int, slot: int) -> Record:
-        return records.host_nic_record(
+        return record_builders.build_host_nic(
             seeded_uuid("host", host),
             seeded_uuid("hostnic", self._nic_number(host, slot)),
             slot,
@@ -286,12 +286,12 @@ class Seeder:
     def _vm_nic(self, number: int) -> Record:
         network = self._first_network
         first = int(ipaddress.IPv4Address(network["ipRanges"][0]["startIp"]))
-        return records.nic_record(
+        return record_builders.build_nic(
             {
                 "uuid": seeded_uuid("vmnic", number),
                 "vmInstanceUuid": seeded_uuid("vm", number),
                 "deviceId": 0,
-                "mac": records.mac_address(0, number),
+                "mac": record_builders.mac_address(0, number),
                 "metaData": "{}" if number % 2 else None,
             },
             network,
@@ -303,7 +303,7 @@ class Seeder:
     def _volume(self, vm: int, device: int) -> Record:
         kind = "Data" if device else "Root"
         detached = device and vm % 2
-        return records.volume_record(
+        return record_builders.build_volume(
             {
                 "uuid": seeded_uuid("volume", 2 * vm - 1 + device),
                 "name": f"{kind.lower()}-of-vm-{vm}",

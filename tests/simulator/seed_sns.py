@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The notification part of the seed: platforms, endpoints, a topic with its subscribers, persons to mention."""
+"""The notification part of the seed: platforms, endpoints, a topic with its subscribers, persons."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .store import Record, seeded_uuid
 
 Dates = c.Callable[[int], dict[str, str]]
 PLATFORMS = ("Snmp", "TeamChat", "WorkChat")
-"""Types of the seeded platforms, number 1 and on."""
+"""Types of the seeded platforms, from number 1."""
 ENDPOINTS = ("snmp-endpoint-1", "teamchat-endpoint-1")
 
 
-def makers(persons: int, dates: Dates) -> dict[str, tuple[int, c.Callable[[int], Record]]]:
-    """Return for each kind how many there are, and what makes number n."""
+def builders(persons: int, dates: Dates) -> dict[str, tuple[int, c.Callable[[int], Record]]]:
+    """Return the number of records of each type, and the function that builds record n."""
     return {
         "platform": (len(PLATFORMS), lambda number: _platform(number, dates)),
         "endpoint": (len(ENDPOINTS), lambda number: _endpoint(number, dates)),

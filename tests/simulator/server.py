@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The server: its socket, its port file, and its end with its parent."""
+"""The server: its socket, its port file, and its shutdown with its parent process."""
 
 from __future__ import annotations
 
@@ -17,48 +17,48 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from .spoil import TRANSPORTS
+from .fault_injection import TRANSPORTS
 
 PARENT_INTERVAL = 0.5
-"""Seconds between two looks at the parent."""
+"""Seconds between two checks of the parent process."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Place:
-    """Where the server listens and on whom it depends."""
+class ServerOptions:
+    """Options of the server."""
 
     host: str
     port: int
     port_file: pathlib.Path | None
     parent: int | None
-    """The process that it ends with; None: the one that started it; 0: none."""
+    """PID of the process whose end stops the server; None: the one that started it; 0: none."""
     tls_cert: str | None
     tls_key: str | None
     tls_client_ca: str | None
 
 
 class Protocol(H11Protocol):
-    """Keeps the transport of every connection at hand, so that a fault can break it."""
+    """Registers the transport of every connection, so that a fault can break it."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Note a new connection."""
+        """Register a new connection."""
         super().connection_made(transport)
-        # asyncio does so by itself only for sockets that were made with a protocol number.
+        # asyncio does so only for sockets that were created with a protocol number.
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._address = tuple(transport.get_extra_info("peername")[:2])
         TRANSPORTS[self._address] = transport
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection."""
+        """Unregister the connection."""
         TRANSPORTS.pop(self._address, None)
         super().connection_lost(exc)
 
 
 class Server(uvicorn.Server):
-    """Tells its port once it listens, and stops when its parent is gone."""
+    """Writes its port to a file when it listens, and stops when its parent process ends."""
 
-    def __init__(self, app: ASGIApp, place: Place) -> None:
-        self._place = place
+    def __init__(self, app: ASGIApp, options: ServerOptions) -> None:
+        self._options = options
         self._first_parent = os.getppid()
         super().__init__(
             uvicorn.Config(
@@ -73,42 +73,42 @@ class Server(uvicorn.Server):
                 server_header=False,
                 timeout_keep_alive=75,
                 timeout_graceful_shutdown=0,
-                ssl_certfile=place.tls_cert,
-                ssl_keyfile=place.tls_key,
-                ssl_ca_certs=place.tls_client_ca,
-                ssl_cert_reqs=ssl.CERT_REQUIRED if place.tls_client_ca else ssl.CERT_NONE,
+                ssl_certfile=options.tls_cert,
+                ssl_keyfile=options.tls_key,
+                ssl_ca_certs=options.tls_client_ca,
+                ssl_cert_reqs=ssl.CERT_REQUIRED if options.tls_client_ca else ssl.CERT_NONE,
             )
         )
 
     def listen(self) -> None:
-        """Serve until told to stop."""
-        family = socket.AF_INET6 if ":" in self._place.host else socket.AF_INET
-        listener = socket.create_server((self._place.host, self._place.port), family=family, backlog=1024)
+        """Serve until the server is stopped."""
+        family = socket.AF_INET6 if ":" in self._options.host else socket.AF_INET
+        listener = socket.create_server((self._options.host, self._options.port), family=family, backlog=1024)
         self.run(sockets=[listener])
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, then write the port file."""
         await super().startup(sockets)
         self._watch = asyncio.create_task(self._watch_parent())
-        if self._place.port_file and sockets:
-            draft = self._place.port_file.with_name(f"{self._place.port_file.name}.{os.getpid()}")
-            draft.write_text(f"{sockets[0].getsockname()[1]}\n")
-            draft.replace(self._place.port_file)
+        if self._options.port_file and sockets:
+            temporary = self._options.port_file.with_name(f"{self._options.port_file.name}.{os.getpid()}")
+            temporary.write_text(f"{sockets[0].getsockname()[1]}\n")
+            temporary.replace(self._options.port_file)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop without waiting for requests that hang, leaving no file behind."""
-        if self._place.port_file:
-            self._place.port_file.unlink(missing_ok=True)
+        """Stop without waiting for hanging requests, and remove the port file."""
+        if self._options.port_file:
+            self._options.port_file.unlink(missing_ok=True)
         self.force_exit = True
         await super().shutdown(sockets)
 
     async def _watch_parent(self) -> None:
-        while not self._orphaned():
+        while not self._is_parent_gone():
             await asyncio.sleep(PARENT_INTERVAL)
         self.should_exit = True
 
-    def _orphaned(self) -> bool:
-        parent = self._place.parent
+    def _is_parent_gone(self) -> bool:
+        parent = self._options.parent
         if parent == 0:
             return False
         if parent in (None, self._first_parent):

@@ -4,8 +4,8 @@
 
 """The state of the simulated infrastructure: tables of records.
 
-A record is never changed in place: a change puts a new record into the table. So a record that was handed out (to a
-cursor, to a finished job) stays what it was, and its JSON text can be kept.
+A record is never modified in place: a change puts a new record into the table. So a record that was handed out (to a
+cursor, to a finished job) stays the same, and its JSON can be cached.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", 
 
 
 def seeded_uuid(kind: str, number: int) -> str:
-    """Return the uuid of the seeded object of this kind and number, from 1."""
+    """Return the uuid of the seeded object of this type and number, from 1."""
     return f"a{KINDS[kind]:07x}000040008000{number:012x}"
 
 
 def seeded_number(kind: str, uuid: str) -> int:
-    """Return the number that a seeded uuid of this kind tells, 0 for any other text."""
+    """Return the number in a seeded uuid of this type, 0 for any other text."""
     if uuid[:20] != f"a{KINDS[kind]:07x}000040008000":
         return 0
     try:
@@ -63,64 +63,64 @@ def seeded_number(kind: str, uuid: str) -> int:
         return 0
 
 
-def timestamp(moment: dt.datetime) -> str:
+def timestamp(when: dt.datetime) -> str:
     """Return the moment in the form `Jan 6, 2017, 3:51:16 AM`."""
-    time = f"{moment.hour % 12 or 12}:{moment.minute:02}:{moment.second:02}"
-    return f"{MONTHS[moment.month - 1]} {moment.day}, {moment.year}, {time} {'AM' if moment.hour < 12 else 'PM'}"
+    time = f"{when.hour % 12 or 12}:{when.minute:02}:{when.second:02}"
+    return f"{MONTHS[when.month - 1]} {when.day}, {when.year}, {time} {'AM' if when.hour < 12 else 'PM'}"
 
 
 class Record(dict[str, t.Any]):
-    """A record of a kind. Members whose names start with an underscore are never sent."""
+    """A record of a type. Members whose names start with an underscore are never sent."""
 
-    __slots__ = ("kind", "text")
+    __slots__ = ("cached_json", "kind")
 
     def __init__(self, kind: str, members: dict[str, t.Any]) -> None:
         super().__init__(members)
         self.kind = kind
-        self.text: tuple[int, str] | None = None
+        self.cached_json: tuple[int, str] | None = None
 
 
 class Table:
-    """The records of one kind by uuid. Seeded records are made when they are first asked for."""
+    """The records of one type by uuid. Seeded records are built on first access."""
 
     def __init__(self, kind: str, count: int = 0, make: c.Callable[[int], Record] | None = None) -> None:
         self.kind = kind
         self.version = 0
-        self._rows: dict[str, Record] = {}
+        self._records: dict[str, Record] = {}
         self._count = count if make else 0
         self._make = make
         self._list: tuple[int, list[Record]] | None = None
 
     def find(self, uuid: str) -> Record | None:
         """Return the record, or None."""
-        row = self._rows.get(uuid)
-        if row is None and self._make and 1 <= (number := seeded_number(self.kind, uuid)) <= self._count:
-            row = self._rows[uuid] = self._make(number)
-        return row
+        record = self._records.get(uuid)
+        if record is None and self._make and 1 <= (number := seeded_number(self.kind, uuid)) <= self._count:
+            record = self._records[uuid] = self._make(number)
+        return record
 
     def get(self, uuid: str) -> Record:
-        """Return the record; raise the failure of a resource that does not exist."""
-        row = self.find(uuid)
-        if row is None:
+        """Return the record; raise OperationError if it does not exist."""
+        record = self.find(uuid)
+        if record is None:
             raise not_found(self.kind, uuid)
-        return row
+        return record
 
     def all(self) -> list[Record]:
-        """Return all records, not to be changed."""
+        """Return all records, which must not be modified."""
         self._fill()
         if self._list is None or self._list[0] != self.version:
-            self._list = (self.version, list(self._rows.values()))
+            self._list = (self.version, list(self._records.values()))
         return self._list[1]
 
-    def put(self, row: Record) -> Record:
-        """Add the record, or replace the one of its uuid."""
+    def put(self, record: Record) -> Record:
+        """Add the record, or replace the one with its uuid."""
         self._fill()
         self.version += 1
-        self._rows[row["uuid"]] = row
-        return row
+        self._records[record["uuid"]] = record
+        return record
 
     def change(self, uuid: str, **members: t.Any) -> Record:
-        """Replace members of the record; return it as it is now."""
+        """Replace members of the record and return the new record."""
         return self.put(Record(self.kind, {**self.get(uuid), **members}))
 
     def remove(self, uuid: str) -> None:
@@ -128,37 +128,39 @@ class Table:
         self.get(uuid)
         self._fill()
         self.version += 1
-        del self._rows[uuid]
+        del self._records[uuid]
 
-    def put_without_uuid(self, row: Record) -> None:
-        """Add a record of a kind that has no uuid."""
+    def put_without_uuid(self, record: Record) -> None:
+        """Add a record of a type that has no uuid."""
         self._fill()
         self.version += 1
-        self._rows[f"{len(self._rows)}-{self.version}"] = row
+        self._records[f"{len(self._records)}-{self.version}"] = record
 
     def remove_where(self, matches: c.Callable[[Record], bool]) -> list[Record]:
         """Remove the records that match and return them."""
         self._fill()
-        removed = {key: row for key, row in self._rows.items() if matches(row)}
+        removed = {key: record for key, record in self._records.items() if matches(record)}
         self.version += bool(removed)
         for key in removed:
-            del self._rows[key]
+            del self._records[key]
         return list(removed.values())
 
     def _fill(self) -> None:
         if self._make:
             seeded = (seeded_uuid(self.kind, number) for number in range(1, self._count + 1))
-            rows = {uuid: self._rows.get(uuid) or self._make(seeded_number(self.kind, uuid)) for uuid in seeded}
-            self._rows, self._make = rows, None
+            records_by_uuid = {
+                uuid: self._records.get(uuid) or self._make(seeded_number(self.kind, uuid)) for uuid in seeded
+            }
+            self._records, self._make = records_by_uuid, None
 
 
 class Store:
-    """All tables, and what belongs to no table."""
+    """All tables, and the state that is not in a table."""
 
     def __init__(self, tables: dict[str, Table], random_seed: int) -> None:
         self.tables = tables
         self.services: dict[tuple[str, int], list[dict[str, t.Any]]] = {}
-        """Service records by interface uuid and VLAN, where they differ from the seed."""
+        """Service records by interface uuid and VLAN, if they differ from the seed."""
         self.qos: dict[str, set[str]] = {}
         """Directions that have a bandwidth limit, by NIC uuid."""
         self.exported: dict[str, set[str]] = {}
@@ -168,28 +170,28 @@ class Store:
         self.traps: list[dict[str, t.Any]] = []
         """SNMP traps sent by connection tests."""
         self._random = random.Random(random_seed)
-        self._serials = 10**6
+        self._last_id = 10**6
 
     def __getitem__(self, kind: str) -> Table:
         return self.tables[kind]
 
     def new_uuid(self) -> str:
-        """Return a fresh version 4 uuid without dashes."""
+        """Return a new version 4 uuid without dashes."""
         return uuids.UUID(int=self._random.getrandbits(128), version=4).hex
 
-    def serial(self) -> int:
-        """Return a fresh integer id, above those of the seed."""
-        self._serials += 1
-        return self._serials
+    def new_id(self) -> int:
+        """Return a new integer id, above those of the seed."""
+        self._last_id += 1
+        return self._last_id
 
     def now(self) -> str:
         """Return the current local time as a timestamp."""
         return timestamp(dt.datetime.now())
 
     def records(self, kind: str) -> tuple[int, list[Record]]:
-        """Return a version that grows with every change, and all records of a kind.
+        """Return a version, which increases with every change, and all records of a type.
 
-        NICs and volumes live in their virtual machines, IP ranges in their networks.
+        NICs and volumes are parts of VMs, IP ranges of networks.
         """
         if kind in ("vmnic", "volume"):
             member = "vmNics" if kind == "vmnic" else "allVolumes"
@@ -201,16 +203,16 @@ class Store:
         return self[kind].version, self[kind].all()
 
     def change(self, kind: str, uuid: str, **members: t.Any) -> Record:
-        """Replace members of a record and its lastOpDate; return it as it is now."""
+        """Replace members of a record and its lastOpDate; return the new record."""
         return self[kind].change(uuid, lastOpDate=self.now(), **members)
 
     def dates(self) -> dict[str, str]:
-        """Return the dates of a record that is new now."""
+        """Return createDate and lastOpDate of a new record."""
         now = self.now()
         return {"createDate": now, "lastOpDate": now}
 
     def find(self, kind: str, uuid: str) -> Record | None:
-        """Return the record of a kind, or None; subscribers have no uuid, so none is ever found."""
+        """Return the record of a type, or None, also for subscribers, which have no uuid."""
         if kind == "vmnic":
             return self._nic_and_vm(uuid)[0]
         if kind == "volume":
@@ -218,7 +220,7 @@ class Store:
         return None if kind == "subscriber" else self[kind].find(uuid)
 
     def find_nic(self, uuid: str) -> tuple[Record, Record]:
-        """Return a NIC and its virtual machine; raise the failure of a resource that does not exist."""
+        """Return a NIC and its VM; raise OperationError if it does not exist."""
         nic, vm = self._nic_and_vm(uuid)
         if nic is None or vm is None:
             raise not_found("vmnic", uuid)
@@ -234,7 +236,7 @@ class Store:
         return None, None
 
     def dump(self, kind: str | None) -> dict[str, t.Any]:
-        """Return everything, or the records of one kind, as data for JSON."""
+        """Return everything, or the records of one type, as data for JSON."""
         if kind:
             return {kind: self.records(kind)[1]}
         return {

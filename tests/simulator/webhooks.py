@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Deliveries of results to the webhooks that callers named."""
+"""Deliver the results of jobs to webhooks."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ if t.TYPE_CHECKING:
     from .service import Service
 
 TIMEOUT = 10.0
-"""Seconds that a receiver has to answer."""
+"""Seconds to wait for the response of a receiver."""
 
 
 class Webhooks:
-    """Delivers results in the background, again and again until a receiver takes them."""
+    """Delivers results in the background, with retries."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
         self._tasks: set[asyncio.Task[None]] = set()
 
     def deliver(self, job: Job) -> None:
-        """Send the result of a finished job on its way."""
-        wrong = self._service.faults.webhook(job.operation.name)
-        if "drop_webhook" in wrong:
+        """Start delivering the result of a finished job."""
+        faults = self._service.faults.select_for_webhook(job.operation.name)
+        if "drop_webhook" in faults:
             return
-        delay = wrong["late_webhook"].seconds if "late_webhook" in wrong else 0.0
-        for dummy in range(2 if "duplicate_webhook" in wrong else 1):
-            task = asyncio.get_running_loop().create_task(self._try(job, delay))
+        delay = faults["late_webhook"].seconds if "late_webhook" in faults else 0.0
+        for dummy in range(2 if "duplicate_webhook" in faults else 1):
+            task = asyncio.get_running_loop().create_task(self._deliver_with_retries(job, delay))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
     def cancel(self) -> None:
-        """Give up all deliveries under way."""
+        """Cancel all pending deliveries."""
         for task in self._tasks:
             task.cancel()
 
-    async def _try(self, job: Job, delay: float) -> None:
+    async def _deliver_with_retries(self, job: Job, delay: float) -> None:
         await asyncio.sleep(delay)
-        # httpx takes a while to import and few callers want webhooks.
+        # httpx is slow to import, and few callers use webhooks.
         httpx = await asyncio.to_thread(importlib.import_module, "httpx")
         headers = {
             "Content-Type": "application/json;charset=UTF-8",
@@ -57,8 +57,8 @@ class Webhooks:
                 if attempt:
                     await asyncio.sleep(switches.webhook_interval)
                 try:
-                    answer = await client.post(job.webhook, content=job.answer[1].encode(), headers=headers)
+                    response = await client.post(job.webhook, content=job.result[1].encode(), headers=headers)
                 except (httpx.HTTPError, httpx.InvalidURL, ValueError):
                     continue
-                if answer.is_success:
+                if response.is_success:
                     return

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Logging in and out."""
+"""Login and logout."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ ACCOUNT = "36c27e8ff05c4780bf6d2fa65700f22e"
     params=(required("accountName"), required("password")),
     further=True,
     in_place=True,
-    open=True,
+    unauthenticated=True,
 )
 def log_in(call: Call) -> Reply:
-    """Make a session."""
+    """Create a session."""
     uuid = call.service.sessions.log_in(call["accountName"], call["password"])
     now = dt.datetime.now()
     expired = now + dt.timedelta(seconds=call.switches.session_lifetime)
@@ -34,9 +34,9 @@ def log_in(call: Call) -> Reply:
     return {"inventory": {"uuid": uuid, "accountUuid": ACCOUNT, **dates}}
 
 
-@operation("ValidateSession", "GET", "accounts/sessions/{sessionUuid}/valid", further=True, open=True)
+@operation("ValidateSession", "GET", "accounts/sessions/{sessionUuid}/valid", further=True, unauthenticated=True)
 def validate_session(call: Call) -> Reply:
-    """Tell whether a session is valid, without renewing it."""
+    """Return whether a session is valid, without renewing it."""
     return {"valid": call.service.sessions.is_valid(call["sessionUuid"])}
 
 
@@ -46,8 +46,8 @@ def validate_session(call: Call) -> Reply:
     "accounts/sessions/{sessionUuid}",
     further=True,
     in_place=True,
-    open=True,
-    enveloped=False,
+    unauthenticated=True,
+    has_envelope=False,
 )
 def log_out(call: Call) -> Reply:
     """End a session."""

@@ -2,22 +2,22 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""CBT backup tasks, and volumes exported over NBD."""
+"""CBT backup tasks and NBD exports of volumes."""
 
 from __future__ import annotations
 
 import base64
 import typing as t
 
-from ..errors import Failure, bad_argument, refused
-from ..params import known, optional, required
+from ..errors import OperationError, invalid_argument, operation_refused
+from ..params import is_known, optional, required
 from ..registry import Call, Reply, Steps, operation
 from ..store import Record
 from . import creation
 
 SINCE = "4.10.10"
 INVENTORY_SINCE = "5.3.20"
-"""Version of the members of the reply of CreateCbtTask."""
+"""Version that added the members of the reply of CreateCbtTask."""
 NBD_SERVER = "192.0.2.10"
 FIRST_NBD_PORT = 10809
 
@@ -37,13 +37,13 @@ FIRST_NBD_PORT = 10809
     since=SINCE,
 )
 def create_cbt_task(call: Call) -> Reply:
-    """Make a task for virtual machines that have none."""
+    """Create a task for VMs that have none."""
     store = call.store
     uuid = creation.new_uuid(call, "cbttask")
-    vms = [store["vm"].get(vm_uuid)["uuid"] for vm_uuid in _protected(call)]
+    vms = [store["vm"].get(vm_uuid)["uuid"] for vm_uuid in _vm_uuids(call)]
     for task in store["cbttask"].all():
         for vm_uuid in set(vms) & {ref["resourceUuid"] for ref in task["resourceRefs"]}:
-            raise refused(f"vm[uuid: {vm_uuid}] has the cbt task[uuid: {task['uuid']}] already")
+            raise operation_refused(f"vm[uuid: {vm_uuid}] has the cbt task[uuid: {task['uuid']}] already")
     task = Record(
         "cbttask",
         {
@@ -59,43 +59,48 @@ def create_cbt_task(call: Call) -> Reply:
     )
     creation.tag(call, uuid)
     store["cbttask"].put(task)
-    return {"inventory": task} if known(INVENTORY_SINCE, call.switches.version) else {}
+    return {"inventory": task} if is_known(INVENTORY_SINCE, call.switches.version) else {}
 
 
-def _protected(call: Call) -> list[str]:
-    """Return the uuids of the virtual machines, in the form of parameters that this service reads."""
+def _vm_uuids(call: Call) -> list[str]:
+    """Return the uuids of the VMs, from the parameters that this service reads."""
     form = call.switches.cbt_create
     if form != "literal" and "vmInstanceUuid" in call.params:
         return [call["vmInstanceUuid"]]
     if form == "vm_only":
-        raise bad_argument("field[vmInstanceUuid] is mandatory, can not be null")
+        raise invalid_argument("field[vmInstanceUuid] is mandatory, can not be null")
     for name in ("taskType", "resourceUuids"):
         if name not in call.params:
-            raise bad_argument(f"field[{name}] is mandatory, can not be null")
+            raise invalid_argument(f"field[{name}] is mandatory, can not be null")
     if not call["resourceUuids"]:
-        raise bad_argument("field[resourceUuids] cannot be empty")
+        raise invalid_argument("field[resourceUuids] cannot be empty")
     return list(dict.fromkeys(call["resourceUuids"]))
 
 
 @operation(
-    "EnableCbtTask", "POST", "cbt-task/enable/{uuid}", params=(optional("bitmapName"),), since=SINCE, minutes=180
+    "EnableCbtTask",
+    "POST",
+    "cbt-task/enable/{uuid}",
+    params=(optional("bitmapName"),),
+    since=SINCE,
+    timeout_minutes=180,
 )
 def enable_cbt_task(call: Call) -> Steps:
-    """Start a task whose virtual machines run; it is Starting meanwhile and ends Running or Failed."""
+    """Start a task whose VMs are running. It is Starting until the job ends, then Running or Failed."""
     store, uuid = call.store, call["uuid"]
     task = store["cbttask"].get(uuid)
     if task["status"] in ("Running", "Starting"):
-        raise refused(f"cbt task[uuid: {uuid}] is {task['status']} already")
+        raise operation_refused(f"cbt task[uuid: {uuid}] is {task['status']} already")
     vms = [store["vm"].get(ref["resourceUuid"]) for ref in task["resourceRefs"]]
     for vm in vms:
         if vm["state"] != "Running":
-            raise refused(f"vm[uuid: {vm['uuid']}] is {vm['state']}, not Running")
+            raise operation_refused(f"vm[uuid: {vm['uuid']}] is {vm['state']}, not Running")
     store.change("cbttask", uuid, status="Starting")
     try:
         yield
         if store["cbttask"].get(uuid)["status"] != "Starting":
-            raise refused(f"cbt task[uuid: {uuid}] was disabled meanwhile")
-    except Failure:
+            raise operation_refused(f"cbt task[uuid: {uuid}] was disabled meanwhile")
+    except OperationError:
         task_now = store["cbttask"].find(uuid)
         if task_now and task_now["status"] == "Starting":
             store.change("cbttask", uuid, status="Failed")
@@ -103,12 +108,12 @@ def enable_cbt_task(call: Call) -> Steps:
     task = store.change("cbttask", uuid, status="Running")
     infos = [_backup_info(volume, call.get("bitmapName")) for vm in vms for volume in vm["allVolumes"]]
     full = {"inventory": task, "volumeCbtBackupInfos": infos}
-    wanted = call.switches.enable_reply
-    return {name: value for name, value in full.items() if wanted in ("both", name)}
+    reply_form = call.switches.enable_reply
+    return {name: value for name, value in full.items() if reply_form in ("both", name)}
 
 
 def _backup_info(volume: Record, bitmap: str | None) -> dict[str, t.Any]:
-    """Return how a volume can be read, as an NBD export and by the bitmap of its changed blocks."""
+    """Return the NBD export of a volume and the bitmap of its changed blocks."""
     name = bitmap or f"bitmap-{volume['uuid'][-8:]}"
     return {
         "volume": {
@@ -141,12 +146,12 @@ def disable_cbt_task(call: Call) -> Reply:
     "cbt-task/{uuid}",
     params=(optional("force", "boolean"), creation.DELETE_MODE),
     since=SINCE,
-    enveloped=False,
+    has_envelope=False,
 )
 def delete_cbt_task(call: Call) -> Reply:
     """Delete a task."""
     if not call.store["cbttask"].find(call["uuid"]):
-        raise refused(f"cbt task[uuid: {call['uuid']}] does not exist")
+        raise operation_refused(f"cbt task[uuid: {call['uuid']}] does not exist")
     call.store["cbttask"].remove(call["uuid"])
     return {}
 
@@ -156,31 +161,31 @@ def delete_cbt_task(call: Call) -> Reply:
     "POST",
     "cbt-task/exportvolume",
     params=(
-        required("volumeUuids", "strings", filled=True),
+        required("volumeUuids", "strings", non_empty=True),
         required("vmInstanceUuid"),
         optional("force", "boolean"),
     ),
     since=SINCE,
-    minutes=180,
-    enveloped=False,
+    timeout_minutes=180,
+    has_envelope=False,
 )
 def export_nbd_volumes(call: Call) -> Reply:
-    """Export volumes of a virtual machine that does not run."""
+    """Export volumes of a VM that is not running."""
     store = call.store
     vm = store["vm"].get(call["vmInstanceUuid"])
     volumes = {volume["uuid"]: volume for volume in vm["allVolumes"]}
-    everywhere = {volume["uuid"] for volume in store.records("volume")[1]}
+    all_volumes = {volume["uuid"] for volume in store.records("volume")[1]}
     for uuid in call["volumeUuids"]:
-        if uuid not in volumes and uuid in everywhere:
-            raise bad_argument(f"volume[uuid: {uuid}] is not one of vm[uuid: {vm['uuid']}]")
+        if uuid not in volumes and uuid in all_volumes:
+            raise invalid_argument(f"volume[uuid: {uuid}] is not one of vm[uuid: {vm['uuid']}]")
         if uuid not in volumes:
-            raise Failure("SYS.1003", f"resource[type: volume, uuid: {uuid}] not found")
+            raise OperationError("SYS.1003", f"resource[type: volume, uuid: {uuid}] not found")
     if vm["state"] == "Running":
-        raise refused(f"vm[uuid: {vm['uuid']}] is running")
+        raise operation_refused(f"vm[uuid: {vm['uuid']}] is running")
     exported = store.exported.setdefault(vm["uuid"], set())
-    again = exported & set(call["volumeUuids"])
-    if again and not call.get("force"):
-        raise refused(f"volumes {sorted(again)} are exported already")
+    already_exported = exported & set(call["volumeUuids"])
+    if already_exported and not call.get("force"):
+        raise operation_refused(f"volumes {sorted(already_exported)} are exported already")
     exported |= set(call["volumeUuids"])
     if not call.switches.extra_members:
         return {}
@@ -191,12 +196,12 @@ def export_nbd_volumes(call: Call) -> Reply:
     "UnexportNbdVolumes",
     "POST",
     "cbt-task/unexportvolume",
-    params=(required("volumeUuids", "strings", filled=True), required("vmInstanceUuid")),
+    params=(required("volumeUuids", "strings", non_empty=True), required("vmInstanceUuid")),
     further=True,
-    enveloped=False,
+    has_envelope=False,
 )
 def unexport_nbd_volumes(call: Call) -> Reply:
-    """Take the exports of volumes of a virtual machine back."""
+    """Remove the exports of volumes of a VM."""
     vm = call.store["vm"].get(call["vmInstanceUuid"])
     call.store.exported.get(vm["uuid"], set()).difference_update(call["volumeUuids"])
     return {}

@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What operations take that make or delete something: the uuid of the new record and tags, the mode of deleting."""
+"""Common parameters of operations that create or delete: resourceUuid, tags, deleteMode."""
 
 from __future__ import annotations
 
-from ..errors import bad_argument
+from ..errors import invalid_argument
 from ..params import optional
 from ..registry import Call
 
@@ -16,13 +16,13 @@ DELETE_MODE = optional("deleteMode", choices=("Permissive", "Enforcing"))
 
 
 def new_uuid(call: Call, kind: str) -> str:
-    """Return the uuid of a new record: the one that the caller wants, unless a record has it."""
+    """Return the uuid of a new record: resourceUuid, if given; raise OperationError if a record has it."""
     uuid = call.get("resourceUuid")
     if uuid and call.store[kind].find(uuid):
-        raise bad_argument(f"resourceUuid[{uuid}] is already used")
+        raise invalid_argument(f"resourceUuid[{uuid}] is already used")
     return uuid or call.store.new_uuid()
 
 
 def tag(call: Call, uuid: str) -> None:
-    """Keep the tags that came with a new record."""
+    """Store the tags of a new record."""
     call.store.tags[uuid] = {**call.tags, "tagUuids": call.get("tagUuids", [])}

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from ..errors import Refusal, bad_argument
+from ..errors import RequestRejected, invalid_argument
 from ..params import optional, required
 from ..registry import Call, Reply, operation
 from ..schema import FIELDS
@@ -27,13 +27,13 @@ LARGEST_PAGE = 1000
         optional("filter", "strings"),
     ),
     since="1.0",
-    enveloped=False,
+    has_envelope=False,
 )
 def cursor_query(call: Call) -> Reply:
-    """Open a cursor on the records of a type as they are now."""
+    """Create a cursor for the current records of a type."""
     kind = call["resourceType"].lower()
     if kind not in FIELDS:
-        raise bad_argument(f"resourceType[{call['resourceType']}] is unknown")
+        raise invalid_argument(f"resourceType[{call['resourceType']}] is unknown")
     selector = call.service.selector
     records = selector.select(kind, call.get("filter", ()), call.get("sort", ""), call.get("order") == "desc")
     if not call.get("sort"):
@@ -47,17 +47,17 @@ def cursor_query(call: Call) -> Reply:
     "/api/v1/resources/cursor-next",
     params=(optional("cursor"), optional("pageSize", "integer")),
     since="1.0",
-    enveloped=False,
+    has_envelope=False,
 )
 def cursor_next(call: Call) -> Reply:
     """Return the next page of a cursor."""
     if "cursor" not in call.params:
-        raise Refusal(400, "missing query parameter 'cursor'")
+        raise RequestRejected(400, "missing query parameter 'cursor'")
     return call.service.cursors.next(call["cursor"], _page_size(call))
 
 
 def _page_size(call: Call) -> int | None:
     size: int | None = call.get("pageSize")
     if size is not None and size < 1:
-        raise bad_argument("pageSize must be at least 1")
+        raise invalid_argument("pageSize must be at least 1")
     return size and min(size, LARGEST_PAGE)

@@ -2,13 +2,13 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Network interfaces of hosts, and the services set on them."""
+"""Network interfaces of hosts and their service types."""
 
 from __future__ import annotations
 
 import typing as t
 
-from ..errors import Failure, bad_argument
+from ..errors import OperationError, invalid_argument
 from ..params import optional, required
 from ..registry import Call, Reply, operation
 from ..store import Record, Store, seeded_number
@@ -25,18 +25,20 @@ CANDIDATE_TYPES: dict[str, dict[str, tuple[str, ...]]] = {
         "bondSlave": ("bondingSlave",),
     },
 }
-"""The types of NICs that each value of interfaceType stands for, by the switch candidate_types."""
+"""The types of NICs that each value of interfaceType selects, by the switch candidate_types."""
 VLANS = range(4095)
 STATISTIC_LIMIT = 20
 
 
 @operation("GetHostNetworkFacts", "GET", "hosts/network-facts/{hostUuid}", since="3.5.0")
 def get_host_network_facts(call: Call) -> Reply:
-    """Ask a connected host for its bonds and NICs."""
+    """Return the bonds and NICs of a connected host."""
     host = call.store["host"].get(call["hostUuid"])
     if host["status"] != "Connected":
-        silent = Failure("SYS.1006", f"host[uuid: {host['uuid']}] does not answer, its status is {host['status']}")
-        raise Failure("HOST.1001", f"failed to get the network facts of host[uuid: {host['uuid']}]", silent)
+        cause = OperationError(
+            "SYS.1006", f"host[uuid: {host['uuid']}] does not answer, its status is {host['status']}"
+        )
+        raise OperationError("HOST.1001", f"failed to get the network facts of host[uuid: {host['uuid']}]", cause)
     return {
         "bondings": [call.store["bonding"].get(uuid) for uuid in host["_bondings"]],
         "nics": _nics(call.store, host),
@@ -61,26 +63,26 @@ def _nics(store: Store, host: Record) -> list[Record]:
     since="4.7.0",
 )
 def get_candidate_network_interfaces(call: Call) -> Reply:
-    """List the NICs of a type; by default those of every type whose names all given hosts have."""
+    """List NICs; by default those of all types whose names exist on all given hosts."""
     hosts = [call.store["host"].get(uuid) for uuid in dict.fromkeys(call["hostUuids"])]
     types = _interface_types(call)
     by_host = [[nic for nic in _nics(call.store, host) if nic["interfaceType"] in types] for host in hosts]
     names = [{nic["interfaceName"] for nic in nics} for nics in by_host]
-    kept = set.intersection(*names) if call.get("intersecting", True) else set.union(*names)
-    found = [_candidate(nic) for nics in by_host for nic in nics if nic["interfaceName"] in kept]
+    names_in_common = set.intersection(*names) if call.get("intersecting", True) else set.union(*names)
+    candidates = [_candidate(nic) for nics in by_host for nic in nics if nic["interfaceName"] in names_in_common]
     if call.switches.candidate_paging:
         start = call.get("start", 0)
-        found = found[start : start + call.get("limit", len(found))]
-    return {"slaveNames": sorted(kept), "candidateNics": found}
+        candidates = candidates[start : start + call.get("limit", len(candidates))]
+    return {"slaveNames": sorted(names_in_common), "candidateNics": candidates}
 
 
 def _interface_types(call: Call) -> tuple[str, ...]:
-    """Return the types of the NICs that are asked for, all of them when nothing is said."""
+    """Return the requested types of NICs, by default all."""
     given = call.get("interfaceType", "all")
-    known = CANDIDATE_TYPES[call.switches.candidate_types]
-    if given not in known:
-        raise bad_argument(f"interfaceType[{given}] is not one of {list(known)}")
-    return known[given]
+    types = CANDIDATE_TYPES[call.switches.candidate_types]
+    if given not in types:
+        raise invalid_argument(f"interfaceType[{given}] is not one of {list(types)}")
+    return types[given]
 
 
 def _candidate(nic: Record) -> Record:
@@ -93,33 +95,33 @@ def _candidate(nic: Record) -> Record:
     "POST",
     "hosts/nics/service-types",
     params=(
-        required("interfaceUuids", "strings", filled=True),
+        required("interfaceUuids", "strings", non_empty=True),
         optional("vlanIds", "integers"),
         optional("serviceTypes", "strings", choices=SERVICE_TYPES),
     ),
     since="4.7.11",
 )
 def set_service_types(call: Call) -> Reply:
-    """Replace the services of each interface on each VLAN; what was done before the first error stays."""
+    """Replace the services of each interface on each VLAN; keep the changes before the first error."""
     services = list(dict.fromkeys(call.get("serviceTypes", [])))
-    rows: list[dict[str, t.Any]] = []
+    new_records: list[dict[str, t.Any]] = []
     for uuid in call["interfaceUuids"]:
         nic = call.store["hostnic"].get(uuid)
         for vlan in call.get("vlanIds") or [0]:
-            rows += _replace(call.store, nic, vlan, services)
-    return {call.switches.service_types_member: rows}
+            new_records += _replace(call.store, nic, vlan, services)
+    return {call.switches.service_types_member: new_records}
 
 
 def _replace(store: Store, nic: Record, vlan: int, services: list[str]) -> list[dict[str, t.Any]]:
     if vlan not in VLANS:
-        raise bad_argument(f"vlanId[{vlan}] must be in 0..{VLANS.stop - 1}")
+        raise invalid_argument(f"vlanId[{vlan}] must be in 0..{VLANS.stop - 1}")
     before = [record["serviceType"] for record in _services(store, nic, vlan)]
     if (MANAGEMENT in before) != (MANAGEMENT in services):
         change = "taken from" if MANAGEMENT in before else "added to"
-        raise bad_argument(f"{MANAGEMENT} cannot be {change} interface[uuid: {nic['uuid']}] on vlan {vlan}")
-    rows = [
+        raise invalid_argument(f"{MANAGEMENT} cannot be {change} interface[uuid: {nic['uuid']}] on vlan {vlan}")
+    new_records = [
         {
-            "id": store.serial(),
+            "id": store.new_id(),
             "interfaceUuid": nic["uuid"],
             "vlanId": vlan,
             "serviceType": service,
@@ -127,12 +129,12 @@ def _replace(store: Store, nic: Record, vlan: int, services: list[str]) -> list[
         }
         for service in services
     ]
-    store.services[nic["uuid"], vlan] = rows
-    return rows
+    store.services[nic["uuid"], vlan] = new_records
+    return new_records
 
 
 def _services(store: Store, nic: Record, vlan: int) -> list[dict[str, t.Any]]:
-    """Return the service records of an interface on a VLAN; eth0 starts with the management network on VLAN 0."""
+    """Return the service records of an interface on a VLAN. Initially eth0 has the management network on VLAN 0."""
     if (nic["uuid"], vlan) in store.services:
         return store.services[nic["uuid"], vlan]
     if vlan or nic["interfaceName"] != "eth0":
@@ -154,19 +156,21 @@ def _services(store: Store, nic: Record, vlan: int) -> list[dict[str, t.Any]]:
         optional("start", "integer"),
         optional("replyWithCount", "boolean"),
     ),
-    undocumented=True,
+    companion=True,
 )
 def get_service_type_statistic(call: Call) -> Reply:
-    """List what services are set on interfaces, by interface and VLAN."""
-    wanted = call.given("interfaceUuid", "vlanId", "hostUuid")
-    rows = [row for row in _statistics(call) if all(row[name] == value for name, value in wanted.items())]
+    """List the service types by interface and VLAN."""
+    filters = call.given("interfaceUuid", "vlanId", "hostUuid")
+    statistics = [
+        statistic for statistic in _statistics(call) if all(statistic[name] == value for name, value in filters.items())
+    ]
     start, limit = call.get("start", 0), call.get("limit", STATISTIC_LIMIT)
-    counted = {"total": len(rows)} if call.get("replyWithCount") else {}
-    return {"serviceTypeStatistics": rows[start : start + limit], **counted}
+    total = {"total": len(statistics)} if call.get("replyWithCount") else {}
+    return {"serviceTypeStatistics": statistics[start : start + limit], **total}
 
 
 def _statistics(call: Call) -> list[dict[str, t.Any]]:
-    """Return the services by interface and VLAN, only of one interface or host where that is asked for."""
+    """Return the service types by interface and VLAN, restricted to the requested interface or host."""
     store, nics = call.store, call.store["hostnic"]
     if "interfaceUuid" in call.params:
         candidates = [nics.find(call["interfaceUuid"])]

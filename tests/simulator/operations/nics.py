@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""NICs of virtual machines: attaching, states, networks, bandwidth limits."""
+"""NICs of VMs: attaching, states, networks, bandwidth limits."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import ipaddress
 import re
 import typing as t
 
-from .. import records
-from ..errors import bad_argument, refused
+from .. import record_builders
+from ..errors import invalid_argument, operation_refused
 from ..params import optional, required
 from ..registry import Call, Reply, operation
 from ..store import Record, Store
@@ -22,43 +22,43 @@ ATTACHABLE = ("Running", "Stopped")
 
 
 def new_nic(store: Store, vm_uuid: str, network: Record, device: int, given: dict[str, t.Any] | None = None) -> Record:
-    """Return a NIC for a virtual machine; `given` may hold staticIp, customMac and driverType."""
+    """Return a new NIC of a VM; `given` may have staticIp, customMac and driverType."""
     given = given or {}
     identity: dict[str, t.Any] = {"uuid": store.new_uuid(), "vmInstanceUuid": vm_uuid, "deviceId": device}
-    identity["mac"] = _mac(store, given.get("customMac"))
+    identity["mac"] = _allocate_mac(store, given.get("customMac"))
     if given.get("driverType"):
         identity["driverType"] = given["driverType"]
-    address = free_address(store, network, given.get("staticIp"))
-    return records.nic_record(identity, network, address, store.new_uuid(), store.dates())
+    address = allocate_address(store, network, given.get("staticIp"))
+    return record_builders.build_nic(identity, network, address, store.new_uuid(), store.dates())
 
 
-def free_address(store: Store, network: Record, wanted: str | None) -> str:
-    """Return the wanted address, or the first that nobody uses on the network."""
+def allocate_address(store: Store, network: Record, requested: str | None) -> str:
+    """Return the requested address, or the first free one of the network."""
     used = {nic["ip"] for nic in store.records("vmnic")[1] if nic["l3NetworkUuid"] == network["uuid"]}
     ip_range = network["ipRanges"][0]
     first, last = (ipaddress.IPv4Address(ip_range[name]) for name in ("startIp", "endIp"))
-    if wanted is None:
+    if requested is None:
         numbers = range(int(first), int(last) + 1)
         return next(free for number in numbers if (free := str(ipaddress.IPv4Address(number))) not in used)
     try:
-        address = ipaddress.IPv4Address(wanted)
+        address = ipaddress.IPv4Address(requested)
     except ValueError:
-        raise bad_argument(f"staticIp[{wanted}] is not an IPv4 address") from None
+        raise invalid_argument(f"staticIp[{requested}] is not an IPv4 address") from None
     if not first <= address <= last:
-        raise bad_argument(f"staticIp[{wanted}] is not in {first}..{last} of l3Network[uuid: {network['uuid']}]")
+        raise invalid_argument(f"staticIp[{requested}] is not in {first}..{last} of l3Network[uuid: {network['uuid']}]")
     if str(address) in used:
-        raise bad_argument(f"staticIp[{wanted}] is in use on l3Network[uuid: {network['uuid']}]")
+        raise invalid_argument(f"staticIp[{requested}] is in use on l3Network[uuid: {network['uuid']}]")
     return str(address)
 
 
-def _mac(store: Store, wanted: str | None) -> str:
-    if wanted is None:
-        return records.mac_address(1, store.serial())
-    if not MAC.fullmatch(wanted):
-        raise bad_argument(f"customMac[{wanted}] is not a MAC address")
-    if any(nic["mac"] == wanted.lower() for nic in store.records("vmnic")[1]):
-        raise bad_argument(f"duplicate mac address[{wanted}]")
-    return wanted.lower()
+def _allocate_mac(store: Store, requested: str | None) -> str:
+    if requested is None:
+        return record_builders.mac_address(1, store.new_id())
+    if not MAC.fullmatch(requested):
+        raise invalid_argument(f"customMac[{requested}] is not a MAC address")
+    if any(nic["mac"] == requested.lower() for nic in store.records("vmnic")[1]):
+        raise invalid_argument(f"duplicate mac address[{requested}]")
+    return requested.lower()
 
 
 @operation(
@@ -74,14 +74,14 @@ def _mac(store: Store, wanted: str | None) -> str:
     since="0.6",
 )
 def attach_l3_network(call: Call) -> Reply:
-    """Give a virtual machine another NIC."""
+    """Add a NIC to a VM."""
     store = call.store
     vm, network = store["vm"].get(call["vmInstanceUuid"]), store["l3network"].get(call["l3NetworkUuid"])
     if vm["state"] not in ATTACHABLE:
-        raise refused(f"vm[uuid: {vm['uuid']}] is {vm['state']}, not Running or Stopped")
+        raise operation_refused(f"vm[uuid: {vm['uuid']}] is {vm['state']}, not Running or Stopped")
     attached = any(nic["l3NetworkUuid"] == network["uuid"] for nic in vm["vmNics"])
     if attached and call.switches.attach_duplicates == "refuse":
-        raise refused(f"l3Network[uuid: {network['uuid']}] is already attached to vm[uuid: {vm['uuid']}]")
+        raise operation_refused(f"l3Network[uuid: {network['uuid']}] is already attached to vm[uuid: {vm['uuid']}]")
     device = max((nic["deviceId"] for nic in vm["vmNics"]), default=-1) + 1
     nic = new_nic(store, vm["uuid"], network, device, call.given("staticIp", "driverType", "customMac"))
     default = vm["defaultL3NetworkUuid"] or network["uuid"]
@@ -100,12 +100,12 @@ def change_vm_nic_state(call: Call) -> Reply:
     nic, vm = call.store.find_nic(call["vmNicUuid"])
     state = call.get("state")
     if state == nic["state"] == "enable" and call.switches.enable_enabled_nic == "refuse":
-        raise bad_argument(f"duplicate mac address[{nic['mac']}]")
+        raise invalid_argument(f"duplicate mac address[{nic['mac']}]")
     return {"inventory": _with_nic(call.store, vm, nic, {"state": state or nic["state"]})}
 
 
 def _with_nic(store: Store, vm: Record, nic: Record, members: dict[str, t.Any], **of_vm: t.Any) -> Record:
-    """Change a NIC; return its virtual machine as it is now."""
+    """Change a NIC and return the new record of its VM."""
     changed = Record("vmnic", {**nic, **members, "lastOpDate": store.now()})
     nics = [changed if other["uuid"] == nic["uuid"] else other for other in vm["vmNics"]]
     return store.change("vm", vm["uuid"], vmNics=nics, **of_vm)
@@ -119,14 +119,14 @@ def _with_nic(store: Store, vm: Record, nic: Record, members: dict[str, t.Any], 
     since="4.1.0",
 )
 def change_vm_nic_network(call: Call) -> Reply:
-    """Move a NIC to another L3 network, where it gets another address."""
+    """Move a NIC to another L3 network with a new address."""
     store = call.store
     nic, vm = store.find_nic(call["vmNicUuid"])
     network = store["l3network"].get(call["destL3NetworkUuid"])
     if nic["uuid"] in call.switches.nic_services:
-        raise refused(f"vmNic[uuid: {nic['uuid']}] has network services attached")
-    ip = free_address(store, network, call.get("staticIp"))
-    members = records.address_members(nic["uuid"], network, ip, store.new_uuid(), store.dates())
+        raise operation_refused(f"vmNic[uuid: {nic['uuid']}] has network services attached")
+    ip = allocate_address(store, network, call.get("staticIp"))
+    members = record_builders.address_members(nic["uuid"], network, ip, store.new_uuid(), store.dates())
     was_default = vm["defaultL3NetworkUuid"] == nic["l3NetworkUuid"]
     default = network["uuid"] if was_default else vm["defaultL3NetworkUuid"]
     _with_nic(store, vm, nic, members, defaultL3NetworkUuid=default)
@@ -139,10 +139,10 @@ def change_vm_nic_network(call: Call) -> Reply:
     "vm-instances/{uuid}/nic-qos",
     params=(required("direction", choices=("in", "out")),),
     since="0.6",
-    enveloped=False,
+    has_envelope=False,
 )
 def delete_nic_qos(call: Call) -> Reply:
-    """Take the bandwidth limit of one direction from a NIC, if there is one."""
+    """Remove the bandwidth limit of a NIC in one direction, if there is one."""
     nic, dummy = call.store.find_nic(call["uuid"])
     call.store.qos.get(nic["uuid"], set()).discard(call["direction"])
     return {}
@@ -150,7 +150,7 @@ def delete_nic_qos(call: Call) -> Reply:
 
 @operation("GetNicQos", "GET", "vm-instances/{nicUuid}/nic-qos", further=True)
 def get_nic_qos(call: Call) -> Reply:
-    """Return the bandwidth limits of a NIC in bits a second, -1 where there is none."""
+    """Return the bandwidth limits of a NIC in bits per second; -1: no limit."""
     nic, dummy = call.store.find_nic(call["nicUuid"])
     limited = call.store.qos.get(nic["uuid"], ())
     return {f"{name}boundBandwidth": BANDWIDTH if name in limited else -1 for name in ("out", "in")}
@@ -158,7 +158,7 @@ def get_nic_qos(call: Call) -> Reply:
 
 @operation("DetachL3NetworkFromVm", "DELETE", "vm-instances/nics/{vmNicUuid}", further=True)
 def detach_l3_network(call: Call) -> Reply:
-    """Take a NIC from its virtual machine."""
+    """Remove a NIC from its VM."""
     store = call.store
     nic, vm = store.find_nic(call["vmNicUuid"])
     nics = [other for other in vm["vmNics"] if other["uuid"] != nic["uuid"]]

@@ -2,14 +2,14 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Queries: GET on a collection or on one of its records."""
+"""Queries: GET on a collection or on a record of it."""
 
 from __future__ import annotations
 
 import collections.abc as c
 import typing as t
 
-from ..errors import bad_argument
+from ..errors import invalid_argument
 from ..params import optional
 from ..query import check_field
 from ..registry import Call, Reply, operation
@@ -33,13 +33,13 @@ def _query(
     collection: str,
     kind: str,
     only: c.Callable[[Record], bool] | None = None,
-    shown: c.Callable[[Call, Record], Record] | None = None,
+    view: c.Callable[[Call, Record], Record] | None = None,
     by_uuid: bool = True,
     **rules: t.Any,
 ) -> None:
-    """Register a query of the records of a kind that `only` lets pass, each sent as `shown` makes it.
+    """Register a query of the records of a type that match the predicate `only`, each converted by `view`.
 
-    `by_uuid` tells whether a GET on `<collection>/{uuid}` is a read too.
+    With `by_uuid`, GET on `<collection>/{uuid}` is a read, too.
     """
     paths = [collection, f"{collection}/{{uuid}}"] if by_uuid else [collection]
 
@@ -47,34 +47,34 @@ def _query(
         if name == "QuerySNSWorkchatEndpoint" and call.switches.workchat_query_empty:
             return {}
         reply = _select(call, kind, only)
-        if shown and "inventories" in reply:
-            reply["inventories"] = [shown(call, record) for record in reply["inventories"]]
-        return _reduced(call, kind, reply)
+        if view and "inventories" in reply:
+            reply["inventories"] = [view(call, record) for record in reply["inventories"]]
+        return _with_requested_fields(call, kind, reply)
 
     operation(name, "GET", *paths, params=PARAMS, **rules)(handler)
 
 
 def _select(call: Call, kind: str, only: c.Callable[[Record], bool] | None) -> Reply:
     if "uuid" in call.path:
-        row = call.store.find(kind, call.path["uuid"])
-        return {"inventories": [row] if row and (only is None or only(row)) else []}
+        record = call.store.find(kind, call.path["uuid"])
+        return {"inventories": [record] if record and (only is None or only(record)) else []}
     selector = call.service.selector
     paging = call.switches.query_paging
     sort = call.get("sort", "") if paging else ""
-    found = selector.select(kind, call.get("q", ()), sort.strip("+- "), sort.startswith("-"), only)
+    matches = selector.select(kind, call.get("q", ()), sort.strip("+- "), sort.startswith("-"), only)
     start, limit = call.get("start", 0), call.get("limit", DEFAULT_LIMIT)
     if not paging:
-        start, limit = 0, len(found)
+        start, limit = 0, len(matches)
     elif call.get("count"):
-        return {"total": len(found)}
+        return {"total": len(matches)}
     elif start < 0 or limit < 0:
-        raise bad_argument("limit and start cannot be negative")
-    page = found[start : start + limit] if sort else selector.unordered(found, start, limit)
-    return {"inventories": page, **({"total": len(found)} if paging and call.get("replyWithCount") else {})}
+        raise invalid_argument("limit and start cannot be negative")
+    page = matches[start : start + limit] if sort else selector.unordered(matches, start, limit)
+    return {"inventories": page, **({"total": len(matches)} if paging and call.get("replyWithCount") else {})}
 
 
-def _reduced(call: Call, kind: str, reply: Reply) -> Reply:
-    """Return the reply with only the fields that were asked for, and with one inventory if servers do it that way.
+def _with_requested_fields(call: Call, kind: str, reply: Reply) -> Reply:
+    """Return the reply with the requested fields only, and with a single inventory if the switch says so.
 
     A read by uuid ignores all parameters.
     """
@@ -105,24 +105,24 @@ _query(
     "endpoint",
     _is_workchat,
     with_platform,
-    enveloped=False,
+    has_envelope=False,
 )
 _query("QuerySNSTopicSubscriber", "sns/topics/subscribers", "subscriber", since="2.3.1")
 _query("QueryPrimaryStorage", "primary-storage", "primarystorage", by_uuid=False, since="0.6")
-_query("QueryHost", "hosts", "host", undocumented=True)
-_query("QueryVmInstance", "vm-instances", "vm", undocumented=True)
-_query("QueryVmNic", "vm-instances/nics", "vmnic", undocumented=True)
-_query("QuerySNSApplicationEndpoint", "sns/application-endpoints", "endpoint", undocumented=True)
-_query("QuerySNSApplicationPlatform", "sns/application-platforms", "platform", undocumented=True)
-_query("QuerySNSSnmpPlatform", "sns/application-platforms/snmp", "platform", _is_snmp, by_uuid=False, undocumented=True)
+_query("QueryHost", "hosts", "host", companion=True)
+_query("QueryVmInstance", "vm-instances", "vm", companion=True)
+_query("QueryVmNic", "vm-instances/nics", "vmnic", companion=True)
+_query("QuerySNSApplicationEndpoint", "sns/application-endpoints", "endpoint", companion=True)
+_query("QuerySNSApplicationPlatform", "sns/application-platforms", "platform", companion=True)
+_query("QuerySNSSnmpPlatform", "sns/application-platforms/snmp", "platform", _is_snmp, by_uuid=False, companion=True)
 _query(
     "QuerySNSTeamchatAtPerson",
     "sns/application-endpoints/teamchat/at-persons",
     "person",
     by_uuid=False,
-    undocumented=True,
+    companion=True,
 )
-_query("QueryHostNetworkInterface", "hosts/nics", "hostnic", by_uuid=False, undocumented=True)
+_query("QueryHostNetworkInterface", "hosts/nics", "hostnic", by_uuid=False, companion=True)
 _query("QueryZone", "zones", "zone", further=True)
 _query("QueryCluster", "clusters", "cluster", further=True)
 _query("QueryL3Network", "l3-networks", "l3network", further=True)

@@ -2,14 +2,14 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Notifications: endpoints, platforms, persons to mention."""
+"""Notifications: endpoints, platforms, persons."""
 
 from __future__ import annotations
 
 import collections.abc as c
 import typing as t
 
-from ..errors import Failure, bad_argument, not_found
+from ..errors import OperationError, invalid_argument, not_found
 from ..params import LENGTHS, PORTS, optional, required
 from ..registry import Call, Reply, operation
 from ..store import Record, Store
@@ -17,7 +17,7 @@ from . import creation
 
 
 def with_platform(call: Call, endpoint: Record) -> Record:
-    """Return the endpoint as its own query shows it, with its platform."""
+    """Return the endpoint with its platform, as the query of workchat endpoints does."""
     return Record("endpoint", {**endpoint, "platform": call.store["platform"].find(endpoint["platformUuid"])})
 
 
@@ -57,8 +57,8 @@ def _platform_of(store: Store, kind: str) -> Record:
         required("url"),
         optional("atAll", "boolean"),
         optional("atALL", "boolean"),
-        optional("atPersonUserIds", "strings", filled=True),
-        optional("atPersonList", "map", filled=True),
+        optional("atPersonUserIds", "strings", non_empty=True),
+        optional("atPersonList", "map", non_empty=True),
         required("name"),
         optional("description"),
         *creation.PARAMS,
@@ -66,7 +66,7 @@ def _platform_of(store: Store, kind: str) -> Record:
     since="4.2.0",
 )
 def create_workchat_endpoint(call: Call) -> Reply:
-    """Make an endpoint that writes to a chat."""
+    """Create a workchat endpoint."""
     user_ids = _user_ids(call)
     spellings = ("atAll", "atALL") if call.switches.at_all_spelling == "both" else (call.switches.at_all_spelling,)
     at_all = any(call.get(name, False) for name in spellings)
@@ -83,16 +83,16 @@ def create_workchat_endpoint(call: Call) -> Reply:
 
 
 def _user_ids(call: Call) -> list[str]:
-    """Return the ids of the persons to mention from both parameters, in an order that means nothing."""
+    """Return the user ids from both parameters, unordered."""
     if call.switches.persons_required:
         for name in ("atPersonUserIds", "atPersonList"):
             if name not in call.params:
-                raise bad_argument(f"field[{name}] is mandatory, can not be null")
+                raise invalid_argument(f"field[{name}] is mandatory, can not be null")
     user_ids = {*call.get("atPersonUserIds", []), *call.get("atPersonList", {})}
     remarks = map(str, call.get("atPersonList", {}).values())
     for name, texts in (("userId", user_ids), ("remark", remarks)):
         if any(len(text) > LENGTHS[name] for text in texts):
-            raise bad_argument(f"a {name} exceeds max length {LENGTHS[name]}")
+            raise invalid_argument(f"a {name} exceeds max length {LENGTHS[name]}")
     return sorted(user_ids, key=lambda user_id: user_id[::-1], reverse=True)
 
 
@@ -104,10 +104,10 @@ def _user_ids(call: Call) -> list[str]:
     since="4.10.0",
 )
 def create_snmp_endpoint(call: Call) -> Reply:
-    """Make an endpoint that sends SNMP traps."""
+    """Create an SNMP endpoint."""
     platform_uuid = call.get("platformUuid")
     if platform_uuid is None and call.switches.snmp_platform_required:
-        raise Failure("SYS.1000", "platformUuid must not be null")
+        raise OperationError("SYS.1000", "platformUuid must not be null")
     if platform_uuid is None:
         platform_uuid = _platform_of(call.store, "Snmp")["uuid"]
     platform = _snmp_platform(call.store, platform_uuid)
@@ -129,12 +129,12 @@ def _snmp_platform(store: Store, uuid: str) -> Record:
     since="2.3",
 )
 def update_endpoint(call: Call) -> Reply:
-    """Change those members of an endpoint of any type that are given."""
+    """Change the given members of an endpoint of any type."""
     endpoint = call.store["endpoint"].get(call["uuid"])
     if "platformUuid" in call.params:
         platform = call.store["platform"].get(call["platformUuid"])
         if platform["type"] != endpoint["type"]:
-            raise bad_argument(f"platform[uuid: {platform['uuid']}] is of type {platform['type']}")
+            raise invalid_argument(f"platform[uuid: {platform['uuid']}] is of type {platform['type']}")
     members = call.given("name", "description", "platformUuid")
     return {"inventory": call.store.change("endpoint", endpoint["uuid"], **members)}
 
@@ -147,17 +147,17 @@ def update_endpoint(call: Call) -> Reply:
     since="4.2.0",
 )
 def update_person(call: Call) -> Reply:
-    """Change a person to mention; the user id must be one that the endpoint does not have yet, not even this person."""
+    """Change a person. A user id that the endpoint already has is invalid, also the person's own."""
     store = call.store
     if call.switches.remark_required and "remark" not in call.params:
-        raise bad_argument("field[remark] is mandatory, can not be null")
+        raise invalid_argument("field[remark] is mandatory, can not be null")
     person = store["person"].get(call["uuid"])
     endpoint = store["endpoint"].get(call["endpointUuid"])
     if person["endpointUuid"] != endpoint["uuid"]:
-        raise bad_argument(f"person[uuid: {person['uuid']}] is not one of endpoint[uuid: {endpoint['uuid']}]")
+        raise invalid_argument(f"person[uuid: {person['uuid']}] is not one of endpoint[uuid: {endpoint['uuid']}]")
     others = [other for other in store["person"].all() if other["endpointUuid"] == endpoint["uuid"]]
     if any(other["userId"] == call.get("userId") for other in others):
-        raise bad_argument(f"userId[{call['userId']}] exists on endpoint[uuid: {endpoint['uuid']}]")
+        raise invalid_argument(f"userId[{call['userId']}] exists on endpoint[uuid: {endpoint['uuid']}]")
     return {"inventory": store.change("person", person["uuid"], **call.given("userId", "remark"))}
 
 
@@ -174,7 +174,7 @@ def update_person(call: Call) -> Reply:
     since="4.10.0",
 )
 def update_snmp_platform(call: Call) -> Reply:
-    """Change the address of an SNMP platform, and its name and description when they are given."""
+    """Change the address of an SNMP platform, and the name and description if they are given."""
     platform = _snmp_platform(call.store, call["uuid"])
     members = call.given("snmpAddress", "snmpPort", "name", "description")
     return {"inventory": call.store.change("platform", platform["uuid"], **members)}
@@ -188,10 +188,10 @@ def update_snmp_platform(call: Call) -> Reply:
     since="4.10.0",
 )
 def test_snmp_connection(call: Call) -> Reply:
-    """Send one trap and tell whether it could be sent."""
+    """Send one trap and return whether that succeeded."""
     store = call.store
     if not call.given("platformUuid", "endpointUuid"):
-        raise bad_argument("platformUuid or endpointUuid is needed")
+        raise invalid_argument("platformUuid or endpointUuid is needed")
     if "endpointUuid" in call.params:
         platform = _snmp_platform(store, store["endpoint"].get(call["endpointUuid"])["platformUuid"])
     if "platformUuid" in call.params:
@@ -216,7 +216,7 @@ def test_snmp_connection(call: Call) -> Reply:
     further=True,
 )
 def create_snmp_platform(call: Call) -> Reply:
-    """Make a platform that sends SNMP traps."""
+    """Create an SNMP platform."""
     platform = Record(
         "platform",
         {
@@ -238,10 +238,10 @@ def create_snmp_platform(call: Call) -> Reply:
     "sns/application-endpoints/{uuid}",
     params=(creation.DELETE_MODE,),
     further=True,
-    enveloped=False,
+    has_envelope=False,
 )
 def delete_endpoint(call: Call) -> Reply:
-    """Delete an endpoint with its subscriptions and persons; what is absent is a success."""
+    """Delete an endpoint with its subscriptions and persons; succeed if it does not exist."""
     _delete_endpoints(call.store, lambda endpoint: bool(endpoint["uuid"] == call["uuid"]))
     return {}
 
@@ -252,10 +252,10 @@ def delete_endpoint(call: Call) -> Reply:
     "sns/application-platforms/{uuid}",
     params=(creation.DELETE_MODE,),
     further=True,
-    enveloped=False,
+    has_envelope=False,
 )
 def delete_platform(call: Call) -> Reply:
-    """Delete a platform with its endpoints; what is absent is a success."""
+    """Delete a platform with its endpoints; succeed if it does not exist."""
     _delete_endpoints(call.store, lambda endpoint: bool(endpoint["platformUuid"] == call["uuid"]))
     call.store["platform"].remove_where(lambda platform: bool(platform["uuid"] == call["uuid"]))
     return {}
@@ -270,9 +270,9 @@ def _delete_endpoints(store: Store, matches: c.Callable[[Record], bool]) -> None
 TOPIC_ENDPOINT = "sns/topics/{topicUuid}/endpoints/{endpointUuid}"
 
 
-@operation("SubscribeSNSTopic", "POST", TOPIC_ENDPOINT, further=True, enveloped=False)
+@operation("SubscribeSNSTopic", "POST", TOPIC_ENDPOINT, further=True, has_envelope=False)
 def subscribe(call: Call) -> Reply:
-    """Let an endpoint receive what a topic tells; doing it again changes nothing."""
+    """Subscribe an endpoint to a topic; do nothing if it is subscribed."""
     store = call.store
     topic, endpoint = store["topic"].get(call["topicUuid"]), store["endpoint"].get(call["endpointUuid"])
     if not any(_connects(subscriber, call) for subscriber in store["subscriber"].all()):
@@ -281,9 +281,9 @@ def subscribe(call: Call) -> Reply:
     return {}
 
 
-@operation("UnsubscribeSNSTopic", "DELETE", TOPIC_ENDPOINT, further=True, enveloped=False)
+@operation("UnsubscribeSNSTopic", "DELETE", TOPIC_ENDPOINT, further=True, has_envelope=False)
 def unsubscribe(call: Call) -> Reply:
-    """Let an endpoint no longer receive what a topic tells."""
+    """Unsubscribe an endpoint from a topic; succeed if it is not subscribed."""
     call.store["subscriber"].remove_where(lambda subscriber: _connects(subscriber, call))
     return {}
 

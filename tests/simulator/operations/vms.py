@@ -2,14 +2,14 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Virtual machines made from snapshot groups."""
+"""VMs: creation from snapshot groups, destruction."""
 
 from __future__ import annotations
 
 import typing as t
 
-from .. import records
-from ..errors import Failure, bad_argument, refused
+from .. import record_builders
+from ..errors import OperationError, invalid_argument, operation_refused
 from ..params import optional, required
 from ..registry import Call, Reply, operation
 from ..store import Record, Store
@@ -56,7 +56,7 @@ REFERENCES = {
     since="3.11.0",
 )
 def create_vm_from_snapshot_group(call: Call) -> Reply:
-    """Make a virtual machine whose volumes are what the snapshots of the group hold."""
+    """Create a VM with the volumes of a snapshot group."""
     store = call.store
     group = store["snapshotgroup"].get(call["volumeSnapshotGroupUuid"])
     source = store["vm"].get(group["vmInstanceUuid"])
@@ -68,7 +68,7 @@ def create_vm_from_snapshot_group(call: Call) -> Reply:
     uuid = creation.new_uuid(call, "vm")
     volumes = _volumes(call, source, uuid)
     vm = store["vm"].put(
-        records.vm_record(
+        record_builders.build_vm(
             {
                 **{name: source[name] for name in ("imageUuid", "platform", "architecture", "guestOsType", "zoneUuid")},
                 **_size(call, source),
@@ -93,14 +93,14 @@ def _default_network(call: Call, networks: list[Record]) -> str | None:
     uuids = [network["uuid"] for network in networks]
     default: str | None = call.get("defaultL3NetworkUuid")
     if default is None and len(set(uuids)) > 1:
-        raise bad_argument("more than one L3 network needs defaultL3NetworkUuid")
+        raise invalid_argument("more than one L3 network needs defaultL3NetworkUuid")
     if default is not None and default not in uuids:
-        raise bad_argument(f"defaultL3NetworkUuid[{default}] is not one of l3NetworkUuids")
+        raise invalid_argument(f"defaultL3NetworkUuid[{default}] is not one of l3NetworkUuids")
     return default or next(iter(uuids), None)
 
 
 def _size(call: Call, source: Record) -> dict[str, t.Any]:
-    """Return CPUs and memory: as given, else of the offering, else of the source."""
+    """Return CPUs and memory: as given, or of the offering, or of the source."""
     offering = call.get("instanceOfferingUuid")
     origin = call.store["instanceoffering"].get(offering) if offering else source
     size = {name: call.get(name, origin[name]) for name in ("cpuNum", "memorySize", "cpuSpeed")}
@@ -108,7 +108,7 @@ def _size(call: Call, source: Record) -> dict[str, t.Any]:
 
 
 def _placement(call: Call, source: Record) -> dict[str, t.Any]:
-    """Return state, cluster and host; a started machine needs a host that is enabled and connected."""
+    """Return state, cluster and host; a VM can only start on an enabled and connected host."""
     cluster = call.get("clusterUuid", source["clusterUuid"])
     if call.get("strategy") == "CreateStopped":
         return {"state": "Stopped", "clusterUuid": cluster}
@@ -121,18 +121,18 @@ def _placement(call: Call, source: Record) -> dict[str, t.Any]:
     }
 
 
-def _host(store: Store, wanted: str | None, cluster: str) -> Record:
+def _host(store: Store, requested: str | None, cluster: str) -> Record:
     reasons = []
     for host in store["host"].all():
-        if host["uuid"] == wanted if wanted else host["clusterUuid"] == cluster:
+        if host["uuid"] == requested if requested else host["clusterUuid"] == cluster:
             if host["state"] == "Enabled" and host["status"] == "Connected":
                 return host
-            reasons.append(refused(f"host[uuid: {host['uuid']}] is {host['state']} and {host['status']}"))
-    raise Failure("SYS.1090", "no host can start the vm", *reasons)
+            reasons.append(operation_refused(f"host[uuid: {host['uuid']}] is {host['state']} and {host['status']}"))
+    raise OperationError("SYS.1090", "no host can start the vm", *reasons)
 
 
 def _volumes(call: Call, source: Record, vm_uuid: str) -> list[Record]:
-    """Return copies of the volumes that the group has snapshots of, the root volume first."""
+    """Return copies of the volumes in the group, the root volume first."""
     store, root_storage = call.store, call.get("primaryStorageUuidForRootVolume")
     volumes = []
     for device, volume in enumerate(sorted(source["allVolumes"], key=lambda volume: int(volume["deviceId"]))):
@@ -146,7 +146,7 @@ def _volumes(call: Call, source: Record, vm_uuid: str) -> list[Record]:
             "primaryStorageUuid": volume["primaryStorageUuid"] if device or not root_storage else root_storage,
             "encrypted": bool(call.get("vmEncryption", False)),
         }
-        volumes.append(records.volume_record(identity, store.dates()))
+        volumes.append(record_builders.build_volume(identity, store.dates()))
     return volumes
 
 
@@ -156,10 +156,10 @@ def _volumes(call: Call, source: Record, vm_uuid: str) -> list[Record]:
     "vm-instances/{uuid}",
     params=(creation.DELETE_MODE,),
     further=True,
-    enveloped=False,
+    has_envelope=False,
 )
 def destroy_vm(call: Call) -> Reply:
-    """Destroy a virtual machine, which keeps its record and its name; what is absent is a success."""
+    """Destroy a VM, which keeps its record and its name; succeed if it does not exist."""
     if call.store["vm"].find(call["uuid"]):
         call.store.change("vm", call["uuid"], state="Destroyed", hostUuid=None)
     return {}

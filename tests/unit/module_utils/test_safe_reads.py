@@ -15,8 +15,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import R
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS
 from conftest import client_of
 
+from simulator.http_client import HttpClient
 from simulator.launch import Simulator
-from simulator.talk import Talk
 from support.collection import MODULES, module
 from support.module_runner import ModuleRunner
 from support.stub_server import StubResponse, StubServer
@@ -59,7 +59,7 @@ def detached(sim: Simulator) -> str:
 
 def test_a_get_deletes_where_only_a_delete_has_the_path(sim: Simulator, detached: str) -> None:
     """What the rest of this file is about: the simulator does as servers do."""
-    talk = Talk(sim)
+    talk = HttpClient(sim)
     assert talk.send("GET", f"primary-storage/{detached}").status_code == 202
     sim.advance()
     assert detached not in [record["uuid"] for record in sim.records("primarystorage")]

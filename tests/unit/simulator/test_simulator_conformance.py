@@ -30,7 +30,7 @@ KINDS = {
     "list": {"list", "strings", "integers"},
     "dict": {"map"},
 }
-"""The words of the simulator for the types of parameters."""
+"""The types of parameters in the simulator, by those of the description."""
 POLLS = 500
 
 
@@ -87,23 +87,23 @@ class Caller:
     def result(self, name: str, /, **params: Any) -> tuple[int, Any]:
         """Return status and body of the reply, those of its job where the operation is asynchronous."""
         operation = operations()[name]
-        answer = self.send(operation, params)
+        response = self.send(operation, params)
         if not operation.is_async:
-            return answer.status_code, answer.json()
-        assert answer.status_code == 202, answer.text
-        assert_described(answer.json(), reply_schema(name, 202))
-        return self._outcome(answer.json()["location"])
+            return response.status_code, response.json()
+        assert response.status_code == 202, response.text
+        assert_described(response.json(), reply_schema(name, 202))
+        return self._outcome(response.json()["location"])
 
     def read(self, name: str, uuid: str) -> Any:
         """Return the reply of a query's read by uuid, which must have the form described."""
         operation = operations()[name]
-        answer = self._request("GET", (operation.uuid_path or "").format(uuid=uuid), operation)
-        assert answer.status_code == 200, answer.text
-        assert_described(answer.json(), reply_schema(f"{name}ByUuid"))
-        return answer.json()
+        response = self._request("GET", (operation.uuid_path or "").format(uuid=uuid), operation)
+        assert response.status_code == 200, response.text
+        assert_described(response.json(), reply_schema(f"{name}ByUuid"))
+        return response.json()
 
     def send(self, operation: ReferenceOperation, params: Mapping[str, Any], **headers: str) -> requests.Response:
-        """Return the answer to the request that the description asks for."""
+        """Return the response to the request that the description asks for."""
         query: dict[str, Any] = {}
         body: dict[str, Any] = {}
         inner = body.setdefault(operation.body_key, {}) if operation.body_key else body
@@ -131,10 +131,10 @@ class Caller:
     def _outcome(self, location: str) -> tuple[int, Any]:
         """Poll a job to its end, by the path of its address alone."""
         for dummy in range(POLLS):
-            answer = requests.get(self.origin + urllib.parse.urlsplit(location).path, timeout=10)
-            if answer.status_code != 202:
-                return answer.status_code, answer.json()
-            assert_described(answer.json(), reply_schema("GetApiJob", 202))
+            response = requests.get(self.origin + urllib.parse.urlsplit(location).path, timeout=10)
+            if response.status_code != 202:
+                return response.status_code, response.json()
+            assert_described(response.json(), reply_schema("GetApiJob", 202))
         raise AssertionError(f"the job of {location} does not end")
 
 
@@ -228,7 +228,7 @@ PARAMS: dict[str, Callable[[Caller], dict[str, Any]]] = {
     "QuerySNSWorkchatEndpoint": lambda caller: {"q": [f"uuid={workchat_endpoint(caller)}"]},
     "CreateSNSSnmpEndpoint": lambda caller: {"name": "traps", "description": "to all", "platformUuid": PLATFORM},
     "SNSSnmpTestConnection": lambda caller: {"platformUuid": PLATFORM, "endpointUuid": ENDPOINT},
-    "UpdateSNSApplicationEndpoint": lambda caller: {"uuid": ENDPOINT, "name": "renamed", "description": "anew"},
+    "UpdateSNSApplicationEndpoint": lambda caller: {"uuid": ENDPOINT, "name": "renamed", "description": "new"},
     "UpdateAtPersonOfAtTeamchatEndpoint": lambda caller: {
         "uuid": PERSON,
         "endpointUuid": caller.call("QuerySNSTeamchatAtPerson", q=[f"uuid={PERSON}"])["inventories"][0]["endpointUuid"],
@@ -361,20 +361,20 @@ def test_read_by_uuid_may_answer_a_single_inventory(sim: Simulator, caller: Call
 def test_reply_at_once_is_described(sim: Simulator, caller: Caller, name: str) -> None:
     params = params_of(name, caller)
     sim.configure(sync=True)
-    answer = caller.send(operations()[name], params)
-    assert answer.status_code == 200
-    assert_described(answer.json(), reply_schema(name))
+    response = caller.send(operations()[name], params)
+    assert response.status_code == 200
+    assert_described(response.json(), reply_schema(name))
 
 
 def test_every_field_is_sent(sim: Simulator, caller: Caller) -> None:
     sent: dict[str, set[str]] = {name: set() for name in records()}
 
     def collect(record: str | None, value: Any) -> None:
-        for one in value if isinstance(value, list) else [value]:
-            if record in sent and isinstance(one, dict):
-                sent[record].update(one)
+        for item in value if isinstance(value, list) else [value]:
+            if record in sent and isinstance(item, dict):
+                sent[record].update(item)
                 for key, field in records()[record].items():
-                    collect(field.schema, one.get(key))
+                    collect(field.schema, item.get(key))
 
     for name in CALLABLE:
         sim.reset(

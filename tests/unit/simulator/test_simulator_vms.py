@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from simulator.http_client import HttpClient
 from simulator.launch import Simulator
 from simulator.store import seeded_uuid
-from simulator.talk import Talk
 
 GROUP = f"vm-instances/from/volume-snapshots/group/{seeded_uuid('snapshotgroup', 1)}"
 VM = seeded_uuid("vm", 1)
@@ -20,8 +20,8 @@ NIC = seeded_uuid("vmnic", 1)
 
 
 @pytest.fixture
-def talk(sim: Simulator) -> Talk:
-    return Talk(sim)
+def api(sim: Simulator) -> HttpClient:
+    return HttpClient(sim)
 
 
 def network(number: int) -> str:
@@ -32,8 +32,8 @@ def create(**params: Any) -> dict[str, Any]:
     return {"params": {"name": "restored", **params}}
 
 
-def test_create_from_snapshot_group(talk: Talk) -> None:
-    vm = talk.inventory("POST", GROUP, create(description="copy", l3NetworkUuids=[network(2)]))
+def test_create_vm_from_snapshot_group(api: HttpClient) -> None:
+    vm = api.inventory("POST", GROUP, create(description="copy", l3NetworkUuids=[network(2)]))
     assert (vm["name"], vm["state"], vm["type"]) == ("restored", "Running", "UserVm")
     assert vm["hostUuid"] == seeded_uuid("host", 1)
     assert [volume["type"] for volume in vm["allVolumes"]] == ["Root", "Data"]
@@ -42,23 +42,21 @@ def test_create_from_snapshot_group(talk: Talk) -> None:
     assert (nic["l3NetworkUuid"], nic["vmInstanceUuid"]) == (network(2), vm["uuid"])
     assert nic["usedIps"][0]["ip"] == nic["ip"]
     assert vm["defaultL3NetworkUuid"] == network(2)
-    assert talk.found(f"vm-instances?q=vmNics.uuid={nic['uuid']}") == [vm]
+    assert api.query(f"vm-instances?q=vmNics.uuid={nic['uuid']}") == [vm]
 
 
-def test_create_stopped_with_a_size_and_a_second_of_the_same_name(talk: Talk) -> None:
-    first = talk.inventory("POST", GROUP, create(strategy="CreateStopped", cpuNum=8, memorySize=2**33))
+def test_create_vm_stopped_with_a_size_and_a_used_name(api: HttpClient) -> None:
+    first = api.inventory("POST", GROUP, create(strategy="CreateStopped", cpuNum=8, memorySize=2**33))
     assert (first["state"], first["cpuNum"], first["memorySize"]) == ("Stopped", 8, 2**33)
     assert "hostUuid" not in first
-    second = talk.inventory("POST", GROUP, create(instanceOfferingUuid=seeded_uuid("instanceoffering", 1)))
+    second = api.inventory("POST", GROUP, create(instanceOfferingUuid=seeded_uuid("instanceoffering", 1)))
     assert (second["cpuNum"], second["memorySize"]) == (4, 2**33)
-    assert len(talk.found("vm-instances?q=name=restored")) == 2
+    assert len(api.query("vm-instances?q=name=restored")) == 2
 
 
-def test_create_where_it_is_asked_for(talk: Talk) -> None:
+def test_create_vm_on_the_given_host_and_storage(api: HttpClient) -> None:
     host, storage = seeded_uuid("host", 2), seeded_uuid("primarystorage", 2)
-    vm = talk.inventory(
-        "POST", GROUP, create(hostUuid=host, primaryStorageUuidForRootVolume=storage, vmEncryption=True)
-    )
+    vm = api.inventory("POST", GROUP, create(hostUuid=host, primaryStorageUuidForRootVolume=storage, vmEncryption=True))
     assert (vm["hostUuid"], vm["clusterUuid"]) == (host, seeded_uuid("cluster", 2))
     assert vm["allVolumes"][0]["primaryStorageUuid"] == storage
     assert vm["allVolumes"][0]["encrypted"] is True
@@ -78,32 +76,32 @@ def test_create_where_it_is_asked_for(talk: Talk) -> None:
         ({"cpuNum": 0}, "SYS.1007"),
     ],
 )
-def test_a_vm_that_cannot_be_created(talk: Talk, params: dict[str, Any], code: str) -> None:
-    assert talk.code("POST", GROUP, create(**params)) == code
-    assert len(talk.sim.records("vm")) == 6
+def test_create_vm_rejects_invalid_params(api: HttpClient, params: dict[str, Any], code: str) -> None:
+    assert api.error_code("POST", GROUP, create(**params)) == code
+    assert len(api.sim.records("vm")) == 6
 
 
 @pytest.mark.parametrize("params", [{"cpuNum": True}, {"cpuNum": "many"}, {"dataVolumeSystemTags": []}, {"name": 1}])
-def test_a_value_that_cannot_be_parsed_is_refused_at_once(talk: Talk, params: dict[str, Any]) -> None:
-    assert talk.refused("POST", GROUP, create(**params))
+def test_vm_params_that_cannot_be_parsed_are_rejected_at_once(api: HttpClient, params: dict[str, Any]) -> None:
+    assert api.is_rejected("POST", GROUP, create(**params))
 
 
-def test_numbers_may_be_texts(talk: Talk) -> None:
-    vm = talk.inventory("POST", GROUP, create(cpuNum="3", memorySize=" 1073741824 "))
+def test_create_vm_takes_numeric_strings(api: HttpClient) -> None:
+    vm = api.inventory("POST", GROUP, create(cpuNum="3", memorySize=" 1073741824 "))
     assert (vm["cpuNum"], vm["memorySize"]) == (3, 2**30)
 
 
-def test_more_networks_with_a_default(talk: Talk) -> None:
-    vm = talk.inventory("POST", GROUP, create(l3NetworkUuids=[network(1), network(2)], defaultL3NetworkUuid=network(2)))
+def test_create_vm_on_several_networks(api: HttpClient) -> None:
+    vm = api.inventory("POST", GROUP, create(l3NetworkUuids=[network(1), network(2)], defaultL3NetworkUuid=network(2)))
     assert [nic["deviceId"] for nic in vm["vmNics"]] == [0, 1]
     assert vm["defaultL3NetworkUuid"] == network(2)
 
 
-def test_an_unknown_group_and_no_host_to_start_on(talk: Talk) -> None:
-    assert talk.code("POST", GROUP[:-1] + "9", create()) == "SYS.1003"
-    talk.sim.change("host", seeded_uuid("host", 1), state="Maintenance")
-    talk.sim.change("host", seeded_uuid("host", 3), status="Connecting")
-    error = talk.failure("POST", GROUP, create())
+def test_create_vm_fails_without_group_or_host(api: HttpClient) -> None:
+    assert api.error_code("POST", GROUP[:-1] + "9", create()) == "SYS.1003"
+    api.sim.change("host", seeded_uuid("host", 1), state="Maintenance")
+    api.sim.change("host", seeded_uuid("host", 3), status="Connecting")
+    error = api.error("POST", GROUP, create())
     assert error["code"] == "SYS.1090"
     assert [cause["details"].partition("] ")[2] for cause in error["causes"]] == [
         "is Maintenance and Connected",
@@ -111,123 +109,126 @@ def test_an_unknown_group_and_no_host_to_start_on(talk: Talk) -> None:
     ]
 
 
-def test_a_destroyed_vm_keeps_its_record_and_its_name(talk: Talk) -> None:
+def test_destroyed_vm_keeps_its_record_and_name(api: HttpClient) -> None:
     for dummy in range(2):
-        assert talk.call("DELETE", f"vm-instances/{VM}") == {}
-    (vm,) = talk.found(f"vm-instances/{VM}")
+        assert api.call("DELETE", f"vm-instances/{VM}") == {}
+    (vm,) = api.query(f"vm-instances/{VM}")
     assert (vm["name"], vm["state"], vm.get("hostUuid")) == ("vm-1", "Destroyed", None)
-    assert talk.call("DELETE", f"vm-instances/{seeded_uuid('vm', 99)}?deleteMode=Permissive") == {}
+    assert api.call("DELETE", f"vm-instances/{seeded_uuid('vm', 99)}?deleteMode=Permissive") == {}
 
 
 def attach(number: int, vm: str = VM) -> str:
     return f"vm-instances/{vm}/l3-networks/{network(number)}"
 
 
-def test_attaching_again_adds_a_second_nic(talk: Talk) -> None:
-    assert len(talk.inventory("POST", attach(2), {"params": {}})["vmNics"]) == 2
-    vm = talk.inventory("POST", attach(2), {"params": {}})
+def test_attach_adds_a_second_nic(api: HttpClient) -> None:
+    assert len(api.inventory("POST", attach(2), {"params": {}})["vmNics"]) == 2
+    vm = api.inventory("POST", attach(2), {"params": {}})
     assert [nic["l3NetworkUuid"] for nic in vm["vmNics"]] == [network(1), network(2), network(2)]
     assert len({nic["ip"] for nic in vm["vmNics"]}) == 3
     assert len({nic["mac"] for nic in vm["vmNics"]}) == 3
     assert {nic["state"] for nic in vm["vmNics"]} == {"enable"}
 
 
-def test_a_server_that_refuses_a_second_nic(talk: Talk) -> None:
-    talk.sim.configure(attach_duplicates="refuse")
-    assert talk.code("POST", attach(1), {"params": {}}) == "SYS.1006"
-    assert len(talk.inventory("POST", attach(2), {"params": {}})["vmNics"]) == 2
+def test_attach_can_refuse_a_second_nic(api: HttpClient) -> None:
+    api.sim.configure(attach_duplicates="refuse")
+    assert api.error_code("POST", attach(1), {"params": {}}) == "SYS.1006"
+    assert len(api.inventory("POST", attach(2), {"params": {}})["vmNics"]) == 2
 
 
-def test_attach_with_an_address(talk: Talk) -> None:
+def test_attach_takes_an_address(api: HttpClient) -> None:
     params = {"staticIp": "10.102.0.77", "customMac": "FA:00:00:AA:BB:CC", "driverType": "e1000"}
-    nic = talk.inventory("POST", attach(2), {"params": params})["vmNics"][1]
+    nic = api.inventory("POST", attach(2), {"params": params})["vmNics"][1]
     assert (nic["ip"], nic["mac"], nic["driverType"]) == ("10.102.0.77", "fa:00:00:aa:bb:cc", "e1000")
-    assert talk.found("vm-instances/nics?q=ip=10.102.0.77") == [nic]
-    assert talk.code("POST", attach(2), {"params": {"staticIp": "10.102.0.77"}}) == "SYS.1007"
-    assert talk.code("POST", attach(2), {"params": {"customMac": params["customMac"]}}) == "SYS.1007"
+    assert api.query("vm-instances/nics?q=ip=10.102.0.77") == [nic]
+    assert api.error_code("POST", attach(2), {"params": {"staticIp": "10.102.0.77"}}) == "SYS.1007"
+    assert api.error_code("POST", attach(2), {"params": {"customMac": params["customMac"]}}) == "SYS.1007"
 
 
 @pytest.mark.parametrize("params", [{"staticIp": "10.103.0.77"}, {"staticIp": "x"}, {"customMac": "x"}])
-def test_an_address_that_cannot_be_had(talk: Talk, params: dict[str, Any]) -> None:
-    assert talk.code("POST", attach(2), {"params": params}) == "SYS.1007"
+def test_attach_rejects_invalid_addresses(api: HttpClient, params: dict[str, Any]) -> None:
+    assert api.error_code("POST", attach(2), {"params": params}) == "SYS.1007"
 
 
-def test_attach_needs_a_vm_that_runs_or_is_stopped(talk: Talk) -> None:
-    talk.sim.change("vm", VM, state="Paused")
-    assert talk.code("POST", attach(2), {"params": {}}) == "SYS.1006"
+def test_attach_needs_a_running_or_stopped_vm(api: HttpClient) -> None:
+    api.sim.change("vm", VM, state="Paused")
+    assert api.error_code("POST", attach(2), {"params": {}}) == "SYS.1006"
     stopped = seeded_uuid("vm", 2)
-    assert len(talk.inventory("POST", attach(2, stopped), {"params": {}})["vmNics"]) == 2
-    assert talk.code("POST", attach(99), {"params": {}}) == "SYS.1003"
-    assert talk.code("POST", attach(2, seeded_uuid("vm", 99)), {"params": {}}) == "SYS.1003"
+    assert len(api.inventory("POST", attach(2, stopped), {"params": {}})["vmNics"]) == 2
+    assert api.error_code("POST", attach(99), {"params": {}}) == "SYS.1003"
+    assert api.error_code("POST", attach(2, seeded_uuid("vm", 99)), {"params": {}}) == "SYS.1003"
 
 
 def nic_state(state: Any) -> dict[str, Any]:
     return {"changeVmNicState": {"state": state}}
 
 
-def test_nic_state(talk: Talk) -> None:
+def test_nic_is_enabled_and_disabled(api: HttpClient) -> None:
     path = f"vm-instances/nics/{NIC}/actions"
     for state in ("disable", "disable", "enable"):
-        vm = talk.inventory("PUT", path, nic_state(state))
+        vm = api.inventory("PUT", path, nic_state(state))
         assert (vm["uuid"], vm["vmNics"][0]["state"]) == (VM, state)
-    error = talk.failure("PUT", path, nic_state("enable"))
+    error = api.error("PUT", path, nic_state("enable"))
     assert (error["code"], "duplicate mac" in error["details"]) == ("SYS.1007", True)
-    talk.sim.configure(enable_enabled_nic="permit")
-    assert talk.inventory("PUT", path, nic_state("enable"))["vmNics"][0]["state"] == "enable"
+    api.sim.configure(enable_enabled_nic="permit")
+    assert api.inventory("PUT", path, nic_state("enable"))["vmNics"][0]["state"] == "enable"
     for wrong in ("Enable", "enabled", "", None):
-        assert talk.code("PUT", path, nic_state(wrong)) == "SYS.1007"
-    assert talk.code("PUT", f"vm-instances/nics/{seeded_uuid('vmnic', 99)}/actions", nic_state("enable")) == "SYS.1003"
+        assert api.error_code("PUT", path, nic_state(wrong)) == "SYS.1007"
+    assert (
+        api.error_code("PUT", f"vm-instances/nics/{seeded_uuid('vmnic', 99)}/actions", nic_state("enable"))
+        == "SYS.1003"
+    )
 
 
 def move(number: int, nic: str = NIC) -> str:
     return f"vm-instances/nics/{nic}/l3-networks/{network(number)}"
 
 
-def test_change_network(talk: Talk) -> None:
-    before = talk.found(f"vm-instances/nics/{NIC}")[0]
-    nic = talk.inventory("POST", move(3), {"params": {"staticIp": "10.103.0.50"}})
+def test_change_nic_network(api: HttpClient) -> None:
+    before = api.query(f"vm-instances/nics/{NIC}")[0]
+    nic = api.inventory("POST", move(3), {"params": {"staticIp": "10.103.0.50"}})
     assert (nic["uuid"], nic["l3NetworkUuid"], nic["ip"], nic["mac"]) == (NIC, network(3), "10.103.0.50", before["mac"])
     assert nic["usedIps"][0]["ipRangeUuid"] == seeded_uuid("iprange", 3)
-    (vm,) = talk.found(f"vm-instances/{VM}")
+    (vm,) = api.query(f"vm-instances/{VM}")
     assert (vm["vmNics"], vm["defaultL3NetworkUuid"]) == ([nic], network(3))
-    assert talk.inventory("POST", move(2))["ip"].startswith("10.102.")
+    assert api.inventory("POST", move(2))["ip"].startswith("10.102.")
 
 
-def test_a_network_that_cannot_be_changed(talk: Talk) -> None:
-    assert talk.code("POST", move(99), {"params": {}}) == "SYS.1003"
-    assert talk.code("POST", move(2, seeded_uuid("vmnic", 99)), {"params": {}}) == "SYS.1003"
-    assert talk.code("POST", move(2), {"params": {"staticIp": "10.101.0.50"}}) == "SYS.1007"
-    talk.sim.configure(nic_services=[NIC])
-    assert talk.code("POST", move(2), {"params": {}}) == "SYS.1006"
+def test_change_nic_network_rejects_invalid_params(api: HttpClient) -> None:
+    assert api.error_code("POST", move(99), {"params": {}}) == "SYS.1003"
+    assert api.error_code("POST", move(2, seeded_uuid("vmnic", 99)), {"params": {}}) == "SYS.1003"
+    assert api.error_code("POST", move(2), {"params": {"staticIp": "10.101.0.50"}}) == "SYS.1007"
+    api.sim.configure(nic_services=[NIC])
+    assert api.error_code("POST", move(2), {"params": {}}) == "SYS.1006"
 
 
-def test_delete_nic_qos(talk: Talk) -> None:
+def test_nic_qos_is_deleted_by_direction(api: HttpClient) -> None:
     path = f"vm-instances/{NIC}/nic-qos"
-    assert talk.sim.state()["qos"] == {NIC: ["in", "out"]}
+    assert api.sim.state()["qos"] == {NIC: ["in", "out"]}
     for dummy in range(2):
-        assert talk.call("DELETE", f"{path}?direction=in") == {}
-        assert talk.sim.state()["qos"] == {NIC: ["out"]}
-    assert talk.code("DELETE", path) == "SYS.1007"
-    assert talk.code("DELETE", f"{path}?direction=both") == "SYS.1007"
-    assert talk.code("DELETE", f"vm-instances/{VM}/nic-qos?direction=in") == "SYS.1003"
+        assert api.call("DELETE", f"{path}?direction=in") == {}
+        assert api.sim.state()["qos"] == {NIC: ["out"]}
+    assert api.error_code("DELETE", path) == "SYS.1007"
+    assert api.error_code("DELETE", f"{path}?direction=both") == "SYS.1007"
+    assert api.error_code("DELETE", f"vm-instances/{VM}/nic-qos?direction=in") == "SYS.1003"
 
 
-def test_bandwidth_limits_and_detaching(talk: Talk) -> None:
-    (nic, *dummy) = talk.found(f"vm-instances/{VM}")[0]["vmNics"]
+def test_nic_qos_is_read_and_nic_is_detached(api: HttpClient) -> None:
+    (nic, *dummy) = api.query(f"vm-instances/{VM}")[0]["vmNics"]
     path = f"vm-instances/{nic['uuid']}/nic-qos"
-    assert talk.call("GET", path) == {"outboundBandwidth": 10485760, "inboundBandwidth": 10485760}
-    talk.call("DELETE", f"{path}?direction=in")
-    assert talk.call("GET", path) == {"outboundBandwidth": 10485760, "inboundBandwidth": -1}
-    talk.inventory("POST", attach(2), {"params": {}})
-    vm = talk.inventory("DELETE", f"vm-instances/nics/{nic['uuid']}")
-    assert [left["l3NetworkUuid"] for left in vm["vmNics"]] == [network(2)] == [vm["defaultL3NetworkUuid"]]
-    assert talk.code("DELETE", f"vm-instances/nics/{nic['uuid']}") == "SYS.1003"
+    assert api.call("GET", path) == {"outboundBandwidth": 10485760, "inboundBandwidth": 10485760}
+    api.call("DELETE", f"{path}?direction=in")
+    assert api.call("GET", path) == {"outboundBandwidth": 10485760, "inboundBandwidth": -1}
+    api.inventory("POST", attach(2), {"params": {}})
+    vm = api.inventory("DELETE", f"vm-instances/nics/{nic['uuid']}")
+    assert [remaining["l3NetworkUuid"] for remaining in vm["vmNics"]] == [network(2)] == [vm["defaultL3NetworkUuid"]]
+    assert api.error_code("DELETE", f"vm-instances/nics/{nic['uuid']}") == "SYS.1003"
 
 
-def test_a_read_of_limits_deletes_where_the_service_cannot_read_them(talk: Talk) -> None:
+def test_nic_qos_is_deleted_by_get_without_its_read(api: HttpClient) -> None:
     """The path has one operation then, which takes any verb."""
-    talk.sim.configure(further_operations=False)
-    (nic, *dummy) = talk.found(f"vm-instances/{VM}")[0]["vmNics"]
-    assert talk.send("GET", f"vm-instances/{nic['uuid']}/nic-qos?direction=in").status_code == 202
-    talk.sim.advance()
-    assert talk.sim.state()["qos"] == {nic["uuid"]: ["out"]}
+    api.sim.configure(further_operations=False)
+    (nic, *dummy) = api.query(f"vm-instances/{VM}")[0]["vmNics"]
+    assert api.send("GET", f"vm-instances/{nic['uuid']}/nic-qos?direction=in").status_code == 202
+    api.sim.advance()
+    assert api.sim.state()["qos"] == {nic["uuid"]: ["out"]}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How complete records of hosts, virtual machines and their parts are made, for the seed and for new objects."""
+"""Build complete records of hosts, VMs and their parts, for the seed and for new objects."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ GIB = 1024**3
 MONITORED = ("cpu", "memory", "disk", "nic", "gpu", "powerSupply", "fan", "raid", "temperature")
 NICS_PER_HOST = 4
 BONDED = (2, 3)
-"""The slots of the NICs that are slaves of bond0."""
+"""Slots of the NICs that are slaves of bond0."""
 
 
 def mac_address(family: int, number: int) -> str:
-    """Return a unicast, locally administered MAC address; `family` and the low 32 bits of `number` tell it apart."""
+    """Return a unicast, locally administered MAC address, unique for `family` and the low 32 bits of `number`."""
     digits = f"fa{family % 256:02x}{number & 0xFFFFFFFF:08x}"
     return ":".join(digits[position : position + 2] for position in range(0, 12, 2))
 
 
-def host_record(identity: dict[str, t.Any], dates: dict[str, str]) -> Record:
-    """Return an enabled, connected host; `identity` holds uuid, name, addresses, references and what differs."""
+def build_host(identity: dict[str, t.Any], dates: dict[str, str]) -> Record:
+    """Return an enabled, connected host; `identity` has uuid, name, addresses, references and overrides."""
     return Record(
         "host",
         {
@@ -53,7 +53,7 @@ def host_record(identity: dict[str, t.Any], dates: dict[str, str]) -> Record:
     )
 
 
-def host_nic_record(host_uuid: str, uuid: str, slot: int, bonding_uuid: str, dates: dict[str, str]) -> Record:
+def build_host_nic(host_uuid: str, uuid: str, slot: int, bonding_uuid: str, dates: dict[str, str]) -> Record:
     """Return the NIC eth<slot> of a host; slots 2 and 3 are slaves of the bonding."""
     bonded = slot in BONDED
     return Record(
@@ -75,7 +75,7 @@ def host_nic_record(host_uuid: str, uuid: str, slot: int, bonding_uuid: str, dat
     )
 
 
-def bonding_record(host_uuid: str, uuid: str, slaves: list[Record], dates: dict[str, str]) -> Record:
+def build_bonding(host_uuid: str, uuid: str, slaves: list[Record], dates: dict[str, str]) -> Record:
     """Return bond0 of a host."""
     return Record(
         "bonding",
@@ -96,10 +96,8 @@ def bonding_record(host_uuid: str, uuid: str, slaves: list[Record], dates: dict[
     )
 
 
-def nic_record(
-    identity: dict[str, t.Any], network: Record, ip: str, used_ip_uuid: str, dates: dict[str, str]
-) -> Record:
-    """Return an enabled NIC; `identity` holds uuid, vmInstanceUuid, deviceId, mac and what differs."""
+def build_nic(identity: dict[str, t.Any], network: Record, ip: str, used_ip_uuid: str, dates: dict[str, str]) -> Record:
+    """Return an enabled NIC; `identity` has uuid, vmInstanceUuid, deviceId, mac and overrides."""
     return Record(
         "vmnic",
         {
@@ -119,7 +117,7 @@ def nic_record(
 def address_members(
     nic_uuid: str, network: Record, ip: str, used_ip_uuid: str, dates: dict[str, str]
 ) -> dict[str, t.Any]:
-    """Return the members of a NIC that follow from its address on an L3 network."""
+    """Return the members of a NIC that depend on its address on an L3 network."""
     ip_range = network["ipRanges"][0]
     shared = {
         "l3NetworkUuid": network["uuid"],
@@ -140,8 +138,8 @@ def address_members(
     return {**shared, "usedIps": [Record("usedip", used_ip)]}
 
 
-def volume_record(identity: dict[str, t.Any], dates: dict[str, str]) -> Record:
-    """Return a ready volume; `identity` holds uuid, name, type, deviceId, its virtual machine and primary storage."""
+def build_volume(identity: dict[str, t.Any], dates: dict[str, str]) -> Record:
+    """Return a ready volume; `identity` has uuid, name, type, deviceId, VM and primary storage."""
     root = identity["type"] == "Root"
     return Record(
         "volume",
@@ -166,8 +164,8 @@ def volume_record(identity: dict[str, t.Any], dates: dict[str, str]) -> Record:
     )
 
 
-def vm_record(identity: dict[str, t.Any], dates: dict[str, str]) -> Record:
-    """Return a virtual machine; `identity` holds uuid, name, references, state, vmNics, allVolumes and what differs."""
+def build_vm(identity: dict[str, t.Any], dates: dict[str, str]) -> Record:
+    """Return a VM; `identity` has uuid, name, references, state, vmNics, allVolumes and overrides."""
     return Record(
         "vm",
         {

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How a request of the service's own interface is answered."""
+"""Answer requests for operations and polls of jobs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ import uuid as uuids
 from starlette.requests import Request
 from starlette.responses import Response
 
-from . import intake, spoil
-from .errors import Failure, Refusal
+from . import fault_injection, request_parsing
+from .errors import OperationError, RequestRejected
 from .faults import Fault
-from .jobs import Job, Work
+from .jobs import Execution, Job
 from .registry import Call, Operation
-from .requestlog import readable
+from .request_log import loggable_body
 from .service import Service
 
 BASES = {
@@ -34,8 +34,8 @@ BASES = {
 JSON_TYPE = "application/json;charset=UTF-8"
 
 
-class Gateway:
-    """Answers the operations and the polls of jobs."""
+class Dispatcher:
+    """Handles the requests for operations and the polls of jobs."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -44,26 +44,28 @@ class Gateway:
         """Answer the poll of a job."""
         job_id = request.path_params["uuid"]
         request.scope["simulator.entry"].update(operation="poll", job=job_id)
-        faults = self._service.faults.take("poll", request.method)
-        return await spoil.answered(faults, request, lambda: self._poll(job_id, faults))
+        faults = self._service.faults.select("poll", request.method)
+        return await fault_injection.apply_faults(faults, request, lambda: self._poll(job_id, faults))
 
     async def _poll(self, job_id: str, faults: list[Fault]) -> Response:
         job = self._service.jobs.find(job_id, self._service.switches.job_lifetime)
         names = {fault.fault for fault in faults}
         if job is None or job.expired or "expire" in names:
-            return plain(404, f"unable to find job[uuid:{job_id}]")
+            return plain_response(404, f"unable to find job[uuid:{job_id}]")
         if "hang" in names:
             return self._json(202, "{}")
-        if failure := _demanded(faults):
-            return self._json(503, self._service.text(job.operation, failure))
-        return self._json(*job.answer)
+        if failure := _injected_error(faults):
+            return self._json(503, self._service.reply_text(job.operation, failure))
+        return self._json(*job.result)
 
     async def operation(self, operation: Operation, request: Request) -> Response:
-        """Answer a call of an operation."""
+        """Answer a request for an operation."""
         body = await request.body()
-        request.scope["simulator.entry"].update(operation=operation.name, body=readable(body))
-        faults = self._service.faults.take(operation.name, request.method)
-        return await spoil.answered(faults, request, lambda: self._operation(operation, request, body, faults))
+        request.scope["simulator.entry"].update(operation=operation.name, body=loggable_body(body))
+        faults = self._service.faults.select(operation.name, request.method)
+        return await fault_injection.apply_faults(
+            faults, request, lambda: self._operation(operation, request, body, faults)
+        )
 
     async def _operation(self, operation: Operation, request: Request, body: bytes, faults: list[Fault]) -> Response:
         service = self._service
@@ -72,37 +74,37 @@ class Gateway:
             service.sessions.end_all()
         try:
             header = service.required_header(request.headers.get("authorization"), operation)
-            given = intake.given(service, operation, request, body)
+            parsed = request_parsing.parse_request(service, operation, request, body)
 
             def prepare() -> Call:
                 service.check_credential(header, operation)
-                return intake.call(service, operation, given)
+                return request_parsing.create_call(service, operation, parsed)
 
             if operation.is_write and not service.switches.sync:
-                return self._start(operation, request, prepare, faults)
-            return await self._at_once(operation, request, prepare, faults)
-        except Refusal as refusal:
-            return plain(refusal.status, refusal.text)
-        except Failure as failure:
-            return self._json(503, service.text(operation, failure))
+                return self._start_job(operation, request, prepare, faults)
+            return await self._answer_in_place(operation, request, prepare, faults)
+        except RequestRejected as refusal:
+            return plain_response(refusal.status, refusal.text)
+        except OperationError as failure:
+            return self._json(503, service.reply_text(operation, failure))
         except Exception:
             traceback.print_exc()
-            return plain(500, "Internal Server Error")
+            return plain_response(500, "Internal Server Error")
 
-    async def _at_once(
+    async def _answer_in_place(
         self, operation: Operation, request: Request, prepare: t.Callable[[], Call], faults: list[Fault]
     ) -> Response:
         switches = self._service.switches
-        work = Work(operation)
-        reply = work.begin(prepare())
+        execution = Execution(operation)
+        reply = execution.begin(prepare())
         if any(fault.fault == "hang" for fault in faults):
-            await _disconnected(request)
+            await _wait_for_disconnect(request)
         if reply is None:
             await asyncio.sleep(switches.latencies.get(operation.name, switches.latency * operation.is_write))
-            reply = work.end(_demanded(faults))
-        return self._json(200, self._service.text(operation, reply))
+            reply = execution.end(_injected_error(faults))
+        return self._json(200, self._service.reply_text(operation, reply))
 
-    def _start(
+    def _start_job(
         self, operation: Operation, request: Request, prepare: t.Callable[[], Call], faults: list[Fault]
     ) -> Response:
         service, switches = self._service, self._service.switches
@@ -111,24 +113,24 @@ class Gateway:
             id=self._job_id(request),
             operation=operation,
             started=time.monotonic(),
-            timeout=intake.timeout(request) or operation.minutes * 60,
+            timeout=request_parsing.requested_timeout(request) or operation.timeout_minutes * 60,
             webhook=request.headers.get("x-web-hook", ""),
             hangs="hang" in names,
             expired="expire" in names,
-            failure=_demanded(faults),
+            failure=_injected_error(faults),
         )
         request.scope["simulator.entry"]["job"] = job.id
         latency = switches.latencies.get(operation.name, switches.latency)
-        service.jobs.start(job, prepare, latency, lambda outcome: service.text(operation, outcome))
+        service.jobs.start(job, prepare, latency, lambda outcome: service.reply_text(operation, outcome))
         return self._accepted(request, job)
 
     def _job_id(self, request: Request) -> str:
         if self._service.switches.job_uuid == "ignore":
             return uuids.uuid4().hex
-        wanted = intake.job_uuid(request)
-        if wanted and self._service.jobs.find(wanted, self._service.switches.job_lifetime):
-            raise Refusal(400, f"Duplicate job uuid[{wanted}]")
-        return wanted or uuids.uuid4().hex
+        job_id = request_parsing.requested_job_uuid(request)
+        if job_id and self._service.jobs.find(job_id, self._service.switches.job_lifetime):
+            raise RequestRejected(400, f"Duplicate job uuid[{job_id}]")
+        return job_id or uuids.uuid4().hex
 
     def _accepted(self, request: Request, job: Job) -> Response:
         switches = self._service.switches
@@ -144,22 +146,24 @@ class Gateway:
         return Response(text.encode(), status, {**typed, **(headers or {})})
 
 
-def plain(status: int, text: str) -> Response:
-    """Return an answer in plain text, without a Content-Type as servers send it."""
+def plain_response(status: int, text: str) -> Response:
+    """Return a plain-text response, like servers without a Content-Type."""
     return Response(text.encode(), status)
 
 
-def _demanded(faults: list[Fault]) -> Failure | None:
-    """Return the failure that a fault demands, its chain of causes as given."""
+def _injected_error(faults: list[Fault]) -> OperationError | None:
+    """Return the error that an injected fault demands, with its causes, if any."""
     error = next((fault.error for fault in faults if fault.fault == "fail"), None)
-    return _failure(error) if error else None
+    return _build_error(error) if error else None
 
 
-def _failure(error: dict[str, t.Any]) -> Failure:
+def _build_error(error: dict[str, t.Any]) -> OperationError:
     causes = error.get("causes") or [error.get("cause")]
-    return Failure(str(error["code"]), str(error["details"]), *(_failure(each) for each in causes if each))
+    return OperationError(
+        str(error["code"]), str(error["details"]), *(_build_error(cause) for cause in causes if cause)
+    )
 
 
-async def _disconnected(request: Request) -> None:
+async def _wait_for_disconnect(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The request log, and the limit of requests a second."""
+"""The request log and the rate limit."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .options import Switches
 
-KEPT = 200_000
-CONTROL = "/_simulator"
+MAX_ENTRIES = 200_000
+CONTROL_PATH = "/_simulator"
 Entry = dict[str, t.Any]
 
 
 class RequestLog:
-    """What was asked and how it was answered. Credentials are never kept."""
+    """The requests and the statuses of their responses, without credentials."""
 
     def __init__(self) -> None:
-        self.entries: collections.deque[Entry] = collections.deque(maxlen=KEPT)
+        self.entries: collections.deque[Entry] = collections.deque(maxlen=MAX_ENTRIES)
 
-    def open(self, scope: Scope) -> Entry:
-        """Add the entry of a request; its status stays null until an answer was sent."""
+    def add(self, scope: Scope) -> Entry:
+        """Add the entry of a request; its status stays null until a response is sent."""
         query = scope["query_string"].decode("latin-1")
         entry: Entry = {
             "time": time.time(),
@@ -36,7 +36,7 @@ class RequestLog:
             "method": scope["method"],
             "path": scope["path"],
             "query": urllib.parse.parse_qs(query, keep_blank_values=True),
-            "headers": {name.decode("latin-1"): _shown(name, value) for name, value in scope["headers"]},
+            "headers": {name.decode("latin-1"): _mask_header(name, value) for name, value in scope["headers"]},
             "body": None,
             "operation": None,
             "job": None,
@@ -47,35 +47,35 @@ class RequestLog:
         return entry
 
 
-def _shown(name: bytes, value: bytes) -> str:
+def _mask_header(name: bytes, value: bytes) -> str:
     text = value.decode("latin-1")
     return text.partition(" ")[0] if name.lower() in (b"authorization", b"proxy-authorization") else text
 
 
-def masked(value: t.Any) -> t.Any:
-    """Return a body with the values of its passwords replaced."""
+def mask_passwords(value: t.Any) -> t.Any:
+    """Return a body with masked passwords."""
     if isinstance(value, list):
-        return [masked(element) for element in value]
+        return [mask_passwords(element) for element in value]
     if isinstance(value, dict):
         return {
-            name: "***" if "password" in name.lower() and element is not None else masked(element)
+            name: "***" if "password" in name.lower() and element is not None else mask_passwords(element)
             for name, element in value.items()
         }
     return value
 
 
-def readable(body: bytes) -> t.Any:
-    """Return the body as the log keeps it: JSON masked, anything else only by its length."""
+def loggable_body(body: bytes) -> t.Any:
+    """Return the body for the log: JSON with masked passwords, anything else only as its length."""
     if not body:
         return None
     try:
-        return masked(json.loads(body))
+        return mask_passwords(json.loads(body))
     except ValueError:
         return f"<{len(body)} bytes that are not JSON>"
 
 
-class Recorder:
-    """ASGI middleware: logs every request that is not one of the control plane, and limits their rate."""
+class RequestLogMiddleware:
+    """ASGI middleware: logs all requests but those to the control API, and limits their rate."""
 
     def __init__(self, app: ASGIApp, log: RequestLog, switches: t.Callable[[], Switches]) -> None:
         self._app = app
@@ -85,10 +85,10 @@ class Recorder:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
-        if scope["type"] != "http" or scope["path"].startswith(CONTROL):
+        if scope["type"] != "http" or scope["path"].startswith(CONTROL_PATH):
             await self._app(scope, receive, send)
             return
-        entry = self._log.open(scope)
+        entry = self._log.add(scope)
         scope["simulator.entry"] = entry
 
         async def recording_send(message: Message) -> None:
@@ -96,13 +96,13 @@ class Recorder:
                 entry["status"] = message["status"]
             await send(message)
 
-        if self._too_many(entry["client"]):
+        if self._exceeds_rate_limit(entry["client"]):
             await recording_send({"type": "http.response.start", "status": 429, "headers": []})
             await recording_send({"type": "http.response.body", "body": b"Too many requests"})
         else:
             await self._app(scope, receive, recording_send)
 
-    def _too_many(self, client: str) -> bool:
+    def _exceeds_rate_limit(self, client: str) -> bool:
         limit = self._switches().rate_limit
         if not limit:
             return False

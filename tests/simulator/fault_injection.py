@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How faults spoil an answer: by delay, by breaking the connection, by other content."""
+"""Apply injected faults to responses: delays, broken connections, wrong content."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from starlette.types import Receive, Scope, Send
 from .faults import Fault
 
 TRANSPORTS: dict[tuple[str, int], asyncio.Transport] = {}
-"""The transport of each open connection, by the address of its client."""
+"""The transport of each open connection by the address of its client."""
 MIB = 1024**2
 BOMB_SIZE = 256 * MIB
 DEPTH = 100_000
 PAGE = "<html><head><title>{title}</title></head><body><h1>{title}</h1><hr>proxy</body></html>"
 REASONS = {429: "Too Many Requests", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Time-out"}
 INTERIM = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
-SPOILT = ("status", "html", "garbage", "redirect", "empty", "close")
+DAMAGING = ("status", "html", "garbage", "redirect", "empty", "close")
 WRONG_TYPES = {
     "location": 5,
     "apiTimeout": "soon",
@@ -45,49 +45,51 @@ WRONG_TYPES = {
 }
 
 
-async def answered(faults: list[Fault], request: Request, answer: c.Callable[[], c.Awaitable[Response]]) -> Response:
-    """Return the answer to a request as the faults leave it."""
+async def apply_faults(
+    faults: list[Fault], request: Request, respond: c.Callable[[], c.Awaitable[Response]]
+) -> Response:
+    """Return the response to a request, as changed by the faults."""
     request.scope["simulator.entry"]["faults"] = [fault.fault for fault in faults]
-    await _slow(fault for fault in faults if fault.taken is False)
+    await _delay(fault for fault in faults if fault.taken is False)
     for fault in faults:
-        if fault.fault == "drop_before" or (fault.fault in SPOILT and not fault.effective):
-            return _spoilt(fault, Response(status_code=200))
-    response = await answer()
+        if fault.fault == "drop_before" or (fault.fault in DAMAGING and not fault.is_executed):
+            return _damaged_response(fault, Response(status_code=200))
+    response = await respond()
     if any(fault.fault == "duplicate" for fault in faults):
-        # A proxy delivers the request a second time, and that answer is the one that arrives.
-        response = await answer()
+        # A proxy delivers the request twice, and the second response is the one that arrives.
+        response = await respond()
     if any(fault.fault == "interim" for fault in faults):
         TRANSPORTS[tuple(request.scope["client"])].write(INTERIM)
-    await _slow(fault for fault in faults if fault.taken is not False)
+    await _delay(fault for fault in faults if fault.taken is not False)
     for fault in faults:
-        if fault.fault in ("drop_after", "truncate", *SPOILT):
-            return _spoilt(fault, response)
+        if fault.fault in ("drop_after", "truncate", *DAMAGING):
+            return _damaged_response(fault, response)
     return response
 
 
-async def _slow(faults: c.Iterable[Fault]) -> None:
+async def _delay(faults: c.Iterable[Fault]) -> None:
     await asyncio.sleep(sum(fault.seconds for fault in faults if fault.fault == "slow"))
 
 
-def _spoilt(fault: Fault, response: Response) -> Response:
+def _damaged_response(fault: Fault, response: Response) -> Response:
     if fault.fault == "truncate":
-        return Truncated(bytes(response.body), response.status_code, dict(response.headers))
+        return TruncatedResponse(bytes(response.body), response.status_code, dict(response.headers))
     if fault.fault == "garbage":
-        return _garbage(fault.garbage, response.status_code)
+        return _garbage_response(fault.garbage, response.status_code)
     if fault.fault == "html":
         return Response(PAGE.format(title="Log in"), 200, {"Content-Type": "text/html"})
     if fault.fault == "redirect":
         return Response(status_code=fault.status if 300 <= fault.status < 400 else 302, headers={"Location": fault.url})
     if fault.fault == "status":
-        return _status(fault)
+        return _status_response(fault)
     if fault.fault == "empty":
         return Response(status_code=fault.status if 200 <= fault.status < 300 else 200)
     if fault.fault == "close":
-        return Silence()
-    return Reset()
+        return CloseConnection()
+    return ResetConnection()
 
 
-def _status(fault: Fault) -> Response:
+def _status_response(fault: Fault) -> Response:
     headers = {} if fault.retry_after is None else {"Retry-After": str(fault.retry_after)}
     title = f"{fault.status} {REASONS.get(fault.status, 'Error')}"
     form = fault.form or ("plain" if fault.status < 500 else "html")
@@ -99,12 +101,12 @@ def _status(fault: Fault) -> Response:
     return Response(PAGE.format(title=title), fault.status, {"Content-Type": "text/html", **headers})
 
 
-def _garbage(kind: str, status: int) -> Response:
+def _garbage_response(kind: str, status: int) -> Response:
     headers = {"Content-Type": "application/json;charset=UTF-8"}
     if kind == "login":
         return Response('{"status": "login required"}', 200, headers)
     if kind == "bomb":
-        return Response(_bomb(), status, {**headers, "Content-Encoding": "gzip"})
+        return Response(_compression_bomb(), status, {**headers, "Content-Encoding": "gzip"})
     bodies: dict[str, c.Callable[[], bytes]] = {
         "json": lambda: b'{"inventory": {"uuid": ',
         "utf8": lambda: b'{"inventory": {"name": "\xff\xfe\xfa"}}',
@@ -117,17 +119,17 @@ def _garbage(kind: str, status: int) -> Response:
 
 
 @functools.cache
-def _bomb() -> bytes:
-    """Return JSON of 256 MiB, compressed."""
-    packer = zlib.compressobj(1, wbits=31)
-    parts = [packer.compress(b'{"inventory": {"name": "')]
-    parts += [packer.compress(b" " * MIB) for dummy in range(BOMB_SIZE // MIB)]
-    parts += [packer.compress(b'"}}'), packer.flush()]
+def _compression_bomb() -> bytes:
+    """Return 256 MiB of JSON, compressed."""
+    compressor = zlib.compressobj(1, wbits=31)
+    parts = [compressor.compress(b'{"inventory": {"name": "')]
+    parts += [compressor.compress(b" " * MIB) for dummy in range(BOMB_SIZE // MIB)]
+    parts += [compressor.compress(b'"}}'), compressor.flush()]
     return b"".join(parts)
 
 
-class Reset(Response):
-    """No answer: the connection is reset."""
+class ResetConnection(Response):
+    """Reset the connection instead of sending a response."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Reset the connection."""
@@ -139,8 +141,8 @@ class Reset(Response):
             pass
 
 
-class Silence(Response):
-    """No answer: the connection is closed."""
+class CloseConnection(Response):
+    """Close the connection instead of sending a response."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Close the connection."""
@@ -149,8 +151,8 @@ class Silence(Response):
             pass
 
 
-class Truncated(Response):
-    """Half of an answer whose Content-Length promised all of it, then the end of the connection."""
+class TruncatedResponse(Response):
+    """Send half of the response with the Content-Length of all of it, then close the connection."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the first half and close the connection."""
