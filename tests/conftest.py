@@ -24,6 +24,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._client import C
 from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import WaitPolicy
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
+from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import wait_for_job
 from hypothesis import settings
 
 from simulator.launch import Simulator
@@ -113,7 +114,7 @@ def playbook_runner(sim: Simulator, tmp_path: Path) -> PlaybookRunner:
 def reply_to(client: Client, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
     """Call an operation, wait for its job and return its reply."""
     return (
-        client.wait_for_job(client.start_job(name, params))
+        wait_for_job(client, client.start_job(name, params))
         if get_operation(name).is_write
         else client.get(name, params)
     )

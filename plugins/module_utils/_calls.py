@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._client import JOB_LOOKUP_GRACE, Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     ApiError,
     JobNotFound,
@@ -26,6 +26,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUN
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
 from ansible_collections.virtinfra.manager.plugins.module_utils._planner import PlannedCall
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, to_snake_case
+from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import job_exists, wait_for_jobs
 
 MAX_RESENDS = 3
 _UUIDS = ("Uuid", "Uuids")
@@ -72,7 +73,7 @@ def _confirm(call: Call, job: Job) -> Job:
         if not call.is_still_needed():
             return job
     reply = job.result
-    if not call.client.job_exists(job, JOB_LOOKUP_GRACE):
+    if not job_exists(call.client, job):
         raise JobNotFound(job, f"{job.operation} returned {reply}, but the object has not changed")
     return _wait(call, job)
 
@@ -105,7 +106,7 @@ def _resolve_lost_call(call: Call, job: Job, last_error: VirtinfraError) -> tupl
         try:
             if operation.is_idempotent:
                 return _start_and_wait(call, job.uuid), []
-            if call.client.job_exists(job, call.client.connection.request_timeout):
+            if job_exists(call.client, job, call.client.connection.request_timeout):
                 return _wait(call, job), []
         except (ApiError, ResponseLost, JobNotFound) as error:
             last_error = error
@@ -125,7 +126,7 @@ def _start_and_wait(call: Call, job_uuid: str | None = None) -> Job:
         job = call.client.start_job(call.step.operation, call.step.params, call.label, job_uuid)
     except ResponseLost as lost:
         job = lost.job
-        if not call.client.job_exists(job, JOB_LOOKUP_GRACE):
+        if not job_exists(call.client, job):
             raise
     return _wait(call, job)
 
@@ -134,7 +135,7 @@ def _wait(call: Call, job: Job) -> Job:
     """Follow a job to its end if that is to be waited for. Raises its failure."""
     if call.wait:
         try:
-            call.client.wait_for_jobs([job])
+            wait_for_jobs(call.client, [job])
         except WaitTimeout as late:
             late.result["changed"] = True
             raise

@@ -12,12 +12,18 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._cbt import protects, with_resources
-from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client, validate_records
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     AmbiguousMatch,
     NotFound,
     ReadNotSupported,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._pagination import (
+    paginate,
+    paginate_cursor,
+    validate_records,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._queries import find_by_attribute, get_by_uuid, query
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
     DELETED_VM_STATES,
     Record,
@@ -44,9 +50,9 @@ def find_by_query(
 
     def find(client: Client, key: str, value: str) -> list[Record]:
         if key == "uuid":
-            found = [view(record) for record in client.get_by_uuid(operation, value)]
+            found = [view(record) for record in get_by_uuid(client, operation, value)]
         else:
-            found = client.find_by_attribute(operation, key, value, view=view)
+            found = find_by_attribute(client, operation, key, value, view=view)
         return list(filter(among, found))
 
     return _by(find, keys)
@@ -56,7 +62,7 @@ def find_by_cursor(resource_type: str, *keys: str, among: Callable[[Record], boo
     """Read by walking a cursor query: its filters have no documented syntax, so the choice is made here."""
 
     def find(client: Client, key: str, value: str) -> list[Record]:
-        pages = client.cursor(resource_type)
+        pages = paginate_cursor(client, resource_type)
         return [
             record for page, dummy in pages for record in page if values_equal(value, record.get(key)) and among(record)
         ]
@@ -137,20 +143,20 @@ _ADDRESSES = {"staticIp": shows_ip_address, "customMac": _shows_mac_address}
 
 def _nics_of_queried_vm(client: Client, wanted: Record) -> list[Record]:
     if "uuid" in wanted:
-        return _nics_of(client.query("QueryVmInstance", [f"vmNics.uuid={wanted['uuid']}"]), wanted)
-    return _nics_of(client.get_by_uuid("QueryVmInstance", wanted["vmInstanceUuid"]), wanted)
+        return _nics_of(query(client, "QueryVmInstance", [f"vmNics.uuid={wanted['uuid']}"]), wanted)
+    return _nics_of(get_by_uuid(client, "QueryVmInstance", wanted["vmInstanceUuid"]), wanted)
 
 
 def _queried_nics(client: Client, wanted: Record) -> list[Record]:
     if "uuid" in wanted:
-        nics = client.get_by_uuid("QueryVmNic", wanted["uuid"])
+        nics = get_by_uuid(client, "QueryVmNic", wanted["uuid"])
     else:
-        nics = client.find_by_attribute("QueryVmNic", "vmInstanceUuid", wanted["vmInstanceUuid"])
+        nics = find_by_attribute(client, "QueryVmNic", "vmInstanceUuid", wanted["vmInstanceUuid"])
     return [{**nic, "vm": None} for nic in nics]
 
 
 def _nics_of_vm_by_cursor(client: Client, wanted: Record) -> list[Record]:
-    vms = validate_records([vm for page, dummy in client.cursor("vm") for vm in page], "CursorQuery")
+    vms = validate_records([vm for page, dummy in paginate_cursor(client, "vm") for vm in page], "CursorQuery")
     if "uuid" in wanted:
         return _nics_of(vms, wanted)
     return _nics_of([vm for vm in vms if vm.get("uuid") == wanted["vmInstanceUuid"]], wanted)
@@ -173,7 +179,7 @@ def find_cbt_task(client: Client, wanted: Record) -> Record | None:
     task = find_by_query("QueryCbtTask", "uuid", "name", view=with_resources)(client, wanted)
     vm = wanted.get("vmInstanceUuid")
     if vm and not (task or wanted.get("uuid") or wanted.get("name")):
-        tasks = [with_resources(each) for each in client.query("QueryCbtTask")]
+        tasks = [with_resources(each) for each in query(client, "QueryCbtTask")]
         task = require_unique(
             [each for each in tasks if vm in each.get("resourceUuids", ())], f"the vm_instance_uuid {vm!r}"
         )
@@ -185,7 +191,7 @@ def read_nic_services(client: Client, wanted: Record) -> Record:
     """Read which services host interfaces are used for: ``services``, a row for each interface and VLAN wanted."""
 
     def ask(interface: str) -> list[Record]:
-        pages = client.pages("GetHostNicServiceTypeStatistic", also={"interfaceUuid": interface})
+        pages = paginate(client, "GetHostNicServiceTypeStatistic", also={"interfaceUuid": interface})
         return [row for page, dummy in pages for row in page]
 
     interfaces = list(dict.fromkeys(wanted["interfaceUuids"]))

@@ -33,7 +33,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._options import 
     TAGS,
     Options,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._pagination import paginate, paginate_cursor
 from ansible_collections.virtinfra.manager.plugins.module_utils._parameters import TAG_PARAMS
+from ansible_collections.virtinfra.manager.plugins.module_utils._queries import find_by_attribute, get_by_uuid, query
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
     Record,
     Unknown,
@@ -112,10 +114,10 @@ def list_module(
 
     def run(context: ModuleContext) -> dict[str, Any]:
         desired = context.desired
-        limit, query, filters = (desired.get(name) for name in ("limit", "query", "filters"))
+        limit, texts, filters = (desired.get(name) for name in ("limit", "query", "filters"))
         if limit is not None and limit < 1:
             raise InvalidOptions("limit must be at least 1")
-        if query and filters:
+        if texts and filters:
             raise InvalidOptions(
                 "query and filters cannot be used together: query is for the list that session_id gives access to,"
                 " filters are for the cursor query that api_token gives access to. Give one of them."
@@ -126,10 +128,10 @@ def list_module(
         active = [(name, select) for name, select in (selectors or {}).items() if name in desired]
 
         def by_query(client: Client, equal: Record) -> tuple[list[Record], int]:
-            return _list_by_query(client, operation, equal, query or [], None if active else limit)
+            return _list_by_query(client, operation, equal, texts or [], None if active else limit)
 
         def by_cursor(client: Client, equal: Record) -> tuple[list[Record], int]:
-            conditions = parse_local_conditions(query or [], get_operation(operation).record)
+            conditions = parse_local_conditions(texts or [], get_operation(operation).record)
             return _list_by_cursor(client, str(cursor), equal, filters or [], conditions, limit)
 
         readers = [*([] if filters else [by_query]), *([by_cursor] if cursor else [])]
@@ -158,7 +160,8 @@ def cursor_list_module(options: Options) -> ModuleSpec:
         desired = context.desired
         if desired["pageSize"] < 1 or desired.get("limit", 1) < 1:
             raise InvalidOptions("page_size and limit must be at least 1")
-        pages = context.client.cursor(
+        pages = paginate_cursor(
+            context.client,
             desired["resourceType"],
             desired.get("filters", []),
             desired.get("sort"),
@@ -188,14 +191,14 @@ def _list_by_query(
     """Return the records of a query that meet the conditions and the equalities, and how many there are."""
     conditions, ambiguous = parse_conditions(texts, get_operation(operation).record)
     if not equal and not ambiguous:
-        return _collect_pages(client.pages(operation, conditions, limit=limit))
+        return _collect_pages(paginate(client, operation, conditions, limit=limit))
     if "uuid" in equal and not conditions:
-        records = client.get_by_uuid(operation, equal["uuid"])
+        records = get_by_uuid(client, operation, equal["uuid"])
     elif equal:
         field = next(iter(equal))
-        records = client.find_by_attribute(operation, field, equal[field], conditions)
+        records = find_by_attribute(client, operation, field, equal[field], conditions)
     else:
-        records = client.query(operation, conditions)
+        records = query(client, operation, conditions)
     return _filter(_meeting(records, ambiguous), equal, limit)
 
 
@@ -209,8 +212,8 @@ def _list_by_cursor(
 ) -> tuple[list[Record], int]:
     """Return the records of a cursor query that meet the conditions and the equalities, and how many there are."""
     if not equal and not conditions:
-        return _collect_pages(client.cursor(resource_type, filters, limit=limit))
-    records, dummy = _collect_pages(client.cursor(resource_type, filters))
+        return _collect_pages(paginate_cursor(client, resource_type, filters, limit=limit))
+    records, dummy = _collect_pages(paginate_cursor(client, resource_type, filters))
     return _filter(_meeting(records, conditions), equal, limit)
 
 
@@ -243,7 +246,7 @@ def query_by(client: Client, operation: str, field: str, uuids: list[str]) -> di
     conditions = [f"{to_camel_case(field)}={uuid}" for uuid in uuids]
     records_by: dict[str, list[Record]] = {}
     try:
-        records = client.query(operation, conditions if len(conditions) == 1 else []) if conditions else []
+        records = query(client, operation, conditions if len(conditions) == 1 else []) if conditions else []
     except ReadNotSupported:
         return None
     for record in records:

@@ -17,11 +17,12 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     SeveralFailed,
     WaitTimeout,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import SUCCEEDED, Job, polling_path
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import SUCCEEDED, Job, job_path, polling_path
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules import ModuleContext, ModuleSpec
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import JOB_HANDLES, WAIT_LIMITS
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, mask_webhooks
+from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import wait_for_jobs
 
 
 def job_module(wait: bool) -> ModuleSpec:
@@ -34,7 +35,7 @@ def job_module(wait: bool) -> ModuleSpec:
             client.map_concurrently(client.poll, jobs)
             return {"jobs": [job_to_result(job) for job in jobs]}
         try:
-            client.wait_for_jobs(jobs)
+            wait_for_jobs(client, jobs)
         except WaitTimeout as late:
             late.result = {"jobs": [job_to_result(job) for job in jobs]}
             raise
@@ -58,7 +59,7 @@ def job_from_handle(client: Client, handle: Mapping[str, Any]) -> Job:
     if path is None and not handle.get("uuid"):
         raise InvalidOptions("each item of jobs needs a uuid or a location")
     uuid = handle.get("uuid") or str(path).rpartition("/")[2]
-    return Job(uuid, path or client.polling_path(uuid), handle.get("operation") or "")
+    return Job(uuid, path or job_path(uuid, client.connection.path_prefix), handle.get("operation") or "")
 
 
 def job_to_result(job: Job) -> Record:

@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions, VirtinfraError
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
 
 FIRST_INTERVAL = 0.03
 SHORTEST_INTERVAL = 0.05
@@ -31,7 +32,8 @@ class Job:
     """One asynchronous call: ``location`` is the path to poll at the configured origin.
 
     ``state`` is running, succeeded, failed, or unknown when the service knows the job no more. ``result`` is the
-    reply of the operation, ``failure`` what went wrong.
+    reply of the operation, ``failure`` what went wrong. ``needs_auth`` is True when the service refused a poll without
+    credentials.
     """
 
     uuid: str
@@ -41,6 +43,7 @@ class Job:
     state: str = RUNNING
     result: dict[str, Any] = field(default_factory=dict)
     failure: VirtinfraError | None = None
+    needs_auth: bool = False
 
     def handle(self) -> dict[str, Any]:
         """Return what a later task needs to take the job up again."""
@@ -56,6 +59,11 @@ def extract_job_uuid(location: Any) -> str | None:
     """Return the job id in a polling address that cannot be read otherwise; None when there is none."""
     found = re.findall(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])", str(location))
     return found[-1] if found else None
+
+
+def job_path(uuid: str, prefix: str) -> str:
+    """Return the path to poll for the job with this uuid."""
+    return get_operation("GetApiJob").request({"uuid": uuid}, prefix).path
 
 
 def polling_path(location: Any) -> str | None:

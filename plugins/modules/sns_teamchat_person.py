@@ -98,6 +98,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._planner import 
     default_plan,
     unchangeable_error,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._queries import find_by_attribute
 from ansible_collections.virtinfra.manager.plugins.module_utils._reconciler import resource_module
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, without_unknown
 
@@ -123,7 +124,7 @@ def find_person(client: Client, desired: Record) -> Record | None:
     """Return the person with the uuid, or with the user ID, of the endpoint if that is given."""
     if "uuid" in desired:
         return find_by_query(PERSONS, "uuid")(client, desired)
-    persons = client.find_by_attribute(PERSONS, "userId", desired["userId"])
+    persons = find_by_attribute(client, PERSONS, "userId", desired["userId"])
     endpoint = desired.get("endpointUuid")
     return require_unique(
         [person for person in persons if endpoint in (None, person.get("endpointUuid"))],

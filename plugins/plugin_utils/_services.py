@@ -24,6 +24,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     VirtinfraError,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, Options
+from ansible_collections.virtinfra.manager.plugins.module_utils._pagination import paginate, paginate_cursor
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
     DELETED_VM_STATES,
     RECORD_FIELDS,
@@ -124,7 +125,7 @@ class Service:
     def _queried(self, client: Client, kind: ResourceType, conditions: Iterable[Condition]) -> Iterator[list[Record]]:
         asked = [condition.text for condition in conditions if not condition.is_ambiguous]
         try:
-            for page, dummy in client.pages(kind.query, asked, self.page_size, connections=CONNECTIONS):
+            for page, dummy in paginate(client, kind.query, asked, self.page_size, connections=CONNECTIONS):
                 yield page
         except ReadNotSupported:
             if self.source or self.query or not self.connection.api_token:
@@ -132,7 +133,7 @@ class Service:
             yield from self._walked(client, kind)
 
     def _walked(self, client: Client, kind: ResourceType) -> Iterator[list[Record]]:
-        for page, dummy in client.cursor(kind.resource_type, self.filters, "uuid", "asc", self.page_size):
+        for page, dummy in paginate_cursor(client, kind.resource_type, self.filters, "uuid", "asc", self.page_size):
             yield page
 
     def _checkable(self, kind: ResourceType) -> list[Condition]:

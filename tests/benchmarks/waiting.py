@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING
+from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import wait_for_job, wait_for_jobs
 
 from simulator.launch import Simulator
 
@@ -47,7 +48,7 @@ def one_job(simulator: Simulator, connection: ConnectionOptions, duration: float
         job = client.start_job("ChangeHostState", {"uuid": HOST, "stateEvent": "disable"})
         begin = time.monotonic()
         simulator.clear_log()
-        client.wait_for_job(job)
+        wait_for_job(client, job)
         return time.monotonic() - begin - duration, count_polls(simulator)
 
 
@@ -58,7 +59,7 @@ def many_jobs(simulator: Simulator, connection: ConnectionOptions) -> tuple[floa
     with Client(connection) as client:
         uuids = [f"a0000003000040008{number:015x}" for number in range(1, BATCH + 1)]
         jobs = [client.start_job("ChangeHostState", {"uuid": uuid, "stateEvent": "enable"}) for uuid in uuids]
-        client.wait_for_jobs(jobs)
+        wait_for_jobs(client, jobs)
     assert all(job.state != RUNNING for job in jobs)
     return count_polls(simulator) / BATCH, time.monotonic() - begin
 

@@ -116,9 +116,11 @@ LAYERS = (
     {"_conditions", "_planner", "_jobs", "_response"},
     {"_adapter", "_failures"},
     {"_transport"},
+    {"_outcomes"},
     {"_client"},
-    {"_finders", "_modules"},
-    {"_calls"},
+    {"_modules", "_pagination", "_waiting"},
+    {"_calls", "_queries"},
+    {"_finders"},
     {"_action_modules", "_info_modules", "_reconciler", "_job_modules"},
 )
 

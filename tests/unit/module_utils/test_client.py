@@ -22,6 +22,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     WaitTimeout,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Job, WaitPolicy
+from ansible_collections.virtinfra.manager.plugins.module_utils._queries import get_by_uuid, query
+from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import job_exists, wait_for_job
 from conftest import ClientFactory, FakeClock, client_of, reply_to
 
 from simulator.launch import Simulator
@@ -62,7 +64,7 @@ def test_job_id_of_the_service_wins(sim: Simulator, client: Client) -> None:
     job = client.start_job("ChangeHostState", DISABLE)
     (call,) = requests_of(sim, "ChangeHostState")
     assert job.uuid == call["job"] != call["headers"]["x-job-uuid"]
-    assert client.wait_for_job(job)["inventory"]["state"] == "Disabled"
+    assert wait_for_job(client, job)["inventory"]["state"] == "Disabled"
 
 
 def test_polling_stays_at_the_configured_origin() -> None:
@@ -99,7 +101,7 @@ def test_result_at_once(sim: Simulator, client: Client) -> None:
     sim.configure(sync=True)
     job = client.start_job("ChangeHostState", DISABLE)
     assert job.state == "succeeded"
-    assert client.wait_for_job(job)["inventory"]["state"] == "Disabled"
+    assert wait_for_job(client, job)["inventory"]["state"] == "Disabled"
     assert requests_of(sim, "poll") == []
 
 
@@ -214,7 +216,7 @@ def test_call_that_is_delivered_twice_was_taken(client: Client) -> None:
 
 def test_same_job_uuid_is_the_same_call(sim: Simulator, client: Client) -> None:
     params = {"name": "backup-vm-1", "vmInstanceUuid": "a0000004000040008000000000000001"}
-    replies = [client.wait_for_job(client.start_job("CreateCbtTask", params, job_uuid=JOB)) for dummy in range(2)]
+    replies = [wait_for_job(client, client.start_job("CreateCbtTask", params, job_uuid=JOB)) for dummy in range(2)]
     assert replies[0] == replies[1]
     assert [entry["status"] for entry in requests_of(sim, "CreateCbtTask")] == [202, 400]
     assert len(sim.records("cbttask")) == 1
@@ -282,7 +284,7 @@ def test_path_prefix(sim: Simulator, new_client: ClientFactory, prefix: str) -> 
     sim.configure(prefix=prefix)
     client = new_client(path_prefix=prefix)
     assert reply_to(client, "ChangeHostState", DISABLE)["inventory"]["state"] == "Disabled"
-    assert len(client.query("QueryHost")) == 3
+    assert len(query(client, "QueryHost")) == 3
     assert client.get("CursorQuery", {"resourceType": "host"})["total"] == 3
 
 
@@ -367,7 +369,7 @@ def test_error_with_status_200() -> None:
 @pytest.mark.parametrize("error", [None, {}])
 def test_no_error_with_status_200(error: Any) -> None:
     with StubServer(lambda asked: StubResponse(200, {"success": True, "error": error, "inventories": []})) as service:
-        assert client_of(service).query("QueryHost") == []
+        assert query(client_of(service), "QueryHost") == []
 
 
 @pytest.mark.parametrize(
@@ -447,16 +449,16 @@ def test_reads_are_repeated_after_an_error_of_a_gateway() -> None:
         (StubResponse(503, {"error": {"code": 503, "message": "no upstream"}}), StubResponse(200, {"inventories": []}))
     )
     with StubServer(lambda asked: next(answers)) as service:
-        assert client_of(service).query("QueryHost") == []
+        assert query(client_of(service), "QueryHost") == []
 
 
 @pytest.mark.parametrize("status", [404, 405])
 def test_reads_that_a_service_lacks(sim: Simulator, client: Client, status: int) -> None:
     sim.configure(companions=str(status))
     with pytest.raises(ReadNotSupported, match=rf"the service does not offer QueryHost .HTTP status {status}"):
-        client.query("QueryHost")
+        query(client, "QueryHost")
     with pytest.raises(ReadNotSupported, match="the service does not offer QueryHost"):
-        client.get_by_uuid("QueryHost", HOST)
+        get_by_uuid(client, "QueryHost", HOST)
 
 
 def test_writing_operation_that_a_service_lacks(sim: Simulator, new_client: ClientFactory) -> None:
@@ -466,7 +468,7 @@ def test_writing_operation_that_a_service_lacks(sim: Simulator, new_client: Clie
 
 def test_check_mode_sends_nothing_but_get(sim: Simulator, new_client: ClientFactory) -> None:
     client = new_client(read_only=True)
-    assert len(client.query("QueryHost")) == 3
+    assert len(query(client, "QueryHost")) == 3
     sim.clear_log()
     with pytest.raises(InvalidOptions, match="ChangeHostState changes something and is not sent in check mode"):
         reply_to(client, "ChangeHostState", DISABLE)
@@ -480,7 +482,7 @@ def test_expired_job(sim: Simulator, no_wait_client: Client) -> None:
     sim.fault("expire", "ChangeHostState")
     job = no_wait_client.start_job("ChangeHostState", DISABLE)
     with pytest.raises(JobNotFound, match=f"the service does not know job {job.uuid}") as caught:
-        no_wait_client.wait_for_job(job)
+        wait_for_job(no_wait_client, job)
     assert caught.value.result["job"]["state"] == "unknown"
 
 
@@ -637,7 +639,7 @@ def test_own_job_tells_whether_a_call_was_taken(
     sim.fault(fault, "ChangeHostState")
     with pytest.raises(ResponseLost) as caught:
         no_wait_client.start_job("ChangeHostState", DISABLE)
-    assert no_wait_client.job_exists(caught.value.job) is taken
+    assert job_exists(no_wait_client, caught.value.job) is taken
     assert caught.value.job.failure is None
 
 
@@ -649,7 +651,7 @@ def test_own_job_is_asked_for_until_it_is_known_what_became_of_it(sim: Simulator
     with pytest.raises(ResponseLost) as caught:
         client.start_job("ChangeHostState", DISABLE)
     sim.advance()
-    assert client.job_exists(caught.value.job) is True
+    assert job_exists(client, caught.value.job) is True
     assert caught.value.job.state == "succeeded"
     assert len(requests_of(sim, "poll")) == 4
 
@@ -661,6 +663,6 @@ def test_asking_for_the_own_job_ends(sim: Simulator, new_client: ClientFactory) 
     sim.fault("drop_before", "poll", count=None)
     with pytest.raises(ResponseLost) as caught:
         client.start_job("ChangeHostState", DISABLE)
-    assert client.job_exists(caught.value.job) is False
+    assert job_exists(client, caught.value.job) is False
     assert caught.value.job.state == "unknown"
     assert 2 < clock.now - 1000 < 4

@@ -20,6 +20,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import (
     next_interval,
     polling_path,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import wait_for_job, wait_for_jobs
 from conftest import ClientFactory, FakeClock
 from hypothesis import given
 from hypothesis import strategies as st
@@ -187,7 +188,7 @@ def test_hanging_job_times_out_and_can_be_taken_up(sim: Simulator, new_client: C
     client = new_client(clock=clock, wait=WaitPolicy(clock, timeout=60))
     job = disable(client)
     with pytest.raises(WaitTimeout, match=r"ChangeHostState is still running after 60 s of waiting") as caught:
-        client.wait_for_job(job)
+        wait_for_job(client, job)
     assert caught.value.result["job"] == {
         "uuid": job.uuid,
         "location": f"/service/v1/api-jobs/{job.uuid}",
@@ -203,7 +204,7 @@ def test_trouble_of_the_last_poll_is_told(sim: Simulator, new_client: ClientFact
     job = disable(client)
     sim.fault("status", "poll", status=502, count=None)
     with pytest.raises(WaitTimeout, match=r"The last poll failed: .*502"):
-        client.wait_for_job(job)
+        wait_for_job(client, job)
 
 
 def test_only_the_oldest_of_many_jobs_is_polled(sim: Simulator, new_client: ClientFactory, clock: FakeClock) -> None:
@@ -211,7 +212,7 @@ def test_only_the_oldest_of_many_jobs_is_polled(sim: Simulator, new_client: Clie
     client = new_client(clock=clock, wait=WaitPolicy(clock, timeout=30))
     jobs = [disable(client) for dummy in range(5)]
     with pytest.raises(WaitTimeout):
-        client.wait_for_jobs(jobs)
+        wait_for_jobs(client, jobs)
     polls = [entry["job"] for entry in sim.log() if entry["operation"] == "poll"]
     assert set(polls[:-4]) == {jobs[0].uuid}
     assert sorted(polls[-4:]) == sorted(job.uuid for job in jobs[1:])
@@ -225,7 +226,7 @@ def test_without_time_to_wait_each_job_is_looked_at_once(
     jobs = [disable(client) for dummy in range(3)]
     sim.advance()
     with pytest.raises(WaitTimeout):
-        client.wait_for_jobs(jobs)
+        wait_for_jobs(client, jobs)
     assert [job.state for job in jobs] == ["running", "succeeded", "succeeded"]
     polls = [entry["job"] for entry in sim.log() if entry["operation"] == "poll"]
     assert sorted(polls) == sorted(job.uuid for job in jobs)
@@ -233,7 +234,7 @@ def test_without_time_to_wait_each_job_is_looked_at_once(
 
 def test_when_the_oldest_has_ended_the_others_are_looked_at(sim: Simulator, no_wait_client: Client) -> None:
     jobs = [disable(no_wait_client) for dummy in range(40)]
-    no_wait_client.wait_for_jobs(jobs)
+    wait_for_jobs(no_wait_client, jobs)
     assert {job.state for job in jobs} == {"succeeded"}
     polls = [entry["job"] for entry in sim.log() if entry["operation"] == "poll"]
     assert sorted(polls) == sorted(job.uuid for job in jobs)
@@ -246,7 +247,7 @@ def test_all_of_the_others_are_looked_at_together(sim: Simulator, new_client: Cl
     jobs = [disable(client) for dummy in range(5)]
     sim.advance()
     with pytest.raises(WaitTimeout) as caught:
-        client.wait_for_jobs(jobs)
+        wait_for_jobs(client, jobs)
     assert [job.state for job in jobs] == ["succeeded", "succeeded", "running", "running", "succeeded"]
     assert caught.value.result["job"]["uuid"] == jobs[2].uuid
     polls = [entry["job"] for entry in sim.log() if entry["operation"] == "poll"]
@@ -262,7 +263,7 @@ def test_lines_say_what_is_waited_for(
     client = new_client(clock=clock, wait=WaitPolicy(clock, timeout=25, tell=lines.append))
     jobs = [disable(client) for dummy in range(count)]
     with pytest.raises(WaitTimeout, match=rf" {jobs[0].uuid}\.$"):
-        client.wait_for_jobs(jobs)
+        wait_for_jobs(client, jobs)
     told = f"still waiting for {several}ChangeHostState host-1 (job {jobs[0].uuid}), "
     assert [line.startswith(told) for line in lines] == [True, True]
 
@@ -275,7 +276,7 @@ def test_lines_of_a_job_that_is_known_by_its_id_only(
     client = new_client(clock=clock, wait=WaitPolicy(clock, timeout=15, tell=lines.append))
     known = disable(client)
     with pytest.raises(WaitTimeout, match="The operation is still running"):
-        client.wait_for_jobs([Job(known.uuid, known.location)])
+        wait_for_jobs(client, [Job(known.uuid, known.location)])
     assert [line.startswith(f"still waiting for job (job {known.uuid}), ") for line in lines] == [True]
 
 

@@ -23,6 +23,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._finders import 
     find_by_query,
     first_readable,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._pagination import paginate, paginate_cursor
+from ansible_collections.virtinfra.manager.plugins.module_utils._queries import find_by_attribute, get_by_uuid, query
 from conftest import ClientFactory, client_of
 
 from simulator.launch import Simulator
@@ -38,12 +40,14 @@ def uuids(records: list[dict[str, Any]]) -> list[str]:
 
 def by_pages(client: Client, page_size: int, limit: int | None = None) -> list[dict[str, Any]]:
     """List the hosts by a query."""
-    return [record for page, dummy in client.pages("QueryHost", (), page_size, limit) for record in page]
+    return [record for page, dummy in paginate(client, "QueryHost", (), page_size, limit) for record in page]
 
 
 def by_cursor_pages(client: Client, page_size: int, limit: int | None = None) -> list[dict[str, Any]]:
     """List the hosts by a cursor."""
-    return [record for page, dummy in client.cursor("host", page_size=page_size, limit=limit) for record in page]
+    return [
+        record for page, dummy in paginate_cursor(client, "host", page_size=page_size, limit=limit) for record in page
+    ]
 
 
 # ------------------------------------------------------------------------------------------------------------- queries
@@ -92,7 +96,7 @@ def test_no_more_is_asked_for_than_is_needed(sim: Simulator, client: Client) -> 
 def test_pages_that_are_read_at_once(sim: Simulator, client: Client, hosts: int) -> None:
     """After the first page, which tells how many there are; all come in their order, and none is asked for twice."""
     sim.reset(hosts=hosts)
-    pages = list(client.pages("QueryHost", (), connections=4))
+    pages = list(paginate(client, "QueryHost", (), connections=4))
     assert [len(page) for page, total in pages] == [1000] * (hosts // 1000) + [hosts % 1000] * (hosts % 1000 > 0)
     assert [record["uuid"] for page, total in pages for record in page] == [
         f"a0000003000040008000{number:012x}" for number in range(1, hosts + 1)
@@ -113,7 +117,7 @@ def test_pages_come_over_several_connections() -> None:
         return told
 
     with StubServer(answer) as service:
-        pages = list(client_of(service).pages("QueryHost", (), 500, connections=4))
+        pages = list(paginate(client_of(service), "QueryHost", (), 500, connections=4))
     assert [record for page, total in pages for record in page] == RECORDS
     assert len({asked.client_port for asked in service.requests}) == 5
 
@@ -121,7 +125,7 @@ def test_pages_come_over_several_connections() -> None:
 def test_pages_that_are_cut_are_not_read_at_once() -> None:
     """Where the next page begins is then known only when one is there."""
     with StubServer(pages_of(RECORDS, 700, total=True)) as service:
-        pages = list(client_of(service).pages("QueryHost", (), connections=4))
+        pages = list(paginate(client_of(service), "QueryHost", (), connections=4))
     assert [len(page) for page, total in pages] == [700, 700, 700, 400]
     assert [asked.query["start"] for asked in service.requests] == [["0"], ["700"], ["1400"], ["2100"]]
 
@@ -129,19 +133,27 @@ def test_pages_that_are_cut_are_not_read_at_once() -> None:
 @pytest.mark.parametrize(("name", "sort"), [("QueryHost", "+uuid"), ("QuerySNSTopicSubscriber", "+topicUuid")])
 def test_pages_are_sorted(sim: Simulator, client: Client, name: str, sort: str) -> None:
     """Without an order of their own they might overlap."""
-    client.query(name)
+    query(client, name)
     assert [entry["query"]["sort"] for entry in sim.log()] == [[sort]]
 
 
 def test_total_is_told(sim: Simulator, client: Client) -> None:
     sim.reset(hosts=25)
-    assert [(len(page), total) for page, total in client.pages("QueryHost", (), 10)] == [(10, 25), (10, 25), (5, 25)]
-    assert [(len(page), total) for page, total in client.cursor("host", page_size=10)] == [(10, 25), (10, 25), (5, 25)]
+    assert [(len(page), total) for page, total in paginate(client, "QueryHost", (), 10)] == [
+        (10, 25),
+        (10, 25),
+        (5, 25),
+    ]
+    assert [(len(page), total) for page, total in paginate_cursor(client, "host", page_size=10)] == [
+        (10, 25),
+        (10, 25),
+        (5, 25),
+    ]
 
 
 def test_conditions_are_combined(sim: Simulator, client: Client) -> None:
     sim.reset(hosts=25)
-    found = client.query("QueryHost", ["managementIp>10.0.0.1", "name!=host-1", f"uuid?={HOST},{HOST[:-1]}2"])
+    found = query(client, "QueryHost", ["managementIp>10.0.0.1", "name!=host-1", f"uuid?={HOST},{HOST[:-1]}2"])
     assert [record["name"] for record in found] == ["host-2"]
 
 
@@ -265,7 +277,7 @@ def test_equal_records_without_a_uuid_count_each(pages: list[list[dict[str, Any]
     with StubServer(
         lambda asked: StubResponse(200, {**reply, "inventories": starts[asked.query["start"][0]]})
     ) as service:
-        listed = client_of(service).query("QuerySNSTopicSubscriber")
+        listed = query(client_of(service), "QuerySNSTopicSubscriber")
     assert sorted(map(str, listed)) == sorted(str(record) for page in pages for record in page)
 
 
@@ -274,7 +286,7 @@ def test_pages_of_equal_records_without_a_uuid_may_be_a_service_without_paging()
         StubServer(lambda asked: StubResponse(200, {"inventories": [SUBSCRIBER, OTHER], "total": 4})) as service,
         pytest.raises(VirtinfraError, match="QuerySNSTopicSubscriber returned only 2 of 4 records"),
     ):
-        client_of(service).query("QuerySNSTopicSubscriber")
+        query(client_of(service), "QuerySNSTopicSubscriber")
 
 
 def test_equal_resources_without_a_uuid_by_a_cursor() -> None:
@@ -301,7 +313,7 @@ def test_list_that_would_never_end(connections: int) -> None:
     message = "takes more than 20000 requests: the service announces 1000000000 records and sends 1 at a time"
     with StubServer(answer) as service:
         with pytest.raises(VirtinfraError, match=f"QueryHost: the list {message}"):
-            list(client_of(service).pages("QueryHost", connections=connections))
+            list(paginate(client_of(service), "QueryHost", connections=connections))
         with pytest.raises(VirtinfraError, match=f"the cursor for host: the list {message}"):
             by_cursor_pages(client_of(service), 1000)
         assert len(service.requests) < 5
@@ -311,12 +323,12 @@ def test_list_that_would_never_end(connections: int) -> None:
 
 def test_total_of_nothing(sim: Simulator, client: Client) -> None:
     sim.reset(hosts=0)
-    assert list(client.pages("QueryHost")) == []
+    assert list(paginate(client, "QueryHost")) == []
     assert len(sim.log()) == 1
 
 
 def test_records_without_a_uuid(sim: Simulator, client: Client) -> None:
-    assert len(client.query("QuerySNSTopicSubscriber")) == 2
+    assert len(query(client, "QuerySNSTopicSubscriber")) == 2
 
 
 @pytest.mark.parametrize(
@@ -332,16 +344,16 @@ def test_records_without_a_uuid(sim: Simulator, client: Client) -> None:
 )
 def test_forms_of_replies(reply: dict[str, Any], expected: list[str]) -> None:
     with StubServer(lambda asked: StubResponse(200, reply)) as service:
-        assert uuids(client_of(service).query("QueryHost")) == expected
+        assert uuids(query(client_of(service), "QueryHost")) == expected
 
 
 @pytest.mark.parametrize("reply", [{}, {"success": True}, {"results": []}])
 def test_replies_that_tell_nothing(reply: dict[str, Any]) -> None:
     with StubServer(lambda asked: StubResponse(200, reply)) as service:
         with pytest.raises(ReadNotSupported, match="the response to QueryHost has no inventories"):
-            client_of(service).query("QueryHost")
+            query(client_of(service), "QueryHost")
         with pytest.raises(ReadNotSupported, match="the response to QueryHost has no inventories"):
-            client_of(service).get_by_uuid("QueryHost", HOST)
+            get_by_uuid(client_of(service), "QueryHost", HOST)
 
 
 @pytest.mark.parametrize("found", ["none", 5, ["a"], [[]], [{"uuid": "a"}, None], True])
@@ -352,7 +364,7 @@ def test_lists_of_something_else(found: Any) -> None:
             TransportError, match="the response to QueryHost has no list of records in inventories"
         ) as caught,
     ):
-        client_of(service).query("QueryHost")
+        query(client_of(service), "QueryHost")
     assert caught.value.transient is False
 
 
@@ -362,18 +374,18 @@ def test_lists_of_something_else(found: Any) -> None:
 @pytest.mark.parametrize("single", [False, True])
 def test_by_uuid(sim: Simulator, client: Client, single: bool) -> None:
     sim.configure(single_inventory=single)
-    assert [record["name"] for record in client.get_by_uuid("QueryHost", HOST)] == ["host-1"]
+    assert [record["name"] for record in get_by_uuid(client, "QueryHost", HOST)] == ["host-1"]
     assert [entry["path"] for entry in sim.log()] == [f"/service/v1/hosts/{HOST}"]
 
 
 def test_by_uuid_without_a_match(client: Client) -> None:
-    assert client.get_by_uuid("QueryHost", "f" * 32) == []
+    assert get_by_uuid(client, "QueryHost", "f" * 32) == []
 
 
 def test_a_service_that_ignores_the_uuid() -> None:
     with StubServer(lambda asked: StubResponse(200, {"inventories": RECORDS})) as service:
-        assert client_of(service).get_by_uuid("QueryHost", RECORDS[7]["uuid"]) == [RECORDS[7]]
-        assert client_of(service).get_by_uuid("QueryHost", HOST) == []
+        assert get_by_uuid(client_of(service), "QueryHost", RECORDS[7]["uuid"]) == [RECORDS[7]]
+        assert get_by_uuid(client_of(service), "QueryHost", HOST) == []
     assert [asked.query.get("q") for asked in service.requests[:3]] == [None, None, [f"uuid={HOST}"]]
 
 
@@ -384,7 +396,7 @@ def test_a_service_that_ignores_the_uuid_and_sends_a_page_of_others() -> None:
         return StubResponse(200, {"inventories": RECORDS[7:8] if "q" in asked.query else RECORDS[:5]})
 
     with StubServer(answer) as service:
-        assert client_of(service).get_by_uuid("QueryHost", RECORDS[7]["uuid"]) == [RECORDS[7]]
+        assert get_by_uuid(client_of(service), "QueryHost", RECORDS[7]["uuid"]) == [RECORDS[7]]
 
 
 def test_record_of_a_wrong_type_is_named() -> None:
@@ -393,7 +405,7 @@ def test_record_of_a_wrong_type_is_named() -> None:
         with pytest.raises(
             TransportError, match="the response to QueryHost has a record whose uuid has a wrong type"
         ) as caught:
-            client.get_by_uuid("QueryHost", HOST)
+            get_by_uuid(client, "QueryHost", HOST)
     assert caught.value.transient is False
 
 
@@ -430,8 +442,8 @@ NAMES = [
 @pytest.mark.parametrize("name", NAMES)
 def test_names_that_a_query_might_misread(sim: Simulator, client: Client, name: str) -> None:
     sim.change("host", HOST, name=name)
-    assert uuids(client.find_by_attribute("QueryHost", "name", name)) == [HOST]
-    assert client.find_by_attribute("QueryHost", "name", name + "x") == []
+    assert uuids(find_by_attribute(client, "QueryHost", "name", name)) == [HOST]
+    assert find_by_attribute(client, "QueryHost", "name", name + "x") == []
 
 
 @pytest.mark.parametrize(
@@ -447,7 +459,7 @@ def test_what_the_service_is_asked(
     sim: Simulator, client: Client, attribute: str, value: str, asked: list[str]
 ) -> None:
     """For the value itself, unless the service would misread it or does not know the attribute."""
-    client.find_by_attribute("QueryHost", attribute, value, ["state=Enabled"])
+    find_by_attribute(client, "QueryHost", attribute, value, ["state=Enabled"])
     assert [entry["query"]["q"] for entry in sim.log()] == [asked]
 
 
@@ -456,7 +468,7 @@ def test_more_than_a_page_of_records_with_a_trap(sim: Simulator, client: Client)
     sim.reset(hosts=1500)
     last = f"a0000003000040008000{1500:012x}"
     sim.change("host", last, name="a!=b")
-    assert uuids(client.find_by_attribute("QueryHost", "name", "a!=b")) == [last]
+    assert uuids(find_by_attribute(client, "QueryHost", "name", "a!=b")) == [last]
 
 
 def test_two_of_one_name(sim: Simulator, client: Client) -> None:
@@ -492,7 +504,7 @@ def test_the_next_reader_steps_in(sim: Simulator, client: Client, new_client: Cl
 
 def test_filters_sort_and_order(sim: Simulator, client: Client) -> None:
     sim.reset(hosts=12)
-    pages = client.cursor("host", ["name!=host-3"], sort="name", order="desc", page_size=5)
+    pages = paginate_cursor(client, "host", ["name!=host-3"], sort="name", order="desc", page_size=5)
     names = [record["name"] for page, dummy in pages for record in page]
     assert names == sorted((f"host-{number}" for number in range(1, 13) if number != 3), reverse=True)
 

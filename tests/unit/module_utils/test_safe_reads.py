@@ -13,6 +13,7 @@ import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import ReadNotSupported, ReadTakenForChange
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS
+from ansible_collections.virtinfra.manager.plugins.module_utils._queries import get_by_uuid
 from conftest import client_of
 
 from simulator.http_client import HttpClient
@@ -80,7 +81,7 @@ QUERIES = [name for name in OPERATIONS if name.startswith("Query")]
 def test_the_client_reads_by_uuid_safely(sim: Simulator, client: Client, name: str) -> None:
     for uuid in (UUID, UUID.upper(), "f" * 32, "kvm"):
         if name != "QuerySNSTopicSubscriber":
-            client.get_by_uuid(name, uuid)
+            get_by_uuid(client, name, uuid)
     assert_reads_are_safe(sim.log())
 
 
@@ -142,7 +143,7 @@ def test_the_alarm_names_no_job_where_the_service_names_none() -> None:
         StubServer(lambda asked: StubResponse(202, {})) as service,
         pytest.raises(ReadTakenForChange, match="started a job that it does not name") as caught,
     ):
-        client_of(service).get_by_uuid("QueryHost", UUID)
+        get_by_uuid(client_of(service), "QueryHost", UUID)
     assert "job" not in caught.value.result
 
 
@@ -177,4 +178,4 @@ def test_polling_by_the_module_api_is_no_alarm(sim: Simulator, run: ModuleRunner
 
 def test_a_service_without_the_query_is_still_named() -> None:
     with StubServer(lambda asked: StubResponse(404)) as service, pytest.raises(ReadNotSupported):
-        client_of(service).get_by_uuid("QueryHost", UUID)
+        get_by_uuid(client_of(service), "QueryHost", UUID)

@@ -28,6 +28,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     ResponseLost,
     TransportError,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._queries import query
 from conftest import FakeClock
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
@@ -95,7 +96,7 @@ def hosts(simulator: Simulator, url: str = "", **options: Any) -> int:
     """Return how many hosts a client with these options of the connection sees."""
     connection = ConnectionOptions(url or simulator.url, session_id=simulator.session, request_retries=1, **options)
     with Client(connection, clock=FakeClock()) as client:
-        return len(client.query("QueryHost"))
+        return len(query(client, "QueryHost"))
 
 
 # ---------------------------------------------------------------------------------------------- who is at the other end
@@ -167,7 +168,7 @@ def test_client_without_a_certificate(papers: Papers, version: ssl.TLSVersion) -
     with StubServer(lambda asked: StubResponse(), context) as service:
         connection = ConnectionOptions(service.url, session_id="s", ca_path=papers.ca)
         with Client(connection, clock=FakeClock()) as client, pytest.raises(TransportError) as caught:
-            client.query("QueryHost")
+            query(client, "QueryHost")
     assert service.requests == []
     if version is ssl.TLSVersion.TLSv1_2:
         assert f"QueryHost could not be sent: TLS with {service.url} failed: " in str(caught.value)
@@ -279,7 +280,7 @@ def test_ipv6_addresses(papers: Papers, scheme: str) -> None:
         port = listener.getsockname()[1]
         connection = ConnectionOptions(f"{scheme}://[::1]:{port}", session_id="s", ca_path=papers.ca, request_retries=0)
         with Client(connection) as client:
-            assert client.query("QueryHost") == []
+            assert query(client, "QueryHost") == []
         thread.join()
     assert f"\r\nHost: [::1]:{port}\r\n".encode() in heads[0]
     assert [name for name in names if name] == []
@@ -300,7 +301,7 @@ def test_ipv6_addresses_without_a_port(monkeypatch: pytest.MonkeyPatch, scheme: 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     connection = ConnectionOptions(f"{scheme}://[2001:db8::1]", session_id="s", request_retries=0)
     with Client(connection) as client, pytest.raises(TransportError, match="Connection refused"):
-        client.query("QueryHost")
+        query(client, "QueryHost")
     assert reached == [("2001:db8::1", port, 0, 0)]
 
 
@@ -334,7 +335,7 @@ def test_client_with_a_key_that_does_not_fit(papers: Papers, guest: tuple[str, s
             "https://127.0.0.1:9", session_id="s", ca_path=papers.ca, client_cert=guest[0], client_key=wrong
         )
         with Client(connection) as client, pytest.raises(InvalidOptions, match=r"client_cert .* cannot be used"):
-            client.query("QueryHost")
+            query(client, "QueryHost")
 
 
 # ---------------------------------------------------------------------------------------------------- by way of a proxy

@@ -29,6 +29,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     VirtinfraError,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import WaitPolicy
+from ansible_collections.virtinfra.manager.plugins.module_utils._pagination import paginate_cursor
+from ansible_collections.virtinfra.manager.plugins.module_utils._queries import get_by_uuid, query
 from conftest import ClientFactory, FakeClock, client_of, reply_to
 
 from simulator.launch import Simulator
@@ -70,7 +72,7 @@ def failure_of(client: Client, name: str = "QueryHost") -> VirtinfraError:
 )
 def test_reads_survive(sim: Simulator, no_wait_client: Client, fault: dict[str, Any]) -> None:
     sim.fault(operation="QueryHost", **{"count": 4, **fault})
-    assert len(no_wait_client.query("QueryHost")) == 3
+    assert len(query(no_wait_client, "QueryHost")) == 3
     assert len(sim.log()) == fault.get("count", 4) + 1
 
 
@@ -106,7 +108,7 @@ def test_pauses_grow_and_are_jittered(sim: Simulator, new_client: ClientFactory,
 def test_retry_after_is_honoured(sim: Simulator, new_client: ClientFactory, told: str) -> None:
     clock = FakeClock(chance=0.25)
     sim.fault("status", "QueryHost", status=429, retry_after=told, count=2)
-    new_client(clock=clock).query("QueryHost")
+    query(new_client(clock=clock), "QueryHost")
     assert clock.slept == pytest.approx([int(told) + 0.25] * 2)
 
 
@@ -114,7 +116,7 @@ def test_retry_after_is_honoured(sim: Simulator, new_client: ClientFactory, told
 def test_retry_after_that_makes_no_sense(sim: Simulator, new_client: ClientFactory, told: str) -> None:
     clock = FakeClock(chance=1.0)
     sim.fault("status", "QueryHost", status=429, retry_after=told)
-    new_client(clock=clock).query("QueryHost")
+    query(new_client(clock=clock), "QueryHost")
     assert clock.slept == [0.5]
 
 
@@ -123,7 +125,7 @@ def test_retry_after_as_a_date(sim: Simulator, new_client: ClientFactory) -> Non
     clock = FakeClock(chance=0.0)
     date = format_datetime(datetime.now(timezone.utc) + timedelta(seconds=90), usegmt=True)
     sim.fault("status", "QueryHost", status=429, retry_after=date)
-    new_client(clock=clock).query("QueryHost")
+    query(new_client(clock=clock), "QueryHost")
     assert clock.slept == [pytest.approx(90, abs=30)]
 
 
@@ -131,7 +133,7 @@ def test_retry_after_as_a_date(sim: Simulator, new_client: ClientFactory) -> Non
 def test_retry_after_as_a_date_that_there_is_not(told: str) -> None:
     answers = [StubResponse(429, b"", (("Retry-After", told),)), StubResponse(200, {"inventories": []})]
     with StubServer(lambda asked: answers[len(service.requests) - 1]) as service:
-        assert client_of(service).query("QueryHost") == []
+        assert query(client_of(service), "QueryHost") == []
 
 
 @pytest.mark.parametrize(("chance", "slept"), [(0.0, [0.16, 0.32, 0.64, 1.28]), (1.0, [0.2, 0.4, 0.8, 1.6])])
@@ -140,7 +142,7 @@ def test_pauses_before_a_new_connection_are_short(
 ) -> None:
     clock = FakeClock(chance)
     sim.fault("drop_before", "QueryHost", count=4)
-    new_client(clock=clock).query("QueryHost")
+    query(new_client(clock=clock), "QueryHost")
     assert clock.slept == pytest.approx(slept)
 
 
@@ -154,7 +156,7 @@ def test_retry_after_that_is_too_long(sim: Simulator, new_client: ClientFactory)
 def test_rate_limit(sim: Simulator, client: Client) -> None:
     """Real time: the service allows so many requests in a second, and all of ours are answered in the end."""
     sim.configure(rate_limit=20.0)
-    assert {len(client.query("QueryHost")) for dummy in range(30)} == {3}
+    assert {len(query(client, "QueryHost")) for dummy in range(30)} == {3}
 
 
 # ------------------------------------------------------------------------------------------------------------ answers
@@ -230,18 +232,18 @@ def test_json_is_known_by_itself() -> None:
     body = b'\xef\xbb\xbf{"inventories": []}'
     for kind in ("text/html", "application/octet-stream", "application/json;charset=latin-1"):
         with StubServer(lambda asked: StubResponse(200, body[3:], (("Content-Type", kind),))) as service:  # noqa: B023
-            assert client_of(service).query("QueryHost") == []
+            assert query(client_of(service), "QueryHost") == []
 
 
 @pytest.mark.parametrize("garbage", ["types", "missing"])
 def test_answers_of_other_types(sim: Simulator, no_wait_client: Client, garbage: str) -> None:
     sim.fault("garbage", garbage=garbage, count=None)
     with pytest.raises(VirtinfraError):
-        no_wait_client.query("QueryHost")
+        query(no_wait_client, "QueryHost")
     with pytest.raises(VirtinfraError):
-        list(no_wait_client.cursor("host"))
+        list(paginate_cursor(no_wait_client, "host"))
     with pytest.raises(VirtinfraError):
-        no_wait_client.get_by_uuid("QueryHost", HOST)
+        get_by_uuid(no_wait_client, "QueryHost", HOST)
 
 
 def test_answer_that_was_not_asked_to_be_compressed(sim: Simulator, new_client: ClientFactory) -> None:
@@ -376,7 +378,7 @@ def test_restart_of_the_service_is_survived(name: str, chance: float) -> None:
         clock = RestartClock(chance, start)
         with Client(options, clock=clock, wait=WaitPolicy(clock, tell=progress.append)) as client:
             if name == "QueryHost":
-                assert client.query(name) == []
+                assert query(client, name) == []
             else:
                 assert client.start_job(name, DISABLE).state == "succeeded"
         assert len(requests) == 1
@@ -457,7 +459,7 @@ def test_connection_of_an_error_that_was_not_read_is_not_used_again() -> None:
     answers = [StubResponse(500, b"x" * (_response.MEBIBYTE * 3)), StubResponse(200, {"inventories": []})]
     with StubServer(lambda asked: answers[len(service.requests) - 1]) as service, client_of(service) as client:
         assert "HTTP status 500" in str(failure_of(client))
-        assert client.query("QueryHost") == []
+        assert query(client, "QueryHost") == []
     assert len({asked.client_port for asked in service.requests}) == 2
 
 
@@ -497,7 +499,7 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[StubServer]:
 def test_proxy_of_the_environment(proxy: StubServer) -> None:
     connection = ConnectionOptions(base_url="http://manager.invalid:8080", session_id="the-session")
     with Client(connection) as client:
-        assert client.query("QueryHost") == []
+        assert query(client, "QueryHost") == []
     assert proxy.requests[0].target.startswith("http://manager.invalid:8080/service/v1/hosts?")
     assert proxy.requests[0].headers["Proxy-Authorization"] == "Basic dXNlcjpwYXNzIHdvcmQ="
 
@@ -552,7 +554,7 @@ def test_environment_adds_nothing_to_requests(monkeypatch: pytest.MonkeyPatch, t
 )
 def test_ipv6_addresses_by_way_of_a_proxy(proxy: StubServer, base_url: str, host: str) -> None:
     with Client(ConnectionOptions(base_url, session_id="the-session")) as client:
-        assert client.query("QueryHost") == []
+        assert query(client, "QueryHost") == []
     assert (
         proxy.requests[0].target.startswith(f"http://{host.removesuffix(':80')}/service/v1/hosts?")
         or ":80/" in proxy.requests[0].target
@@ -566,7 +568,7 @@ def test_no_proxy(proxy: StubServer, sim: Simulator, monkeypatch: pytest.MonkeyP
         monkeypatch.setenv("no_proxy", "127.0.0.1")
     connection = ConnectionOptions(base_url=sim.url, session_id=sim.session, use_proxy=how == "environment")
     with Client(connection) as client:
-        assert len(client.query("QueryHost")) == 3
+        assert len(query(client, "QueryHost")) == 3
     assert proxy.requests == []
 
 
@@ -600,7 +602,7 @@ def secure_client(url: str, **options: Any) -> Client:
 def test_private_authority(secure: tuple[Simulator, str]) -> None:
     simulator, authority_file = secure
     with secure_client(simulator.url, ca_path=authority_file) as client:
-        assert len(client.query("QueryHost")) == 3
+        assert len(query(client, "QueryHost")) == 3
 
 
 def test_unknown_authority(secure: tuple[Simulator, str]) -> None:
@@ -622,7 +624,7 @@ def test_unchecked(secure: tuple[Simulator, str], monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", __file__)
     monkeypatch.setenv("CURL_CA_BUNDLE", __file__)
     with secure_client(secure[0].url, validate_certs=False) as client:
-        assert len(client.query("QueryHost")) == 3
+        assert len(query(client, "QueryHost")) == 3
 
 
 def test_plain_http_to_a_secure_port(secure: tuple[Simulator, str]) -> None:
@@ -680,7 +682,7 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
         ({"client_cert": str(broken)}, "client_cert .*broken.pem with client_key .* cannot be used"),
     ):
         with secure_client("https://127.0.0.1:9", **options) as client, pytest.raises(InvalidOptions, match=message):
-            client.query("QueryHost")
+            query(client, "QueryHost")
 
 
 # ----------------------------------------------------------------------------------------------- options that are wrong

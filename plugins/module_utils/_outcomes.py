@@ -1,0 +1,141 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""What a response proves: the reply of a read, and what became of a call and of its job. Pure: no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    ApiError,
+    JobNotFound,
+    ReadNotSupported,
+    ReadTakenForChange,
+    ResponseLost,
+    TransportError,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import (
+    FAILED,
+    SUCCEEDED,
+    UNKNOWN,
+    Job,
+    extract_job_uuid,
+    job_path,
+    polling_path,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._operation import (
+    Operation,
+    Request,
+    is_bare,
+    is_success,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS, get_operation
+from ansible_collections.virtinfra.manager.plugins.module_utils._response import Response
+
+# With these a gateway says that it got no response, which proves nothing, whatever its body says.
+INCONCLUSIVE_STATUSES = (408, 429, 502, 504)
+
+# With these, in plain text, the service itself refuses a call at once: it was not taken.
+REFUSALS = (400, 403, 404, 405, 429, 500)
+
+
+def reply_to_read(operation: Operation, request: Request, response: Response, prefix: str) -> dict[str, Any]:
+    """Return the reply of a reading operation.
+
+    Raise ReadNotSupported when the service does not have it, ReadTakenForChange when it started a job, ApiError when
+    the service reports a failure, and TransportError when the response is no JSON object.
+    """
+    if response.status == 202 and operation.name != "GetApiJob":
+        raise ReadTakenForChange(operation.name, request.path, _named_job(response, operation.name, prefix))
+    if response.status in (404, 405) and response.error is None:
+        raise ReadNotSupported(f"the service does not offer {operation.name} (HTTP status {response.status})")
+    if response.error is not None or not 200 <= response.status < 300:
+        credential = "api_token" if operation.uses_token else "session_id"
+        raise ApiError(operation.name, response.status, response.error, response.text(), credential)
+    if response.object is None:
+        raise TransportError(
+            f"the response to {operation.name} is not a JSON object: {response.text() or 'it is empty'}."
+            " Check base_url.",
+            transient=False,
+        )
+    return response.object
+
+
+def apply_response(job: Job, response: Response, prefix: str) -> None:
+    """Update the job of a call from the response to the call.
+
+    Raise ApiError when the service refused or failed the call, and ResponseLost when the response proves neither that
+    it was taken nor that it was not.
+    """
+    if response.error_code is not None and response.status not in INCONCLUSIVE_STATUSES:
+        raise ApiError(job.operation, response.status, response.error)
+    if response.status == 202:
+        location = _location(response)
+        job.location = polling_path(location) or job_path(extract_job_uuid(location) or job.uuid, prefix)
+        job.uuid = job.location.rpartition("/")[2].partition("?")[0]
+        return
+    if is_duplicate(response):
+        return
+    if response.status in REFUSALS and response.is_plain_text:
+        raise ApiError(job.operation, response.status, None, response.text())
+    reply = response.object
+    if 200 <= response.status < 300 and reply is not None and get_operation(job.operation).is_reply(reply):
+        job.state, job.result = SUCCEEDED, reply
+        return
+    raise ResponseLost(
+        f"{job.operation} returned HTTP status {response.status} without a usable result:"
+        f" {response.text() or 'no body'}"
+    )
+
+
+def apply_poll(job: Job, response: Response) -> None:
+    """Update a job from the response to a poll; it is still running after 202.
+
+    A job ends with its result, with an ErrorCode, or with a 404 in the service's own form. Raise TransportError when
+    the response is none of these.
+    """
+    if response.status == 202:
+        return
+    if response.status == 404 and response.is_plain_text:
+        job.state = UNKNOWN
+        job.failure = JobNotFound(job)
+    elif response.error_code is not None and response.status not in INCONCLUSIVE_STATUSES:
+        job.state = FAILED
+        job.failure = ApiError(job.operation or "the operation", response.status, response.error)
+    elif response.status == 200 and response.object is not None and _may_be_result(job.operation, response.object):
+        job.state, job.result = SUCCEEDED, response.object
+    else:
+        raise TransportError(f"polling job {job.uuid} returned HTTP status {response.status}: {response.text()}")
+
+
+def is_duplicate(response: Response) -> bool:
+    """Whether the service knows the job id of a call already."""
+    return (
+        response.status == 400 and response.is_plain_text and response.body.lstrip().startswith(b"Duplicate job uuid")
+    )
+
+
+def _may_be_result(operation: str, reply: Mapping[str, Any]) -> bool:
+    """Whether a JSON object can be the result of a job; of an operation that is not in the table, any can.
+
+    Some servers leave out a result that is null, so ``{}`` can be that of each.
+    """
+    known = OPERATIONS.get(operation)
+    return is_bare(reply) or (known.is_reply(reply) if known else is_success(reply))
+
+
+def _named_job(response: Response, operation: str, prefix: str) -> Job | None:
+    """Return the job that a 202 names, None if it names none."""
+    location = _location(response)
+    uuid = extract_job_uuid(location)
+    return Job(uuid, polling_path(location) or job_path(uuid, prefix), operation) if uuid else None
+
+
+def _location(response: Response) -> Any:
+    """Return the polling address of a 202, from the body or the header."""
+    return (response.object or {}).get("location") or response.headers.get("Location")

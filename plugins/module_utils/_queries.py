@@ -1,0 +1,50 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Queries: all records that meet conditions, and the ones with a uuid or another value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._conditions import equality
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
+from ansible_collections.virtinfra.manager.plugins.module_utils._pagination import paginate, records_of
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import RECORD_FIELDS, Record, values_equal
+
+
+def get_by_uuid(client: Client, name: str, uuid: str) -> list[Record]:
+    """Return the record with this uuid as a list of none or one, by the request that the table allows."""
+    reply = client.get(name, {"uuid": uuid})
+    has_records = bool(reply.keys() & {"inventories", "inventory"})
+    records = records_of(reply, name) if has_records else []
+    matches = [record for record in records if record.get("uuid") == uuid]
+    if matches or (has_records and not records):
+        return matches
+    # Some servers leave out a null, so a reply without records may mean that there are none, or that this query never
+    # returns any; and a service that ignores the uuid may have returned a part of all records.
+    return find_by_attribute(client, name, "uuid", uuid)
+
+
+def find_by_attribute(
+    client: Client,
+    name: str,
+    attribute: str,
+    value: str,
+    conditions: Iterable[str] = (),
+    view: Callable[[Record], Record] = dict,
+) -> list[Record]:
+    """Return the records, as ``view`` shows them, that meet the conditions and whose attribute is the value."""
+    is_known = attribute in RECORD_FIELDS.get(get_operation(name).record, ())
+    condition = equality(attribute, value) if is_known else None
+    records = map(view, query(client, name, [*conditions, *([condition] if condition else [])]))
+    return [record for record in records if values_equal(value, record.get(attribute))]
+
+
+def query(client: Client, name: str, conditions: Iterable[str] = ()) -> list[Record]:
+    """Return all records that meet the conditions, each ``<field><op><value>``."""
+    return [record for page, dummy in paginate(client, name, conditions) for record in page]
