@@ -17,6 +17,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._calls import (
     describe_target,
     execute_once,
     pending_job_result,
+    second_delivery_warning,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions, VirtinfraError
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING, Job
@@ -108,13 +109,15 @@ def _without_needless_nulls(row: Operation, params: Record) -> Record:
 
 def _execute(context: ModuleContext, operation: str, params: Record, about: str, changes: bool = True) -> Job:
     """Call an operation exactly once and return its job."""
+    step = PlannedCall(operation, params, None)
     try:
-        job, warnings = execute_once(
-            Call(context.client, PlannedCall(operation, params, None), about, context.params["wait"])
-        )
+        job, warnings = execute_once(Call(context.client, step, about, context.params["wait"]))
     except VirtinfraError as failure:
         if not changes:
             failure.result.pop("changed", None)
+        elif warning := second_delivery_warning(step, about, failure):
+            context.changed = True
+            context.warnings.append(warning)
         raise
     context.changed = changes
     context.completed_operations.append(operation)

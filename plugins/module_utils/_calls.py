@@ -21,6 +21,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     ResponseLost,
     VirtinfraError,
     WaitTimeout,
+    error_codes,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING, SUCCEEDED, UNKNOWN, Job
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
@@ -142,6 +143,31 @@ def _wait(call: Call, job: Job) -> Job:
     if job.failure:
         raise job.failure
     return job
+
+
+def may_answer_second_delivery(error: VirtinfraError) -> bool:
+    """Whether an error may be the answer to a second delivery of a call by a proxy, after the first one was taken.
+
+    A service that identifies the call by its job id takes it once, and its answer is that to the first delivery.
+    """
+    return isinstance(error, ApiError) and not error.is_of_own_job
+
+
+def is_refused_as_duplicate(step: PlannedCall, error: VirtinfraError) -> bool:
+    """Whether the service may have refused a call because what it does has been done already."""
+    code = get_operation(step.operation).duplicate_code
+    return bool(code) and code in error_codes(error.error) and not step.params.get("force")
+
+
+def second_delivery_warning(step: PlannedCall, label: str, error: VirtinfraError) -> str:
+    """Return the warning that a call may have been performed although it failed, for where no object shows it."""
+    if not (may_answer_second_delivery(error) and is_refused_as_duplicate(step, error)):
+        return ""
+    return (
+        f"{label}: {step.operation} may have been performed. If a proxy delivered the call twice, the service performed"
+        " the first delivery and refused the second one. The service does not identify calls by their job ids, so this"
+        " cannot be told apart. Check the object."
+    )
 
 
 def extra_result_members(operation: str) -> list[str]:

@@ -134,7 +134,7 @@ class Client:
             raise InvalidOptions(f"{name} changes something and is not sent in check mode")
         chosen, self._job_uuid = None if job_uuid else self._job_uuid, None
         own = job_uuid or chosen or new_uuid()
-        self._latest = job = Job(own, job_path(own, self.connection.path_prefix), name, label)
+        self._latest = job = Job(own, job_path(own, self.connection.path_prefix), name, label, has_own_uuid=True)
         try:
             response = self._transport().send(request, name, auth, {**self._headers, "X-Job-UUID": own})
             if is_duplicate(response) and chosen:

@@ -172,8 +172,11 @@ class ApiError(VirtinfraError):
 
     ``transient`` says whether it was only a proxy or an overload, which may pass. ``credential`` is the option whose
     value the call was authorised with. Without an ErrorCode the code is UNREACHABLE for a transient status, else
-    ``HTTP_<status>``.
+    ``HTTP_<status>``. ``is_of_own_job`` is True when it ended the job with the id that was sent with the call; else
+    it may be the answer to a second delivery of the call by a proxy.
     """
+
+    is_of_own_job = False
 
     def __init__(
         self,

@@ -33,7 +33,7 @@ class Job:
 
     ``state`` is running, succeeded, failed, or unknown when the service knows the job no more. ``result`` is the
     reply of the operation, ``failure`` what went wrong. ``needs_auth`` is True when the service refused a poll without
-    credentials.
+    credentials. ``has_own_uuid``: whether the service knows the call by the id that was sent with it.
     """
 
     uuid: str
@@ -44,6 +44,7 @@ class Job:
     result: dict[str, Any] = field(default_factory=dict)
     failure: VirtinfraError | None = None
     needs_auth: bool = False
+    has_own_uuid: bool = False
 
     def handle(self) -> dict[str, Any]:
         """Return what a later task needs to take the job up again."""

@@ -46,7 +46,8 @@ class Operation:
     ``result`` names the members of the reply that carry the result, ``record`` the type of what is in them.
     ``alternatives`` maps a parameter to the required ones that it replaces. ``is_idempotent`` is False where a second
     call creates a second object, or has its effect a second time. ``may_be_empty`` is True where ``{}`` is a reply of
-    success, by the document or by what servers do.
+    success, by the document or by what servers do. ``duplicate_code`` is the code of the error with which the service
+    refuses to do a second time what has to be unique.
 
     ``get_by_uuid`` marks the queries that may be sent as ``GET <collection>/{uuid}``: those for which the document
     lists that path, and those whose servers are known to read there. Where the path has only one operation, servers
@@ -68,6 +69,7 @@ class Operation:
     is_idempotent: bool = True
     get_by_uuid: bool = False
     may_be_empty: bool = False
+    duplicate_code: str = ""
 
     @cached_property
     def parameters(self) -> Mapping[str, Parameter]:

@@ -67,6 +67,7 @@ _ROWS = (
             optional("vmInstanceUuid", undocumented=True, refers_to="vm"),
         ),
         alternatives={"vmInstanceUuid": ("taskType", "resourceUuids")},
+        duplicate_code="SYS.1006",
         result=("inventory",),
         record="CbtTaskInventory",
     ),
@@ -110,6 +111,7 @@ _ROWS = (
         "cbt-task/exportvolume",
         since="4.10.10",
         is_idempotent=False,
+        duplicate_code="SYS.1006",
         params=(
             required("volumeUuids", "list", refers_to="volume"),
             required("vmInstanceUuid", refers_to="vm"),
@@ -314,6 +316,7 @@ _ROWS = (
         "POST",
         "hosts/kvm",
         since="0.6",
+        duplicate_code="SYS.1007",
         params=(
             required("username"),
             required("password"),

@@ -77,7 +77,8 @@ def apply_response(job: Job, response: Response, prefix: str) -> None:
     if response.status == 202:
         location = _location(response)
         job.location = polling_path(location) or job_path(extract_job_uuid(location) or job.uuid, prefix)
-        job.uuid = job.location.rpartition("/")[2].partition("?")[0]
+        uuid = job.location.rpartition("/")[2].partition("?")[0]
+        job.uuid, job.has_own_uuid = uuid, uuid == job.uuid
         return
     if is_duplicate(response):
         return
@@ -107,6 +108,7 @@ def apply_poll(job: Job, response: Response) -> None:
     elif response.error_code is not None and response.status not in INCONCLUSIVE_STATUSES:
         job.state = FAILED
         job.failure = ApiError(job.operation or "the operation", response.status, response.error)
+        job.failure.is_of_own_job = job.has_own_uuid
     elif response.status == 200 and response.object is not None and _may_be_result(job.operation, response.object):
         job.state, job.result = SUCCEEDED, response.object
     else:

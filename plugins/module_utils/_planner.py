@@ -75,10 +75,9 @@ class Resource:
     options (API names) select, None when there is none. ``transitional_values`` of a record change without a call: they
     are waited for. ``failed_values`` show that an operation failed although it reported success. ``rename`` maps a
     parameter to the record's name for it. ``how`` are parameters that are sent with a call and never compared, as tags
-    are. ``keys`` are the parameters by which ``find`` looks for the object: the first one that is given.
-    ``duplicate_code`` is the code of the error with which the service refuses to create a second object of the same
-    key, where it keeps a key unique. ``plan`` replaces the plan below. ``format_result`` makes the members of the
-    result from what ``find`` returned, where these differ from that record.
+    are. ``keys`` are the parameters by which ``find`` looks for the object: the first one that is given. ``plan``
+    replaces the plan below. ``format_result`` makes the members of the result from what ``find`` returned, where these
+    differ from that record.
     """
 
     record_type: str
@@ -93,7 +92,6 @@ class Resource:
     rename: Mapping[str, str] = field(default_factory=dict)
     how: tuple[str, ...] = ()
     keys: tuple[str, ...] = ("uuid", "name")
-    duplicate_code: str | None = None
     plan: Plan | None = None
     format_result: Callable[[Record | None], Record] | None = None
 

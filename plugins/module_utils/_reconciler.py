@@ -18,7 +18,10 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._calls import (
     describe_target,
     execute_once,
     extra_result_members,
+    is_refused_as_duplicate,
+    may_answer_second_delivery,
     pending_job_result,
+    second_delivery_warning,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     AmbiguousMatch,
@@ -30,7 +33,6 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     TransportError,
     VirtinfraError,
     WaitTimeout,
-    error_codes,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING, Job
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules import ModuleContext, ModuleSpec
@@ -150,7 +152,7 @@ class Reconciler:
             try:
                 job, warnings = execute_once(call)
             except (ApiError, JobUuidUsed) as error:
-                here = self._is_made_by_another(step, here, error)
+                here = self._after_refusal(step, here, error)
                 steps = self._plan(here)
                 continue
             self.context.changed = True
@@ -158,7 +160,7 @@ class Reconciler:
             self.context.warnings.extend(warnings)
             if job.state == RUNNING:
                 return step.expected, pending_job_result(job)
-            self._keep_extras(step, job)
+            self._keep_extras(step, job.result)
             before, here = here, self._wait_until_stable(self._read_after(step, job), self._fields_after(step))
             if (here is None) != (step.expected is None):
                 raise VirtinfraError(
@@ -169,11 +171,11 @@ class Reconciler:
             steps = self._plan(here)
         raise VirtinfraError(f"did not reach the requested state after {len(done)} calls")
 
-    def _keep_extras(self, step: PlannedCall, job: Job) -> None:
+    def _keep_extras(self, step: PlannedCall, reply: Record) -> None:
         """Keep for the result what a reply holds beside the record: its own members, and a list of other records."""
-        self.extras.update({name: job.result.get(name, []) for name in extra_result_members(step.operation)})
+        self.extras.update({name: reply.get(name, []) for name in extra_result_members(step.operation)})
         kind = get_operation(step.operation).record
-        listed = job.result.get("inventory", job.result.get("inventories"))
+        listed = reply.get("inventory", reply.get("inventories"))
         if kind != self.resource.record_type and isinstance(listed, list):
             records = [with_all_fields(kind, record) for record in listed if isinstance(record, dict)]
             self.extras["records"] = [*self.extras.get("records", []), *records]
@@ -198,22 +200,32 @@ class Reconciler:
         here = self._wait_until_stable(self._read(), self._fields_after(step))
         return None if self.state_unknown else any(_is_same_call(step, other) for other in self._plan(here))
 
-    def _is_made_by_another(self, step: PlannedCall, before: Record | None, error: VirtinfraError) -> Record:
-        """Return the record that another run created meanwhile, for which the service refused to create a second one.
+    def _after_refusal(self, step: PlannedCall, before: Record | None, error: ApiError | JobUuidUsed) -> Record | None:
+        """Return the record of an object that is as requested although the service refused the call for it.
 
-        Raise the failure of any other call, after reporting what it has changed all the same.
+        Either another run was faster, or a proxy delivered the call twice and this is the answer to the second
+        delivery. Raise the failure of any other call, after reporting what it has changed all the same.
         """
         with suppress(VirtinfraError):
             now = self._read()
-            is_duplicate = self.resource.duplicate_code in error_codes(error.error)
-            if now and step.operation == self.resource.create and is_duplicate:
+            is_ambiguous = may_answer_second_delivery(error)
+            is_creation = step.operation == self.resource.create and is_refused_as_duplicate(step, error)
+            if now and is_creation and not (is_ambiguous and _may_be_made_by(step, now)):
                 return now
-            if before is None or now is None or step.expected is None:
-                touched = (before is None) != (now is None)
-            else:
-                meant = (name for name, value in step.expected.items() if value != before.get(name))
-                touched = any(now.get(name) != before.get(name) for name in meant)
-            self.context.changed |= touched and not self.state_unknown
+            self.context.changed |= not self.state_unknown and _is_touched(step, before, now)
+            if is_ambiguous and self._is_still_needed(step) is False:
+                self.context.changed = True
+                self.context.completed_operations.append(step.operation)
+                self._keep_extras(step, {})
+                self.context.warnings.append(
+                    f"{self.label}: {error.message.rstrip('.')}, but it is as requested now. Another run made the same"
+                    " call meanwhile, or a proxy delivered this call twice. The task reports a change, because the"
+                    " service does not identify calls by their job ids, so this cannot be told apart."
+                )
+                return self._read()
+        if self.state_unknown and (warning := second_delivery_warning(step, self.label, error)):
+            self.context.changed = True
+            self.context.warnings.append(warning)
         raise error
 
     def _warn(self, step: PlannedCall) -> None:
@@ -366,6 +378,20 @@ def _reject_foreign_options(resource: Resource, desired: Record, kind: str) -> N
     known = {name for operation in resource.operations for name in get_operation(operation).parameters}
     if others := [to_snake_case(name) for name in desired if name not in (*known, *TAG_PARAMS, "state")]:
         raise InvalidOptions(f"{', '.join(others)} cannot be used with {kind}")
+
+
+def _may_be_made_by(step: PlannedCall, record: Record) -> bool:
+    """Whether a record can be what a creating call makes: nothing in it differs from the parameters of the call."""
+    params = {"uuid" if name == "resourceUuid" else name: value for name, value in step.params.items()}
+    return all(values_equal(value, record[name]) for name, value in params.items() if record.get(name) is not None)
+
+
+def _is_touched(step: PlannedCall, before: Record | None, now: Record | None) -> bool:
+    """Whether a call that failed has changed something of what it was to change."""
+    if before is None or now is None or step.expected is None:
+        return (before is None) != (now is None)
+    meant = (name for name, value in step.expected.items() if value != before.get(name))
+    return any(now.get(name) != before.get(name) for name in meant)
 
 
 def _is_same_call(step: PlannedCall, other: PlannedCall) -> bool:

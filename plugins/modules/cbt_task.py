@@ -155,7 +155,6 @@ CBT_TASK = Resource(
     transitional_values={"status": ("Starting",)},
     failed_values={"status": ("Failed",)},
     plan=plan_task,
-    duplicate_code="SYS.1006",
 )
 MODULE = resource_module(
     CBT_TASK,

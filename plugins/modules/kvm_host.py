@@ -153,7 +153,6 @@ KVM_HOST = Resource(
     },
     transitional_values={"state": ("PreMaintenance",), "status": ("Connecting",)},
     failed_values={"status": ("Disconnected",)},
-    duplicate_code="SYS.1007",
 )
 MODULE = resource_module(
     KVM_HOST,

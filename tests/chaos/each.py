@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
+
 from chaos.report import Report
 from chaos.store import settled, wrong_changed
 from simulator.launch import Simulator
@@ -43,7 +45,8 @@ FAULTS: tuple[Mapping[str, Any], ...] = (
     *({"fault": "garbage", "garbage": kind} for kind in GARBAGE),
     {"fault": "redirect", "url": "http://192.0.2.1:9/elsewhere"},
     {"fault": "expire"},
-    {"fault": "fail"},
+    # With another code than those by which services refuse a second object: that one looks as if it had been there.
+    {"fault": "fail", "error": {"code": "SYS.1000", "details": "the operation failed on demand"}},
     {"fault": "session_expiry"},
     {"fault": "hang"},
 )
@@ -106,12 +109,25 @@ def fault_name(fault: Mapping[str, Any]) -> str:
     return " ".join(str(value) for name, value in fault.items() if name not in ("url", "seconds"))
 
 
+def _repetition(scenario: Scenario, server: str, fault: Mapping[str, Any], warnings: list[str]) -> Iterator[str]:
+    """Yield what is wrong with an operation that was done more than once."""
+    if not makes_two(scenario, server, fault):
+        yield "it was done more than once"
+    elif not scenario.action and not any(" exist now, because " in warning for warning in warnings):
+        yield "no warning names the second object"
+
+
+def makes_two(scenario: Scenario, server: str, fault: Mapping[str, Any]) -> bool:
+    """Whether the service makes two objects when a proxy delivers the call twice: nothing but its job id shows that."""
+    operation = get_operation(scenario.operation)
+    unique = operation.is_idempotent or operation.duplicate_code
+    return fault["fault"] == "duplicate" and bool(SERVERS[server]) and not unique
+
+
 def play(
     sim: Simulator, report: Report, scenario: Scenario, server: str, hit: Hit, fault: Mapping[str, Any]
 ) -> list[str]:
     """Play a scenario with a fault on a fresh service and return what is wrong."""
-    if fault["fault"] == "duplicate" and SERVERS[server]:
-        return []  # Only a job id keeps a service from doing twice what a proxy delivers twice.
     if scenario.action and hit.reading is not None and fault["fault"] == "fail":
         return []  # The service says that the operation failed, although it did not, and there is nothing to look at.
     return list(_troubles(sim, report, scenario, server, hit, fault))
@@ -128,14 +144,16 @@ def _troubles(
     connection = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token, "request_timeout": 30}
     patience = {"request_timeout": 0.25} if fault["fault"] in ("slow", "hang") else {}
     options = {**connection, "request_retries": 3, "wait_timeout": 20, **scenario.options}
-    result = run(scenario.module, {**options, **patience}).result
+    ran = run(scenario.module, {**options, **patience})
+    result = ran.result
     happened = sum(each["happened"] for each in sim.faults())
     report.task(result, {fault["fault"]: happened}, len(sim.log()))
     after = settled(sim)
     if trouble := wrong_changed(result, before, after, scenario.action or not scenario.changes):
         yield trouble
     if scenario.times(before, after) > 1:
-        yield "it was done more than once"
+        yield from _repetition(scenario, server, fault, ran.warnings)
+        return
     if not result.get("failed") and scenario.times(before, after) != 1:
         yield "it succeeded, yet it was not done"
     never_ends = fault["fault"] == "hang" and hit.reading is None and happened

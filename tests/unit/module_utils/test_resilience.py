@@ -273,14 +273,15 @@ def test_failed_call_that_left_nothing_behind(
 # --------------------------------------------------------------------------------------------------------- interruption
 
 
+@pytest.mark.timeout(300, method="thread")  # The alarm belongs to the timeout of the task.
 def test_time_of_the_task_is_up(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
     sim.configure(latencies={"AddKVMHost": 60.0})
-    task = {"virtinfra.manager.kvm_host": NEW_HOST, "timeout": 1}
+    task = {"virtinfra.manager.kvm_host": NEW_HOST, "timeout": 3}
     (played,) = playbook_runner.play(task)
     result = played.result
     assert played.status == "failed"
     assert result["changed"]
-    assert result["timedout"]["period"] == 1
+    assert result["timedout"]["period"] == 3
     assert f"Continue with job_wait, job {result['job']['uuid']}." in result["msg"]
     sim.advance()
     (ended,) = playbook_runner.play({"virtinfra.manager.job_wait": {"jobs": [result["job"]]}})
@@ -586,16 +587,106 @@ def test_second_object_of_another_run(
         ("CreateCbtTask", "cbt_task", {"name": "backup-5", "vm_instance_uuid": VM_5}),
     ],
 )
-def test_object_that_another_run_created_meanwhile(
-    sim: Simulator, runner: ModuleRunner, operation: str, module: str, options: dict[str, Any]
+@pytest.mark.parametrize("server", [{"job_uuid": "ignore"}, {"sync": True}])
+def test_second_delivery_refused_as_duplicate(
+    sim: Simulator,
+    runner: ModuleRunner,
+    operation: str,
+    module: str,
+    options: dict[str, Any],
+    server: dict[str, Any],
 ) -> None:
-    """The service has it once, and refuses the request of this run, which comes second."""
-    sim.configure(job_uuid="ignore")
+    """The service refuses the second delivery of a call; that looks as if another run had been faster."""
+    sim.configure(**server)
     sim.fault("duplicate", operation)
     ran = runner(module, options)
     assert not ran.failed, ran.message
-    assert not ran.changed
+    assert ran.changed
     assert ran["host" if module == "kvm_host" else module]["uuid"]
+    (warning,) = ran.warnings
+    assert f"{operation} failed (SYS.100" in warning
+    assert "a proxy delivered this call twice" in warning
+
+
+def test_second_delivery_of_a_call_that_fails(sim: Simulator, runner: ModuleRunner) -> None:
+    """The first delivery shows a host for a time, which is gone when it fails."""
+    sim.configure(job_uuid="ignore", latency=0.1)
+    sim.fault("duplicate", "AddKVMHost")
+    ran = runner("kvm_host", {**NEW_HOST, "password": "wrong-password"})
+    assert ran.failed
+    assert "there has been a host having managementIp" in ran.message
+    assert not [record for record in sim.records("host") if record["managementIp"] == NEW_HOST["management_ip"]]
+
+
+@pytest.mark.parametrize("server", [{}, {"job_uuid": "ignore"}, {"sync": True}])
+@pytest.mark.parametrize(
+    ("operation", "module", "options"),
+    [
+        ("ChangeHostState", "kvm_host", {"uuid": HOST, "state": "maintenance"}),
+        ("EnableCbtTask", "cbt_task", {"uuid": "a0000010000040008000000000000001", "state": "enabled"}),
+        ("DeleteCbtTask", "cbt_task", {"uuid": "a0000010000040008000000000000001", "state": "absent"}),
+    ],
+)
+def test_second_delivery_refused_in_the_state_reached(
+    sim: Simulator, runner: ModuleRunner, operation: str, module: str, options: dict[str, Any], server: dict[str, Any]
+) -> None:
+    """The service knows no such change of an object that is in this state or gone."""
+    sim.reset(cbt_tasks=4, **server)
+    sim.fault("duplicate", operation)
+    ran = runner(module, options)
+    assert not ran.failed, ran.message
+    assert ran.changed
+    assert bool(ran.warnings) is bool(server)
+
+
+@pytest.mark.parametrize("server", [{"job_uuid": "ignore"}, {"sync": True}])
+def test_second_delivery_of_an_export(sim: Simulator, runner: ModuleRunner, server: dict[str, Any]) -> None:
+    """No object shows an export: the failure says that it may have been made."""
+    sim.configure(**server)
+    sim.fault("duplicate", "ExportNbdVolumes")
+    vm, volume = "a0000004000040008000000000000002", "a0000007000040008000000000000003"
+    ran = runner("cbt_volume_export", {"vm_instance_uuid": vm, "volume_uuids": [volume]})
+    assert ran.failed
+    assert ran.changed
+    (warning,) = ran.warnings
+    assert "ExportNbdVolumes may have been performed" in warning
+
+
+@pytest.mark.parametrize(
+    ("honours_ids", "record", "options", "changed"),
+    [
+        (True, {}, {}, False),
+        (False, {}, {}, True),
+        (False, {"name": "other"}, {}, None),
+        (False, {"description": "of another run"}, {}, True),
+        (False, {}, {"resource_uuid": "f" * 32}, False),
+    ],
+)
+def test_object_that_another_run_created_meanwhile(
+    honours_ids: bool, record: dict[str, Any], options: dict[str, Any], changed: bool | None
+) -> None:
+    """The job's id, or something in the record, proves that another run created it; None: then it cannot be used."""
+    host = {"uuid": "e" * 32, "name": NEW_HOST["name"], "managementIp": NEW_HOST["management_ip"], **record}
+    host.update({"clusterUuid": NEW_HOST["cluster_uuid"], "status": "Connected", "state": "Enabled"})
+    calls: list[StubRequest] = []
+
+    def answer(asked: StubRequest) -> StubResponse:
+        if asked.method == "POST":
+            calls.append(asked)
+            job = asked.headers["X-Job-UUID"] if honours_ids else JOB
+            return StubResponse(202, {"location": f"{service.url}/service/v1/api-jobs/{job}"})
+        if "api-jobs" in asked.path:
+            error = {"code": "SYS.1007", "details": "there has been a host having this managementIp"}
+            return StubResponse(503, {"error": error})
+        return StubResponse(200, {"inventories": [host] if calls else []})
+
+    with StubServer(answer) as service:
+        connection = {"base_url": service.url, "session_id": "the-session"}
+        ran = run("kvm_host", {**connection, **NEW_HOST, **options})
+    assert len(calls) == 1
+    assert bool(ran.result.get("failed")) is (changed is None), ran.result
+    assert ran.result["changed"] is bool(changed)
+    assert bool(ran.warnings) is bool(changed)
 
 
 # ------------------------------------------------------------------------------------------------- what proves nothing
