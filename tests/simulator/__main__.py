@@ -11,9 +11,10 @@ import pathlib
 import signal
 import sys
 
-from . import options
+from . import option_parsing
 from .app import create_app
-from .options import InvalidOption, Seed, Switches
+from .option_parsing import InvalidOption
+from .options import Seed, Switches
 from .server import Server, ServerOptions
 from .service import Service
 
@@ -32,10 +33,10 @@ def main() -> int:
     parser.add_argument("--tls-cert", help="certificate chain, PEM")
     parser.add_argument("--tls-key", help="private key, PEM")
     parser.add_argument("--tls-client-ca", help="CA of the certificates that clients must present, PEM")
-    options.add_arguments(parser)
+    option_parsing.add_arguments(parser)
     arguments = parser.parse_args()
     try:
-        seed, switches = options.apply_options(Seed(), Switches(), options.parse_arguments(arguments))
+        seed, switches = option_parsing.apply_options(Seed(), Switches(), option_parsing.parse_arguments(arguments))
     except InvalidOption as error:
         parser.error(str(error))
     server_options = ServerOptions(**{name: getattr(arguments, name) for name in ServerOptions.__dataclass_fields__})

@@ -18,7 +18,7 @@ from starlette.routing import BaseRoute, Route
 from . import faults
 from .errors import OperationError
 from .operations import OPERATIONS
-from .options import InvalidOption
+from .option_parsing import InvalidOption
 from .request_log import CONTROL_PATH
 from .schema import FIELDS
 from .service import Service

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
-from . import options
+from . import option_parsing
 from .cursors import Cursors
 from .errors import OperationError, RequestRejected
 from .faults import Faults
@@ -45,7 +45,7 @@ class Service:
 
     def reset(self, overrides: dict[str, t.Any]) -> None:
         """Restore the seeded state; the options replace those of the start. Raise InvalidOption for an invalid one."""
-        seed, switches = options.apply_options(*self._initial_options, overrides)
+        seed, switches = option_parsing.apply_options(*self._initial_options, overrides)
         self.jobs.cancel()
         self.webhooks.cancel()
         self.log.entries.clear()
@@ -53,9 +53,9 @@ class Service:
 
     def configure(self, overrides: dict[str, t.Any]) -> None:
         """Change switches and keep the state; raise InvalidOption for an invalid one."""
-        seed, self.switches = options.apply_options(self.seed, self.switches, overrides)
+        seed, self.switches = option_parsing.apply_options(self.seed, self.switches, overrides)
         if seed != self.seed:
-            raise options.InvalidOption("seed options can only be changed by a reset")
+            raise option_parsing.InvalidOption("seed options can only be changed by a reset")
         self.cursors.switches = self.switches
         self.serializer = ReplySerializer(self.switches)
         self.sessions.configure(self.switches, renew=overrides.get("session_expired") is False)

@@ -7,7 +7,20 @@
 from __future__ import annotations
 
 from ..registry import OPERATIONS
-from . import accounts, cbt, cursor, host_network, hosts, nics, queries, sns, storage, vms
+from . import (
+    accounts,
+    cbt,
+    cursor,
+    host_network,
+    hosts,
+    nics,
+    queries,
+    sns_endpoints,
+    sns_platforms,
+    sns_topics,
+    storage,
+    vms,
+)
 
 __all__ = [
     "OPERATIONS",
@@ -18,7 +31,9 @@ __all__ = [
     "hosts",
     "nics",
     "queries",
-    "sns",
+    "sns_endpoints",
+    "sns_platforms",
+    "sns_topics",
     "storage",
     "vms",
 ]

@@ -14,7 +14,7 @@ from ..params import optional
 from ..query import check_field
 from ..registry import Call, Reply, operation
 from ..store import Record
-from .sns import with_platform
+from .sns_endpoints import with_platform
 
 DEFAULT_LIMIT = 1000
 PARAMS = (

@@ -2,18 +2,18 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Notifications: endpoints, platforms, persons."""
+"""Notification endpoints and the persons that they mention."""
 
 from __future__ import annotations
 
-import collections.abc as c
 import typing as t
 
-from ..errors import OperationError, invalid_argument, not_found
-from ..params import LENGTHS, PORTS, optional, required
+from ..errors import OperationError, invalid_argument
+from ..params import LENGTHS, optional, required
 from ..registry import Call, Reply, operation
 from ..store import Record, Store
 from . import creation
+from .sns_platforms import delete_endpoints, get_snmp_platform
 
 
 def with_platform(call: Call, endpoint: Record) -> Record:
@@ -110,15 +110,8 @@ def create_snmp_endpoint(call: Call) -> Reply:
         raise OperationError("SYS.1000", "platformUuid must not be null")
     if platform_uuid is None:
         platform_uuid = _platform_of(call.store, "Snmp")["uuid"]
-    platform = _snmp_platform(call.store, platform_uuid)
+    platform = get_snmp_platform(call.store, platform_uuid)
     return {"inventory": _new_endpoint(call, "Snmp", platform["uuid"], {})}
-
-
-def _snmp_platform(store: Store, uuid: str) -> Record:
-    platform = store["platform"].get(uuid)
-    if platform["type"] != "Snmp":
-        raise not_found("snmp platform", uuid)
-    return platform
 
 
 @operation(
@@ -162,77 +155,6 @@ def update_person(call: Call) -> Reply:
 
 
 @operation(
-    "UpdateSNSSnmpPlatform",
-    "PUT",
-    "sns/application-platforms/snmp/{uuid}",
-    params=(
-        required("snmpAddress"),
-        required("snmpPort", "integer", bounds=PORTS),
-        optional("name"),
-        optional("description"),
-    ),
-    since="4.10.0",
-)
-def update_snmp_platform(call: Call) -> Reply:
-    """Change the address of an SNMP platform, and the name and description if they are given."""
-    platform = _snmp_platform(call.store, call["uuid"])
-    members = call.given("snmpAddress", "snmpPort", "name", "description")
-    return {"inventory": call.store.change("platform", platform["uuid"], **members)}
-
-
-@operation(
-    "SNSSnmpTestConnection",
-    "POST",
-    "sns/application-endpoints/snmp/test-connection",
-    params=(optional("platformUuid"), optional("endpointUuid")),
-    since="4.10.0",
-)
-def test_snmp_connection(call: Call) -> Reply:
-    """Send one trap and return whether that succeeded."""
-    store = call.store
-    if not call.given("platformUuid", "endpointUuid"):
-        raise invalid_argument("platformUuid or endpointUuid is needed")
-    if "endpointUuid" in call.params:
-        platform = _snmp_platform(store, store["endpoint"].get(call["endpointUuid"])["platformUuid"])
-    if "platformUuid" in call.params:
-        platform = _snmp_platform(store, call["platformUuid"])
-    connected = call.switches.snmp_connected
-    store.traps.append({"address": platform["snmpAddress"], "port": platform["snmpPort"], "connected": connected})
-    answer = {"statusCode": 200} if connected else {"statusCode": 504, "message": "no answer"}
-    return {"connected": connected, "webhookResp": answer}
-
-
-@operation(
-    "CreateSNSSnmpPlatform",
-    "POST",
-    "sns/application-platforms/snmp",
-    params=(
-        required("name"),
-        required("snmpAddress"),
-        required("snmpPort", "integer", bounds=PORTS),
-        optional("description"),
-        *creation.PARAMS,
-    ),
-    further=True,
-)
-def create_snmp_platform(call: Call) -> Reply:
-    """Create an SNMP platform."""
-    platform = Record(
-        "platform",
-        {
-            "uuid": creation.new_uuid(call, "platform"),
-            "description": None,
-            "type": "Snmp",
-            "state": "Enabled",
-            **call.given("name", "description", "snmpAddress", "snmpPort"),
-            **call.store.dates(),
-        },
-    )
-    creation.tag(call, platform["uuid"])
-    return {"inventory": call.store["platform"].put(platform)}
-
-
-@operation(
     "DeleteSNSApplicationEndpoint",
     "DELETE",
     "sns/application-endpoints/{uuid}",
@@ -242,51 +164,5 @@ def create_snmp_platform(call: Call) -> Reply:
 )
 def delete_endpoint(call: Call) -> Reply:
     """Delete an endpoint with its subscriptions and persons; succeed if it does not exist."""
-    _delete_endpoints(call.store, lambda endpoint: bool(endpoint["uuid"] == call["uuid"]))
+    delete_endpoints(call.store, lambda endpoint: bool(endpoint["uuid"] == call["uuid"]))
     return {}
-
-
-@operation(
-    "DeleteSNSApplicationPlatform",
-    "DELETE",
-    "sns/application-platforms/{uuid}",
-    params=(creation.DELETE_MODE,),
-    further=True,
-    has_envelope=False,
-)
-def delete_platform(call: Call) -> Reply:
-    """Delete a platform with its endpoints; succeed if it does not exist."""
-    _delete_endpoints(call.store, lambda endpoint: bool(endpoint["platformUuid"] == call["uuid"]))
-    call.store["platform"].remove_where(lambda platform: bool(platform["uuid"] == call["uuid"]))
-    return {}
-
-
-def _delete_endpoints(store: Store, matches: c.Callable[[Record], bool]) -> None:
-    uuids = {endpoint["uuid"] for endpoint in store["endpoint"].remove_where(matches)}
-    for kind in ("subscriber", "person"):
-        store[kind].remove_where(lambda record: record["endpointUuid"] in uuids)
-
-
-TOPIC_ENDPOINT = "sns/topics/{topicUuid}/endpoints/{endpointUuid}"
-
-
-@operation("SubscribeSNSTopic", "POST", TOPIC_ENDPOINT, further=True, has_envelope=False)
-def subscribe(call: Call) -> Reply:
-    """Subscribe an endpoint to a topic; do nothing if it is subscribed."""
-    store = call.store
-    topic, endpoint = store["topic"].get(call["topicUuid"]), store["endpoint"].get(call["endpointUuid"])
-    if not any(_connects(subscriber, call) for subscriber in store["subscriber"].all()):
-        members = {"topicUuid": topic["uuid"], "endpointUuid": endpoint["uuid"], **store.dates()}
-        store["subscriber"].put_without_uuid(Record("subscriber", members))
-    return {}
-
-
-@operation("UnsubscribeSNSTopic", "DELETE", TOPIC_ENDPOINT, further=True, has_envelope=False)
-def unsubscribe(call: Call) -> Reply:
-    """Unsubscribe an endpoint from a topic; succeed if it is not subscribed."""
-    call.store["subscriber"].remove_where(lambda subscriber: _connects(subscriber, call))
-    return {}
-
-
-def _connects(subscriber: Record, call: Call) -> bool:
-    return (subscriber["topicUuid"], subscriber["endpointUuid"]) == (call["topicUuid"], call["endpointUuid"])

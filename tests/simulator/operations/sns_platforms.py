@@ -1,0 +1,116 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Notification platforms, and the SNMP connection test."""
+
+from __future__ import annotations
+
+import collections.abc as c
+
+from ..errors import invalid_argument, not_found
+from ..params import PORTS, optional, required
+from ..registry import Call, Reply, operation
+from ..store import Record, Store
+from . import creation
+
+
+def get_snmp_platform(store: Store, uuid: str) -> Record:
+    """Return the SNMP platform; raise OperationError if it does not exist or is of another type."""
+    platform = store["platform"].get(uuid)
+    if platform["type"] != "Snmp":
+        raise not_found("snmp platform", uuid)
+    return platform
+
+
+def delete_endpoints(store: Store, matches: c.Callable[[Record], bool]) -> None:
+    """Delete the endpoints that match, with their subscriptions and persons."""
+    uuids = {endpoint["uuid"] for endpoint in store["endpoint"].remove_where(matches)}
+    for kind in ("subscriber", "person"):
+        store[kind].remove_where(lambda record: record["endpointUuid"] in uuids)
+
+
+@operation(
+    "UpdateSNSSnmpPlatform",
+    "PUT",
+    "sns/application-platforms/snmp/{uuid}",
+    params=(
+        required("snmpAddress"),
+        required("snmpPort", "integer", bounds=PORTS),
+        optional("name"),
+        optional("description"),
+    ),
+    since="4.10.0",
+)
+def update_snmp_platform(call: Call) -> Reply:
+    """Change the address of an SNMP platform, and the name and description if they are given."""
+    platform = get_snmp_platform(call.store, call["uuid"])
+    members = call.given("snmpAddress", "snmpPort", "name", "description")
+    return {"inventory": call.store.change("platform", platform["uuid"], **members)}
+
+
+@operation(
+    "SNSSnmpTestConnection",
+    "POST",
+    "sns/application-endpoints/snmp/test-connection",
+    params=(optional("platformUuid"), optional("endpointUuid")),
+    since="4.10.0",
+)
+def test_snmp_connection(call: Call) -> Reply:
+    """Send one trap and return whether that succeeded."""
+    store = call.store
+    if not call.given("platformUuid", "endpointUuid"):
+        raise invalid_argument("platformUuid or endpointUuid is needed")
+    if "endpointUuid" in call.params:
+        platform = get_snmp_platform(store, store["endpoint"].get(call["endpointUuid"])["platformUuid"])
+    if "platformUuid" in call.params:
+        platform = get_snmp_platform(store, call["platformUuid"])
+    connected = call.switches.snmp_connected
+    store.traps.append({"address": platform["snmpAddress"], "port": platform["snmpPort"], "connected": connected})
+    answer = {"statusCode": 200} if connected else {"statusCode": 504, "message": "no answer"}
+    return {"connected": connected, "webhookResp": answer}
+
+
+@operation(
+    "CreateSNSSnmpPlatform",
+    "POST",
+    "sns/application-platforms/snmp",
+    params=(
+        required("name"),
+        required("snmpAddress"),
+        required("snmpPort", "integer", bounds=PORTS),
+        optional("description"),
+        *creation.PARAMS,
+    ),
+    further=True,
+)
+def create_snmp_platform(call: Call) -> Reply:
+    """Create an SNMP platform."""
+    platform = Record(
+        "platform",
+        {
+            "uuid": creation.new_uuid(call, "platform"),
+            "description": None,
+            "type": "Snmp",
+            "state": "Enabled",
+            **call.given("name", "description", "snmpAddress", "snmpPort"),
+            **call.store.dates(),
+        },
+    )
+    creation.tag(call, platform["uuid"])
+    return {"inventory": call.store["platform"].put(platform)}
+
+
+@operation(
+    "DeleteSNSApplicationPlatform",
+    "DELETE",
+    "sns/application-platforms/{uuid}",
+    params=(creation.DELETE_MODE,),
+    further=True,
+    has_envelope=False,
+)
+def delete_platform(call: Call) -> Reply:
+    """Delete a platform with its endpoints; succeed if it does not exist."""
+    delete_endpoints(call.store, lambda endpoint: bool(endpoint["platformUuid"] == call["uuid"]))
+    call.store["platform"].remove_where(lambda platform: bool(platform["uuid"] == call["uuid"]))
+    return {}
