@@ -276,12 +276,13 @@ def test_failed_call_that_left_nothing_behind(
 @pytest.mark.timeout(300, method="thread")  # The alarm belongs to the timeout of the task.
 def test_time_of_the_task_is_up(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
     sim.configure(latencies={"AddKVMHost": 60.0})
-    task = {"virtinfra.manager.kvm_host": NEW_HOST, "timeout": 3}
+    # Time enough for a busy machine to send the call.
+    task = {"virtinfra.manager.kvm_host": NEW_HOST, "timeout": 6}
     (played,) = playbook_runner.play(task)
     result = played.result
     assert played.status == "failed"
     assert result["changed"]
-    assert result["timedout"]["period"] == 3
+    assert result["timedout"]["period"] == 6
     assert f"Continue with job_wait, job {result['job']['uuid']}." in result["msg"]
     sim.advance()
     (ended,) = playbook_runner.play({"virtinfra.manager.job_wait": {"jobs": [result["job"]]}})
