@@ -10,6 +10,7 @@ import contextlib
 import http.server
 import json
 import queue
+import ssl
 import threading
 import time
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from typing import Any
 
 import pytest
 import requests
+import trustme
 
 from simulator.http_client import HttpClient
 from simulator.launch import Simulator
@@ -205,9 +207,9 @@ def test_sessions_and_tokens_expire(api: HttpClient) -> None:
 
 
 class Receiver:
-    """A receiver of webhooks that answers with the statuses it was given, the last one for ever."""
+    """A receiver of webhooks that answers with the given statuses, then always with the last one."""
 
-    def __init__(self, *statuses: int) -> None:
+    def __init__(self, *statuses: int, tls: ssl.SSLContext | None = None) -> None:
         self.deliveries: queue.Queue[tuple[dict[str, str], bytes]] = queue.Queue()
         remaining = list(statuses)
         deliveries = self.deliveries
@@ -224,7 +226,9 @@ class Receiver:
                 pass
 
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}/hook"
+        if tls:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self._server.server_port}/hook"
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[Receiver]:
@@ -264,6 +268,14 @@ def test_webhook_receives_an_error(api: HttpClient) -> None:
         assert headers["X-Job-Success"] == "false"
         assert response.json()["location"].endswith(headers["X-Job-UUID"])
         assert body["error"]["code"] == "SYS.1007"
+
+
+def test_webhook_does_not_verify_the_certificate_of_its_receiver(api: HttpClient) -> None:
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    trustme.CA().issue_cert("other.example.com").configure_cert(tls)
+    with Receiver(200, tls=tls).listening() as receiver:
+        api.send("PUT", PATH, BODY, hook(receiver))
+        assert receiver.next()[0]["X-Job-Success"] == "true"
 
 
 def test_webhook_is_retried(api: HttpClient) -> None:
