@@ -28,8 +28,23 @@ options:
     default: service
   session_id:
     description:
-      - "The session identifier, sent as C(Authorization: OAuth). Every operation but the cursor ones needs it."
+      - "The session identifier, sent as C(Authorization: OAuth). Every operation but the cursor ones needs it, or an
+        O(account) to log in with."
+      - It wins over O(account), except that an O(account) in a playbook wins over the environment variable.
       - The environment variable E(VIRTINFRA_SESSION_ID) is used when the option is not given.
+    type: str
+  account:
+    description:
+      - The name of the account to log in with. All tasks of a run share its session, which is ended with the run; it
+        is replaced once when the service says that it has expired.
+      - A module process, for example of a task with C(async), C(become) or a remote connection, gets the session, not
+        the password. Only where the controller cannot reach the service, the module process logs in and out itself.
+      - The environment variable E(VIRTINFRA_ACCOUNT) is used when the option is not given.
+    type: str
+  account_password:
+    description:
+      - The password of O(account). It is sent as a SHA-512 hash, as the service expects it.
+      - The environment variable E(VIRTINFRA_ACCOUNT_PASSWORD) is used when the option is not given.
     type: str
   api_token:
     description:

@@ -34,6 +34,20 @@ options:
     type: str
     env:
       - name: VIRTINFRA_SESSION_ID
+  account:
+    description:
+      - The name of the account to log in with, an alternative to O(session_id), which wins. An account in the source
+        wins over a session in the environment.
+      - All sources and all tasks of a run share its session, which is ended with the run.
+    type: str
+    env:
+      - name: VIRTINFRA_ACCOUNT
+  account_password:
+    description:
+      - The password of O(account). It is sent as a SHA-512 hash, as the service expects it.
+    type: str
+    env:
+      - name: VIRTINFRA_ACCOUNT_PASSWORD
   api_token:
     description:
       - The token, for O(source=cursor).
@@ -98,8 +112,8 @@ options:
       - name: VIRTINFRA_SERVICE_VERSION
   source:
     description:
-      - How the records are read, V(query) by a query on the collection, which needs O(session_id), V(cursor) by a
-        cursor query, which needs O(api_token).
+      - How the records are read, V(query) by a query on the collection, which needs O(session_id) or O(account),
+        V(cursor) by a cursor query, which needs O(api_token).
       - When it is not given, O(query) or O(filters) decide, or else what credentials there are, a session first. A
         service that does not offer the query is then read by a cursor, if there is a token.
     type: str
@@ -131,8 +145,8 @@ options:
     description:
       - Several services, each a mapping with any of the options O(base_url), O(session_id), O(api_token) and the
         others of the connection, O(source), O(query), O(filters), and V(name), which the variable C(service) tells.
-      - What an entry does not give is taken from the options of the same name beside this one. One that brings a
-        session or a token takes neither from there.
+      - What an entry does not give is taken from the options of the same name beside this one. One with a
+        session, an account or a token takes none of them from there.
     type: list
     elements: dict
   hostnames:

@@ -122,6 +122,19 @@ def _resolve_lost_call(call: Call, job: Job, last_error: VirtinfraError) -> tupl
 
 
 def _start_and_wait(call: Call, job_uuid: str | None = None) -> Job:
+    """Make a call and follow its job, once more with a new session if the service refused it for an expired one.
+
+    Raises ResponseLost or JobNotFound when it may or may not have been made.
+    """
+    try:
+        return _attempt(call, job_uuid)
+    except ApiError as failure:
+        if not call.client.renew_session(failure):
+            raise
+    return _attempt(call)
+
+
+def _attempt(call: Call, job_uuid: str | None = None) -> Job:
     """Make a call and follow its job. Raises ResponseLost or JobNotFound when it may or may not have been made."""
     try:
         job = call.client.start_job(call.step.operation, call.step.params, call.label, job_uuid)

@@ -16,9 +16,15 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, TypeVar
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._connection import (
+    ConnectionOptions,
+    GivenSession,
+    SessionSource,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._credentials import may_hold_credentials
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    UNAUTHORIZED,
+    ApiError,
     InvalidOptions,
     JobUuidUsed,
     ReadNotSupported,
@@ -48,6 +54,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._transport impor
 
 MAX_CONNECTIONS = 16
 
+SESSION_EXPIRED = "ID.1001"
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -57,7 +65,8 @@ class Client:
 
     ``read_only`` refuses everything but GET (check mode). ``wait`` says how long jobs are waited for. ``mask_replies``
     is for those who show replies and compare nothing: credentials are masked in them already.
-    ``before_send`` is called before each request.
+    ``before_send`` is called before each request. ``sessions`` gives the session; without it, the option
+    ``session_id`` does.
     """
 
     def __init__(
@@ -73,7 +82,10 @@ class Client:
         api_timeout: int | None = None,
         on_request: Callable[[str], None] | None = None,
         before_send: Callable[[], None] = lambda: None,
+        sessions: SessionSource | None = None,
     ) -> None:
+        self._sessions = sessions or GivenSession(connection.session_id)
+        self._auth_used: str | None = None
         self.connection, self.read_only, self.clock = connection, read_only, clock
         self._on_request, self._mask_replies = on_request, mask_replies
         self._masker = masker or Masker(filter(None, (connection.session_id, connection.api_token)))
@@ -106,7 +118,7 @@ class Client:
         """The call that was made last, unless its end is known."""
         return self._latest if self._latest and self._latest.state in (RUNNING, UNKNOWN) else None
 
-    def build_request(self, name: str, params: Mapping[str, Any]) -> tuple[Operation, Request, str]:
+    def build_request(self, name: str, params: Mapping[str, Any]) -> tuple[Operation, Request, str | None]:
         """Return operation, request and Authorization header of a call; fails as the call would before sending."""
         operation = get_operation(name)
         return operation, self._request(operation, params), self._auth(operation)
@@ -114,8 +126,16 @@ class Client:
     def get(self, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Call a reading operation and return its reply. Raise ReadNotSupported when the service does not have it."""
         operation, request, auth = self.build_request(name, params)
+        try:
+            return self._read(operation, request, auth)
+        except ApiError as failure:
+            if not self.renew_session(failure, auth):
+                raise
+        return self._read(operation, request, self._auth(operation))
+
+    def _read(self, operation: Operation, request: Request, auth: str | None) -> dict[str, Any]:
         until = self.wait.deadline if self._bounded else None
-        response = self._transport().send(request, name, auth, deadline=until, slack=self.wait.interval)
+        response = self._transport().send(request, operation.name, auth, deadline=until, slack=self.wait.interval)
         reply = reply_to_read(operation, request, response, self.connection.path_prefix)
         if self._mask_replies and may_hold_credentials(response.body.decode("utf-8", "replace")):
             masked: dict[str, Any] = self._masker.value(reply)
@@ -130,6 +150,7 @@ class Client:
         job.
         """
         operation, request, auth = self.build_request(name, params)
+        self._auth_used = auth
         if self.read_only and operation.is_write:
             raise InvalidOptions(f"{name} changes something and is not sent in check mode")
         chosen, self._job_uuid = None if job_uuid else self._job_uuid, None
@@ -169,14 +190,24 @@ class Client:
         label = " ".join(filter(None, (job.operation, f"job {job.uuid}")))
         request = Request("GET", job.location)
         ask = partial(self._transport().send, request, label, deadline=self.wait.deadline, slack=self.wait.interval)
-        session = f"OAuth {self.connection.session_id}" if self.connection.session_id else None
-        response = ask(session if job.needs_auth else None)
-        if response.status in (401, 403) and session and not job.needs_auth:
+        response = ask(f"OAuth {self._sessions.current()}" if job.needs_auth else None)
+        if response.status in (401, 403) and self.connection.has_session and not job.needs_auth:
             # The family's servers want no credentials here; one that does gets them from now on.
             job.needs_auth = True
-            response = ask(session)
+            response = ask(f"OAuth {self._sessions.current()}")
         apply_poll(job, response)
         return job.state != RUNNING
+
+    def renew_session(self, failure: ApiError, refused: str | None = None) -> bool:
+        """Whether a call failed because its session had expired, and there is a new one to repeat it with.
+
+        The service refuses such a call before it takes it. ``refused`` is the Authorization header of the call; without
+        it, that of the latest writing call.
+        """
+        scheme, dummy, session_id = (refused or self._auth_used or "").partition(" ")
+        if scheme != "OAuth" or (failure.code != SESSION_EXPIRED and failure.status != UNAUTHORIZED):
+            return False
+        return self._sessions.renew(session_id) is not None
 
     @contextmanager
     def limit_reads_to_deadline(self) -> Iterator[None]:
@@ -208,13 +239,18 @@ class Client:
             )
         return operation.request(params, self.connection.path_prefix)
 
-    def _auth(self, operation: Operation) -> str:
-        scheme, option = ("Bearer", "api_token") if operation.uses_token else ("OAuth", "session_id")
-        value = getattr(self.connection, option)
+    def _auth(self, operation: Operation) -> str | None:
+        """Return the Authorization header of a call; None for an operation that takes none."""
+        if operation.is_public:
+            return None
+        if operation.uses_token:
+            value, scheme, options = self.connection.api_token, "Bearer", "api_token (or VIRTINFRA_API_TOKEN"
+        else:
+            value, scheme = self._sessions.current(), "OAuth"
+            options = "session_id, or account and account_password (or VIRTINFRA_SESSION_ID, or VIRTINFRA_ACCOUNT"
+            options += " and VIRTINFRA_ACCOUNT_PASSWORD"
         if not value:
-            raise ReadNotSupported(
-                f"{operation.name} needs {option} (or VIRTINFRA_{option.upper()} in the environment)"
-            )
+            raise ReadNotSupported(f"{operation.name} needs {options} in the environment)")
         return f"{scheme} {value}"
 
     def _transport(self) -> Transport:

@@ -14,7 +14,7 @@ import ssl
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
@@ -27,6 +27,8 @@ class ConnectionOptions:
     base_url: str
     path_prefix: str = "service"
     session_id: str | None = field(default=None, repr=False)
+    account: str | None = None
+    account_password: str | None = field(default=None, repr=False)
     api_token: str | None = field(default=None, repr=False)
     validate_certs: bool = True
     ca_path: str | None = None
@@ -59,9 +61,19 @@ class ConnectionOptions:
             raise InvalidOptions("request_retries must be from 0 to 100")
         if not re.fullmatch(r"[\w./~%-]*", self.path_prefix, re.ASCII):
             raise InvalidOptions("path_prefix must be made of letters, digits and . / _ ~ % -")
+        self._check_credentials()
+
+    def _check_credentials(self) -> None:
         for name in ("session_id", "api_token"):
             if not re.fullmatch(r"[\x21-\x7e]*", getattr(self, name) or ""):
                 raise InvalidOptions(f"{name} must be printable ASCII without blanks")
+        if self.account and not (self.account_password or self.session_id):
+            raise InvalidOptions("account needs account_password (or VIRTINFRA_ACCOUNT_PASSWORD in the environment)")
+
+    @property
+    def has_session(self) -> bool:
+        """Whether there is a session, or an account to get one with."""
+        return bool(self.session_id or self.account)
 
     @property
     def origin(self) -> str:
@@ -100,6 +112,30 @@ class ConnectionOptions:
             # requests passes over a login without a password.
             proxy = proxy._replace(netloc=proxy.netloc.replace("@", ":@"))
         return proxy
+
+
+class SessionSource(Protocol):
+    """Where a client gets the session of its calls from."""
+
+    def current(self) -> str | None:
+        """Return the session, None when the options give none."""
+
+    def renew(self, refused: str) -> str | None:
+        """Return a session other than the one that the service refused, None when there cannot be one."""
+
+
+@dataclass(frozen=True)
+class GivenSession:
+    """The session of the option ``session_id``, which only the user can replace."""
+
+    session_id: str | None
+
+    def current(self) -> str | None:
+        """Return the session, None when the options give none."""
+        return self.session_id
+
+    def renew(self, refused: str) -> None:
+        """Return None: there is no other session."""
 
 
 @lru_cache(maxsize=8)

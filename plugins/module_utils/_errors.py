@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 HINTS = {
+    "ID.1000": "Check account and account_password.",
     "ID.1001": "The {credential} is invalid or has expired: {remedy}.",
     "ID.1002": "The account of this {credential} may not do this: use another account or have it permitted.",
     "ID.1003": "A quota is used up: free something or have the quota raised.",
@@ -20,7 +21,10 @@ HINTS = {
     "SYS.1003": "Something named in the call does not exist: check the uuids.",
 }
 CREDENTIALS = {
-    "session_id": {"credential": "session", "remedy": "log in again and pass the new one as session_id"},
+    "session_id": {
+        "credential": "session",
+        "remedy": "log in again and pass the new one as session_id, or pass account and account_password",
+    },
     "api_token": {"credential": "API token", "remedy": "create a new one and pass it as api_token"},
 }
 

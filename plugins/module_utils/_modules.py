@@ -17,7 +17,10 @@ from typing import Any
 
 from ansible.module_utils import basic
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._connection import (
+    ConnectionOptions,
+    SessionSource,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     Bug,
     InvalidOptions,
@@ -39,6 +42,11 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import 
     MIN_SECRET_LENGTH,
     Masker,
     collect_secrets,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import (
+    MemoryStore,
+    SessionStore,
+    session_source,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import escape_controls
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock
@@ -94,7 +102,8 @@ class ModuleSpec:
     """A module: the function that does it, its own options, the operations that it calls, and their constraints.
 
     ``shared_options`` are further option groups, in addition to the connection's. ``selectors`` are options that are
-    not required, and select what the module is about when they are given.
+    not required, and select what the module is about when they are given. ``secret_results`` are members of the result
+    for later tasks: they are not masked, and the result of a success is not shown.
     """
 
     run: Callable[[ModuleContext], dict[str, Any]]
@@ -103,6 +112,7 @@ class ModuleSpec:
     shared_options: tuple[Options, ...] = ()
     constraints: Mapping[str, Any] = field(default_factory=dict)
     selectors: tuple[str, ...] = ()
+    secret_results: tuple[str, ...] = ()
 
     @property
     def argument_spec(self) -> dict[str, Any]:
@@ -125,6 +135,7 @@ class ModuleSpec:
         tell: Callable[[str], None] | None = None,
         on_request: Callable[[str], None] | None = None,
         before_send: Callable[[], None] = lambda: None,
+        session_store: Callable[[ConnectionOptions], SessionStore] = MemoryStore,
     ) -> ModuleResult:
         """Run with validated options and return the outcome without secrets.
 
@@ -133,12 +144,13 @@ class ModuleSpec:
         outside stops it while a call is under way.
 
         ``before_send`` is called before each request; a KeyboardInterrupt that it raises stops the task.
+        ``session_store`` keeps the session of an account; by default nobody shares it.
         """
         masker = self.masker(params)
         tell = tell and _masked(tell, masker)
         on_request = on_request and _masked(on_request, masker)
-        outcome = self._run(params, check_mode, masker, tell, on_request, before_send)
-        result = {name: masker.value(value) for name, value in outcome.result.items()}
+        outcome = self._run(params, check_mode, masker, tell, on_request, before_send, session_store)
+        result = self._masked(outcome.result, masker)
         # After masking, which must find the secrets as they are.
         if "msg" in result:
             result["msg"] = escape_controls(result["msg"])
@@ -154,11 +166,16 @@ class ModuleSpec:
         tell: Callable[[str], None] | None,
         on_request: Callable[[str], None] | None,
         before_send: Callable[[], None],
+        session_store: Callable[[ConnectionOptions], SessionStore],
     ) -> ModuleResult:
         context = None
         try:
             params = self._with_references(params, check_mode)
-            with create_client(params, check_mode, tell, on_request, masker, before_send) as client:
+            connection = connection_options(params)
+            with (
+                session_source(connection, session_store, masker, on_request, before_send) as sessions,
+                create_client(params, check_mode, tell, on_request, masker, before_send, sessions) as client,
+            ):
                 unresolved = isinstance(params.get("uuid"), Unknown) or any(self._null_selectors(params))
                 context = ModuleContext(params, self._desired(params), client, check_mode, check_mode and unresolved)
                 result = self.run(context)
@@ -184,6 +201,10 @@ class ModuleSpec:
             **failure.result,
         }
         return ModuleResult(result, context.warnings if context else [])
+
+    def _masked(self, result: Mapping[str, Any], masker: Masker) -> dict[str, Any]:
+        shown = () if result.get("failed") else self.secret_results
+        return {name: value if name in shown else masker.value(value) for name, value in result.items()}
 
     def run_as_module(self) -> None:
         """Run in a module process."""
@@ -212,9 +233,10 @@ class ModuleSpec:
                 masker = task.masker(self.params)
                 # Ansible would mask the letters of a very short secret in every word.
                 secrets = collect_secrets(task.argument_spec, self.params)
+                secrets -= {result.get(name) for name in task.secret_results}
                 self.no_log_values = {secret for secret in secrets if len(secret) >= MIN_SECRET_LENGTH}
                 self.params = masker.value(self.params)
-                return {name: masker.value(value) for name, value in result.items()}
+                return task._masked(result, masker)
 
         module = Module(argument_spec=self.argument_spec, supports_check_mode=True, **self.constraints)
         requests: list[str] = []
@@ -292,6 +314,11 @@ def _documented_names() -> frozenset[str]:
     return frozenset({*names, *map(to_snake_case, names)})
 
 
+def connection_options(params: Mapping[str, Any]) -> ConnectionOptions:
+    """Return the options of the connection among validated options."""
+    return ConnectionOptions(**{**{name: params[name] for name in CONNECTION}, "base_url": params["base_url"] or ""})
+
+
 def create_client(
     params: Mapping[str, Any],
     read_only: bool = False,
@@ -299,18 +326,18 @@ def create_client(
     on_request: Callable[[str], None] | None = None,
     masker: Masker | None = None,
     before_send: Callable[[], None] = lambda: None,
+    sessions: SessionSource | None = None,
 ) -> Client:
     """Return a client for validated options."""
-    options = {name: params[name] for name in CONNECTION}
-    options["base_url"] = options["base_url"] or ""
     waiting = {name: params[f"wait_{name}"] for name in ("timeout", "interval") if f"wait_{name}" in params}
     sending: dict[str, Any] = {name: params.get(name) for name in ("job_uuid", "webhook_url", "api_timeout")}
     return Client(
-        ConnectionOptions(**options),
+        connection_options(params),
         read_only,
         WaitPolicy(Clock, tell=tell, **waiting),
         masker=masker,
         on_request=on_request,
         before_send=before_send,
+        sessions=sessions,
         **sending,
     )

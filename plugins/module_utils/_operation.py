@@ -40,7 +40,8 @@ class Operation:
     """One row of the table.
 
     ``path`` is relative to the service's prefix; with ``uses_token`` it starts at the origin, and the call needs the
-    token instead of the session. ``is_write`` is False where the service answers at once, and not with a job.
+    token instead of the session; with ``is_public`` it takes no credentials. ``is_write`` is False where the service
+    answers at once, and not with a job.
     ``path_params`` stand in the path, ``params`` in the query or the body.
 
     ``result`` names the members of the reply that carry the result, ``record`` the type of what is in them.
@@ -60,6 +61,7 @@ class Operation:
     since: str = ""
     is_write: bool = True
     uses_token: bool = False
+    is_public: bool = False
     path_params: tuple[Parameter, ...] = ()
     params: tuple[Parameter, ...] = ()
     result: tuple[str, ...] = ()

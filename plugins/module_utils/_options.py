@@ -28,6 +28,8 @@ CONNECTION = _with_fallbacks(
         "base_url": {"type": "str"},
         "path_prefix": {"type": "str", "default": "service"},
         "session_id": {"type": "str", "no_log": True},
+        "account": {"type": "str"},
+        "account_password": {"type": "str", "no_log": True},
         "api_token": {"type": "str", "no_log": True},
         "validate_certs": {"type": "bool", "default": True},
         "ca_path": {"type": "path"},

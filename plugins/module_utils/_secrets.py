@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import ChainMap
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
@@ -112,12 +113,20 @@ class Masker:
     """
 
     def __init__(self, secrets: Iterable[str] = (), known_names: Callable[[], Container[str]] = frozenset) -> None:
-        self._secrets = {secret: _plainest(secret) for secret in secrets if secret}
+        self._secrets: ChainMap[str, str] = ChainMap()
         self._known_names = known_names
+        self.add(*secrets)
+
+    def add(self, *secrets: str) -> None:
+        """Mask further secrets from now on; those that `with_secrets` returned do so too."""
+        self._secrets.update({secret: _plainest(secret) for secret in secrets if secret})
 
     def with_secrets(self, *secrets: str) -> Masker:
         """Return one that masks further secrets too."""
-        return Masker((*self._secrets, *secrets), self._known_names)
+        masker = Masker((), self._known_names)
+        masker._secrets = self._secrets.new_child()
+        masker.add(*secrets)
+        return masker
 
     def text(self, text: str) -> str:
         """Return a text with its secrets masked, the same object when it has none."""

@@ -16,6 +16,7 @@ import signal
 import syslog
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -27,22 +28,33 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.virtinfra.manager.plugins.module_utils._adapter import HAS_REQUESTS
 from ansible_collections.virtinfra.manager.plugins.module_utils._connection import tls_context
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    ApiError,
+    InvalidOptions,
+    VirtinfraError,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules import (
     REQUEST_LOG,
     REQUEST_LOG_VERBOSITY,
     ModuleSpec,
     TaskInterrupted,
+    connection_options,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION
 from ansible_collections.virtinfra.manager.plugins.module_utils._references import mark_nulls
+from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker
+from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import AccountSession
 from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import escape_controls
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._run_sessions import FileStore
 
 # Built once, here, and inherited by every worker.
 tls_context(True, None, None, None)
 
 # A worker's own standard error leads nowhere, and nobody listens to its Display once the parent is interrupted.
 STDERR = os.dup(2)
+
+# The longest a request may take, in seconds, to log in for a module process, which can log in itself.
+HANDOVER_TIMEOUT = 10.0
 
 display = Display()
 
@@ -61,25 +73,36 @@ class ActionModule(ActionBase):
         self._label = self._name_task(task_vars or {})
         variables: dict[str, Any] = {}
         self._compute_environment_string(variables)
+        spec: ModuleSpec = import_module(f"ansible_collections.virtinfra.manager.plugins.modules.{name}").MODULE
         if not self._can_run_in_process():
-            return self._run_as_module(f"virtinfra.manager.{name}", variables, task_vars)
-        module = import_module(f"ansible_collections.virtinfra.manager.plugins.modules.{name}")
+            return self._run_as_module(f"virtinfra.manager.{name}", spec, variables, task_vars)
         with patched_environ(variables):
-            return self._run_in_process(f"virtinfra.manager.{name}", module.MODULE)
+            return self._run_in_process(f"virtinfra.manager.{name}", spec)
 
     def _can_run_in_process(self) -> bool:
         """Whether the task may run in the controller's process; the Python of a module process may have requests."""
         local = str(getattr(self._connection, "transport", "")).rpartition(".")[2] == "local"
         return HAS_REQUESTS and local and not (self._task.async_val or self._connection.become)
 
-    def _run_as_module(self, name: str, variables: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
+    def _run_as_module(
+        self, name: str, spec: ModuleSpec, variables: dict[str, Any], task_vars: dict[str, Any] | None
+    ) -> dict[str, Any]:
         """Run the task in a module process, whose command line everybody can read: credentials become options."""
+        if spec.secret_results and self._task.async_val:
+            error = InvalidOptions(f"{name} cannot be used with async, which would show its result")
+            return {"failed": True, "msg": str(error), "error": error.error}
         credentials = {
             f"VIRTINFRA_{option.upper()}": option for option in CONNECTION if CONNECTION[option].get("no_log")
         }
         told = {option: variables.pop(each) for each, option in credentials.items() if each in variables}
         self._task.environment = [variables]
-        arguments = {**told, **mark_nulls(self._task.args)}
+        arguments = {**told, **_prefer_given(mark_nulls(self._task.args))}
+        if not spec.secret_results:
+            try:
+                with patched_environ(variables):
+                    arguments = self._with_session(arguments)
+            except VirtinfraError as failure:
+                return {"failed": True, "msg": escape_controls(str(failure)), "error": failure.error}
         result = dict(
             self._execute_module(
                 module_name=name, module_args=arguments, task_vars=task_vars, wrap_async=self._task.async_val
@@ -87,10 +110,34 @@ class ActionModule(ActionBase):
         )
         for line in result.pop(REQUEST_LOG, ()):
             self._show_request(line)
-        return result
+        return _hide(result, spec)
+
+    def _with_session(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return the options of a module process, with the session of this run instead of the password of an account.
+
+        Where only the host of the module process can reach the service, it gets the password and logs in. Raises
+        ApiError when the service refuses the account.
+        """
+        given = {name: value for name, value in arguments.items() if name in CONNECTION}
+        validation = ArgumentSpecValidator(CONNECTION).validate(given)
+        params = validation.validated_parameters
+        if validation.error_messages or params["session_id"] or not params["account"]:
+            return arguments
+        login = {name: params[name] for name in ("account", "account_password")}
+        try:
+            connection = connection_options(params)
+            timeout = min(connection.request_timeout, HANDOVER_TIMEOUT)
+            brief = replace(connection, request_retries=0, request_timeout=timeout)
+            session = AccountSession(brief, FileStore(connection), Masker(), self._request_log())
+            return {**arguments, **dict.fromkeys(login), "session_id": session.valid()}
+        except ApiError:
+            raise
+        except VirtinfraError:
+            return {**arguments, **login, "session_id": None}
 
     def _run_in_process(self, name: str, task: ModuleSpec) -> dict[str, Any]:
-        validation = ArgumentSpecValidator(task.argument_spec, **task.constraints).validate(mark_nulls(self._task.args))
+        arguments = _prefer_given(mark_nulls(self._task.args))
+        validation = ArgumentSpecValidator(task.argument_spec, **task.constraints).validate(arguments)
         params = validation.validated_parameters
         masker = task.masker(params)
         if validation.error_messages:
@@ -104,16 +151,16 @@ class ActionModule(ActionBase):
         # Newer cores show it on demand only; older ones know no such option and always do.
         if getattr(ansible.constants, "INJECT_INVOCATION", True):
             result["invocation"] = masker.value({"module_args": params})
-        return result
+        return _hide(result, task)
 
     def _execute(self, task: ModuleSpec, params: Mapping[str, Any]) -> dict[str, Any]:
         """Execute a task; one that is stopped while a call is under way says so, by its result or at least a line."""
-        logged = display.verbosity >= REQUEST_LOG_VERBOSITY and not self._task.no_log
-        log = self._show_request if logged else None
         tell = None if self._task.no_log else self._show_progress
         with signals_as_exceptions():
             try:
-                outcome = task.execute(params, self._task.check_mode, tell, log, stop_with_parent())
+                outcome = task.execute(
+                    params, self._task.check_mode, tell, self._request_log(), stop_with_parent(), FileStore
+                )
             except TaskInterrupted as stop:
                 if isinstance(stop.__cause__, KeyboardInterrupt):
                     leave_word(f"{self._label}: {escape_controls(str(stop))}")
@@ -131,8 +178,22 @@ class ActionModule(ActionBase):
     def _show_progress(self, line: str) -> None:
         display.display(f"{self._label}: {line}")
 
+    def _request_log(self) -> Callable[[str], None] | None:
+        logged = display.verbosity >= REQUEST_LOG_VERBOSITY and not self._task.no_log
+        return self._show_request if logged else None
+
     def _show_request(self, line: str) -> None:
         display.vvv(f"{self._label}: {line}")
+
+
+def _prefer_given(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a task, without a session of the environment where the task gives an account."""
+    return {"session_id": None, **arguments} if arguments.get("account") else arguments
+
+
+def _hide(result: dict[str, Any], spec: ModuleSpec) -> dict[str, Any]:
+    """Return a result that Ansible does not show if later tasks get a secret by it; C(register) gets all of it."""
+    return {**result, "_ansible_no_log": True} if spec.secret_results and not result.get("failed") else result
 
 
 def stop_with_parent() -> Callable[[], None]:

@@ -31,9 +31,12 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     VirtinfraError,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
+from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker
+from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import session_source
 from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import escape_controls
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._constructed import Constructor
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import GroupMembership, HostEntry, HostVars
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._run_sessions import FileStore
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._selection import assign_names, filter_entries
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import (
     OPTIONS,
@@ -101,7 +104,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
         """
         option, kind = self.RELATED
         wanted = self.get_option(option)
-        if wanted is False or (wanted is None and not service.connection.session_id):
+        if wanted is False or (wanted is None and not service.connection.has_session):
             return None
         try:
             return service.related(client, kind)
@@ -182,7 +185,8 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
             if name not in EXPRESSIONS:
                 value = self._template(name, value)
             rendered[name] = [value] if name in LISTS and isinstance(value, str) else value
-        return rendered
+        # A session of the environment does not win over an account of the source.
+        return {"session_id": None, **rendered} if rendered.get("account") else rendered
 
     def _template(self, name: str, value: Any) -> Any:
         self.templar.available_variables = self._vars or {}
@@ -209,13 +213,23 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
         answers = []
         for service in wanted:
             read: list[Record] = []
-            with Client(service.connection, True, mask_replies=True, on_request=self.display.vvv) as client:
+            with self._client(service) as client:
                 details = self.fetch_related(client, service)
                 yield ServiceData(service.name, details, self._pages(client, service, read))
             answers.append([read, details])
         if caching:
             # One opaque text: core would revive what looks like its own tagged or encrypted values in the records.
             self._cache[key] = {"json": json.dumps({"questions": questions, "answers": answers})}
+
+    @contextmanager
+    def _client(self, service: Service) -> Iterator[Client]:
+        connection, log = service.connection, self.display.vvv
+        masker = Masker(filter(None, (connection.session_id, connection.api_token, connection.account_password)))
+        with (
+            session_source(connection, FileStore, masker, log) as sessions,
+            Client(connection, True, masker=masker, mask_replies=True, on_request=log, sessions=sessions) as client,
+        ):
+            yield client
 
     def _kept(self, key: str, questions: list[Any]) -> list[Any] | None:
         """Return the answers in the cache; None when there are none, to these questions or in this form."""

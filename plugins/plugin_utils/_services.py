@@ -31,7 +31,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
     Record,
 )
 
-CREDENTIALS = ("session_id", "api_token")
+CREDENTIALS = ("session_id", "account", "account_password", "api_token")
 
 # How many pages of a query are read at once: as many as a browser would.
 CONNECTIONS = 6
@@ -87,7 +87,7 @@ class Service:
             return self.source == "query"
         if self.query or self.filters:
             return bool(self.query)
-        return self.connection.session_id is not None
+        return self.connection.has_session
 
     def cache_key(self) -> list[Any]:
         """Return what decides which records are read, without any secret."""
@@ -203,8 +203,8 @@ def _service(where: str, options: Mapping[str, Any], page_size: int) -> Service:
         )
     except VirtinfraError as failure:
         raise InvalidOptions(f"{prefix}{failure}") from None
-    if not (connection.session_id or connection.api_token):
-        raise InvalidOptions(f"{prefix}session_id or api_token is required")
+    if not (connection.has_session or connection.api_token):
+        raise InvalidOptions(f"{prefix}session_id, account or api_token is required")
     service = Service(
         values.get("name") or connection.origin,
         connection,

@@ -61,6 +61,8 @@ class TestEnvironment:
             "base_url": sim.url,
             "path_prefix": "service",
             "session_id": sim.session,
+            "account": "somebody",
+            "account_password": "a-password-by-environment",
             "api_token": "a-token-by-environment",
             "validate_certs": "no",
             "ca_path": "/nowhere/ca.pem",
@@ -82,6 +84,7 @@ class TestEnvironment:
         assert used == {
             **given,
             "session_id": hidden,
+            "account_password": hidden,
             "api_token": hidden,
             "validate_certs": False,
             "use_proxy": False,

@@ -182,7 +182,8 @@ def service(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.fixture(params=MODULES)
+# Ansible shows nothing of the result of the module session, so there is nothing to compare.
+@pytest.fixture(params=[name for name in MODULES if name != "session"])
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -22,6 +22,7 @@ import yaml
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import VirtinfraError
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules import ModuleContext, ModuleSpec
 from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import collect_secrets
+from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import hash_password
 from conftest import client_of
 
 from simulator.launch import Simulator
@@ -230,6 +231,48 @@ def test_nothing_is_shown_anywhere(sim: Simulator, tmp_path: Path, connection: s
     assert any("SYS.1006" in text for path, text in kept.items() if path.name == "ansible.log")
     assert any("chat.example.com" in text for path, text in kept.items() if path.parent.name == "facts")
     assert {path: found_in(text) for path, text in kept.items() if found_in(text)} == {}
+
+
+@pytest.mark.parametrize("connection", ["local", "elsewhere"])
+def test_nothing_is_shown_of_an_account(tmp_path: Path, connection: str) -> None:
+    """Not the password, not its hash, and not the session; of the module session nothing at all, except to tasks."""
+    made = "a5e55104000040008000000000000001"
+    secrets = all_forms(PASSWORD, hash_password(PASSWORD), made)
+    # A module process does not know the password.
+    repeated = secrets if connection == "local" else all_forms(made)
+    refusal = {"error": {"code": "SYS.1006", "details": f"refused: {' | '.join(repeated)}"}}
+
+    def answer(asked: StubRequest) -> StubResponse:
+        if asked.path.endswith("/accounts/login"):
+            assert hash_password(PASSWORD) in asked.body.decode()
+            return StubResponse(200, {"inventory": {"uuid": made}})
+        if "/accounts/sessions/" in asked.path:
+            return StubResponse(200, {"valid": True} if asked.method == "GET" else {})
+        return StubResponse(503, refusal)
+
+    account = {"account": "admin", "account_password": "{{ password }}"}
+    tasks = [
+        task("host_info", account),
+        task("session", account, register="login"),
+        task("session", {"session_id": "{{ login.session_id }}"}, loop=[1]),
+        task("session", {"session_id": "{{ login.session_id }}", "state": "absent"}),
+        {"ansible.builtin.debug": {"msg": "registered {{ login.session_id | length }} characters"}},
+    ]
+    variables, book, home = tmp_path / "variables.yml", tmp_path / "book.yml", tmp_path / "home"
+    with StubServer(answer) as service:
+        variables.write_text(yaml.safe_dump({"password": PASSWORD, "url": service.url}), encoding="utf-8")
+        (play,) = playbook(connection)
+        play |= {"tasks": tasks, "module_defaults": {"group/virtinfra.manager.api": {"base_url": "{{ url }}"}}}
+        book.write_text(yaml.safe_dump([play]), encoding="utf-8")
+        command = [str(PROGRAMS / "ansible-playbook"), "-vvvv", "--diff", "-e", f"@{variables}", str(book)]
+        output, seen = watched(command, environment_in(home))
+        logouts = [asked.path for asked in service.requests if asked.method == "DELETE"]
+    assert "registered 32 characters" in output
+    assert "refused: ********" in output
+    # By the task, and at the end of the run.
+    assert len(logouts) == 2
+    kept = [read(path) for path in home.rglob("*") if path.is_file()]
+    assert [secret for secret in secrets for text in (output, *seen, *kept) if secret in text] == []
 
 
 def test_nothing_is_shown_by_an_inventory(sim: Simulator, tmp_path: Path) -> None:

@@ -118,10 +118,12 @@ LAYERS = (
     {"_transport"},
     {"_outcomes"},
     {"_client"},
-    {"_modules", "_pagination", "_waiting"},
+    {"_pagination", "_waiting"},
+    {"_sessions"},
+    {"_modules"},
     {"_calls", "_queries"},
     {"_finders"},
-    {"_action_modules", "_info_modules", "_reconciler", "_job_modules"},
+    {"_action_modules", "_info_modules", "_reconciler", "_job_modules", "_session_modules"},
 )
 
 
@@ -352,7 +354,7 @@ def test_every_option_of_the_connection_can_come_from_the_environment() -> None:
 
 
 def test_secrets_are_marked() -> None:
-    secrets = {"password", "session_id", "api_token", "webhook_url"}
+    secrets = {"password", "session_id", "account_password", "api_token", "webhook_url"}
     for name in MODULES:
         for option, rules in module(name).task.argument_spec.items():
             if option in secrets or (option == "url" and name == "sns_endpoint"):

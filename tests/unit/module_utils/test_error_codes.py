@@ -270,7 +270,11 @@ def test_jobs_have_the_error_of_a_failed_task(run: ModuleRunner, sim: Simulator,
 @pytest.mark.parametrize(
     ("module", "options", "hint"),
     [
-        ("host_info", {}, "The session is invalid or has expired: log in again and pass the new one as session_id."),
+        (
+            "host_info",
+            {},
+            "log in again and pass the new one as session_id, or pass account and account_password.",
+        ),
         (
             "resource_info",
             {"resource_type": "host"},

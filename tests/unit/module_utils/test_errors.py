@@ -114,7 +114,7 @@ def cases(places: Places) -> dict[str, tuple[dict[str, Any], str]]:
         ),
         "session that has expired": (
             kvm_host(name="host-3", session_id="long-gone"),
-            r"host host-3: QueryHost failed \(ID\.1001\): .* has expired: log in again and pass .* session_id\.",
+            r"host host-3: QueryHost failed \(ID\.1001\): .* has expired: log in again and pass .* account_password\.",
         ),
         "session that cannot be": (
             kvm_host(name="host-3", session_id="a session"),

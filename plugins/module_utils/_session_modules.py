@@ -1,0 +1,45 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The module that logs in and out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules import ModuleContext, ModuleSpec
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import Options
+from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import is_valid, log_in, log_out
+
+
+def session_module(options: Options, **constraints: Any) -> ModuleSpec:
+    """Return the module whose result ``session_id`` is a valid session, or that ends the session of the options."""
+    return ModuleSpec(
+        _run,
+        options,
+        ("LogInByAccount", "ValidateSession", "LogOut"),
+        constraints=constraints,
+        secret_results=("session_id",),
+    )
+
+
+def _run(context: ModuleContext) -> dict[str, Any]:
+    client, given = context.client, context.params["session_id"]
+    valid = is_valid(client, given) if given else False
+    if context.params["state"] == "absent":
+        context.changed = valid is not False
+        if context.changed and not context.check_mode:
+            log_out(client, given)
+        return {"session_id": None}
+    account, password = context.params["account"], context.params["account_password"]
+    if valid or (valid is None and not account):
+        return {"session_id": given}
+    if not account or not password:
+        reason = ": session_id is invalid or has expired" if given else ""
+        raise InvalidOptions(f"account and account_password are needed to log in{reason}")
+    context.changed = True
+    return {"session_id": None if context.check_mode else log_in(client, account, password)}

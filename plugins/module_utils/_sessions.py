@@ -1,0 +1,209 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Sessions: logging in with an account, logging out, and the session that the calls of an account share."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import replace
+from typing import Any, Protocol
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._connection import (
+    ConnectionOptions,
+    GivenSession,
+    SessionSource,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    ApiError,
+    ReadNotSupported,
+    ResponseLost,
+    TransportError,
+    VirtinfraError,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import WaitPolicy
+from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker
+from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock
+from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import wait_for_job
+
+# How often a login is tried whose response is lost: a session that nobody knows expires.
+MAX_LOGIN_ATTEMPTS = 3
+
+WRONG_ACCOUNT = "ID.1000"
+
+
+def hash_password(password: str) -> str:
+    """Return a password as the service takes it: its SHA-512 in hexadecimal digits."""
+    return hashlib.sha512(password.encode()).hexdigest()
+
+
+def log_in(client: Client, account: str, password: str) -> str:
+    """Return a new session of an account.
+
+    Raises ReadNotSupported where the service has no login, and ApiError for a wrong account or password.
+    """
+    params = {"accountName": account, "password": hash_password(password)}
+    for attempt in range(1, MAX_LOGIN_ATTEMPTS + 1):
+        try:
+            reply = wait_for_job(client, client.start_job("LogInByAccount", params))
+            break
+        except ResponseLost:
+            if attempt == MAX_LOGIN_ATTEMPTS:
+                raise
+        except ApiError as refusal:
+            if refusal.status not in (404, 405):
+                raise
+            raise ReadNotSupported(
+                f"the service has no login with an account (HTTP status {refusal.status}). Pass session_id instead of"
+                " account."
+            ) from None
+    inventory = reply.get("inventory")
+    session_id = inventory.get("uuid") if isinstance(inventory, dict) else None
+    if not isinstance(session_id, str) or not re.fullmatch(r"[\x21-\x7e]+", session_id):
+        raise TransportError("the response to LogInByAccount has no session in inventory.uuid", transient=False)
+    return session_id
+
+
+def is_valid(client: Client, session_id: str) -> bool | None:
+    """Return whether a session is valid, None where the service does not say so."""
+    try:
+        valid = client.get("ValidateSession", {"sessionUuid": session_id}).get("valid")
+    except ReadNotSupported:
+        return None
+    return valid if isinstance(valid, bool) else None
+
+
+def log_out(client: Client, session_id: str) -> None:
+    """End a session; one that has ended already is a success."""
+    wait_for_job(client, client.start_job("LogOut", {"sessionUuid": session_id}))
+
+
+class SessionStore(Protocol):
+    """Keeps the session of an account for all who share it."""
+
+    # Whether nobody uses the session after the one who closes it.
+    is_private: bool
+
+    def open(self) -> AbstractContextManager[dict[str, Any]]:
+        """Return what is kept, for nobody but the caller until it is left; changes to it are kept.
+
+        ``session_id`` is the session, ``refusal`` the status and the error of a login that cannot succeed.
+        """
+
+
+class MemoryStore:
+    """Keeps the session of an account within one process, for all of its threads."""
+
+    is_private = True
+
+    def __init__(self, dummy: ConnectionOptions) -> None:
+        self._lock = threading.Lock()
+        self._kept: dict[str, Any] = {}
+
+    @contextmanager
+    def open(self) -> Iterator[dict[str, Any]]:
+        """Return what is kept, for nobody but the caller until it is left."""
+        with self._lock:
+            yield self._kept
+
+
+@contextmanager
+def session_source(
+    connection: ConnectionOptions,
+    new_store: Callable[[ConnectionOptions], SessionStore],
+    masker: Masker,
+    on_request: Callable[[str], None] | None = None,
+    before_send: Callable[[], None] = lambda: None,
+) -> Iterator[SessionSource]:
+    """Return where the session comes from, the option session_id or else the account."""
+    if connection.session_id or not connection.account:
+        yield GivenSession(connection.session_id)
+    else:
+        with AccountSession(connection, new_store(connection), masker, on_request, before_send) as session:
+            yield session
+
+
+class AccountSession:
+    """The session of an account: made when it is needed first, and replaced when the service refuses it.
+
+    All who share the store have one session; the first who needs one logs in, and the others wait for it.
+    """
+
+    def __init__(
+        self,
+        connection: ConnectionOptions,
+        store: SessionStore,
+        masker: Masker,
+        on_request: Callable[[str], None] | None = None,
+        before_send: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._connection, self._store = connection, store
+        self._masker, self._on_request, self._before_send = masker, on_request, before_send
+        self._session_id: str | None = None
+
+    def __enter__(self) -> AccountSession:
+        return self
+
+    def __exit__(self, *dummy: object) -> None:
+        """Log out, unless others share the session."""
+        if self._store.is_private and self._session_id:
+            with self._client() as client, suppress(VirtinfraError):
+                log_out(client, self._session_id)
+
+    def current(self) -> str:
+        """Return the session, after logging in if there is none."""
+        return self._session_id or self._shared_session(refused=None)
+
+    def renew(self, refused: str) -> str:
+        """Return a session other than the one that the service refused; another one's login counts."""
+        return self._shared_session(refused)
+
+    def valid(self) -> str:
+        """Return a session that the service says is valid, or does not say anything about."""
+        session_id = self.current()
+        with self._client() as client:
+            return self.renew(session_id) if is_valid(client, session_id) is False else session_id
+
+    def _shared_session(self, refused: str | None) -> str:
+        with self._store.open() as kept:
+            if kept.get("session_id") in (None, refused):
+                with self._client() as client:
+                    if refused and kept.pop("session_id", None):
+                        with suppress(VirtinfraError):
+                            log_out(client, refused)
+                    kept["session_id"] = self._log_in(client, kept)
+            self._session_id = str(kept["session_id"])
+        self._masker.add(self._session_id)
+        return self._session_id
+
+    def _log_in(self, client: Client, kept: dict[str, Any]) -> str:
+        account, password = str(self._connection.account), str(self._connection.account_password)
+        try:
+            if refusal := kept.get("refusal"):
+                # Services lock an account after some attempts: no other task tries the same password again.
+                raise ApiError("LogInByAccount", refusal["status"], refusal["error"])
+            return log_in(client, account, password)
+        except ApiError as failure:
+            if failure.code == WRONG_ACCOUNT:
+                kept["refusal"] = {"status": failure.status, "error": failure.error}
+            raise failure.with_label(f"account {account}") from None
+
+    def _client(self) -> Client:
+        """Return a client that may log in, also in check mode: nothing that users manage is changed by that."""
+        password = self._connection.account_password or ""
+        self._masker.add(password, hash_password(password), self._session_id or "")
+        return Client(
+            replace(self._connection, account=None, account_password=None, session_id=None, api_token=None),
+            wait=WaitPolicy(Clock, self._connection.request_timeout),
+            masker=self._masker,
+            on_request=self._on_request,
+            before_send=self._before_send,
+        )

@@ -1,0 +1,124 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How often a run of Ansible logs in, and that it leaves no session behind, however its tasks run and it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulator.launch import Simulator
+
+ROOT = Path(__file__).resolve().parents[2]
+HOSTS = 20
+PASSWORD = "c0rrect horse/battery+staple"
+
+READ: dict[str, Any] = {"virtinfra.manager.host_info": {"name": "host-1"}}
+END_SESSIONS: dict[str, Any] = {
+    "ansible.builtin.uri": {"url": "{{ base_url }}/_simulator/sessions", "method": "DELETE"},
+    "run_once": True,
+}
+LOOKUP = "{{ lookup('virtinfra.manager.session') }}"
+
+
+class Run:
+    """A folder with an inventory by account and a static one, in which ansible-playbook is started."""
+
+    def __init__(self, folder: Path, sim: Simulator) -> None:
+        self.folder, self.sim = folder, sim
+        sim.reset(account_password=PASSWORD, latency=0.0)
+        names: dict[str, Any] = {f"local-{number}": {} for number in range(HOSTS)}
+        variables = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable, "base_url": sim.url}
+        self._write("static.yml", {"local": {"hosts": names, "vars": variables}})
+        self._write("infrastructure.virtinfra_hosts.yml", {"plugin": "virtinfra.manager.hosts"})
+
+    def _write(self, name: str, content: Any) -> None:
+        (self.folder / name).write_text(json.dumps(content), encoding="utf-8")
+
+    def start(self, tasks: list[dict[str, Any]], hosts: str = "local") -> subprocess.Popen[str]:
+        """Start to play tasks by an account of the environment."""
+        self._write("book.yml", [{"hosts": hosts, "gather_facts": False, "tasks": tasks}])
+        program = str(Path(sys.executable).with_name("ansible-playbook"))
+        inventories = [f"-i{self.folder / name}" for name in ("static.yml", "infrastructure.virtinfra_hosts.yml")]
+        return subprocess.Popen(
+            [program, *inventories, f"-f{HOSTS}", "-vvv", str(self.folder / "book.yml")],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=self._environment(),
+            start_new_session=True,
+        )
+
+    def _environment(self) -> Mapping[str, str]:
+        return {
+            **os.environ,
+            "ANSIBLE_HOME": str(self.folder),
+            "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".cache"),
+            "ANSIBLE_CONNECTION_PLUGINS": str(ROOT / "tests" / "support" / "plugins" / "connection"),
+            "ANSIBLE_LOCAL_TEMP": str(self.folder / "tmp"),
+            "VIRTINFRA_BASE_URL": self.sim.url,
+            "VIRTINFRA_ACCOUNT": "admin",
+            "VIRTINFRA_ACCOUNT_PASSWORD": PASSWORD,
+        }
+
+    def leftovers(self) -> list[Path]:
+        """Return what the run left in the folder of its temporary files."""
+        return list((self.folder / "tmp").rglob("virtinfra-*"))
+
+
+@pytest.fixture
+def run(tmp_path: Path, sim: Simulator) -> Run:
+    return Run(tmp_path, sim)
+
+
+def test_all_tasks_of_a_run_share_a_session(run: Run, sim: Simulator) -> None:
+    tasks = [
+        {**READ, "loop": [1, 2]},
+        {**READ, "run_once": True, "async": 60, "poll": 1},
+        {**READ, "run_once": True, "delegate_to": "far", "vars": {"ansible_connection": "elsewhere"}},
+        END_SESSIONS,
+        READ,
+        {"ansible.builtin.set_fact": {"kept": LOOKUP}, "run_once": True, "no_log": True},
+        {"virtinfra.manager.host_info": {"session_id": "{{ kept }}"}, "run_once": True},
+    ]
+    process = run.start(tasks)
+    output = process.communicate(timeout=300)[0]
+    assert process.returncode == 0, output
+    assert "host-1" in output
+    assert PASSWORD not in output
+    assert sim.sessions() == {"live": 0, "logins": 2, "failed_logins": 0, "logouts": 1}
+    headers = [entry["operation"] for entry in sim.log()]
+    assert headers.count("QueryHost") >= 3 * HOSTS + 4
+    assert run.leftovers() == []
+
+
+def test_a_lookup_alone_leaves_no_session(run: Run, sim: Simulator) -> None:
+    header = {"Authorization": f"OAuth {LOOKUP}"}
+    url = "{{ base_url }}/service/v1/hosts"
+    output = run.start([{"ansible.builtin.uri": {"url": url, "headers": header}, "run_once": True}]).communicate()[0]
+    assert "failed=0" in output, output
+    assert sim.sessions()["live"] == 0
+
+
+def test_an_interrupted_run_leaves_no_session(run: Run, sim: Simulator) -> None:
+    sim.fault("hang", "ChangeHostState", count=None)
+    process = run.start([{"virtinfra.manager.kvm_host": {"name": "host-1", "state": "disabled"}, "run_once": True}])
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and not any(entry["operation"] == "poll" for entry in sim.log()):
+        time.sleep(0.2)
+    os.kill(process.pid, signal.SIGINT)
+    output = process.communicate(timeout=120)[0]
+    assert "User interrupted execution" in output
+    assert sim.sessions() == {"live": 0, "logins": 1, "failed_logins": 0, "logouts": 1}
+    assert run.leftovers() == []

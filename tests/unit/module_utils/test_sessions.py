@@ -1,0 +1,235 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Sessions: logging in when a call needs it, a new login when the session has expired, and logging out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import ansible.constants
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker
+from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import AccountSession, hash_password
+from ansible_collections.virtinfra.manager.plugins.plugin_utils import _run_sessions
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._run_sessions import FileStore
+
+from simulator.launch import Simulator
+from support.module_runner import ModuleRunner
+from support.scenarios import CREATED_TASK, HOST, NEW_HOST
+from support.stub_server import StubRequest, StubResponse, StubServer
+
+NO_ACCOUNT: dict[str, Any] = {"account": None, "account_password": None}
+ACCOUNT: dict[str, Any] = {"account": "admin", "account_password": "password", "session_id": None}
+
+
+@pytest.fixture
+def run(sim: Simulator) -> ModuleRunner:
+    return ModuleRunner(sim)
+
+
+def operations(log: list[dict[str, Any]]) -> list[str]:
+    """Return the operations of a log."""
+    return [entry["operation"] for entry in log]
+
+
+def test_a_module_logs_in_and_out(sim: Simulator, run: ModuleRunner) -> None:
+    ran = run("host_info", {}, check=True, **ACCOUNT)
+    assert operations(ran.log) == ["LogInByAccount", "QueryHost", "LogOut"]
+    assert ran["total"] == 3
+    assert sim.sessions() == {"live": 0, "logins": 1, "failed_logins": 0, "logouts": 1}
+
+
+def test_a_session_wins_over_an_account(sim: Simulator, run: ModuleRunner) -> None:
+    assert operations(run("host_info", {}, **{**ACCOUNT, "session_id": sim.session}).log) == ["QueryHost"]
+
+
+def test_an_operation_by_token_needs_no_login(run: ModuleRunner) -> None:
+    assert set(operations(run("resource_info", {"resource_type": "host"}, **ACCOUNT).log)) <= {
+        "CursorQuery",
+        "CursorNext",
+    }
+
+
+@pytest.mark.parametrize(
+    ("module", "options", "operation"),
+    [
+        ("host_info", {}, "QueryHost"),
+        ("kvm_host", NEW_HOST, "AddKVMHost"),
+        ("api", {"operation": "DeleteCbtTask", "params": {"uuid": CREATED_TASK}}, "DeleteCbtTask"),
+    ],
+)
+@pytest.mark.parametrize("sync", [False, True])
+def test_a_call_with_an_expired_session_is_repeated_once(
+    sim: Simulator, run: ModuleRunner, module: str, options: dict[str, Any], operation: str, sync: bool
+) -> None:
+    sim.reset(cbt_tasks=1, latency=0.0, sync=sync)
+    sim.fault("session_expiry", operation)
+    ran = run(module, options, **ACCOUNT)
+    assert not ran.failed, ran.message
+    assert operations(ran.log).count(operation) == 2
+    assert sim.sessions() == {"live": 0, "logins": 2, "failed_logins": 0, "logouts": 1}
+
+
+@pytest.mark.parametrize(("module", "options"), [("host_info", {}), ("kvm_host", {"uuid": HOST, "state": "disabled"})])
+def test_a_service_that_refuses_every_session_ends_the_task(
+    sim: Simulator, run: ModuleRunner, module: str, options: dict[str, Any]
+) -> None:
+    sim.configure(session_lifetime=0.0)
+    ran = run(module, options, **ACCOUNT)
+    assert ran.failed
+    assert "ID.1001" in ran.message
+    assert sim.sessions()["logins"] == 2
+
+
+def test_a_given_session_that_has_expired_is_not_repeated(sim: Simulator, run: ModuleRunner) -> None:
+    sim.configure(session_expired=True)
+    ran = run("host_info", {})
+    assert "log in again and pass the new one as session_id, or pass account and account_password" in ran.message
+    assert operations(ran.log) == ["QueryHost"]
+
+
+def test_a_wrong_password(sim: Simulator, run: ModuleRunner) -> None:
+    ran = run("host_info", {}, **{**ACCOUNT, "account_password": "wrong"})
+    assert ran.message == (
+        "account admin: LogInByAccount failed (ID.1000): The account name or the password is ********: ******** account"
+        " name or password. Check account and account_password."
+    )
+    assert ran["error"]["code"] == "ID.1000"
+    assert sim.sessions()["failed_logins"] == 1
+
+
+def test_a_service_without_logins(sim: Simulator, run: ModuleRunner) -> None:
+    sim.configure(further_operations=False)
+    ran = run("kvm_host", {"uuid": HOST, "state": "disabled"}, api_token=None, **ACCOUNT)
+    assert "the service has no login with an account (HTTP status 404). Pass session_id" in ran.message
+    assert set(ran.calls) == {"None"}
+
+
+def test_a_lost_login_is_repeated(sim: Simulator, run: ModuleRunner) -> None:
+    sim.fault("drop_after", "LogInByAccount", count=2)
+    assert run("host_info", {}, **ACCOUNT)["total"] == 3
+    assert sim.sessions()["logins"] == 3
+    sim.fault("drop_after", "LogInByAccount", count=None)
+    assert run("host_info", {}, **ACCOUNT).failed
+    assert sim.sessions()["logins"] == 6
+
+
+def test_an_account_needs_a_password(run: ModuleRunner) -> None:
+    refused = run("host_info", {}, **{**ACCOUNT, "account_password": None})
+    assert refused.message == ("account needs account_password (or VIRTINFRA_ACCOUNT_PASSWORD in the environment)")
+    assert refused.log == []
+
+
+class TestModule:
+    """The module session."""
+
+    def test_present_and_absent(self, sim: Simulator, run: ModuleRunner) -> None:
+        predicted = run("session", {}, check=True, **ACCOUNT)
+        assert (predicted.changed, predicted["session_id"], predicted.log) == (True, None, [])
+        login = run("session", {}, **ACCOUNT)
+        assert login.changed
+        session = {"session_id": login["session_id"]}
+        for check in (True, False):
+            kept = run("session", session, check, **NO_ACCOUNT)
+            assert (kept.changed, kept["session_id"]) == (False, login["session_id"])
+        assert run("host_info", session, **NO_ACCOUNT)["total"] == 3
+        absent = {**session, "state": "absent"}
+        assert run("session", absent, check=True, **NO_ACCOUNT).changed
+        assert sim.sessions()["live"] == 1
+        assert run("session", absent, **NO_ACCOUNT).changed
+        assert sim.sessions()["live"] == 0
+        assert not run("session", absent, **NO_ACCOUNT).changed
+
+    def test_an_invalid_session_is_replaced(self, sim: Simulator, run: ModuleRunner) -> None:
+        ran = run("session", {"session_id": "long-gone"}, account="admin", account_password="password")
+        assert ran.changed
+        assert len(ran["session_id"]) == 32
+        refused = run("session", {"session_id": "long-gone"}, **NO_ACCOUNT)
+        assert "account and account_password are needed to log in: session_id is invalid" in refused.message
+
+    def test_a_service_without_logins(self, sim: Simulator, run: ModuleRunner) -> None:
+        sim.configure(further_operations=False)
+        refused = run("session", {}, **ACCOUNT)
+        assert refused["error"]["code"] == "UNSUPPORTED"
+        assert not run("session", {"session_id": sim.session}, **NO_ACCOUNT).changed
+
+
+@pytest.fixture
+def connection(sim: Simulator) -> ConnectionOptions:
+    return ConnectionOptions(base_url=sim.url, account="admin", account_password="password")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(ansible.constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
+    return tmp_path
+
+
+def shared(connection: ConnectionOptions) -> AccountSession:
+    """Return the session of an account as another worker of the same run sees it."""
+    return AccountSession(connection, FileStore(connection), Masker())
+
+
+def test_workers_share_a_session(sim: Simulator, connection: ConnectionOptions, folder: Path) -> None:
+    with shared(connection) as one, shared(connection) as other:
+        first = one.current()
+        assert other.current() == first
+        second = other.renew(first)
+        assert one.renew(first) == second != first
+    assert sim.sessions() == {"live": 1, "logins": 2, "failed_logins": 0, "logouts": 1}
+    (file,) = folder.iterdir()
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert "password" not in file.read_text(encoding="utf-8")
+    _run_sessions.log_out_all()
+    assert sim.sessions()["live"] == 0
+    assert list(folder.iterdir()) == []
+
+
+def test_workers_log_in_again_after_another_was_killed(connection: ConnectionOptions, folder: Path) -> None:
+    session_id = shared(connection).current()
+    (file,) = folder.iterdir()
+    file.write_text('{"session_id": "', encoding="utf-8")
+    assert shared(connection).current() != session_id
+
+
+def test_a_wrong_password_is_tried_once(sim: Simulator, folder: Path) -> None:
+    connection = ConnectionOptions(base_url=sim.url, account="admin", account_password="wrong")
+    for dummy in range(3):
+        with pytest.raises(Exception, match=r"ID\.1000"):
+            shared(connection).current()
+    assert sim.sessions()["failed_logins"] == 1
+
+
+def test_validity_is_checked_where_a_session_is_handed_over(
+    sim: Simulator, connection: ConnectionOptions, folder: Path
+) -> None:
+    first = shared(connection).valid()
+    assert shared(connection).valid() == first
+    sim.end_sessions()
+    assert shared(connection).valid() != first
+
+
+@pytest.mark.parametrize("reply", [{}, {"inventory": {}}, {"inventory": {"uuid": "two words"}}, {"inventory": []}])
+def test_a_login_without_a_session(folder: Path, reply: dict[str, Any]) -> None:
+    with StubServer(lambda asked: StubResponse(200, reply)) as service:
+        connection = ConnectionOptions(base_url=service.url, account="a", account_password="b", request_retries=0)
+        with pytest.raises(Exception, match="LogInByAccount"):
+            shared(connection).current()
+
+
+def test_the_password_is_sent_as_its_hash(folder: Path) -> None:
+    def answer(asked: StubRequest) -> StubResponse:
+        return StubResponse(200, {"inventory": {"uuid": "the-session"}})
+
+    with StubServer(answer) as service:
+        connection = ConnectionOptions(base_url=service.url, account="a", account_password="pÄss")
+        masker = Masker()
+        assert AccountSession(connection, FileStore(connection), masker).current() == "the-session"
+    (login,) = service.requests
+    assert hash_password("pÄss") in str(login.body)
+    assert "Authorization" not in login.headers
+    assert masker.text(f"pÄss {hash_password('pÄss')} the-session") == "******** ******** ********"
