@@ -245,7 +245,7 @@ def mutation(session: nox.Session) -> None:
 
 def play_chaos(session: nox.Session, *arguments: str) -> None:
     """Run tests/chaos."""
-    session.install("ansible-core>=2.19,<2.22", *RUNTIME)
+    session.install("ansible-core>=2.19,<2.22", "trustme>=1.2", *RUNTIME)
     session.run("python", "-m", "chaos.run", *arguments, *session.posargs, env=linked_collection())
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What came out of a chaos run."""
+"""The results of a chaos run."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from typing import Any
 
 
 class Report:
-    """The figures of one part of the run, and everything that went otherwise than promised."""
+    """The figures of one part of the run, and the results that are wrong."""
 
     def __init__(self, title: str) -> None:
         self.title = title
         self.tasks = self.failed = self.unknown = self.requests = 0
         self.faults: Counter[str] = Counter()
-        self.troubles: list[str] = []
+        self.problems: list[str] = []
         self._begin = 0.0
 
     def begin(self) -> Report:
-        """Let the time run from now on."""
+        """Start measuring the time."""
         self._begin = time.monotonic()
         return self
 
     def task(self, result: Mapping[str, Any], faults: Mapping[str, int], requests: int) -> None:
-        """Note a task that met these faults and sent so many requests."""
+        """Count a task, the faults that it met and the requests that it sent."""
         self.tasks += 1
         self.requests += requests
         self.faults.update(faults)
         self.failed += bool(result.get("failed"))
         self.unknown += "is unknown" in str(result.get("msg", ""))
 
-    def wrong(self, trouble: str) -> None:
-        """Note something that must not be."""
-        self.troubles.append(trouble)
-        print(f"WRONG  {trouble}", flush=True)
+    def wrong(self, problem: str) -> None:
+        """Print and keep a wrong result."""
+        self.problems.append(problem)
+        print(f"WRONG  {problem}", flush=True)
 
     def show(self) -> None:
         """Print the figures."""
@@ -46,6 +46,6 @@ class Report:
         print(
             f"{self.title}: {self.tasks} tasks, {self.requests} requests, {sum(self.faults.values())} faults"
             f" ({kinds}); {self.failed} tasks failed, {self.unknown} of them with an unknown outcome;"
-            f" {len(self.troubles)} wrong; {time.monotonic() - self._begin:.0f} s",
+            f" {len(self.problems)} wrong; {time.monotonic() - self._begin:.0f} s",
             flush=True,
         )

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the service holds, and whether a task told the truth about changing it."""
+"""The state of the service, and whether `changed` of a task is true."""
 
 from __future__ import annotations
 
@@ -13,45 +13,46 @@ from typing import Any
 from simulator.launch import Simulator
 from support.scenarios import State
 
-# Dates change with every write; a trap that was sent is no change.
+# Dates change with every write; sending a trap changes nothing.
 IGNORED = frozenset(("createDate", "lastOpDate", "lastDetachDate", "traps", "tags"))
 
 
 def settled(sim: Simulator) -> State:
-    """Let end what is under way and return the state of the service."""
+    """Let running jobs end and return the state of the service."""
     for dummy in range(3):
         sim.advance()
     return sim.state()
 
 
-def substance(value: Any) -> Any:
-    """Return a state without what changes by itself."""
+def without_dates(value: Any) -> Any:
+    """Return a state without what changes without a call."""
     if isinstance(value, dict):
-        return {name: substance(each) for name, each in value.items() if name not in IGNORED}
+        return {name: without_dates(item) for name, item in value.items() if name not in IGNORED}
     if isinstance(value, list):
-        return [substance(each) for each in value]
+        return [without_dates(item) for item in value]
     return value
 
 
 def wrong_changed(result: Mapping[str, Any], before: State, after: State, action: bool = False) -> str | None:
-    """Return what is wrong with what a task says of its changes; None when it tells the truth.
+    """Return why `changed` of a task is wrong, or its failure unusable; None when both are right.
 
-    An ``action`` may say that it changed what was so before. Who cannot know may say that there was a change.
+    An ``action`` may report a change of what was so before. A task that cannot know, and returns the ``job``, may
+    report a change.
     """
     if "exception" in result:
-        return f"it ran into a bug: {result['exception']}"
+        return f"unexpected exception: {result['exception']}"
     if result.get("failed") and not result.get("msg"):
-        return "it failed without a word"
-    changed, differs = bool(result["changed"]), substance(before) != substance(after)
+        return "it failed without a message"
+    changed, differs = bool(result["changed"]), without_dates(before) != without_dates(after)
     if differs and not changed:
-        return f"it says that it changed nothing: {result.get('msg', 'it succeeded')}"
+        return f"changed is false, but the state differs: {result.get('msg', 'it succeeded')}"
     if changed and not differs and not (action or "job" in result):
-        return f"it says that it changed something: {result.get('msg', 'it succeeded')}"
+        return f"changed is true, but the state is the same: {result.get('msg', 'it succeeded')}"
     return None
 
 
 def duplicates(state: State) -> list[str]:
-    """Return what there is more than once although a task makes it once."""
+    """Return the objects that exist more than once although their task creates one."""
     found = []
     for kind, *keys in (("host", "managementIp"), ("endpoint", "type", "name"), ("vm", "name"), ("cbttask", "name")):
         counts = Counter(" ".join(str(record[key]) for key in keys) for record in state[kind])

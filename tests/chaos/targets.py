@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Running the integration targets as playbooks, on a simulator that is there already."""
+"""Run the integration targets as playbooks on a simulator that runs already."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from chaos.playbooks import Played, play
+from chaos.playbooks import PlaybookRun, play
 from simulator.launch import Simulator
 
 FOLDER = Path(__file__).resolve().parent.parent / "integration" / "targets"
@@ -22,15 +22,17 @@ START = "setup_simulator"
 TARGETS = sorted(path.name for path in FOLDER.iterdir() if path.name != START)
 
 
-def run_target(sim: Simulator, name: str, faults: Sequence[Mapping[str, Any]] = ()) -> Played:
-    """Play a target on a fresh service on which these things go wrong."""
+def run_target(sim: Simulator, name: str, faults: Sequence[Mapping[str, Any]] = ()) -> PlaybookRun:
+    """Play a target on a fresh service with these faults."""
     sim.reset(latency=0.0, reconnect=0.0)
     for fault in faults:
         sim.fault(**fault)
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "roles", START).mkdir(parents=True)
-        book = Path(folder, "book.yml")
-        book.write_text(json.dumps([{"hosts": "testhost", "gather_facts": False, "roles": [name]}]), encoding="utf-8")
+        playbook = Path(folder, "playbook.yml")
+        playbook.write_text(
+            json.dumps([{"hosts": "testhost", "gather_facts": False, "roles": [name]}]), encoding="utf-8"
+        )
         connection = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token}
         variables = {
             "ansible_connection": "local",
@@ -40,30 +42,33 @@ def run_target(sim: Simulator, name: str, faults: Sequence[Mapping[str, Any]] = 
             "virtinfra_simulator_url": sim.url,
         }
         return play(
-            *("--inventory", "testhost,", "--extra-vars", json.dumps(variables), str(book)),
+            *("--inventory", "testhost,", "--extra-vars", json.dumps(variables), str(playbook)),
             sim=sim,
             environment={"ANSIBLE_ROLES_PATH": f"{folder}/roles{os.pathsep}{FOLDER}"},
         )
 
 
-def excused(played: Played, usual: Played) -> bool:
-    """Tell whether a task told of trouble of which it usually does not; then the play may end otherwise."""
-    return not _troubles(played) <= _troubles(usual)
+def is_excused(run: PlaybookRun, reference: PlaybookRun) -> bool:
+    """Return whether a task has a problem that it does not have in the reference run; then the playbook may fail."""
+    return not _problems(run) <= _problems(reference)
 
 
-def _troubles(played: Played) -> set[tuple[str, str]]:
-    """Return all trouble that tasks told, without ids and times; an assertion is no reason but a consequence."""
+def _problems(run: PlaybookRun) -> set[tuple[str, str]]:
+    """Return the messages of failures and warnings of all tasks, without ids and times.
+
+    Those of assertions are left out, because they only follow from another problem.
+    """
     parts = [
         (task["name"], part)
-        for task in played.tasks
+        for task in run.tasks
         if task["action"] != "ansible.builtin.assert"
         for result in task["results"]
         for part in (result, *result.get("results", ()))
     ]
     return {
-        (name, re.sub(r"[0-9a-f-]{32,}|\d+", "", str(words)))
+        (name, re.sub(r"[0-9a-f-]{32,}|\d+", "", str(text)))
         for name, part in parts
-        for words in (
+        for text in (
             *([part.get("msg")] if part.get("failed") else []),
             *(part.get("warnings") or []),
             *(job["state"] for job in part.get("jobs") or [] if job["state"] == "unknown"),

@@ -24,6 +24,7 @@ import urllib.request
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent
 START_TIMEOUT = 30.0
+CONTROL_TIMEOUT = 120
 STOP_TIMEOUT = 5.0
 
 
@@ -101,7 +102,7 @@ class Simulator:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(f"{self.url}/_simulator/{name}", data=data, method=method)
         try:
-            with self._opener.open(request, timeout=30) as answer:
+            with self._opener.open(request, timeout=CONTROL_TIMEOUT) as answer:
                 return json.load(answer)
         except urllib.error.HTTPError as error:
             raise SimulatorError(json.load(error)["error"]) from None

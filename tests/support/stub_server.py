@@ -7,13 +7,14 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from http.client import parse_headers
+from http.client import HTTPConnection, parse_headers
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
@@ -43,11 +44,29 @@ class StubRequest:
 
 @dataclass(frozen=True)
 class StubResponse:
-    """An answer; ``body`` is sent as it is if it is bytes, else as JSON."""
+    """A response; ``body`` is sent as it is if it is bytes, else as JSON. ``interim`` are statuses to send before."""
 
     status: int = 200
     body: Any = b""
     headers: tuple[tuple[str, str], ...] = ()
+    interim: tuple[int, ...] = ()
+
+
+# In place of a response: a TLS alert, after which the connection ends.
+TLS_ALERT = StubResponse(0)
+_ALERT_RECORD = b"\x15\x03\x03\x00\x02\x02\x74"
+
+
+def forward(port: int, request: StubRequest) -> StubResponse:
+    """Send a request to the simulator at a port of this machine and return its response."""
+    connection = HTTPConnection("127.0.0.1", port)
+    headers = {name: request.headers[name] for name in ("Authorization", "X-Job-UUID") if name in request.headers}
+    try:
+        connection.request(request.method, request.target, request.body, headers)
+        response = connection.getresponse()
+        return StubResponse(response.status, response.read())
+    finally:
+        connection.close()
 
 
 @contextmanager
@@ -85,6 +104,13 @@ class StubServer:
                 asked = StubRequest(self.command, self.path, dict(self.headers), body, self.client_address[1])
                 asked_so_far.append(asked)
                 told = answer(asked)
+                if told is TLS_ALERT:
+                    os.write(self.connection.fileno(), _ALERT_RECORD)
+                    self.close_connection = True
+                    return
+                for status in told.interim:
+                    self.send_response_only(status)
+                    self.end_headers()
                 content = told.body if isinstance(told.body, bytes) else json.dumps(told.body).encode()
                 self.send_response(told.status)
                 for name, value in told.headers:

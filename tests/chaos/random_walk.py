@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Many tasks of all modules, one after the other, on a service of whose requests one in ten goes wrong."""
+"""Many tasks of all modules, one after the other, on a service where one in ten requests fails."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from support.scenarios import CLUSTER, PASSWORD, PERSON, PLATFORM, SNAPSHOT_GROU
 
 SEED = {"hosts": 6, "vms": 40, "l3_networks": 6, "cbt_tasks": 4, "persons": 4}
 
-# A little more than one in ten, for some of the faults do not hit every request.
+# A little more than one in ten, because some of the faults do not hit every request.
 RATE = 0.12
 
-# What goes wrong with a request, each as likely as the others.
+# The faults of a request, all equally likely.
 FAULTS: tuple[Mapping[str, Any], ...] = (
     {"fault": "drop_before"},
     {"fault": "drop_after"},
@@ -40,7 +40,7 @@ FAULTS: tuple[Mapping[str, Any], ...] = (
     {"fault": "garbage", "garbage": "utf8"},
     {"fault": "garbage", "garbage": "deep"},
     {"fault": "redirect", "url": "https://192.0.2.1/elsewhere"},
-    # A poll that tells of a failure which there was not would be a lie of the service.
+    # On calls only: a poll would report a failure of an operation that succeeded.
     {"fault": "fail", "method": "POST"},
     {"fault": "fail", "method": "PUT"},
     {"fault": "expire"},
@@ -50,14 +50,14 @@ FAULTS: tuple[Mapping[str, Any], ...] = (
 
 @dataclass(frozen=True)
 class TaskRequest:
-    """A task. ``about`` is what it is about: of several wishes about the same thing the last one counts.
+    """A task. ``key`` names the object that it manages: of several requests with one key the last one counts.
 
-    Without it the task is an action, or only reads.
+    Without a key the task is an action, or only reads.
     """
 
     module: str
     options: Mapping[str, Any]
-    about: str = ""
+    key: str = ""
 
 
 def uuid(kind: int, number: int) -> str:
@@ -65,103 +65,103 @@ def uuid(kind: int, number: int) -> str:
     return f"a{kind:07x}000040008000{number:012x}"
 
 
-def task_requests(dice: random.Random) -> Iterator[TaskRequest]:
-    """Yield tasks without an end, some about things that are there, some about new ones."""
-    makers = (host, cbt_task, endpoint, machine, nic, services, platform, person, action, reading)
+def task_requests(rng: random.Random) -> Iterator[TaskRequest]:
+    """Yield tasks without an end, some for existing objects, some for new ones."""
+    makers = (host, cbt_task, endpoint, vm, nic, services, platform, person, action, reading)
     serial = itertools.count(1)
     while True:
-        yield dice.choice(makers)(dice, next(serial))
+        yield rng.choice(makers)(rng, next(serial))
 
 
-def old_or_new(dice: random.Random, serial: int) -> int:
-    """Return the number of a thing: one that may be there already, or a new one."""
-    return dice.choice((serial, dice.randint(1, serial)))
+def old_or_new(rng: random.Random, serial: int) -> int:
+    """Return the number of an object: one that may exist already, or a new one."""
+    return rng.choice((serial, rng.randint(1, serial)))
 
 
-def host(dice: random.Random, serial: int) -> TaskRequest:
-    """Wish for a host."""
-    number = old_or_new(dice, serial)
+def host(rng: random.Random, serial: int) -> TaskRequest:
+    """Return a task for a host."""
+    number = old_or_new(rng, serial)
     address = f"10.{1 + number // 250}.0.{1 + number % 250}"
     new = {"name": f"new-{number}", "cluster_uuid": CLUSTER, "username": "root", "password": PASSWORD}
-    state = dice.choice(("present", "enabled", "disabled", "maintenance"))
+    state = rng.choice(("present", "enabled", "disabled", "maintenance"))
     return TaskRequest("kvm_host", {**new, "management_ip": address, "state": state}, f"host {address}")
 
 
-def cbt_task(dice: random.Random, serial: int) -> TaskRequest:
-    """Wish for a CBT task of a machine that runs and has none of the seeded ones."""
-    number = dice.randrange(5, SEED["vms"], 2)
-    state = dice.choice(("present", "enabled", "disabled", "absent"))
+def cbt_task(rng: random.Random, serial: int) -> TaskRequest:
+    """Return a task for a CBT task of a running VM without a seeded one."""
+    number = rng.randrange(5, SEED["vms"], 2)
+    state = rng.choice(("present", "enabled", "disabled", "absent"))
     options = {"name": f"cbt-{number}", "vm_instance_uuid": uuid(4, number), "state": state}
     return TaskRequest("cbt_task", options, f"CBT task {number}")
 
 
-def endpoint(dice: random.Random, serial: int) -> TaskRequest:
-    """Wish for an endpoint of either type, perhaps with another description."""
-    number = old_or_new(dice, serial)
+def endpoint(rng: random.Random, serial: int) -> TaskRequest:
+    """Return a task for an endpoint of either type with one of three descriptions."""
+    number = old_or_new(rng, serial)
     details = (
         {"type": "snmp"} if number % 2 else {"type": "workchat", "url": f"https://chat.example.com/?key=k{number}"}
     )
-    description = f"description {dice.randint(1, 3)}"
+    description = f"description {rng.randint(1, 3)}"
     name = f"endpoint-{number}"
     return TaskRequest("sns_endpoint", {**details, "name": name, "description": description}, f"endpoint {number}")
 
 
-def machine(dice: random.Random, serial: int) -> TaskRequest:
-    """Wish for a machine made from a snapshot group."""
-    number = old_or_new(dice, serial)
+def vm(rng: random.Random, serial: int) -> TaskRequest:
+    """Return a task for a VM from a snapshot group."""
+    number = old_or_new(rng, serial)
     options = {"name": f"restored-{number}", "volume_snapshot_group_uuid": SNAPSHOT_GROUP, "strategy": "CreateStopped"}
-    return TaskRequest("vm_from_snapshot_group", options, f"machine {number}")
+    return TaskRequest("vm_from_snapshot_group", options, f"vm {number}")
 
 
-def nic(dice: random.Random, serial: int) -> TaskRequest:
-    """Wish for a NIC of a machine on a network that it has no other NIC on."""
-    number, network = dice.randint(1, SEED["vms"]), dice.randint(2, SEED["l3_networks"])
+def nic(rng: random.Random, serial: int) -> TaskRequest:
+    """Return a task for a NIC of a VM on a network where it has no other one."""
+    number, network = rng.randint(1, SEED["vms"]), rng.randint(2, SEED["l3_networks"])
     options = {"vm_instance_uuid": uuid(4, number), "l3_network_uuid": uuid(5, network)}
-    state = dice.choice(("present", "enabled", "disabled"))
+    state = rng.choice(("present", "enabled", "disabled"))
     return TaskRequest("vm_nic", {**options, "state": state}, f"NIC {number} on {network}")
 
 
-def services(dice: random.Random, serial: int) -> TaskRequest:
-    """Wish for the services of an interface."""
-    number = 4 * dice.randint(1, SEED["hosts"]) - dice.randint(0, 2)
-    types = dice.sample(("TenantNetwork", "StorageNetwork", "BackupNetwork", "MigrationNetwork"), dice.randint(0, 3))
+def services(rng: random.Random, serial: int) -> TaskRequest:
+    """Return a task for the service types of an interface."""
+    number = 4 * rng.randint(1, SEED["hosts"]) - rng.randint(0, 2)
+    types = rng.sample(("TenantNetwork", "StorageNetwork", "BackupNetwork", "MigrationNetwork"), rng.randint(0, 3))
     return TaskRequest(
         "host_nic_service", {"interface_uuids": [uuid(9, number)], "service_types": types}, f"NIC {number}"
     )
 
 
-def platform(dice: random.Random, serial: int) -> TaskRequest:
-    """Wish for the address of the SNMP platform."""
-    options = {"uuid": PLATFORM, "snmp_address": f"10.9.0.{dice.randint(1, 9)}", "snmp_port": dice.randint(161, 170)}
+def platform(rng: random.Random, serial: int) -> TaskRequest:
+    """Return a task for the address of the SNMP platform."""
+    options = {"uuid": PLATFORM, "snmp_address": f"10.9.0.{rng.randint(1, 9)}", "snmp_port": rng.randint(161, 170)}
     return TaskRequest("sns_snmp_platform", options, "platform")
 
 
-def person(dice: random.Random, serial: int) -> TaskRequest:
-    """Wish for the remark and the user id of a person."""
-    options = {"uuid": PERSON, "user_id": f"user-{serial}", "remark": f"remark {dice.randint(1, 3)}"}
+def person(rng: random.Random, serial: int) -> TaskRequest:
+    """Return a task for the remark and the user id of a person."""
+    options = {"uuid": PERSON, "user_id": f"user-{serial}", "remark": f"remark {rng.randint(1, 3)}"}
     return TaskRequest("sns_teamchat_person", options, "person")
 
 
-def action(dice: random.Random, serial: int) -> TaskRequest:
-    """Wish for something to be done, once."""
-    stopped = 2 * dice.randint(1, SEED["vms"] // 2)
-    return dice.choice(
+def action(rng: random.Random, serial: int) -> TaskRequest:
+    """Return a task that calls an operation each time."""
+    stopped = 2 * rng.randint(1, SEED["vms"] // 2)
+    return rng.choice(
         (
-            TaskRequest("vm_nic_qos", {"uuid": uuid(6, 1), "direction": dice.choice(("in", "out"))}),
+            TaskRequest("vm_nic_qos", {"uuid": uuid(6, 1), "direction": rng.choice(("in", "out"))}),
             TaskRequest("sns_snmp_test", {"platform_uuid": PLATFORM}),
             TaskRequest(
                 "cbt_volume_export",
                 {"vm_instance_uuid": uuid(4, stopped), "volume_uuids": [uuid(7, 2 * stopped)], "force": True},
             ),
-            TaskRequest("api", {"operation": "DisableCbtTask", "params": {"uuid": uuid(16, dice.randint(1, 4))}}),
+            TaskRequest("api", {"operation": "DisableCbtTask", "params": {"uuid": uuid(16, rng.randint(1, 4))}}),
         )
     )
 
 
-def reading(dice: random.Random, serial: int) -> TaskRequest:
-    """Wish to read something."""
+def reading(rng: random.Random, serial: int) -> TaskRequest:
+    """Return a task that reads."""
     hosts = [uuid(3, number) for number in range(1, 4)]
-    return dice.choice(
+    return rng.choice(
         (
             TaskRequest("host_info", {"query": ["state=Enabled"]}),
             TaskRequest("vm_info", {"uuid": uuid(4, 1)}),
@@ -185,44 +185,44 @@ def one_in_ten(seed: int, apart: int = 1) -> list[dict[str, Any]]:
 
 
 def random_walk(sim: Simulator, report: Report, tasks: int, seed: int, **server: Any) -> None:
-    """Play so many tasks while one in ten requests goes wrong, then all wishes that count without any fault."""
-    dice = random.Random(seed)
+    """Play many tasks while one in ten requests fails, then without faults those that count."""
+    rng = random.Random(seed)
     last: dict[str, TaskRequest] = {}
     sim.reset(latency=0.0, reconnect=0.0, **SEED, **server)
     with hurried():
-        for number, wish in enumerate(itertools.islice(task_requests(dice), tasks)):
+        for number, request in enumerate(itertools.islice(task_requests(rng), tasks)):
             sim.clear_faults()
             sim.clear_log()
             for fault in one_in_ten(1000 * number):
                 sim.fault(**fault)
-            trouble = in_time(partial(play, sim, report, wish))
-            if trouble:
-                report.wrong(f"task {number} of walk {seed}, {wish.module} {wish.options}: {trouble}")
-            if wish.about:
-                last[wish.about] = wish
+            problem = in_time(partial(play, sim, report, request))
+            if problem:
+                report.wrong(f"task {number} of walk {seed}, {request.module} {request.options}: {problem}")
+            if request.key:
+                last[request.key] = request
         sim.clear_faults()
-        for trouble in itertools.chain(unfulfilled(sim, last.values()), duplicates(settled(sim))):
-            report.wrong(f"walk {seed}, at the end: {trouble}")
+        for problem in itertools.chain(unconverged(sim, last.values()), duplicates(settled(sim))):
+            report.wrong(f"walk {seed}, at the end: {problem}")
 
 
-def play(sim: Simulator, report: Report, wish: TaskRequest) -> str | None:
+def play(sim: Simulator, report: Report, request: TaskRequest) -> str | None:
     """Run a task and return what is wrong."""
     before = settled(sim)
     connection = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token, "request_timeout": 0.3}
-    result = run(wish.module, {**connection, **wish.options}).result
+    result = run(request.module, {**connection, **request.options}).result
     happened: dict[str, int] = {}
     for fault in sim.faults():
         happened[fault["fault"]] = happened.get(fault["fault"], 0) + fault["happened"]
     report.task(result, happened, len(sim.log()))
-    return wrong_changed(result, before, settled(sim), not wish.about)
+    return wrong_changed(result, before, settled(sim), not request.key)
 
 
-def unfulfilled(sim: Simulator, last: Iterable[TaskRequest]) -> Iterator[str]:
-    """Run tasks twice without faults; yield what does not succeed, or changes something the second time."""
+def unconverged(sim: Simulator, last: Iterable[TaskRequest]) -> Iterator[str]:
+    """Run tasks twice without faults; yield those that fail, or change something the second time."""
     connection = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token}
-    for second, wish in itertools.product((False, True), list(last)):
-        result = run(wish.module, {**connection, **wish.options}).result
+    for second, request in itertools.product((False, True), list(last)):
+        result = run(request.module, {**connection, **request.options}).result
         if result.get("failed"):
-            yield f"{wish.about} is not as wished: {result['msg']}"
+            yield f"{request.key} did not converge: {result['msg']}"
         elif second and result["changed"]:
-            yield f"{wish.about} is changed each time"
+            yield f"{request.key} is changed each time"

@@ -1,0 +1,235 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Each fault on each writing operation and each kind of server: a task meets the fault, then runs again without."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from typing import Any
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
+
+from chaos.report import Report
+from chaos.store import settled, wrong_changed
+from simulator.launch import Simulator
+from support.hurried_tasks import hurried, in_time, run
+from support.scenarios import SCENARIOS, Scenario
+from support.stub_server import TLS_ALERT, StubRequest, StubResponse, StubServer, forward
+from support.tls import untrusted_context
+
+Fault = Mapping[str, Any]
+
+GARBAGE = ("json", "utf8", "types", "missing", "login", "deep", "huge", "bomb")
+
+# The statuses with which proxies answer in place of the service, whether or not the call was taken.
+ODD_STATUSES = (301, 304, 400, 401, 403, 404, 405, 407, 409, 421, 425, 499, 500, 501)
+
+# Faults of which each proves something of its own. ``taken``: whether the service performs the request.
+MAIN_FAULTS: tuple[Fault, ...] = (
+    {"fault": "drop_before"},
+    {"fault": "drop_after"},
+    {"fault": "truncate"},
+    {"fault": "slow", "seconds": 0.35},
+    {"fault": "duplicate"},
+    {"fault": "interim"},
+    {"fault": "empty", "taken": True},
+    {"fault": "empty", "status": 204, "taken": False},
+    {"fault": "status", "status": 404, "form": "html", "taken": True},
+    {"fault": "status", "status": 502, "taken": True},
+    {"fault": "garbage", "garbage": "login", "taken": False},
+    {"fault": "tls_alert", "taken": True},
+    {"fault": "tls_alert", "taken": False},
+)
+
+# What differs from these in little, and what is not a fault of the response.
+MORE_FAULTS: tuple[Fault, ...] = (
+    *({"fault": "status", "status": status} for status in (429, 500, 502, 503, 504)),
+    *({"fault": "status", "status": status, "taken": True} for status in (503, 504)),
+    *({"fault": "html", "taken": taken} for taken in (True, False)),
+    *({"fault": "status", "status": status, "form": "html", "taken": True} for status in ODD_STATUSES if status != 404),
+    *({"fault": "status", "status": status, "form": "html", "taken": False} for status in ODD_STATUSES),
+    *(
+        {"fault": "status", "status": status, "form": "json", "taken": taken}
+        for status in (404, 429, 503)
+        for taken in (True, False)
+    ),
+    {"fault": "empty", "taken": False},
+    {"fault": "empty", "status": 204, "taken": True},
+    {"fault": "close", "taken": True},
+    {"fault": "close", "taken": False},
+    {"fault": "garbage", "garbage": "missing", "taken": False},
+    *({"fault": "garbage", "garbage": kind} for kind in GARBAGE),
+    {"fault": "redirect", "url": "http://192.0.2.1:9/elsewhere"},
+    {"fault": "expire"},
+    # Its code is none of those with which services refuse a second object: then another run would have created it.
+    {"fault": "fail", "error": {"code": "SYS.1000", "details": "the operation failed on demand"}},
+    {"fault": "session_expiry"},
+    {"fault": "hang"},
+)
+FAULTS = (*MAIN_FAULTS, *MORE_FAULTS)
+
+# The faults of reads, of which the service performs nothing.
+READ_FAULTS = tuple(fault for fault in FAULTS if not fault.get("taken") and fault["fault"] != "tls_alert")
+
+SERVERS: Mapping[str, Mapping[str, Any]] = {
+    "honours job ids": {},
+    "ignores job ids": {"job_uuid": "ignore"},
+    "answers at once": {"sync": True},
+}
+
+
+@dataclass(frozen=True)
+class Target:
+    """Which request a fault hits: the call of the operation, or the read with this index."""
+
+    name: str
+    read_index: int | None = None
+
+    def selector(self, operation: str) -> dict[str, Any]:
+        """Return the members of a fault that select the request."""
+        if self.read_index is None:
+            return {"operation": operation}
+        return {"operation": "*", "method": "GET", "skip": self.read_index}
+
+
+CALL = Target("the call")
+READS = (Target("the read before", 0), Target("the first poll", 1), Target("the read after", 2))
+
+
+def run_matrix(sim: Simulator, report: Report, faults: Sequence[Fault]) -> None:
+    """Play every scenario with every fault on its call, on each kind of server."""
+    with hurried():
+        for server, scenario, fault in product(SERVERS, SCENARIOS, faults):
+            _check(sim, report, Trial(scenario, server, CALL, fault))
+
+
+def run_diagonal(sim: Simulator, report: Report, target: Target, faults: Sequence[Fault]) -> None:
+    """Play every scenario with every fault on one of its requests, the kinds of servers taking turns."""
+    servers = tuple(SERVERS)
+    with hurried():
+        for (row, scenario), (column, fault) in product(enumerate(SCENARIOS), enumerate(faults)):
+            _check(sim, report, Trial(scenario, servers[(row + column) % len(servers)], target, fault))
+
+
+def fault_name(fault: Fault) -> str:
+    """Return the name of a fault in messages."""
+    taken = {True: "(taken)", False: "(not taken)", None: ""}[fault.get("taken")]
+    details = " ".join(str(fault[name]) for name in ("fault", "status", "form", "garbage") if name in fault)
+    return f"{details} {taken}".rstrip()
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A scenario on a kind of server, and a fault of one of its requests."""
+
+    scenario: Scenario
+    server: str
+    target: Target
+    fault: Fault
+
+    def __str__(self) -> str:
+        return f"{self.scenario}, {self.server}: {fault_name(self.fault)} on {self.target.name}"
+
+    @property
+    def is_meaningless(self) -> bool:
+        """Whether nothing can show what became of the operation, so that the response is believed."""
+        if not self.scenario.action:
+            return False
+        if self.target is not CALL:
+            # The service says that the operation failed, although it did not.
+            return bool(self.fault["fault"] == "fail")
+        # ``{}`` is the documented reply of success of some operations.
+        is_bare = self.fault.get("garbage") == "missing" and self.fault.get("taken") is False
+        return is_bare and get_operation(self.scenario.operation).may_be_empty
+
+    @property
+    def may_repeat(self) -> bool:
+        """Whether the service performs the call twice: a proxy delivers it twice, and only a job id would show that."""
+        operation = get_operation(self.scenario.operation)
+        unique = operation.is_idempotent or operation.duplicate_code
+        return self.fault["fault"] == "duplicate" and bool(SERVERS[self.server]) and not unique
+
+    @property
+    def never_ends(self) -> bool:
+        """Whether the job of the call runs for ever."""
+        return self.fault["fault"] == "hang" and self.target is CALL
+
+
+def _check(sim: Simulator, report: Report, trial: Trial) -> None:
+    if trial.is_meaningless:
+        return
+    for problem in in_time(lambda: list(play(sim, report, trial))):
+        report.wrong(f"{trial}: {problem}")
+
+
+def play(sim: Simulator, report: Report, trial: Trial) -> Iterator[str]:
+    """Run the task of a trial on a fresh service, then again without the fault; yield what is wrong."""
+    scenario = trial.scenario
+    sim.reset(latency=0.0, reconnect=0.0, cbt_tasks=4, **SERVERS[trial.server])
+    for kind, uuid, members in scenario.prepare:
+        sim.change(kind, uuid, **members)
+    before = sim.state()
+    options = {"session_id": sim.session, "api_token": sim.token, "request_timeout": 30}
+    options |= {"request_retries": 3, "wait_timeout": 20, **scenario.options}
+    patience = {"request_timeout": 0.25} if trial.fault["fault"] in ("slow", "hang") else {}
+    with _faulty(sim, trial) as (connection, happened):
+        ran = run(scenario.module, {**options, **connection, **patience})
+        hits = happened()
+    report.task(ran.result, {trial.fault["fault"]: hits}, len(sim.log()))
+    after = settled(sim)
+    if problem := wrong_changed(ran.result, before, after, scenario.action or not scenario.changes):
+        yield problem
+    if (times := scenario.times(before, after)) > 1:
+        yield from _repetition(trial, ran.warnings)
+        return
+    if times != 1 and not ran.result.get("failed"):
+        yield "it succeeded, but it was not done"
+    if not scenario.action and not (trial.never_ends and hits):
+        sim.clear_faults()
+        sim.configure(session_expired=False, token_expired=False)
+        yield from _convergence(sim, scenario, before, {**options, "base_url": sim.url})
+
+
+@contextmanager
+def _faulty(sim: Simulator, trial: Trial) -> Iterator[tuple[dict[str, Any], Any]]:
+    """Let the fault happen; yield the options of the connection, and what returns how often it happened."""
+    if trial.fault["fault"] != "tls_alert":
+        sim.fault(**{**trial.fault, **trial.target.selector(trial.scenario.operation)})
+        yield {"base_url": sim.url}, lambda: sum(fault["happened"] for fault in sim.faults())
+        return
+    calls: list[StubRequest] = []
+
+    def respond(request: StubRequest) -> StubResponse:
+        if request.method == "GET" or calls:
+            return forward(sim.port, request)
+        calls.append(request)
+        if trial.fault["taken"]:
+            forward(sim.port, request)
+        return TLS_ALERT
+
+    with StubServer(respond, untrusted_context()) as front:
+        yield {"base_url": front.url, "validate_certs": False}, partial(len, calls)
+
+
+def _repetition(trial: Trial, warnings: list[str]) -> Iterator[str]:
+    """Yield what is wrong with an operation that was done more than once."""
+    if not trial.may_repeat:
+        yield "it was done more than once"
+    elif not trial.scenario.action and not any(" exist now, because " in warning for warning in warnings):
+        yield "no warning names the second object"
+
+
+def _convergence(sim: Simulator, scenario: Scenario, before: Any, options: Mapping[str, Any]) -> Iterator[str]:
+    """Run the task twice without a fault; yield what is wrong."""
+    for problem in ("it does not converge", "it is not idempotent"):
+        result = run(scenario.module, options).result
+        if result.get("failed") or scenario.times(before, settled(sim)) != 1:
+            yield f"{problem}: {result.get('msg', 'it is not done')}"
+    if result["changed"]:
+        yield "it changes something each time"
