@@ -6,14 +6,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
-import socket
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from http.client import HTTPConnection
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -30,7 +28,7 @@ from hypothesis import strategies as st
 from simulator.launch import Simulator
 from support.hurried_tasks import hurried, run
 from support.scenarios import HOST, SCENARIOS, VM
-from support.stub_server import StubRequest, StubResponse, StubServer
+from support.stub_server import Speaker, StubRequest, StubResponse, StubServer, forward
 
 READERS: tuple[tuple[str, Mapping[str, Any]], ...] = (
     ("api", {"operation": "GetHostNetworkFacts", "params": {"hostUuid": HOST}}),
@@ -111,7 +109,32 @@ def told(status: int, reply: Any) -> StubResponse:
     return StubResponse(status, json.dumps(reply).encode())
 
 
-@given(st.sampled_from([*READERS, *WRITERS]), st.lists(st.builds(told, STATUS, REPLY), min_size=1, max_size=8))
+# What something else than the service answers, to calls, reads and polls.
+JSON_TYPE = ("Content-Type", "application/json")
+HTML = StubResponse(200, b"<html><title>Log in</title></html>", (("Content-Type", "text/html"),))
+STRAY = (
+    *(StubResponse(status) for status in (200, 204)),
+    *(StubResponse(200, {"status": words}) for words in ("login required", "ok")),
+    *(
+        replace(HTML, status=status)
+        for status in (200, 301, 302, 304, 401, 403, 405, 407, 409, 421, 425, 499, 500, 501)
+    ),
+    *(
+        StubResponse(status, {"error": {"code": status, "message": "upstream"}}, (JSON_TYPE,))
+        for status in (400, 404, 429, 502, 503, 504)
+    ),
+    *(StubResponse(status, b"refused") for status in (400, 403, 404, 405, 429, 500)),
+    StubResponse(200, {}, interim=(103,)),
+    StubResponse(202, {}, interim=(100, 103)),
+    StubResponse(200, {"inventory": {"uuid": HOST, "name": "x" * 10**6}}),
+    StubResponse(200, b'{"inventory": ' + b"[" * 10_000 + b"]" * 10_000 + b"}"),
+    StubResponse(200, b'{"inventories": [{"uuid": "%s", "sshPort": 1e999}], "total": 1e999}' % HOST.encode()),
+    StubResponse(200, gzip.compress(b'{"inventories": []}'), (("Content-Encoding", "gzip"), JSON_TYPE)),
+)
+ANSWER = st.builds(told, STATUS, REPLY) | st.sampled_from(STRAY)
+
+
+@given(st.sampled_from([*READERS, *WRITERS]), st.lists(ANSWER, min_size=1, max_size=8))
 @settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
 def test_any_reply_to_any_module(task: tuple[str, Mapping[str, Any]], answers: list[StubResponse]) -> None:
     module, options = task
@@ -159,12 +182,7 @@ def listen(sim: Simulator, module: str, options: Mapping[str, Any]) -> Iterator[
     told: list[StubResponse] = []
 
     def pass_on(asked: StubRequest) -> StubResponse:
-        connection = HTTPConnection("127.0.0.1", sim.port)
-        kept = {name: asked.headers[name] for name in ("Authorization", "X-Job-UUID") if name in asked.headers}
-        connection.request(asked.method, asked.target, asked.body, kept)
-        response = connection.getresponse()
-        told.append(StubResponse(response.status, response.read()))
-        connection.close()
+        told.append(forward(sim.port, asked))
         return told[-1]
 
     with StubServer(pass_on) as server:
@@ -196,8 +214,9 @@ def test_one_thing_wrong(heard: list[Heard], data: st.DataObject) -> None:
     number = data.draw(st.sampled_from(list(task.replies)))
     reply = task.replies[number]
     place = data.draw(st.sampled_from(list(places(reply))))
-    wrong = json.dumps(with_other(reply, place, data.draw(VALUES))).encode()
-    answers = [*task.answers[:number], StubResponse(task.answers[number].status, wrong), *task.answers[number + 1 :]]
+    wrong = told(task.answers[number].status, with_other(reply, place, data.draw(VALUES)))
+    wrong = data.draw(st.just(wrong) | st.sampled_from(STRAY))
+    answers = [*task.answers[:number], wrong, *task.answers[number + 1 :]]
 
     def answer(asked: StubRequest) -> StubResponse:
         return answers[min(len(server.requests), len(answers)) - 1]
@@ -207,40 +226,6 @@ def test_one_thing_wrong(heard: list[Heard], data: st.DataObject) -> None:
 
 
 # --------------------------------------------------------------------------------------------- answers that are no HTTP
-
-
-class Babbler:
-    """A server that sends the same bytes to everybody who asks for something."""
-
-    def __init__(self, answer: bytes) -> None:
-        self._answer = answer
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        self._thread = threading.Thread(target=self._serve)
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                connection = self._listener.accept()[0]
-            except OSError:
-                return
-            with connection:
-                asked = b""
-                while b"\r\n\r\n" not in asked and (more := connection.recv(65536)):
-                    asked += more
-                try:
-                    connection.sendall(self._answer)
-                except OSError:
-                    continue
-
-    def __enter__(self) -> Babbler:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *dummy: object) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        self._thread.join()
 
 
 HEADERS = st.lists(
@@ -289,11 +274,14 @@ BODY = st.one_of(
 )
 
 
-@given(LINE, HEADERS, BODY)
-@example(b"HTTP/1.1 200 OK", [b"Transfer-Encoding: chunked"], b"-5\r\nhello")
+INTERIM = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
+
+
+@given(LINE, HEADERS, BODY, st.integers(0, 2))
+@example(b"HTTP/1.1 200 OK", [b"Transfer-Encoding: chunked"], b"-5\r\nhello", 0)
 @settings(max_examples=EXAMPLES)
-def test_any_bytes(line: bytes, headers: list[bytes], body: bytes) -> None:
-    with Babbler(b"\r\n".join([line, *headers, b"", body])) as server:
+def test_any_bytes(line: bytes, headers: list[bytes], body: bytes, interim: int) -> None:
+    with Speaker(lambda: iter([INTERIM * interim, b"\r\n".join([line, *headers, b"", body])])) as server:
         connection = ConnectionOptions(server.url, session_id="s", api_token="t", request_retries=1, request_timeout=2)
         client = Client(connection, wait=WaitPolicy(Clock, timeout=1))
         calls: tuple[Callable[[], dict[str, Any]], ...] = (

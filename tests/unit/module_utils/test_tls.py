@@ -39,7 +39,8 @@ from cryptography.hazmat.primitives.serialization import (
 
 from simulator.launch import Simulator
 from support.playbook_runner import PlaybookRunner
-from support.stub_server import StubResponse, StubServer
+from support.stub_server import TLS_ALERT, StubResponse, StubServer
+from support.tls import untrusted_context
 
 
 class Papers:
@@ -178,45 +179,14 @@ def test_client_without_a_certificate(papers: Papers, version: ssl.TLSVersion) -
         assert re.search("ended TLS after QueryHost was sent|QueryHost: the connection to .* broke", str(caught.value))
 
 
-def test_alert_after_the_handshake_is_a_lost_response(papers: Papers) -> None:
+def test_alert_after_the_handshake_is_a_lost_response() -> None:
     """Whatever ends TLS after the request was sent, the request may have been performed."""
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(*papers.issue("127.0.0.1"))
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def refuse() -> None:
-            peer = listener.accept()[0]
-            incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-            tls = context.wrap_bio(incoming, outgoing, server_side=True)
-            with peer:
-                pump(peer, incoming, outgoing, tls.do_handshake)
-                pump(peer, incoming, outgoing, lambda: tls.read(65536))
-                # A record that is not encrypted: the client answers with an alert of its own and gives up.
-                peer.sendall(b"\x15\x03\x03\x00\x02\x02\x74")
-                peer.recv(1)
-
-        thread = threading.Thread(target=refuse)
-        thread.start()
-        connection = ConnectionOptions(
-            f"https://127.0.0.1:{listener.getsockname()[1]}", session_id="s", ca_path=papers.ca
-        )
+    with StubServer(lambda request: TLS_ALERT, untrusted_context()) as service:
+        connection = ConnectionOptions(service.url, session_id="s", validate_certs=False)
         with Client(connection, clock=FakeClock()) as client, pytest.raises(ResponseLost) as caught:
             client.start_job("CreateSNSSnmpEndpoint", {"name": "only-one"})
-        thread.join()
+    assert [request.method for request in service.requests] == ["POST"]
     assert "could not be sent" not in str(caught.value)
-
-
-def pump(peer: socket.socket, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO, step: Callable[[], object]) -> None:
-    """Do a step of TLS with what the peer sends."""
-    while True:
-        try:
-            step()
-        except ssl.SSLWantReadError:
-            peer.sendall(outgoing.read())
-            incoming.write(peer.recv(65536))
-        else:
-            peer.sendall(outgoing.read())
-            return
 
 
 @pytest.mark.parametrize("name", ["QueryHost", "CreateSNSSnmpEndpoint"])

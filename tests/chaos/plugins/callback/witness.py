@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Writes down what each task of a playbook tells, and what the simulator holds before and after it."""
+"""Record the results of each task of a playbook, and the state of the simulator before and after it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ansible.plugins.callback import CallbackBase
 DOCUMENTATION = r"""
 name: witness
 type: notification
-short_description: Write down what tasks tell and what the simulator holds
+short_description: Record the results of tasks and the state of the simulator
 description:
   - Appends a line of JSON for each task to the file that E(WITNESS_FILE) names.
   - It holds the state of the simulator at E(WITNESS_SIMULATOR) before and after the task.
@@ -25,7 +25,7 @@ description:
 
 
 class CallbackModule(CallbackBase):
-    """Notes one task after the other; what is there after one is there before the next."""
+    """Records one task after the other; the state after one is the state before the next."""
 
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "notification"
@@ -33,18 +33,18 @@ class CallbackModule(CallbackBase):
     CALLBACK_NEEDS_ENABLED = True
 
     def __init__(self) -> None:
-        """Begin without a task."""
+        """Start without a task."""
         super().__init__()
         self._task: dict[str, Any] | None = None
 
     def v2_playbook_on_task_start(self, task: Any, is_conditional: bool) -> None:
-        """Note the task before and begin with this one."""
+        """Record the task before and start with this one."""
         state = self._note()
         self._task = {
             "name": task.get_name(),
             "action": task.action,
             "check": bool(task.check_mode),
-            # What is told is not what the module says, or not of all of its runs, or not of their end.
+            # Then `changed` is not that of the module, or not that of all its attempts, or not the final one.
             "apart": bool(task.changed_when or task.until or task.async_val),
             "before": state,
             "results": [],
@@ -59,14 +59,14 @@ class CallbackModule(CallbackBase):
         self._keep(result, failed=True)
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
-        """Note the last task."""
+        """Record the last task."""
         self._note()
 
     def _keep(self, result: Any, failed: bool) -> None:
         if self._task is not None:
-            # Recent cores always have words where a traceback might be.
-            told = {name: value for name, value in result.result.items() if name != "exception"}
-            self._task["results"].append({**told, "failed": failed})
+            # Recent cores have a text here without a traceback, too.
+            result_members = {name: value for name, value in result.result.items() if name != "exception"}
+            self._task["results"].append({**result_members, "failed": failed})
 
     def _note(self) -> Any:
         with urllib.request.urlopen(os.environ["WITNESS_SIMULATOR"] + "/_simulator/state", timeout=30) as answer:
