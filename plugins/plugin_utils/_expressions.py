@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import HAS_DATA_TAGGING
@@ -25,8 +25,7 @@ class EvaluationFailure:
     error: Exception
 
 
-@dataclass(frozen=True)
-class Expression:
+class Expression(NamedTuple):
     """An expression of the user.
 
     ``kind`` is ``value`` (evaluated as by core for compose and keys), ``condition`` (as for groups) or ``template``

@@ -72,9 +72,31 @@ def private_files() -> Iterator[None]:
         os.umask(mask)
 
 
+def render_options(plugin: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a source file with their templates rendered, apart from expressions on hosts.
+
+    Raises InvalidOptions for an unknown option and for a template that cannot be rendered.
+    """
+    known = plugin.option_definitions
+    plugin.templar.available_variables = plugin._vars or {}
+    rendered = {}
+    for name, value in options.items():
+        if name not in known:
+            nearest = get_close_matches(str(name), known, 1)
+            raise InvalidOptions(f"unknown option {name}" + (f", perhaps {nearest[0]} is meant" if nearest else ""))
+        if name not in EXPRESSIONS:
+            try:
+                value = plugin.templar.template(value)
+            except AnsibleError as error:
+                raise InvalidOptions(f"{name}: {error}") from error
+        rendered[name] = [value] if name in LISTS and isinstance(value, str) else value
+    # A session of the environment does not win over an account of the source.
+    return {"session_id": None, **rendered} if rendered.get("account") else rendered
+
+
 @dataclass(frozen=True)
 class ServiceData:
-    """What a service tells: its name for users, what was read beside the records, and these page by page."""
+    """What was read from a service: its name for users, the related records, and the records page by page."""
 
     service: str
     details: list[Record] | None
@@ -140,7 +162,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
 
     def set_options(self, task_keys: Any = None, var_options: Any = None, direct: Any = None) -> None:
         """Take the options of a source file, after rendering the templates among them."""
-        super().set_options(task_keys=task_keys, var_options=var_options, direct=self._rendered(direct or {}))
+        super().set_options(task_keys=task_keys, var_options=var_options, direct=render_options(self, direct or {}))
 
     def parse(self, inventory: Any, loader: Any, path: str, cache: bool = True) -> None:
         """Fill the inventory from a source file, with everything or, after a failure, with nothing."""
@@ -172,28 +194,6 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
             for file in Path(folder).glob(f"*{glob.escape(self.get_cache_key(self._path))}"):
                 with suppress(OSError):
                     file.chmod(0o600)
-
-    # Options
-
-    def _rendered(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        known = self.option_definitions
-        rendered = {}
-        for name, value in options.items():
-            if name not in known:
-                nearest = get_close_matches(str(name), known, 1)
-                raise InvalidOptions(f"unknown option {name}" + (f", perhaps {nearest[0]} is meant" if nearest else ""))
-            if name not in EXPRESSIONS:
-                value = self._template(name, value)
-            rendered[name] = [value] if name in LISTS and isinstance(value, str) else value
-        # A session of the environment does not win over an account of the source.
-        return {"session_id": None, **rendered} if rendered.get("account") else rendered
-
-    def _template(self, name: str, value: Any) -> Any:
-        self.templar.available_variables = self._vars or {}
-        try:
-            return self.templar.template(value)
-        except AnsibleError as error:
-            raise InvalidOptions(f"{name}: {error}") from error
 
     # Reading
 

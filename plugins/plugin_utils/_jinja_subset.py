@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ansible.constants import config
 from ansible.utils.unsafe_proxy import AnsibleUnsafeText
@@ -24,9 +24,6 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import
 from jinja2 import StrictUndefined, Undefined, nodes
 from jinja2.exceptions import TemplateError
 from jinja2.nativetypes import NativeEnvironment
-
-if TYPE_CHECKING:
-    from ansible_collections.virtinfra.manager.plugins.plugin_utils._expressions import Expression
 
 # In place of a result that core must find
 LEFT_TO_CORE = object()
@@ -87,26 +84,25 @@ _ENVIRONMENT.tests.update({name: _of_something(_ENVIRONMENT.tests[name]) for nam
 
 
 def compile_subset(
-    expressions: Sequence[Expression], is_service_variable: Callable[[str], bool]
+    expressions: Sequence[tuple[Any, str, frozenset[str]]], is_service_variable: Callable[[str], bool]
 ) -> tuple[Results, frozenset[int]]:
     """Return a function from the variables of a host to the results of expressions, LEFT_TO_CORE for those of core.
 
-    The second value are the indexes of the expressions whose result is the same for every host.
+    An ``Expression`` is its source, its kind and the names that are hidden. The second value are the indexes of those
+    whose result is the same for every host.
     """
-    parsed = [_parse(expression.source, expression.kind == "template") for expression in expressions]
-    constant = frozenset(
-        index
-        for index, expression in enumerate(expressions)
-        if isinstance(expression.source, bool) or ((node := parsed[index]) and _is_constant(node))
-    )
+    constant: set[int] = set()
     chosen: dict[int, nodes.Expr] = {}
     names: dict[int, set[str]] = {}
-    for index, node in enumerate(parsed):
-        if node and index not in constant:
+    for index, (source, kind, hidden) in enumerate(expressions):
+        node = _parse(source, kind == "template")
+        if isinstance(source, bool) or (node and _is_constant(node)):
+            constant.add(index)
+        elif node:
             used = {name.name for name in [node, *node.find_all(nodes.Name)] if isinstance(name, nodes.Name)}
-            if not used & expressions[index].hidden and all(map(is_service_variable, used)):
+            if not used & hidden and all(map(is_service_variable, used)):
                 chosen[index], names[index] = node, used
-    converters = [_converter(expressions[index].kind, node) for index, node in chosen.items()]
+    converters = [_converter(expressions[index][1], node) for index, node in chosen.items()]
     together = _compile(*chosen.values())
 
     def results(variables: dict[str, Any]) -> list[Any]:
@@ -125,7 +121,7 @@ def compile_subset(
             found[index] = result
         return found
 
-    return results, constant
+    return results, frozenset(constant)
 
 
 # A batch may hold an expression that is in another one too.

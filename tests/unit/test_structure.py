@@ -9,10 +9,9 @@ from __future__ import annotations
 import ast
 import re
 import statistics
-from collections import defaultdict
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from importlib import import_module
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -88,63 +87,52 @@ def test_modules_describe_and_do_not_act(name: str) -> None:
     assert words & FORBIDDEN == set()
 
 
-def test_only_the_task_makes_a_module() -> None:
+def test_one_file_makes_a_module() -> None:
     users = [named(path) for path in FILES if "basic.AnsibleModule" in path.read_text(encoding="utf-8")]
-    assert users == ["module_utils/_modules.py"]
+    assert len(users) == 1, users
 
 
-def test_only_the_clock_sleeps() -> None:
-    for path in FILES:
-        found = [
-            node
-            for node in ast.walk(tree(path))
-            if isinstance(node, ast.Attribute)
-            and node.attr == "sleep"
-            and isinstance(node.value, ast.Name)
-            and node.value.id == "time"
-        ]
-        assert len(found) == (path.name == "_transport.py"), named(path)
+def test_one_file_sleeps() -> None:
+    found = [
+        named(path)
+        for path in FILES
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Attribute)
+        and node.attr == "sleep"
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "time"
+    ]
+    assert len(found) == 1, found
 
 
-# From the ground up: a file knows only of those below its own row.
-LAYERS = (
-    {"_credentials"},
-    {"_errors", "_records", "_options", "_terminal"},
-    {"_cbt", "_connection", "_parameters", "_persons", "_references", "_secrets"},
-    {"_operation"},
-    {"_operations"},
-    {"_conditions", "_planner", "_jobs", "_response"},
-    {"_adapter", "_failures"},
-    {"_transport"},
-    {"_outcomes"},
-    {"_client"},
-    {"_pagination", "_waiting"},
-    {"_sessions"},
-    {"_modules"},
-    {"_calls", "_queries"},
-    {"_finders"},
-    {"_action_modules", "_info_modules", "_reconciler", "_job_modules", "_session_modules"},
-)
+# Which folders a file of a folder may import from.
+FOLDERS = {
+    "action": {"modules", "plugin_utils"},
+    "doc_fragments": set[str](),
+    "filter": {"module_utils"},
+    "inventory": {"module_utils", "plugin_utils"},
+    "lookup": {"module_utils", "plugin_utils"},
+    "module_utils": {"module_utils"},
+    "modules": {"module_utils"},
+    "plugin_utils": {"module_utils", "plugin_utils"},
+}
 
 
-def known_by(path: Path, folder: str) -> set[str]:
-    """Return the names of the collection's own files in a folder that a file imports."""
-    start = f"ansible_collections.virtinfra.manager.plugins.{folder}."
+def imports_of(path: Path) -> set[str]:
+    """Return the files of the collection that a file imports, as ``folder/name.py``."""
+    start = "ansible_collections.virtinfra.manager.plugins."
     sources = [node.module or "" for node in ast.walk(tree(path)) if isinstance(node, ast.ImportFrom)]
-    return {source.removeprefix(start) for source in sources if source.startswith(start)}
+    return {f"{source.removeprefix(start).replace('.', '/')}.py" for source in sources if source.startswith(start)}
 
 
-def test_every_module_util_has_a_layer() -> None:
-    assert {path.stem for path in FILES if path.parent.name == "module_utils"} == set.union(*LAYERS)
+@pytest.mark.parametrize("path", FILES, ids=named)
+def test_a_file_imports_from_the_folders_below(path: Path) -> None:
+    assert {imported.split("/")[0] for imported in imports_of(path)} <= FOLDERS[path.parent.name]
 
 
-@pytest.mark.parametrize("number", range(len(LAYERS)))
-def test_arrows_point_one_way(number: int) -> None:
-    below: set[str] = set().union(*LAYERS[:number])
-    for name in LAYERS[number]:
-        path = PLUGINS / "module_utils" / f"{name}.py"
-        assert known_by(path, "module_utils") <= below, name
-        assert not known_by(path, "plugin_utils") | known_by(path, "modules"), name
+def test_imports_go_one_way() -> None:
+    order = TopologicalSorter({named(path): imports_of(path) for path in FILES}).static_order()
+    assert set(order) == set(map(named, FILES))
 
 
 def test_the_engine_is_pure() -> None:
@@ -190,80 +178,15 @@ def test_modules_are_short() -> None:
     assert max(sizes.values()) <= 40, sizes
 
 
-# What Ansible wants in every module: the licence, the note that a util is private, the docs that it cannot share.
-# REUSE-IgnoreStart
-REPEATED_BY_RULE = (
-    r"# Copyright .*",
-    r"# GNU General Public License .*",
-    r"# SPDX-License-Identifier: .*",
-    r"# Note that this \w+( \w+)? is PRIVATE to the collection\. .*",
-    r"from __future__ import annotations",
-    r"def main\(\) -> None:",
-    r'"""Run as a module\."""',
-    r"MODULE\.run_as_module\(\)",
-    r'if __name__ == "__main__":',
-    r"main\(\)",
-)
-# REUSE-IgnoreEnd
-RUN = 6
-
-
-def test_nothing_stands_twice() -> None:
-    """No run of six lines of code stands in two places; blank ones and those that every file must have do not count."""
-    places: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for path in FILES:
-        lines = code_lines(path)
-        for start in range(len(lines) - RUN + 1):
-            run = lines[start : start + RUN]
-            if all(later[0] - earlier[0] <= 3 for earlier, later in pairwise(run)):
-                places[tuple(text for dummy, text in run)].append(f"{named(path)}:{run[0][0]}")
-    assert {run: found for run, found in places.items() if len(found) > 1} == {}
-
-
-def code_lines(path: Path) -> list[tuple[int, str]]:
-    """Return the lines of a file that count, with their numbers: without imports and documentation of plugins."""
-    text = path.read_text(encoding="utf-8").splitlines()
-    left_out: set[int] = set()
-    for node in ast.walk(tree(path)):
-        targets = {target.id for target in getattr(node, "targets", ()) if isinstance(target, ast.Name)}
-        if isinstance(node, (ast.Import, ast.ImportFrom)) or targets & DOCUMENTATION:
-            left_out |= lines_of(node)
-    numbered = [(number, line.strip()) for number, line in enumerate(text, 1)]
-    by_rule = re.compile("|".join(REPEATED_BY_RULE))
-    return [
-        (number, line) for number, line in numbered if number not in left_out and line and not by_rule.fullmatch(line)
-    ]
-
-
-# What is the form of documentation, not its words.
-FORM = re.compile(r"[a-z]\w*:( \S+)?|- virtinfra\.manager\.[\w.]+|(short_description|version_added|author): .*")
-
-
-def test_no_documentation_stands_twice() -> None:
-    """No run of six lines of which half are words stands in two modules: what can be shared is in fragments.
-
-    Results are left out, for Ansible gives no way to share what RETURN says.
-    """
-    places: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for name in MODULES:
-        lines = [line for text in documentation_of(name) for line in map(str.strip, text.splitlines()) if line]
-        for start in range(len(lines) - RUN + 1):
-            run = tuple(lines[start : start + RUN])
-            if len([line for line in run if not FORM.fullmatch(line)]) >= RUN / 2:
-                places[run].append(name)
-    assert {run: found for run, found in places.items() if len(found) > 1} == {}
-
-
-def documentation_of(name: str) -> list[str]:
-    """Return the documentation and the examples of a module."""
-    assigned = {
-        node.targets[0].id: node.value.value
-        for node in tree(PLUGINS / "modules" / f"{name}.py").body
-        if isinstance(node, ast.Assign)
-        and isinstance(node.targets[0], ast.Name)
-        and isinstance(node.value, ast.Constant)
+def test_no_class_is_long() -> None:
+    """A class of more lines has more than one job."""
+    sizes = {
+        f"{named(path)}: {node.name}": len(lines_of(node))
+        for path in FILES
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.ClassDef)
     }
-    return [str(assigned["DOCUMENTATION"]), str(assigned["EXAMPLES"])]
+    assert {name: size for name, size in sizes.items() if size > 280} == {}
 
 
 # -------------------------------------------------------------------------------------------- everything has its place
