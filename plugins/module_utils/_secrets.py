@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections import ChainMap
@@ -15,7 +16,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import quote, quote_plus, urlsplit, urlunsplit
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._credentials import (
     MASK,
@@ -106,7 +107,7 @@ def _is_key_like(segment: str) -> bool:
 
 
 class Masker:
-    """Masks secrets, in any encoding, and whatever looks like credentials, in texts and in results.
+    """Masks secrets, also encoded ones, and whatever looks like credentials, in texts and in results.
 
     ``known_names`` are the keys of results that are the same for everybody: they stay, even where a secret is a word
     like ``host``.
@@ -131,11 +132,12 @@ class Masker:
     def text(self, text: str) -> str:
         """Return a text with its secrets masked, the same object when it has none."""
         spans = sorted(
-            match.span()
+            span
             for secret, plainest in self._secrets.items()
             if plainest in text
-            for match in _in_any_encoding(secret).finditer(text)
-            if len(secret) >= MIN_SECRET_LENGTH or _is_whole_word(match)
+            for encoded in encoded_variants(secret)
+            for span in _spans(text, encoded)
+            if len(secret) >= MIN_SECRET_LENGTH or _is_whole_word(text, *span)
         )
         return mask_credentials(_mask_spans(text, spans) if spans else text)
 
@@ -179,65 +181,87 @@ class Masker:
 
 def _mask_spans(text: str, spans: list[tuple[int, int]]) -> str:
     """Return a text in which these parts, sorted by their begin, are masked; parts that overlap become one."""
-    masked, end = "", 0
+    masked, end = [], 0
     for start, stop in spans:
         if start >= end:
-            masked += text[end:start] + MASK
+            masked += [text[end:start], MASK]
         end = max(end, stop)
-    return masked + text[end:]
+    return "".join([*masked, text[end:]])
 
 
-def _is_whole_word(match: re.Match[str]) -> bool:
-    """Whether what was found is no part of a longer word."""
-    neighbours = match.string[max(match.start() - 1, 0) : match.start()] + match.string[match.end() : match.end() + 1]
+def _is_whole_word(text: str, start: int, end: int) -> bool:
+    """Whether a part of a text is no part of a longer word."""
+    neighbours = text[max(start - 1, 0) : start] + text[end : end + 1]
     return not any(char.isalnum() or char == "_" for char in neighbours)
 
 
 def _plainest(secret: str) -> str:
-    """Return the longest part of a secret that is the same in every encoding."""
+    """Return the longest part of a secret that every encoder leaves as it is."""
     return max(re.findall(r"[0-9A-Za-z]+", secret), key=len, default="")
 
 
-@lru_cache(maxsize=256)
-def _in_any_encoding(secret: str) -> re.Pattern[str]:
-    """Return the pattern of a secret each of whose characters may stand in another encoding."""
-    runs = re.findall(r"[ \t\r\n]+|\\+|.", secret, re.DOTALL)
-    return re.compile("".join(map(_encoded_variants, runs)), re.DOTALL)
+def _json(text: str, escaped: str = "", digits: str = "04x") -> str:
+    """Return a text as in JSON, with further characters, given by a pattern, as ``\\u`` and their number."""
+    encoded = json.dumps(text, ensure_ascii=False)[1:-1]
+    return re.sub(escaped, lambda match: f"\\u{ord(match[0][-1]):{digits}}", encoded) if escaped else encoded
 
 
-_BLANK = (
-    r"(?i:\s|\+|\\{1,8}[nrt]|\\{1,8}u00(?:09|0a|0d|20|a0)|%(?:25){0,3}(?:09|0a|0d|20)|&(?:amp;){0,3}(?:nbsp|#x?\w+);)"
+def _html(text: str, apos: str = "&#x27;", quot: str = "&quot;") -> str:
+    """Return a text as in HTML, with these forms of its quotation marks."""
+    return html.escape(text).replace("&#x27;", apos).replace("&quot;", quot)
+
+
+# How a service, a proxy or a program may repeat a secret. Each is applied to the secret alone and not to what another
+# one makes of it, so that masking takes a time in proportion to the length of a text, whatever the secrets are.
+ENCODERS: tuple[Callable[[str], str], ...] = (
+    str,
+    # JSON: in Unicode, in ASCII, within JSON, with escaped slashes, as Gson and as .NET write it
+    _json,
+    lambda text: json.dumps(text)[1:-1],
+    lambda text: json.dumps(json.dumps(text)[1:-1])[1:-1],
+    lambda text: json.dumps(text)[1:-1].replace("/", "\\/"),
+    lambda text: _json(text, "[<>&=']"),
+    lambda text: _json(text, r"\\\"|[<>&'+`]|[^\x00-\x7f]", "04X"),
+    # URLs: parameters, with small digits, paths, as JavaScript writes them, forms, encoded twice, in Latin-1
+    lambda text: quote(text, safe=""),
+    lambda text: re.sub("%..", lambda match: match[0].lower(), quote(text, safe="")),
+    quote,
+    lambda text: quote(text, safe="!~*'()"),
+    quote_plus,
+    lambda text: quote(quote(text, safe=""), safe=""),
+    lambda text: quote(text, safe="", encoding="latin-1"),
+    # HTML: as Python, as PHP and as XML write it, with numbers alone, without quotation marks, twice, around JSON
+    _html,
+    lambda text: _html(text, apos="&#39;"),
+    lambda text: _html(text, apos="&apos;"),
+    lambda text: _html(text, apos="&#39;", quot="&#34;"),
+    lambda text: html.escape(text, quote=False),
+    lambda text: _html(_html(text)),
+    lambda text: _html(json.dumps(text)[1:-1]),
+    # Python and shells
+    lambda text: repr(text)[1:-1],
+    lambda text: ascii(text)[1:-1],
+    lambda text: re.sub(r"([^\w@%+=:,./-])", r"\\\1", text),
+    # Several lines in one, and question marks for what cannot be written
+    lambda text: " ".join(text.split()),
+    lambda text: text.encode("ascii", "replace").decode(),
 )
-_HTML_NAMES = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
 
 
 @lru_cache(maxsize=256)
-def _encoded_variants(run: str) -> str:
-    """Return the pattern of a character as it is, and as it may stand in URLs, HTML, JSON, and source code.
+def encoded_variants(secret: str) -> tuple[str, ...]:
+    """Return the forms in which a secret may be repeated."""
+    found = []
+    for encode in ENCODERS:
+        # Half of a surrogate pair has no bytes, and Latin-1 none for other scripts.
+        with suppress(UnicodeError):
+            found.append(encode(secret))
+    return tuple(dict.fromkeys(filter(None, found)))
 
-    Blanks or backslashes that follow each other are taken together. Encodings may be applied more than once.
-    """
-    if run.isascii() and run.isalnum():
-        return run
-    if not run.strip(" \t\r\n"):
-        return _BLANK + "{1,32}"
-    char, code = run[0], ord(run[0])
-    percent = "".join(f"%(?:25){{0,3}}{byte:02x}" for byte in char.encode("utf-8", "replace"))
-    utf_16 = char.encode("utf-16-be", "surrogatepass").hex()
-    escaped = r"\\{1,5}".join(f"u{utf_16[start : start + 4]}" for start in range(0, len(utf_16), 4))
-    variants = [
-        percent,
-        rf"\\(?:{escaped}|u{code:08x})",
-        rf"&(?:amp;){{0,3}}#(?:0{{0,6}}{code}|x0{{0,6}}{code:x});",
-        re.escape(char),
-    ]
-    if code < 256:
-        variants.append(rf"\\x{code:02x}|%{code:02x}")
-    if char in _HTML_NAMES:
-        variants.append(f"&(?:amp;){{0,3}}{_HTML_NAMES[char]};")
-    if not char.isascii():
-        # Who cannot write a character writes a question mark.
-        variants.append("[?\ufffd]")
-    if char == "\\":
-        return f"(?i:{'|'.join(variants)}){{1,16}}"
-    return rf"\\{{0,4}}(?i:{'|'.join(variants)})"
+
+def _spans(text: str, part: str) -> Iterator[tuple[int, int]]:
+    """Yield where a part stands in a text."""
+    start = text.find(part)
+    while start >= 0:
+        yield start, start + len(part)
+        start = text.find(part, start + len(part))

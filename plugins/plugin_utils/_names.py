@@ -12,9 +12,9 @@ import ipaddress
 import re
 import socket
 import unicodedata
-from keyword import iskeyword
 
 from ansible.constants import INTERNAL_STATIC_VARS
+from ansible.utils.vars import isidentifier
 from ansible.vars.reserved import get_reserved_names
 
 # The longest name of a host, in characters.
@@ -85,5 +85,4 @@ def _is_ipv6(text: str) -> bool:
 
 def is_variable_name(name: str) -> bool:
     """Whether a name can be that of a variable, and is not one that Ansible uses itself."""
-    taken = name in _RESERVED or name.startswith("ansible_")
-    return name.isidentifier() and name.isascii() and not iskeyword(name) and not taken
+    return isidentifier(name) and name not in _RESERVED and not name.startswith("ansible_")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote, quote_plus
@@ -20,7 +21,12 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._credentials imp
     may_hold_credentials,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import mask_webhooks, record_to_result
-from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker, collect_secrets
+from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import ENCODERS as SECRET_ENCODERS
+from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import (
+    Masker,
+    collect_secrets,
+    encoded_variants,
+)
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -29,18 +35,13 @@ PASSWORD = "pA$$ <w0rd> & 'more' \"100%\"/\u00e9\\n;"
 
 def lower_percent(text: str) -> str:
     """Return a text as some servers write it in URLs: with small hexadecimal digits."""
-    return "".join(char if char.isalnum() and char.isascii() else percent(char).lower() for char in text)
-
-
-def percent(char: str) -> str:
-    """Return the UTF-8 bytes of a character in percent encoding."""
-    return "".join(f"%{byte:02X}" for byte in char.encode())
+    return re.sub("%..", lambda match: match[0].lower(), quote(text, safe=""))
 
 
 ENCODERS: dict[str, Callable[[str], str]] = {
     "plain": str,
     "html": html.escape,
-    "html decimal": lambda text: html.escape(text).replace("&#x27;", "&#39;").replace("&quot;", "&#034;"),
+    "html decimal": lambda text: html.escape(text).replace("&#x27;", "&#39;").replace("&quot;", "&#34;"),
     "html twice": lambda text: html.escape(html.escape(text)),
     "percent": lambda text: quote(text, safe=""),
     "percent small": lower_percent,
@@ -52,7 +53,11 @@ ENCODERS: dict[str, Callable[[str], str]] = {
     "json in json": lambda text: json.dumps(json.dumps(text)[1:-1])[1:-1],
     "json slashes": lambda text: json.dumps(text)[1:-1].replace("/", "\\/"),
     "json in html": lambda text: html.escape(json.dumps(text)[1:-1]),
-    "java": lambda text: json.dumps(text)[1:-1].replace("<", "\\u003C").replace("'", "\\u0027").replace("&", "\\u0026"),
+    "gson": lambda text: "".join(
+        f"\\u{ord(char):04x}" if char in "<>&='" else char for char in json.dumps(text, ensure_ascii=False)[1:-1]
+    ),
+    "javascript": lambda text: quote(text, safe="!~*'()"),
+    "shell": lambda text: "".join(char if re.match(r"[\w@%+=:,./-]", char) else f"\\{char}" for char in text),
     "python": lambda text: repr(text)[1:-1],
     "python bytes": lambda text: ascii(text)[1:-1],
     "question mark": lambda text: text.encode("ascii", "replace").decode(),
@@ -78,11 +83,25 @@ def test_masker_finds_any_secret_in_any_encoding(secret: str, encoding: str) -> 
     assert Masker([secret]).text(f"({encoded})") in (f"({MASK})", f"({MASK}", f"{MASK})", MASK)
 
 
+@pytest.mark.parametrize("secret", ["\n\\" * 500, "a\\" * 500, "&'" * 500, "%" * 1000, '\u00e9"' * 500])
+def test_masker_takes_a_time_in_proportion_to_a_text(secret: str) -> None:
+    """It looks for a fixed number of plain texts, none of which is much longer than the secret."""
+    encoded = encoded_variants(secret)
+    assert len(encoded) <= len(SECRET_ENCODERS)
+    assert max(map(len, encoded)) <= 10 * len(secret)
+    text = f"{secret[:-1]}." * 10
+    assert Masker([secret]).text(f"{text}{secret}{text}") == f"{text}{MASK}{text}"
+
+
 @given(st.text(max_size=40), st.text(min_size=4, max_size=8))
 def test_masker_returns_a_text_without_secrets_as_it_is(text: str, secret: str) -> None:
     if not may_hold_credentials(text) and not Masker([secret]).text(text + secret).startswith(MASK):
         masked = Masker([secret]).text(text)
         assert masked is text or MASK in masked
+
+
+def test_masker_passes_over_a_secret_of_blanks_alone() -> None:
+    assert Masker(["\n\n\n\n"]).text("a \n b") == "a \n b"
 
 
 def test_masker_masks_overlapping_secrets_whole() -> None:
