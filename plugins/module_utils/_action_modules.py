@@ -14,9 +14,8 @@ from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._calls import (
     Call,
-    describe_target,
-    execute_once,
-    pending_job_result,
+    make_call,
+    resolve,
     second_delivery_warning,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions, VirtinfraError
@@ -38,6 +37,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._references impo
     mark_nulls,
     normalize_references,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._results import describe_target, pending_job_result
 
 
 def action_module(
@@ -60,8 +60,7 @@ def action_module(
         with _with_label(without_unknown(params)) as about:
             if context.check_mode:
                 context.client.build_request(operation, params)
-                context.changed = changes
-                return {**record_to_result(dict.fromkeys(row.result))}
+                return {**record_to_result(dict.fromkeys(row.result)), "changed": changes}
             job = _execute(context, operation, params, about, changes)
             result = {
                 **record_to_result({name: job.result.get(name) for name in row.result}, row.record),
@@ -87,14 +86,12 @@ def generic_module(options: Options, **rules: Any) -> ModuleSpec:
                 if not context.check_mode:
                     raise InvalidOptions(f"{null[0]} of {name} must not be null or empty")
                 context.client.build_request(name, params)
-                context.changed = row.is_write
-                return {"reply": {}}
+                return {"reply": {}, "changed": row.is_write}
             if not row.is_write:
                 return {"reply": mask_webhooks(context.client.get(name, params), row.record)}
             if context.check_mode:
                 context.client.build_request(name, params)
-                context.changed = True
-                return {"reply": {}}
+                return {"reply": {}, "changed": True}
             job = _execute(context, name, params, about)
             return {"reply": mask_webhooks(job.result, row.record), **pending_job_result(job)}
 
@@ -107,22 +104,20 @@ def _without_needless_nulls(row: Operation, params: Record) -> Record:
     return {**known, **{name: params[name] for name in row.missing(known) if name in params}}
 
 
-def _execute(context: ModuleContext, operation: str, params: Record, about: str, changes: bool = True) -> Job:
-    """Call an operation exactly once and return its job."""
-    step = PlannedCall(operation, params, None)
-    try:
-        job, warnings = execute_once(Call(context.client, step, about, context.params["wait"]))
-    except VirtinfraError as failure:
-        if not changes:
-            failure.result.pop("changed", None)
-        elif warning := second_delivery_warning(step, about, failure):
-            context.changed = True
+def _execute(context: ModuleContext, operation: str, params: Record, label: str, changes: bool = True) -> Job:
+    """Make a call exactly once and return its job. No object shows whether it is still needed."""
+    planned = PlannedCall(operation, params, None)
+    call = Call(context.client, planned, label, context.params["wait"], context.params["job_uuid"], changes)
+    attempt = make_call(call)
+    while attempt.doubt:
+        attempt = resolve(call, attempt, needed=None)
+    if attempt.failure:
+        if changes and (warning := second_delivery_warning(planned, label, attempt.failure)):
+            attempt.failure.result["changed"] = True
             context.warnings.append(warning)
-        raise
-    context.changed = changes
-    context.completed_operations.append(operation)
-    context.warnings.extend(warnings)
-    return job
+        raise attempt.failure
+    context.record_call(operation, changes, attempt.warnings)
+    return attempt.job
 
 
 @contextmanager

@@ -4,33 +4,34 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Making a call exactly once, whatever happens to its answer."""
+"""Making one call exactly once, whatever happens to its response. docs/resilience.md says how that is decided."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     ApiError,
     JobNotFound,
+    JobUuidUsed,
     OutcomeUnknown,
     ResponseLost,
     VirtinfraError,
     WaitTimeout,
     error_codes,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING, SUCCEEDED, UNKNOWN, Job
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import SUCCEEDED, UNKNOWN, Job
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
 from ansible_collections.virtinfra.manager.plugins.module_utils._planner import PlannedCall
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, to_snake_case
-from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import job_exists, wait_for_jobs
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import to_snake_case
+from ansible_collections.virtinfra.manager.plugins.module_utils._results import extra_result_members
+from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import (
+    job_exists,
+    wait_for_jobs,
+)
 
 MAX_RESENDS = 3
-_UUIDS = ("Uuid", "Uuids")
 
 # For how many minutes a call whose response was lost may still reach the service: proxies keep requests that long.
 STILL_ON_ITS_WAY = 10
@@ -38,124 +39,172 @@ STILL_ON_ITS_WAY = 10
 
 @dataclass(frozen=True)
 class Call:
-    """A call to make exactly once. ``label`` says what it is about; ``wait``: whether its job is followed to its end.
+    """A planned call to make exactly once.
 
-    ``is_still_needed`` reads and plans: whether the call is still to be made, None when nothing can be read.
+    ``label`` names its object in messages. ``wait``: whether its job is followed to its end. ``job_uuid`` is the id
+    that the user chose. ``changes`` is False where the call leaves everything as it is.
     """
 
     client: Client
-    step: PlannedCall
+    planned: PlannedCall
     label: str
     wait: bool
-    is_still_needed: Callable[[], bool | None] = lambda: None
+    job_uuid: str | None = None
+    changes: bool = True
 
 
-def execute_once(call: Call) -> tuple[Job, list[str]]:
-    """Make a call exactly once; return its job, running only if it is not waited for, and warnings.
+@dataclass(frozen=True)
+class Attempt:
+    """What is known of a call that was sent: its job, and the moment until which the task waits.
 
-    Raises ApiError when the service refused the call or failed, and OutcomeUnknown where nothing tells what became of
-    it. The results of WaitTimeout and OutcomeUnknown say ``changed``, for the call may have changed something.
+    ``failure`` is the error with which the service refused or failed the call. ``doubt`` is the reason why the call may
+    or may not have been performed: then `resolve` makes the next attempt. With ``is_bare`` the reply says that the call
+    succeeded and nothing else, which a proxy may say too. ``resolved`` counts the attempts to resolve a doubt.
     """
+
+    job: Job
+    deadline: float
+    failure: ApiError | JobUuidUsed | None = None
+    doubt: VirtinfraError | None = None
+    is_bare: bool = False
+    resolved: int = 0
+    warnings: tuple[str, ...] = ()
+
+
+def make_call(call: Call, deadline: float | None = None) -> Attempt:
+    """Send a call and follow its job. ``deadline`` is that of the task, if it has begun to wait before.
+
+    It is sent again with a new session when the service refused it because the session had expired. Raise WaitTimeout
+    when the job is still running at the deadline; its result says ``changed``.
+    """
+    attempt = _send(call, deadline)
+    if isinstance(attempt.failure, ApiError) and call.client.renew_session(attempt.failure, attempt.job.auth):
+        return _send(replace(call, job_uuid=None), attempt.deadline)
+    return attempt
+
+
+def _send(call: Call, deadline: float | None) -> Attempt:
+    lost: ResponseLost | None = None
+    failure: ApiError | JobUuidUsed | None = None
     try:
-        job = _start_and_wait(call)
-        if job.state == SUCCEEDED and not get_operation(job.operation).has_result(job.result):
-            job = _confirm(call, job)
-    except (ResponseLost, JobNotFound) as lost:
-        return _resolve_lost_call(call, lost.job, lost)
-    return job, []
-
-
-def _confirm(call: Call, job: Job) -> Job:
-    """Return the job of a call of which a reply says only that it succeeded, which a proxy may say as well.
-
-    Where the object does not show it, the service is asked for the job. Raises JobNotFound when it does not know that.
-    """
-    with suppress(VirtinfraError):
-        if not call.is_still_needed():
-            return job
-    reply = job.result
-    if not job_exists(call.client, job):
-        raise JobNotFound(job, f"{job.operation} returned {reply}, but the object has not changed")
-    return _wait(call, job)
-
-
-def _resolve_lost_call(call: Call, job: Job, last_error: VirtinfraError) -> tuple[Job, list[str]]:
-    """Return the same for a call that may or may not have been made, after making it again if need be.
-
-    It is sent again, with the same job id, only where doing it twice is no more than doing it once. For one where
-    it is more, its job is asked for again as long as its answer might have come.
-    """
-    operation = get_operation(call.step.operation)
-    tries = MAX_RESENDS if operation.is_idempotent else 1
-    needed: bool | None = None
-    for attempt in range(tries + 1):
-        try:
-            needed = call.is_still_needed()
-        except VirtinfraError as error:
-            last_error = error
-            break
-        if needed is False:
-            job.state, job.failure = SUCCEEDED, None
-            lost = ", ".join(map(to_snake_case, extra_result_members(operation.name)))
-            return job, [
-                f"{call.label}: {operation.name} succeeded, but its response was lost, and {lost} with it."
-            ] if lost else []
-        if isinstance(last_error, ApiError) and needed:
-            raise last_error
-        if isinstance(last_error, ApiError) or attempt == tries:
-            break
-        try:
-            if operation.is_idempotent:
-                return _start_and_wait(call, job.uuid), []
-            if job_exists(call.client, job, call.client.connection.request_timeout):
-                return _wait(call, job), []
-        except (ApiError, ResponseLost, JobNotFound) as error:
-            last_error = error
-    job.state = UNKNOWN
-    repeat = "check the object before you repeat the call" if needed is None else "run the task again, it checks first"
-    raise OutcomeUnknown(
-        f"the outcome of {operation.name} is unknown: {last_error.message.rstrip('.')}. Check job {job.uuid} with"
-        f" job_info. If the service still does not know it after {STILL_ON_ITS_WAY} minutes, {repeat}.",
-        job=job.handle(),
-        changed=True,
-    )
-
-
-def _start_and_wait(call: Call, job_uuid: str | None = None) -> Job:
-    """Make a call and follow its job, once more with a new session if the service refused it for an expired one.
-
-    Raises ResponseLost or JobNotFound when it may or may not have been made.
-    """
+        call.client.start_job(call.planned.operation, call.planned.params, call.label, call.job_uuid)
+    except ResponseLost as error:
+        lost = error
+    except (ApiError, JobUuidUsed) as error:
+        failure = error
+    deadline = call.client.wait.deadline() if deadline is None else deadline
+    attempt = Attempt(call.client.jobs[-1], deadline, failure)
+    if failure:
+        return attempt
     try:
-        return _attempt(call, job_uuid)
+        job = _follow(call, attempt.job, deadline, lost)
+    except ApiError as error:
+        return replace(attempt, failure=error)
+    except (ResponseLost, JobNotFound) as doubt:
+        return replace(attempt, doubt=doubt)
+    if job.state != SUCCEEDED or get_operation(job.operation).has_result(job.result):
+        return attempt
+    unconfirmed = JobNotFound(job, f"{job.operation} returned {job.result}, but the object has not changed")
+    return replace(attempt, doubt=unconfirmed, is_bare=True)
+
+
+def resolve(call: Call, attempt: Attempt, needed: bool | None, error: VirtinfraError | None = None) -> Attempt:
+    """Return what is known of a call in doubt after the next attempt to find out, or to make it again.
+
+    ``needed`` says whether the call is still to be made, by what the object shows now; None when it cannot be read,
+    with the ``error`` of a read that failed. The call is sent again, with the same job id, only where two calls have
+    the effect of one. The service is asked for the job of another call as long as its response might have come.
+
+    Raise OutcomeUnknown, whose result says ``changed``, when nothing shows whether the call was performed.
+    """
+    if attempt.is_bare:
+        return _confirm(call, attempt) if needed or error else replace(attempt, doubt=None)
+    if needed is False:
+        return _performed(call, attempt)
+    job, operation = attempt.job, get_operation(call.planned.operation)
+    if needed and isinstance(attempt.doubt, ApiError):
+        return replace(attempt, failure=attempt.doubt, doubt=None)
+    attempts = MAX_RESENDS if operation.is_idempotent else 1
+    if error or isinstance(attempt.doubt, ApiError) or attempt.resolved == attempts:
+        raise _outcome_unknown(call, job, error or attempt.doubt, needed)
+    attempt = replace(attempt, resolved=attempt.resolved + 1)
+    try:
+        if operation.is_idempotent:
+            return replace(attempt, job=_resend(call, attempt), doubt=None)
+        if job_exists(call.client, job, attempt.deadline, call.client.connection.request_timeout):
+            return replace(attempt, job=_follow(call, job, attempt.deadline), doubt=None)
+    except (ApiError, ResponseLost, JobNotFound) as doubt:
+        return replace(attempt, doubt=doubt)
+    return attempt
+
+
+def _confirm(call: Call, attempt: Attempt) -> Attempt:
+    """Ask the service for the job of a call of which a reply says only that it succeeded."""
+    attempt = replace(attempt, is_bare=False)
+    if not job_exists(call.client, attempt.job, attempt.deadline):
+        return attempt
+    try:
+        return replace(attempt, job=_follow(call, attempt.job, attempt.deadline), doubt=None)
     except ApiError as failure:
-        if not call.client.renew_session(failure):
-            raise
-    return _attempt(call)
+        return replace(attempt, failure=failure, doubt=None)
+    except JobNotFound as doubt:
+        return replace(attempt, doubt=doubt)
 
 
-def _attempt(call: Call, job_uuid: str | None = None) -> Job:
-    """Make a call and follow its job. Raises ResponseLost or JobNotFound when it may or may not have been made."""
+def _performed(call: Call, attempt: Attempt) -> Attempt:
+    """Return what is known of a call that was performed, as the object shows, although its response was lost."""
+    attempt.job.state, attempt.job.failure = SUCCEEDED, None
+    lost = ", ".join(map(to_snake_case, extra_result_members(call.planned.operation)))
+    warning = f"{call.label}: {call.planned.operation} succeeded, but its response was lost, and {lost} with it."
+    return replace(attempt, doubt=None, warnings=(warning,) if lost else ())
+
+
+def _resend(call: Call, attempt: Attempt) -> Job:
+    """Send a call again, with the same job id, and return its job. Raise what keeps it in doubt."""
     try:
-        job = call.client.start_job(call.step.operation, call.step.params, call.label, job_uuid)
-    except ResponseLost as lost:
-        job = lost.job
-        if not job_exists(call.client, job):
+        return _resend_with(call, attempt.job.uuid, attempt.deadline)
+    except ApiError as failure:
+        if not call.client.renew_session(failure, call.client.jobs[-1].auth):
             raise
-    return _wait(call, job)
+    return _resend_with(call, None, attempt.deadline)
 
 
-def _wait(call: Call, job: Job) -> Job:
-    """Follow a job to its end if that is to be waited for. Raises its failure."""
+def _resend_with(call: Call, uuid: str | None, deadline: float) -> Job:
+    try:
+        job = call.client.start_job(call.planned.operation, call.planned.params, call.label, uuid, is_resend=True)
+    except ResponseLost as lost:
+        return _follow(call, lost.job, deadline, lost)
+    return _follow(call, job, deadline)
+
+
+def _follow(call: Call, job: Job, deadline: float, lost: ResponseLost | None = None) -> Job:
+    """Follow a job to its end if that is to be waited for, and return it. Raise its failure.
+
+    Raise ``lost``, with which the response to the call was lost, when the service does not know the job.
+    """
+    if lost and not job_exists(call.client, job, deadline):
+        raise lost
     if call.wait:
         try:
-            wait_for_jobs(call.client, [job])
+            wait_for_jobs(call.client, [job], deadline)
         except WaitTimeout as late:
-            late.result["changed"] = True
+            late.result["changed"] = call.changes
             raise
     if job.failure:
         raise job.failure
     return job
+
+
+def _outcome_unknown(call: Call, job: Job, reason: VirtinfraError | None, needed: bool | None) -> OutcomeUnknown:
+    job.state = UNKNOWN
+    cause = reason.message.rstrip(".") if reason else ""
+    repeat = "check the object before you repeat the call" if needed is None else "run the task again, it checks first"
+    return OutcomeUnknown(
+        f"the outcome of {call.planned.operation} is unknown: {cause}. Check job {job.uuid} with job_info."
+        f" If the service still does not know it after {STILL_ON_ITS_WAY} minutes, {repeat}.",
+        job=job.handle(),
+        changed=call.changes,
+    )
 
 
 def may_answer_second_delivery(error: VirtinfraError) -> bool:
@@ -166,44 +215,18 @@ def may_answer_second_delivery(error: VirtinfraError) -> bool:
     return isinstance(error, ApiError) and not error.is_of_own_job
 
 
-def is_refused_as_duplicate(step: PlannedCall, error: VirtinfraError) -> bool:
+def is_refused_as_duplicate(call: PlannedCall, error: VirtinfraError) -> bool:
     """Whether the service may have refused a call because what it does has been done already."""
-    code = get_operation(step.operation).duplicate_code
-    return bool(code) and code in error_codes(error.error) and not step.params.get("force")
+    code = get_operation(call.operation).duplicate_code
+    return bool(code) and code in error_codes(error.error) and not call.params.get("force")
 
 
-def second_delivery_warning(step: PlannedCall, label: str, error: VirtinfraError) -> str:
+def second_delivery_warning(call: PlannedCall, label: str, error: VirtinfraError) -> str:
     """Return the warning that a call may have been performed although it failed, for where no object shows it."""
-    if not (may_answer_second_delivery(error) and is_refused_as_duplicate(step, error)):
+    if not (may_answer_second_delivery(error) and is_refused_as_duplicate(call, error)):
         return ""
     return (
-        f"{label}: {step.operation} may have been performed. If a proxy delivered the call twice, the service performed"
+        f"{label}: {call.operation} may have been performed. If a proxy delivered the call twice, the service performed"
         " the first delivery and refused the second one. The service does not identify calls by their job ids, so this"
         " cannot be told apart. Check the object."
     )
-
-
-def extra_result_members(operation: str) -> list[str]:
-    """Return the members of an operation's reply that tell more than the record."""
-    return [name for name in get_operation(operation).result if name != "inventory"]
-
-
-def pending_job_result(job: Job) -> Record:
-    """Return the member of the result that tells of a job that was not waited for."""
-    return {"job": job.handle()} if job.state == RUNNING else {}
-
-
-def describe_target(params: Record, noun: str = "") -> str:
-    """Return what a call is about: the name of the object, or else the uuids of what it belongs to."""
-    if name := next(filter(None, (params.get(key) for key in ("name", "managementIp", "uuid"))), None):
-        return f"{noun} {name}".lstrip()
-    owners = ", ".join(
-        f"{to_snake_case(key)} {_some(params[key])}" for key in params if params[key] and key.endswith(_UUIDS)
-    )
-    return f"{noun} of {owners}" if noun and owners else noun or owners
-
-
-def _some(value: Any) -> str:
-    """Return a value, or the first of several and how many more there are."""
-    several = isinstance(value, list) and len(value) > 1
-    return f"{value[0]} and {len(value) - 1} more" if several else str(value[0] if isinstance(value, list) else value)

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from copy import copy
 from functools import partial
 from typing import Any, TypeVar
 
@@ -66,7 +67,7 @@ class Client:
     ``read_only`` refuses everything but GET (check mode). ``wait`` says how long jobs are waited for. ``mask_replies``
     is for those who show replies and compare nothing: credentials are masked in them already.
     ``before_send`` is called before each request. ``sessions`` gives the session; without it, the option
-    ``session_id`` does.
+    ``session_id`` does. ``jobs`` are the calls that were sent, the latest last.
     """
 
     def __init__(
@@ -77,7 +78,6 @@ class Client:
         clock: Any = Clock,
         masker: Masker | None = None,
         mask_replies: bool = False,
-        job_uuid: str | None = None,
         webhook_url: str | None = None,
         api_timeout: int | None = None,
         on_request: Callable[[str], None] | None = None,
@@ -85,14 +85,12 @@ class Client:
         sessions: SessionSource | None = None,
     ) -> None:
         self._sessions = sessions or GivenSession(connection.session_id)
-        self._auth_used: str | None = None
         self.connection, self.read_only, self.clock = connection, read_only, clock
         self._on_request, self._mask_replies = on_request, mask_replies
         self._masker = masker or Masker(filter(None, (connection.session_id, connection.api_token)))
         self.wait = wait or WaitPolicy(clock)
         if connection.service_version:
             parse_version(connection.service_version)
-        self._job_uuid = job_uuid
         self._headers = {}
         if webhook_url:
             if not re.fullmatch(r"https?://[\x21-\x7e]+", webhook_url):
@@ -103,8 +101,8 @@ class Client:
         self._local = threading.local()
         self._transports: list[Transport] = []
         self._before_send = before_send
-        self._latest: Job | None = None
-        self._bounded = False
+        self._deadline: float | None = None
+        self.jobs: list[Job] = []
 
     def __enter__(self) -> Client:
         return self
@@ -113,10 +111,11 @@ class Client:
         for transport in self._transports:
             transport.close()
 
-    @property
-    def pending_job(self) -> Job | None:
-        """The call that was made last, unless its end is known."""
-        return self._latest if self._latest and self._latest.state in (RUNNING, UNKNOWN) else None
+    def until(self, deadline: float) -> Client:
+        """Return this client with reads and polls that end at a moment of the clock; it shares all connections."""
+        limited = copy(self)
+        limited._deadline = deadline
+        return limited
 
     def build_request(self, name: str, params: Mapping[str, Any]) -> tuple[Operation, Request, str | None]:
         """Return operation, request and Authorization header of a call; fails as the call would before sending."""
@@ -134,31 +133,38 @@ class Client:
         return self._read(operation, request, self._auth(operation))
 
     def _read(self, operation: Operation, request: Request, auth: str | None) -> dict[str, Any]:
-        until = self.wait.deadline if self._bounded else None
-        response = self._transport().send(request, operation.name, auth, deadline=until, slack=self.wait.interval)
+        response = self._transport().send(
+            request, operation.name, auth, deadline=self._deadline, slack=self.wait.interval
+        )
         reply = reply_to_read(operation, request, response, self.connection.path_prefix)
         if self._mask_replies and may_hold_credentials(response.body.decode("utf-8", "replace")):
             masked: dict[str, Any] = self._masker.value(reply)
             return masked
         return reply
 
-    def start_job(self, name: str, params: Mapping[str, Any], label: str = "", job_uuid: str | None = None) -> Job:
+    def start_job(
+        self,
+        name: str,
+        params: Mapping[str, Any],
+        label: str = "",
+        job_uuid: str | None = None,
+        is_resend: bool = False,
+    ) -> Job:
         """Send a writing call and return its job, finished if the service answered at once.
 
-        ``job_uuid`` makes it the same call as an earlier one of this task. Raises ResponseLost, with the member
-        ``job``, when the service may have taken it, and JobUuidUsed when the option ``job_uuid`` names another call's
-        job.
+        ``job_uuid`` replaces an id of our own; with ``is_resend`` it is that of an earlier call with the same params.
+        Raise ResponseLost, with the member ``job``, when the service may have taken the call, and JobUuidUsed when it
+        has another call with this id.
         """
         operation, request, auth = self.build_request(name, params)
-        self._auth_used = auth
         if self.read_only and operation.is_write:
             raise InvalidOptions(f"{name} changes something and is not sent in check mode")
-        chosen, self._job_uuid = None if job_uuid else self._job_uuid, None
-        own = job_uuid or chosen or new_uuid()
-        self._latest = job = Job(own, job_path(own, self.connection.path_prefix), name, label, has_own_uuid=True)
+        uuid = job_uuid or new_uuid()
+        job = Job(uuid, job_path(uuid, self.connection.path_prefix), name, label, auth=auth, has_own_uuid=True)
+        self.jobs.append(job)
         try:
-            response = self._transport().send(request, name, auth, {**self._headers, "X-Job-UUID": own})
-            if is_duplicate(response) and chosen:
+            response = self._transport().send(request, name, auth, {**self._headers, "X-Job-UUID": uuid})
+            if is_duplicate(response) and job_uuid and not is_resend:
                 raise self._used_before(job)
             apply_response(job, response, self.connection.path_prefix)
             return job
@@ -189,7 +195,7 @@ class Client:
         """
         label = " ".join(filter(None, (job.operation, f"job {job.uuid}")))
         request = Request("GET", job.location)
-        ask = partial(self._transport().send, request, label, deadline=self.wait.deadline, slack=self.wait.interval)
+        ask = partial(self._transport().send, request, label, deadline=self._deadline, slack=self.wait.interval)
         response = ask(f"OAuth {self._sessions.current()}" if job.needs_auth else None)
         if response.status in (401, 403) and self.connection.has_session and not job.needs_auth:
             # The family's servers want no credentials here; one that does gets them from now on.
@@ -198,25 +204,15 @@ class Client:
         apply_poll(job, response)
         return job.state != RUNNING
 
-    def renew_session(self, failure: ApiError, refused: str | None = None) -> bool:
+    def renew_session(self, failure: ApiError, auth: str | None) -> bool:
         """Whether a call failed because its session had expired, and there is a new one to repeat it with.
 
-        The service refuses such a call before it takes it. ``refused`` is the Authorization header of the call; without
-        it, that of the latest writing call.
+        The service refuses such a call before it takes it. ``auth`` is the Authorization header of the call.
         """
-        scheme, dummy, session_id = (refused or self._auth_used or "").partition(" ")
+        scheme, dummy, session_id = (auth or "").partition(" ")
         if scheme != "OAuth" or (failure.code != SESSION_EXPIRED and failure.status != UNAUTHORIZED):
             return False
         return self._sessions.renew(session_id) is not None
-
-    @contextmanager
-    def limit_reads_to_deadline(self) -> Iterator[None]:
-        """Let reading requests end with the waiting, as polls do."""
-        self._bounded = True
-        try:
-            yield
-        finally:
-            self._bounded = False
 
     def map_concurrently(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Apply a function that calls the service to many items at once, over up to 16 connections, in order."""

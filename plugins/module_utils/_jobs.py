@@ -33,7 +33,8 @@ class Job:
 
     ``state`` is running, succeeded, failed, or unknown when the service knows the job no more. ``result`` is the
     reply of the operation, ``failure`` what went wrong. ``needs_auth`` is True when the service refused a poll without
-    credentials. ``has_own_uuid``: whether the service knows the call by the id that was sent with it.
+    credentials. ``has_own_uuid``: whether the service knows the call by the id that was sent with it. ``auth`` is the
+    Authorization header of the call.
     """
 
     uuid: str
@@ -45,6 +46,7 @@ class Job:
     failure: VirtinfraError | None = None
     needs_auth: bool = False
     has_own_uuid: bool = False
+    auth: str | None = field(default=None, repr=False)
 
     def handle(self) -> dict[str, Any]:
         """Return what a later task needs to take the job up again."""
@@ -86,7 +88,7 @@ def polling_path(location: Any) -> str | None:
 
 
 class WaitPolicy:
-    """The waiting of one task: one deadline for all that it waits for, and the pauses between polls.
+    """How a task waits: for how many seconds in all, and how often it polls meanwhile.
 
     The first poll comes after 30 ms, the next ones when the elapsed time has grown by 5 %, never less than 50 ms and
     never more than ``interval`` seconds after the last. ``tell`` is called with a line after 10 s and then each time
@@ -101,23 +103,24 @@ class WaitPolicy:
         if math.isnan(interval) or interval < SHORTEST_INTERVAL:
             raise InvalidOptions(f"wait_interval must be at least {SHORTEST_INTERVAL} seconds")
         self.clock, self.timeout, self.interval, self.on_progress = clock, timeout, interval, tell
-        self.deadline: float | None = None
 
-    def poll_intervals(self, what: str) -> Iterator[float]:
-        """Sleep and yield the elapsed seconds before each poll for ``what``, one at least, until the time is up."""
+    def deadline(self) -> float:
+        """Return the moment of the clock until which a task waits that begins to wait now."""
+        return float(self.clock.monotonic() + self.timeout)
+
+    def poll_intervals(self, label: str, deadline: float) -> Iterator[float]:
+        """Sleep and yield the elapsed seconds before each poll: at least once, and until ``deadline``."""
         begin = self.clock.monotonic()
-        if self.deadline is None:
-            self.deadline = begin + self.timeout
         pause, quiet_until = FIRST_INTERVAL, FIRST_PROGRESS_AFTER
         while True:
-            self.clock.sleep(max(0.0, min(pause, self.deadline - self.clock.monotonic())))
+            self.clock.sleep(max(0.0, min(pause, deadline - self.clock.monotonic())))
             elapsed = self.clock.monotonic() - begin
             if self.on_progress and elapsed >= quiet_until:
-                remaining = max(self.deadline - self.clock.monotonic(), 0)
-                self.on_progress(f"still waiting for {what}, {elapsed:.0f} s, at most {remaining:.0f} s more")
+                remaining = max(deadline - self.clock.monotonic(), 0)
+                self.on_progress(f"still waiting for {label}, {elapsed:.0f} s, at most {remaining:.0f} s more")
                 quiet_until = elapsed * 2
             yield elapsed
-            if self.clock.monotonic() >= self.deadline:
+            if self.clock.monotonic() >= deadline:
                 return
             pause = next_interval(self.clock.monotonic() - begin, self.interval, self.clock.random())
 

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from traceback import format_exc
@@ -27,7 +27,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     VirtinfraError,
     WaitTimeout,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Job, WaitPolicy
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING, UNKNOWN, Job, WaitPolicy
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, TAGS, Options
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
@@ -65,8 +65,8 @@ class ModuleContext:
     """One run of a task: the validated options, the service, and what accompanies the result.
 
     ``desired`` holds the module's own options that were given, by their API names. ``unresolved`` is true in check mode
-    when the object cannot be looked for, because an earlier task only predicted it. ``changed`` turns true when a call
-    has succeeded.
+    when the object cannot be looked for, because an earlier task only predicted it. ``changed`` says whether a call has
+    changed something; the result, or a failure, may say so too.
     """
 
     params: Mapping[str, Any]
@@ -77,6 +77,12 @@ class ModuleContext:
     changed: bool = False
     completed_operations: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+
+    def record_call(self, operation: str, changed: bool = True, warnings: Iterable[str] = ()) -> None:
+        """Record that a call has succeeded, or was sent and is not waited for."""
+        self.changed |= changed
+        self.completed_operations.append(operation)
+        self.warnings.extend(warnings)
 
 
 class TaskInterrupted(BaseException):
@@ -186,9 +192,10 @@ class ModuleSpec:
             bug = Bug(f"This is a bug of the collection: {type(mistake).__name__}: {mistake}", exception=format_exc())
             return self._failed(context, bug)
         except BaseException as stop:
-            if context is None or (job := context.client.pending_job) is None:
-                raise
-            raise TaskInterrupted(job, context.completed_operations) from stop
+            jobs = context.client.jobs if context else []
+            if context and jobs and jobs[-1].state in (RUNNING, UNKNOWN):
+                raise TaskInterrupted(jobs[-1], context.completed_operations) from stop
+            raise
 
     def _failed(self, context: ModuleContext | None, failure: VirtinfraError) -> ModuleResult:
         """Return the failed result; docs/errors.md lists its members."""
@@ -330,7 +337,7 @@ def create_client(
 ) -> Client:
     """Return a client for validated options."""
     waiting = {name: params[f"wait_{name}"] for name in ("timeout", "interval") if f"wait_{name}" in params}
-    sending: dict[str, Any] = {name: params.get(name) for name in ("job_uuid", "webhook_url", "api_timeout")}
+    sending: dict[str, Any] = {name: params.get(name) for name in ("webhook_url", "api_timeout")}
     return Client(
         connection_options(params),
         read_only,

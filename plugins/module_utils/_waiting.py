@@ -28,10 +28,11 @@ def wait_for_job(client: Client, job: Job) -> dict[str, Any]:
     return job.result
 
 
-def wait_for_jobs(client: Client, jobs: Iterable[Job]) -> None:
+def wait_for_jobs(client: Client, jobs: Iterable[Job], deadline: float | None = None) -> None:
     """Wait until all jobs have ended. Only the oldest is polled; the others when it has ended or at the deadline.
 
-    An inconclusive response never ends the waiting. Raise WaitTimeout when a job has not ended by then.
+    ``deadline`` is that of the task, if it has begun to wait before. An inconclusive response never ends the waiting.
+    Raise WaitTimeout when a job has not ended by the deadline.
     """
     running = [job for job in jobs if job.state == RUNNING]
     if not running:
@@ -39,10 +40,13 @@ def wait_for_jobs(client: Client, jobs: Iterable[Job]) -> None:
     last_error: TransportError | None = None
     first = running[0]
     label = " ".join(filter(None, (first.operation or "job", first.label, f"(job {first.uuid})")))
-    for dummy in client.wait.poll_intervals(label if len(running) == 1 else f"{len(running)} jobs, the first {label}"):
+    label = label if len(running) == 1 else f"{len(running)} jobs, the first {label}"
+    deadline = client.wait.deadline() if deadline is None else deadline
+    poll = client.until(deadline).poll
+    for dummy in client.wait.poll_intervals(label, deadline):
         try:
-            if client.poll(running[0]):
-                client.map_concurrently(client.poll, running[1:])
+            if poll(running[0]):
+                client.map_concurrently(poll, running[1:])
             last_error = None
         except TransportError as error:
             last_error = error
@@ -51,7 +55,7 @@ def wait_for_jobs(client: Client, jobs: Iterable[Job]) -> None:
             return
     if last_error is None:
         with suppress(TransportError):
-            client.map_concurrently(client.poll, running[1:])
+            client.map_concurrently(poll, running[1:])
     first, others = running[0], sum(job.state == RUNNING for job in running[1:])
     state = "has no result" if last_error else "is still running"
     more = f" (and {others} more jobs)" if others else ""
@@ -63,12 +67,12 @@ def wait_for_jobs(client: Client, jobs: Iterable[Job]) -> None:
     )
 
 
-def job_exists(client: Client, job: Job, seconds: float = JOB_LOOKUP_GRACE) -> bool:
+def job_exists(client: Client, job: Job, deadline: float, seconds: float = JOB_LOOKUP_GRACE) -> bool:
     """Whether the service took a call whose response was lost; polls for some seconds: it may still be on its way."""
-    for elapsed in client.wait.poll_intervals(f"the job of {job.operation}"):
+    for elapsed in client.wait.poll_intervals(f"the job of {job.operation}", deadline):
         job.state, job.failure = RUNNING, None
         try:
-            client.poll(job)
+            client.until(deadline).poll(job)
         except TransportError:
             job.state = UNKNOWN
         if job.state != UNKNOWN:

@@ -174,30 +174,21 @@ def test_accepted_in_other_forms(sim: Simulator, client: Client, switches: dict[
 # ------------------------------------------------------------------------------------------------------------- headers
 
 
-def test_own_job_uuid_is_for_the_first_call_only(sim: Simulator, new_client: ClientFactory) -> None:
-    client = new_client(job_uuid=JOB)
-    for event in ("disable", "enable"):
-        reply_to(client, "ChangeHostState", {"uuid": HOST, "stateEvent": event})
-    first, second = (entry["headers"]["x-job-uuid"] for entry in requests_of(sim, "ChangeHostState"))
-    assert first == JOB
-    assert second != JOB
-
-
 def test_every_call_has_a_job_uuid_of_its_own(sim: Simulator, client: Client) -> None:
     for dummy in range(3):
         reply_to(client, "ChangeHostState", DISABLE)
     assert len({entry["headers"]["x-job-uuid"] for entry in requests_of(sim, "ChangeHostState")}) == 3
 
 
-def test_used_job_uuid(sim: Simulator, new_client: ClientFactory) -> None:
+def test_used_job_uuid(sim: Simulator, client: Client) -> None:
     first = {"name": "backup-vm-1", "vmInstanceUuid": "a0000004000040008000000000000001"}
     second = {"name": "backup-vm-2", "vmInstanceUuid": "a0000004000040008000000000000002"}
-    reply_to(new_client(job_uuid=JOB), "CreateCbtTask", first)
+    wait_for_job(client, client.start_job("CreateCbtTask", first, job_uuid=JOB))
     message = (
         f"CreateCbtTask was not performed: job_uuid {JOB} was used for an earlier call .state of that job: succeeded."
     )
     with pytest.raises(JobUuidUsed, match=message) as caught:
-        reply_to(new_client(job_uuid=JOB), "CreateCbtTask", second)
+        client.start_job("CreateCbtTask", second, job_uuid=JOB)
     assert caught.value.result["job"]["state"] == "succeeded"
     assert [record["name"] for record in sim.records("cbttask")] == ["backup-vm-1"]
 
@@ -216,8 +207,9 @@ def test_call_that_is_delivered_twice_was_taken(client: Client) -> None:
 
 def test_same_job_uuid_is_the_same_call(sim: Simulator, client: Client) -> None:
     params = {"name": "backup-vm-1", "vmInstanceUuid": "a0000004000040008000000000000001"}
-    replies = [wait_for_job(client, client.start_job("CreateCbtTask", params, job_uuid=JOB)) for dummy in range(2)]
-    assert replies[0] == replies[1]
+    first = client.start_job("CreateCbtTask", params, job_uuid=JOB)
+    second = client.start_job("CreateCbtTask", params, job_uuid=JOB, is_resend=True)
+    assert wait_for_job(client, first) == wait_for_job(client, second)
     assert [entry["status"] for entry in requests_of(sim, "CreateCbtTask")] == [202, 400]
     assert len(sim.records("cbttask")) == 1
 
@@ -639,7 +631,7 @@ def test_own_job_tells_whether_a_call_was_taken(
     sim.fault(fault, "ChangeHostState")
     with pytest.raises(ResponseLost) as caught:
         no_wait_client.start_job("ChangeHostState", DISABLE)
-    assert job_exists(no_wait_client, caught.value.job) is taken
+    assert job_exists(no_wait_client, caught.value.job, no_wait_client.wait.deadline()) is taken
     assert caught.value.job.failure is None
 
 
@@ -651,7 +643,7 @@ def test_own_job_is_asked_for_until_it_is_known_what_became_of_it(sim: Simulator
     with pytest.raises(ResponseLost) as caught:
         client.start_job("ChangeHostState", DISABLE)
     sim.advance()
-    assert job_exists(client, caught.value.job) is True
+    assert job_exists(client, caught.value.job, client.wait.deadline()) is True
     assert caught.value.job.state == "succeeded"
     assert len(requests_of(sim, "poll")) == 4
 
@@ -663,6 +655,6 @@ def test_asking_for_the_own_job_ends(sim: Simulator, new_client: ClientFactory) 
     sim.fault("drop_before", "poll", count=None)
     with pytest.raises(ResponseLost) as caught:
         client.start_job("ChangeHostState", DISABLE)
-    assert job_exists(client, caught.value.job) is False
+    assert job_exists(client, caught.value.job, client.wait.deadline()) is False
     assert caught.value.job.state == "unknown"
     assert 2 < clock.now - 1000 < 4

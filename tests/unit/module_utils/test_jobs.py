@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
@@ -32,11 +33,16 @@ HOST = "a0000003000040008000000000000001"
 STILL_RUNNING = "ChangeHostState is still running after 25 s of waiting. Continue with job_wait, job"
 
 
+def polls_until_timeout(wait: WaitPolicy, label: str = "a job") -> Iterator[float]:
+    """Yield the elapsed seconds at the polls of a wait that begins now."""
+    return wait.poll_intervals(label, wait.deadline())
+
+
 def polls_of(duration: float, interval: float = 5, chance: float = 0.5) -> list[float]:
     """Return the elapsed seconds at the polls for a job of a duration, the last one seeing its end."""
     clock = FakeClock(chance)
     polls = []
-    for elapsed in WaitPolicy(clock, timeout=1e9, interval=interval).poll_intervals("a job"):
+    for elapsed in polls_until_timeout(WaitPolicy(clock, timeout=1e9, interval=interval)):
         polls.append(elapsed)
         if elapsed >= duration:
             return polls
@@ -79,7 +85,7 @@ def test_chance_only_shortens_pauses() -> None:
 @pytest.mark.parametrize("timeout", [0.01, 0.5, 7, 100, 1800])
 def test_time_out_is_kept(timeout: float) -> None:
     clock = FakeClock()
-    polls = list(WaitPolicy(clock, timeout=timeout).poll_intervals("a job"))
+    polls = list(polls_until_timeout(WaitPolicy(clock, timeout=timeout)))
     assert clock.now - 1000 == pytest.approx(timeout)
     assert polls[-1] == pytest.approx(timeout)
 
@@ -87,24 +93,25 @@ def test_time_out_is_kept(timeout: float) -> None:
 def test_no_time_at_all() -> None:
     """One look."""
     clock = FakeClock()
-    assert list(WaitPolicy(clock, timeout=0).poll_intervals("a job")) == [0.0]
+    assert list(polls_until_timeout(WaitPolicy(clock, timeout=0))) == [0.0]
     assert clock.now == 1000
 
 
 def test_one_deadline_for_all_that_a_task_waits_for() -> None:
     clock = FakeClock()
     wait = WaitPolicy(clock, timeout=100)
-    for elapsed in wait.poll_intervals("the first job"):
+    deadline = wait.deadline()
+    for elapsed in wait.poll_intervals("the first job", deadline):
         if elapsed >= 70:
             break
-    list(wait.poll_intervals("the second job"))
+    list(wait.poll_intervals("the second job", deadline))
     assert clock.now - 1000 == pytest.approx(100)
 
 
 def test_lines_are_told_at_growing_intervals() -> None:
     lines: list[str] = []
     clock = FakeClock()
-    list(WaitPolicy(clock, timeout=600, tell=lines.append).poll_intervals("AddKVMHost host-9 (job 1)"))
+    list(polls_until_timeout(WaitPolicy(clock, timeout=600, tell=lines.append), "AddKVMHost host-9 (job 1)"))
     found = [re.fullmatch(r"still waiting for .*, (\d+) s, at most (\d+) s more", line) for line in lines]
     seconds = [float(match[1]) for match in found if match]
     assert all(abs(float(match[1]) + float(match[2]) - 600) <= 1 for match in found if match)
@@ -116,7 +123,7 @@ def test_lines_are_told_at_growing_intervals() -> None:
 
 def test_nothing_is_told_of_short_jobs() -> None:
     lines: list[str] = []
-    list(WaitPolicy(FakeClock(), timeout=9.9, tell=lines.append).poll_intervals("a job"))
+    list(polls_until_timeout(WaitPolicy(FakeClock(), timeout=9.9, tell=lines.append)))
     assert lines == []
 
 

@@ -693,6 +693,12 @@ def test_object_that_another_run_created_meanwhile(
 # ------------------------------------------------------------------------------------------------- what proves nothing
 
 
+def test_own_job_uuid_is_for_the_first_call_only(sim: Simulator, runner: ModuleRunner) -> None:
+    assert runner("kvm_host", {**NEW_HOST, "state": "disabled"}, job_uuid=JOB).changed
+    calls = [entry for entry in sim.log() if entry["operation"] in ("AddKVMHost", "ChangeHostState")]
+    assert [entry["headers"]["x-job-uuid"] == JOB for entry in calls] == [True, False]
+
+
 def test_job_uuid_of_an_earlier_task(sim: Simulator, runner: ModuleRunner) -> None:
     assert runner("sns_endpoint", CHAT, job_uuid=JOB).changed
     second = runner("sns_endpoint", {**CHAT, "name": "other"}, job_uuid=JOB)

@@ -1,0 +1,162 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""How a task reads its object: what it is now, after a call, and when it is stable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    AmbiguousMatch,
+    ApiError,
+    ReadNotSupported,
+    TransportError,
+    VirtinfraError,
+    WaitTimeout,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Job
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules import ModuleContext
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
+from ansible_collections.virtinfra.manager.plugins.module_utils._planner import (
+    PlannedCall,
+    Resource,
+    assume_record,
+    predict_record,
+    transitional_value,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
+    Record,
+    to_snake_case,
+    values_equal,
+    without_unknown,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._results import describe_target
+
+# What identifies an object: a result in which one of these has another value is that of another call.
+_KEYS = {"uuid", "name", "managementIp"}
+
+
+class ObjectReader:
+    """Reads the object of a task: now, after a call, and until it is stable.
+
+    ``desired`` holds the requested values by their API names; once the uuid of the object is known, it is among them.
+    ``unreadable`` is the reason why the service cannot show the object.
+    """
+
+    def __init__(self, resource: Resource, context: ModuleContext, state: str, desired: Record) -> None:
+        self.resource, self.context, self.client = resource, context, context.client
+        self.state, self.desired = state, desired
+        self.label = describe_target(without_unknown(desired), resource.noun)
+        self.unreadable: ReadNotSupported | None = None
+
+    @property
+    def state_unknown(self) -> bool:
+        """Whether the service cannot show the state of the object."""
+        return self.unreadable is not None
+
+    def read(self) -> Record | None:
+        """Return the record of the object, or what is assumed of one that cannot be read; None when there is none."""
+        if self.context.unresolved:
+            return predict_record(self.resource, self.state, self.desired)
+        try:
+            return self.resource.find(self.client, without_unknown(self.desired))
+        except ReadNotSupported as reason:
+            assumed = assume_record(self.resource, self.desired)
+            if assumed is None and self.state == "absent":
+                raise ReadNotSupported(f"cannot check whether it exists: {reason}. Pass uuid.") from None
+            if assumed is None and self.resource.create and not get_operation(self.resource.create).is_idempotent:
+                raise ReadNotSupported(
+                    f"cannot check whether it exists: {reason}. Pass uuid, or create it once with the api module."
+                ) from None
+            if not self.state_unknown:
+                self.context.warnings.append(
+                    f"The state of the {self.label} is not known, so nothing is compared: {reason}."
+                )
+            self.unreadable = reason
+            return assumed
+
+    def read_after(self, call: PlannedCall, job: Job) -> Record | None:
+        """Return the record after a call: replies often have another type, so it is read again."""
+        reply = job.result.get("inventory")
+        if get_operation(call.operation).record != self.resource.record_type or not isinstance(reply, dict):
+            reply = {}
+        if any(
+            name in reply and not values_equal(self.desired[name], reply[name]) for name in _KEYS & self.desired.keys()
+        ):
+            # This is the result of another call, and nothing in it belongs to this object.
+            reply = {}
+        keys, uuid = self.desired, reply.get("uuid")
+        if isinstance(uuid, str) and uuid:
+            self.desired = {**self.desired, "uuid": uuid}
+        if self.state_unknown:
+            return call.expected and {**call.expected, **reply}
+        return self._read_created(keys) if call.operation == self.resource.create else self.read()
+
+    def _read_created(self, keys: Record) -> Record | None:
+        """Return the record that was created; warn when another run has created one with the same keys meanwhile."""
+        own = self.desired.get("uuid")
+        found = None
+        try:
+            found = self.resource.find(
+                self.client, {name: value for name, value in keys.items() if name not in ("uuid", "resourceUuid")}
+            )
+            uuids = [str(found["uuid"])] if found else []
+        except AmbiguousMatch as several:
+            uuids = sorted(several.result["uuids"])
+        if found and own in (None, uuids[0]):
+            return found
+        own = own or next(iter(uuids), None)
+        self.desired = {**self.desired, **({"uuid": own} if own else {})}
+        record = self.read() or found
+        if record and (others := [uuid for uuid in uuids if uuid != record.get("uuid")]):
+            self.context.warnings.append(
+                f"{self.label}: {record.get('uuid')} and {', '.join(others)} exist now, because another run"
+                " created one at the same time. This task uses the first. Delete what is not needed, and let one run at"
+                " a time create it."
+            )
+        return record
+
+    def is_unstable(self, here: Record | None, fields: Sequence[str]) -> bool:
+        """Whether to wait for one of the fields."""
+        return bool(
+            self.context.params["wait"] and not self.state_unknown and transitional_value(self.resource, fields, here)
+        )
+
+    def wait_until_stable(self, here: Record | None, fields: Sequence[str], deadline: float) -> Record | None:
+        """Return the record when none of the fields is about to change any more. Raise WaitTimeout at the deadline."""
+        if not self.is_unstable(here, fields):
+            return here
+        limited = self.client.until(deadline)
+        for dummy in self.client.wait.poll_intervals(f"the {self.label}", deadline):
+            try:
+                here = self.resource.find(limited, self.desired)
+            except (ApiError, TransportError) as error:
+                if not error.transient:
+                    raise
+            if not transitional_value(self.resource, fields, here):
+                return here
+        raise WaitTimeout(
+            f"still {transitional_value(self.resource, fields, here)} after {self.client.wait.timeout:g} s of waiting."
+            f" Check the {self.resource.noun}, or raise wait_timeout."
+        )
+
+    def warn_of_namesakes(self, name: str) -> None:
+        """Warn when another object has the name of the one that is to be created."""
+        uuids: list[str] = []
+        try:
+            record = self.resource.find(self.client, {"name": name})
+            uuids = [str(record["uuid"])] if record else []
+        except AmbiguousMatch as several:
+            uuids = several.result["uuids"]
+        except VirtinfraError:
+            pass
+        if uuids:
+            noun, key = self.resource.noun, to_snake_case(str(self.resource.found_by(self.desired)))
+            self.context.warnings.append(
+                f"{self.label}: the name is in use by another {noun} ({', '.join(sorted(uuids))}). A second {noun} of"
+                f" this name is created, because none has this {key}."
+            )

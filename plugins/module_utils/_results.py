@@ -1,0 +1,100 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""What labels and results say of a call and of its object. Pure: no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING, Job
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
+from ansible_collections.virtinfra.manager.plugins.module_utils._planner import PlannedCall, Resource
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
+    RECORD_FIELDS,
+    Record,
+    record_to_result,
+    to_snake_case,
+    values_equal,
+    with_all_fields,
+)
+
+_UUIDS = ("Uuid", "Uuids")
+
+
+def extra_result_members(operation: str) -> list[str]:
+    """Return the members of an operation's reply that tell more than the record."""
+    return [name for name in get_operation(operation).result if name != "inventory"]
+
+
+def pending_job_result(job: Job) -> Record:
+    """Return the member of the result that tells of a job that was not waited for."""
+    return {"job": job.handle()} if job.state == RUNNING else {}
+
+
+def describe_target(params: Record, noun: str = "") -> str:
+    """Return what a call is about: the name of the object, or else the uuids of what it belongs to."""
+    if name := next(filter(None, (params.get(key) for key in ("name", "managementIp", "uuid"))), None):
+        return f"{noun} {name}".lstrip()
+    owners = ", ".join(
+        f"{to_snake_case(key)} {_some(params[key])}" for key in params if params[key] and key.endswith(_UUIDS)
+    )
+    return f"{noun} of {owners}" if noun and owners else noun or owners
+
+
+def _some(value: Any) -> str:
+    """Return a value, or the first of several and how many more there are."""
+    several = isinstance(value, list) and len(value) > 1
+    return f"{value[0]} and {len(value) - 1} more" if several else str(value[0] if isinstance(value, list) else value)
+
+
+def reply_extras(resource: Resource, operation: str, reply: Record) -> Record:
+    """Return what a reply holds in addition to the record: its own members, and a list of records of another type."""
+    extras = {name: reply.get(name, []) for name in extra_result_members(operation)}
+    record_type = get_operation(operation).record
+    listed = reply.get("inventory", reply.get("inventories"))
+    if record_type != resource.record_type and isinstance(listed, list):
+        extras["records"] = [with_all_fields(record_type, record) for record in listed if isinstance(record, dict)]
+    return extras
+
+
+def format_record(resource: Resource, record: Record | None) -> Record:
+    """Return the members of the result that show a record."""
+    key = resource.result_key
+    members = resource.format_result(record) if resource.format_result else {key: record}
+    own = members[key]
+    complete = with_all_fields(resource.record_type, own) if isinstance(own, dict) else own
+    return {**record_to_result({**members, key: complete}, resource.record_type)}
+
+
+def format_diff(resource: Resource, before: Record | None, after: Record | None) -> Record:
+    """Return the member ``diff`` of the result."""
+    key = resource.result_key
+    shown = {"before": format_record(resource, before)[key], "after": format_record(resource, after)[key]}
+    return {name: value if isinstance(value, dict) else {key: value} if value else {} for name, value in shown.items()}
+
+
+def unmet_expectations(
+    resource: Resource, state: str, current: Record | None, remaining: list[PlannedCall]
+) -> Iterator[tuple[str, bool]]:
+    """Yield what the calls that are still planned, although they succeeded, should have made of the record.
+
+    Each comes with whether it is the requested state that was not reached.
+    """
+    states = {value: name for name, transition in resource.transitions.items() for value in transition.target_values}
+    record = current or {}
+    shown = {*RECORD_FIELDS[resource.record_type], *record}
+    for call in remaining:
+        expected = {name: value for name, value in (call.expected or {}).items() if name in shown}
+        names = [name for name, value in expected.items() if not values_equal(value, record.get(name))]
+        if names:
+            present, wanted = record_to_result(record), record_to_result(expected)
+            differences = ", ".join(
+                f"{key} is {present.get(key)!r} (expected {wanted[key]!r})" for key in map(to_snake_case, names)
+            )
+            is_state = any(states.get(str(record.get(name)), state) != state for name in names)
+            yield f"{call.operation} succeeded, but {differences}", is_state
