@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ansible.errors import AnsibleError, AnsibleParserError
+from ansible.inventory.data import InventoryData
 from ansible.inventory.group import Group
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
 from ansible.utils.vars import combine_vars
@@ -284,7 +285,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
 
     def _add(self, entries: list[HostEntry]) -> None:
         memberships = dict.fromkeys(membership for entry in entries for membership in entry.memberships)
-        groups = {membership: self._group(membership) for membership in memberships}
+        groups = {membership: add_group(self.inventory, membership) for membership in memberships}
         inventory = self.inventory
         for entry in entries:
             known = entry.name in inventory.hosts
@@ -294,13 +295,14 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
             for membership in entry.memberships:
                 groups[membership].add_host(host)
 
-    def _group(self, membership: GroupMembership) -> Group:
-        """Return the group of a membership, after adding it and its parent to the inventory."""
-        name, parent = membership
-        name = self.inventory.add_group(name)
-        if parent:
-            try:
-                self.inventory.add_child(self.inventory.add_group(parent), name)
-            except Exception as error:
-                raise VirtinfraError(f"keyed_groups: {parent} cannot be the parent of {name}: {error}") from error
-        return self.inventory.groups[name]
+
+def add_group(inventory: InventoryData, membership: GroupMembership) -> Group:
+    """Return the group of a membership, after adding it and its parent to the inventory."""
+    name, parent = membership
+    name = inventory.add_group(name)
+    if parent:
+        try:
+            inventory.add_child(inventory.add_group(parent), name)
+        except Exception as error:
+            raise VirtinfraError(f"keyed_groups: {parent} cannot be the parent of {name}: {error}") from error
+    return inventory.groups[name]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from graphlib import TopologicalSorter
 from importlib import import_module
 from pathlib import Path
@@ -135,6 +135,35 @@ def test_imports_go_one_way() -> None:
     assert set(order) == set(map(named, FILES))
 
 
+def test_the_picture_of_the_parts_is_true() -> None:
+    """Each arrow stands for an import, and each import between parts in the picture follows the arrows."""
+    picture = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("```mermaid\n")[1].split("```")[0]
+    arrows: dict[str, set[str]] = {}
+    for start, end in re.findall(r"^  (\w+).* --> (\w+)", picture, re.MULTILINE):
+        arrows.setdefault(start, set()).add(end)
+    part_of = {}
+    for part, label in re.findall(r'(\w+)\["(.*?)"\]', picture):
+        folder = "plugin_utils" if label.startswith("plugin_utils") else "module_utils"
+        patterns = [label] if label.endswith("*") else [f"{folder}/{name}" for name in re.findall(r"\b_\w+", label)]
+        for pattern in patterns:
+            files = [named(path) for path in PLUGINS.glob(f"{pattern}.py")]
+            assert files, pattern
+            part_of.update(dict.fromkeys(files, part))
+    imports = {
+        (part_of[importer], part_of[imported])
+        for importer in part_of
+        for imported in imports_of(PLUGINS / importer)
+        if imported in part_of and part_of[imported] != part_of[importer]
+    }
+    assert {(start, end) for start, ends in arrows.items() for end in ends} <= imports
+    assert imports <= {(start, end) for start in arrows for end in reached_from(start, arrows)}
+
+
+def reached_from(start: str, arrows: Mapping[str, set[str]]) -> set[str]:
+    """Return all to which a chain of arrows leads."""
+    return {further for end in arrows.get(start, ()) for further in (end, *reached_from(end, arrows))}
+
+
 def test_the_engine_is_pure() -> None:
     path = PLUGINS / "module_utils" / "_planner.py"
     imported = {node.module or "" for node in ast.walk(tree(path)) if isinstance(node, ast.ImportFrom)}
@@ -174,7 +203,7 @@ def lines_of_description(node: ast.AST) -> set[int]:
 
 def test_modules_are_short() -> None:
     sizes = {name: logic_lines(name) for name in MODULES}
-    assert statistics.median(sizes.values()) <= 10, sizes
+    assert statistics.median(sizes.values()) <= 20, sizes
     assert max(sizes.values()) <= 40, sizes
 
 
@@ -184,9 +213,9 @@ def test_no_class_is_long() -> None:
         f"{named(path)}: {node.name}": len(lines_of(node))
         for path in FILES
         for node in ast.walk(tree(path))
-        if isinstance(node, ast.ClassDef)
+        if isinstance(node, ast.ClassDef) and path.parent.name != "doc_fragments"
     }
-    assert {name: size for name, size in sizes.items() if size > 280} == {}
+    assert {name: size for name, size in sizes.items() if size > 200} == {}
 
 
 # -------------------------------------------------------------------------------------------- everything has its place
