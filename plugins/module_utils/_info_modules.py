@@ -101,13 +101,13 @@ def list_module(
     equality_options: Options | None = None,
     options: Options | None = None,
     view: Callable[[Record], Record] = dict,
-    selectors: Mapping[str, Callable[[Record, Any], bool]] | None = None,
+    predicates: Mapping[str, Callable[[Record, Any], bool]] | None = None,
 ) -> ModuleSpec:
     """Return the module that lists records by a query, or by a cursor.
 
     ``cursor`` is the resource type for a cursor query, which reads the records when the option ``filters`` is given and
     where the query cannot be used. ``equality_options`` select records by equality; without them uuid and name do.
-    ``view`` adds members to a record. ``selectors`` maps an option, by its API name, to the function of such a record
+    ``view`` adds members to a record. ``predicates`` maps an option, by its API name, to the function of such a record
     and the option's value that says whether the record is selected.
     """
     equality_options = IDENTITY_OPTIONS if equality_options is None else equality_options
@@ -125,7 +125,7 @@ def list_module(
         if context.unresolved:
             return {returns: [], "total": 0}
         equal = {field: desired[field] for field in map(to_camel_case, equality_options) if field in desired}
-        active = [(name, select) for name, select in (selectors or {}).items() if name in desired]
+        active = [(name, select) for name, select in (predicates or {}).items() if name in desired]
 
         def by_query(client: Client, equal: Record) -> tuple[list[Record], int]:
             return _list_by_query(client, operation, equal, texts or [], None if active else limit)
@@ -149,7 +149,7 @@ def list_module(
         run,
         {**equality_options, **LIST_OPTIONS, **filter_option, **(options or {})},
         called,
-        selectors=(*equality_options, *map(to_snake_case, selectors or ())),
+        selecting_options=(*equality_options, *map(to_snake_case, predicates or ())),
     )
 
 

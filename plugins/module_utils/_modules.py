@@ -107,9 +107,9 @@ class ModuleResult:
 class ModuleSpec:
     """A module: the function that does it, its own options, the operations that it calls, and their constraints.
 
-    ``shared_options`` are further option groups, in addition to the connection's. ``selectors`` are options that are
-    not required, and select what the module is about when they are given. ``secret_results`` are members of the result
-    for later tasks: they are not masked, and the result of a success is not shown.
+    ``shared_options`` are further option groups, in addition to the connection's. ``selecting_options`` are not
+    required, and select what the module is about when they are given. ``secret_results`` are members of the result for
+    later tasks: they are not masked, and the result of a success is not shown.
     """
 
     run: Callable[[ModuleContext], dict[str, Any]]
@@ -117,7 +117,7 @@ class ModuleSpec:
     operations: tuple[str, ...] = ()
     shared_options: tuple[Options, ...] = ()
     constraints: Mapping[str, Any] = field(default_factory=dict)
-    selectors: tuple[str, ...] = ()
+    selecting_options: tuple[str, ...] = ()
     secret_results: tuple[str, ...] = ()
 
     @property
@@ -182,7 +182,7 @@ class ModuleSpec:
                 session_source(connection, session_store, masker, on_request, before_send) as sessions,
                 create_client(params, check_mode, tell, on_request, masker, before_send, sessions) as client,
             ):
-                unresolved = isinstance(params.get("uuid"), Unknown) or any(self._null_selectors(params))
+                unresolved = isinstance(params.get("uuid"), Unknown) or any(self._null_selecting_options(params))
                 context = ModuleContext(params, self._desired(params), client, check_mode, check_mode and unresolved)
                 result = self.run(context)
             return ModuleResult({"changed": context.changed, **result}, context.warnings)
@@ -273,17 +273,17 @@ class ModuleSpec:
                 raise InvalidOptions(f"{name} must not be empty")
             elif isinstance(value, list) and not check_mode and any(isinstance(item, Unknown) for item in value):
                 raise InvalidOptions(f"{name} must not hold a null or an empty text")
-        if not check_mode and (null := next(self._null_selectors(options), None)):
+        if not check_mode and (null := next(self._null_selecting_options(options), None)):
             raise InvalidOptions(f"{null} must not be null: it selects the object")
         return options
 
-    def _null_selectors(self, options: Mapping[str, Any]) -> Iterator[str]:
+    def _null_selecting_options(self, options: Mapping[str, Any]) -> Iterator[str]:
         """Yield the options that are null although nothing else selects the object."""
         groups = [[name] for name, option in self.options.items() if option.get("required")]
         if options.get("uuid") is None or isinstance(options["uuid"], Unknown):
             required_by = self.constraints.get("required_by", {})
             groups += [[name] for key, names in required_by.items() for name in names if options.get(key) is not None]
-            groups += [*self.constraints.get("required_one_of", ()), *([name] for name in self.selectors)]
+            groups += [*self.constraints.get("required_one_of", ()), *([name] for name in self.selecting_options)]
         for group in groups:
             null = [name for name in group if isinstance(options.get(name), Unknown)]
             if all(name in null or options.get(name) is None for name in group):

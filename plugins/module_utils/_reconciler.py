@@ -64,13 +64,13 @@ def resource_module(
     resource: Resource | Mapping[str, Resource],
     options: Options,
     by: str | None = None,
-    selectors: tuple[str, ...] = (),
+    selecting_options: tuple[str, ...] = (),
     **rules: Any,
 ) -> ModuleSpec:
     """Return the module that brings one object to the state that its options describe.
 
-    Where there are several kinds of it, ``by`` names the option that says which one is meant. ``selectors`` are those
-    of `ModuleSpec`.
+    Where there are several kinds of it, ``by`` names the option that says which one is meant. ``selecting_options`` are
+    those of `ModuleSpec`.
     """
     kinds = [resource] if isinstance(resource, Resource) else list(resource.values())
 
@@ -83,7 +83,7 @@ def resource_module(
         return Reconciler(resource[kind], context, desired).run()
 
     operations = tuple(dict.fromkeys(operation for kind in kinds for operation in kind.operations))
-    return ModuleSpec(run, options, operations, (WAIT, TAGS), rules, selectors)
+    return ModuleSpec(run, options, operations, (WAIT, TAGS), rules, selecting_options)
 
 
 class Reconciler:

@@ -82,7 +82,7 @@ MODULE = list_module(
     returns="cbt_tasks",
     options={"vm_instance_uuid": {"type": "str"}},
     view=with_unknown_resources,
-    selectors={"vmInstanceUuid": protects},
+    predicates={"vmInstanceUuid": protects},
 )
 
 

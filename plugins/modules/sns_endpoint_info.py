@@ -110,7 +110,7 @@ MODULE = ModuleSpec(
     list_endpoints,
     {**LISTS["any"].options, "type": {"type": "str", "choices": list(TYPES)}},
     (PERSONS, TYPES["workchat"], TYPES["any"]),
-    selectors=LISTS["any"].selectors,
+    selecting_options=LISTS["any"].selecting_options,
 )
 
 

@@ -150,7 +150,7 @@ MODULE = resource_module(
         "remark": {"type": "str"},
     },
     required_one_of=[("uuid", "user_id")],
-    selectors=("endpoint_uuid",),
+    selecting_options=("endpoint_uuid",),
 )
 
 
