@@ -25,7 +25,6 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import SUC
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
 from ansible_collections.virtinfra.manager.plugins.module_utils._planner import PlannedCall
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import to_snake_case
-from ansible_collections.virtinfra.manager.plugins.module_utils._results import extra_result_members
 from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import (
     job_exists,
     wait_for_jobs,
@@ -154,7 +153,7 @@ def _confirm(call: Call, attempt: Attempt) -> Attempt:
 def _performed(call: Call, attempt: Attempt) -> Attempt:
     """Return what is known of a call that was performed, as the object shows, although its response was lost."""
     attempt.job.state, attempt.job.failure = SUCCEEDED, None
-    lost = ", ".join(map(to_snake_case, extra_result_members(call.planned.operation)))
+    lost = ", ".join(map(to_snake_case, get_operation(call.planned.operation).extra_results))
     warning = f"{call.label}: {call.planned.operation} succeeded, but its response was lost, and {lost} with it."
     return replace(attempt, doubt=None, warnings=(warning,) if lost else ())
 

@@ -83,12 +83,17 @@ class Operation:
         """The member of the body that holds the parameters: ``params``, or for PUT the operation's own name."""
         return self.name[0].lower() + self.name[1:] if self.method == "PUT" else "params"
 
+    @property
+    def extra_results(self) -> list[str]:
+        """Return the members of the result that hold more than records."""
+        return [name for name in self.result if name not in ("inventory", "inventories")]
+
     def has_result(self, reply: Mapping[str, Any]) -> bool:
         """Whether a reply of success holds a documented member of the result.
 
         Some servers return several records as ``inventories`` where others return them as ``inventory``.
         """
-        members = [reply.get(name) for name in self.result if name != "inventory"]
+        members = [reply.get(name) for name in self.extra_results]
         records = reply.get("inventory", reply.get("inventories"))
         members += [records] if isinstance(records, (dict, list)) else []
         return is_success(reply) and any(value is not None for value in members)

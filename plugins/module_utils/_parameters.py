@@ -53,6 +53,8 @@ class Parameter:
     document says; a required one with ``omit_if_unset`` is left out when it is not given, because servers refuse it
     empty. ``undocumented`` marks what only some servers know. ``since`` is the version that added it. ``alias`` is a
     second spelling of the document, which is sent too. ``refers_to`` is the kind of object whose uuids the value holds.
+    ``field`` is the record's name for the value, where that is another one. ``is_compared`` is False where a record
+    never shows the value: it is sent with a call that something else makes necessary, as tags are.
     """
 
     name: str
@@ -64,6 +66,8 @@ class Parameter:
     choices: tuple[str, ...] = ()
     alias: str = ""
     refers_to: str = ""
+    field: str = ""
+    is_compared: bool = True
 
     def coerce(self, operation: str, value: Any) -> Any:
         """Return a value in the parameter's type; raise InvalidOptions, which names ``operation``, when it is wrong."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
@@ -73,11 +74,9 @@ class Resource:
 
     ``record_type`` names its record, ``result_key`` the member of the result. ``find`` returns the record that the
     options (API names) select, None when there is none. ``transitional_values`` of a record change without a call: they
-    are waited for. ``failed_values`` show that an operation failed although it reported success. ``rename`` maps a
-    parameter to the record's name for it. ``how`` are parameters that are sent with a call and never compared, as tags
-    are. ``keys`` are the parameters by which ``find`` looks for the object: the first one that is given. ``plan``
-    replaces the plan below. ``format_result`` makes the members of the result from what ``find`` returned, where these
-    differ from that record.
+    are waited for. ``failed_values`` show that an operation failed although it reported success. ``keys`` are the
+    parameters by which ``find`` looks for the object: the first one that is given. ``plan`` replaces the plan below.
+    ``format_result`` makes the members of the result from what ``find`` returned, where these differ from that record.
     """
 
     record_type: str
@@ -89,8 +88,6 @@ class Resource:
     transitions: Mapping[str, StateTransition] = field(default_factory=dict)
     transitional_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     failed_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    rename: Mapping[str, str] = field(default_factory=dict)
-    how: tuple[str, ...] = ()
     keys: tuple[str, ...] = ("uuid", "name")
     plan: Plan | None = None
     format_result: Callable[[Record | None], Record] | None = None
@@ -109,6 +106,13 @@ class Resource:
         """All operations by which the object is changed."""
         named = (self.create, self.update, self.delete, *(move.operation for move in self.transitions.values()))
         return tuple(dict.fromkeys(operation for operation in named if operation))
+
+    @cached_property
+    def fields(self) -> Mapping[str, str]:
+        """The record's names for those parameters of the operations that have another name there."""
+        rows = map(get_operation, self.operations)
+        parameters = [parameter for row in rows for parameter in row.parameters.values()]
+        return {parameter.name: parameter.field for parameter in parameters if parameter.field}
 
 
 def plan(
@@ -167,7 +171,8 @@ def drift(resource: Resource, desired: Record, current: Record) -> Record:
     A null reference differs where the API can change it.
     """
     changeable = _updatable_params(resource)
-    comparable = {*RECORD_FIELDS[resource.record_type], *current, *changeable} - {"uuid", *resource.how}
+    settable = {name for name, parameter in changeable.items() if parameter.is_compared}
+    comparable = {*RECORD_FIELDS[resource.record_type], *current, *settable} - {"uuid"}
     return {
         name: value
         for name, value in desired.items()
@@ -181,7 +186,7 @@ def build_update(resource: Resource, changes: Record, desired: Record, current: 
     able = _updatable_params(resource)
     if fixed := {name: value for name, value in changes.items() if name not in able}:
         raise unchangeable_error(resource, fixed, desired, current)
-    along = [*(name for name in able if able[name].required), *resource.how, *TAG_PARAMS]
+    along = [*(name for name in able if able[name].required or not able[name].is_compared), *TAG_PARAMS]
     needed = {name: desired[name] for name in along if name in desired}
     shown = changes if isinstance(current, AssumedRecord) else {*RECORD_FIELDS[resource.record_type], *current}
     hidden = [to_snake_case(name) for name in changes if name not in shown]
@@ -191,7 +196,7 @@ def build_update(resource: Resource, changes: Record, desired: Record, current: 
 
 def unchangeable_error(resource: Resource, changes: Record, desired: Record, current: Record) -> Unchangeable:
     """Return the failure that the API cannot make these changes to the present record."""
-    options = {shown: name for name, shown in resource.rename.items() if name in _parameters(resource.create)}
+    options = {shown: name for name, shown in resource.fields.items() if name in _parameters(resource.create)}
     present = {to_snake_case(name): "not set" for name in changes}
     present |= {
         name: repr(value)
@@ -248,7 +253,7 @@ def build_call(
     if operation is None:
         raise not_found(resource, desired)
     row = get_operation(operation)
-    recorded = {name: resource.rename.get(name, name) for name in (*row.parameters, *TAG_PARAMS)}
+    recorded = {name: resource.fields.get(name, name) for name in (*row.parameters, *TAG_PARAMS)}
     given = {name: desired[recorded[name]] for name in recorded if desired.get(recorded[name]) is not None}
     required = [name for name, parameter in row.parameters.items() if parameter.required and name not in given]
     present = {name: (current or {}).get(recorded[name]) for name in required}
@@ -295,7 +300,7 @@ def predict_record(resource: Resource, state: str, desired: Record) -> Record | 
 
 
 def _renamed(resource: Resource, desired: Record) -> Record:
-    return {resource.rename.get(name, name): value for name, value in desired.items()}
+    return {resource.fields.get(name, name): value for name, value in desired.items()}
 
 
 def _updatable_params(resource: Resource) -> Mapping[str, Parameter]:

@@ -26,11 +26,6 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 _UUIDS = ("Uuid", "Uuids")
 
 
-def extra_result_members(operation: str) -> list[str]:
-    """Return the members of an operation's reply that tell more than the record."""
-    return [name for name in get_operation(operation).result if name != "inventory"]
-
-
 def pending_job_result(job: Job) -> Record:
     """Return the member of the result that tells of a job that was not waited for."""
     return {"job": job.handle()} if job.state == RUNNING else {}
@@ -54,7 +49,7 @@ def _some(value: Any) -> str:
 
 def reply_extras(resource: Resource, operation: str, reply: Record) -> Record:
     """Return what a reply holds in addition to the record: its own members, and a list of records of another type."""
-    extras = {name: reply.get(name, []) for name in extra_result_members(operation)}
+    extras = {name: reply.get(name, []) for name in get_operation(operation).extra_results}
     record_type = get_operation(operation).record
     listed = reply.get("inventory", reply.get("inventories"))
     if record_type != resource.record_type and isinstance(listed, list):

@@ -193,8 +193,6 @@ NIC = Resource(
         "enabled": StateTransition("ChangeVmNicState", "state", ("enable",), {"state": "enable"}),
         "disabled": StateTransition("ChangeVmNicState", "state", ("disable",), {"state": "disable"}),
     },
-    rename={"vmNicUuid": "uuid", "destL3NetworkUuid": "l3NetworkUuid", "staticIp": "ip", "customMac": "mac"},
-    how=("vmNicParams",),
     plan=plan_nic,
     format_result=with_vm,
 )

@@ -169,7 +169,7 @@ def test_the_engine_is_pure() -> None:
     imported = {node.module or "" for node in ast.walk(tree(path)) if isinstance(node, ast.ImportFrom)}
     imported |= {alias.name for node in ast.walk(tree(path)) if isinstance(node, ast.Import) for alias in node.names}
     foreign = {source for source in imported if not source.startswith(UTILS)}
-    assert foreign == {"__future__", "collections.abc", "contextlib", "dataclasses", "typing"}
+    assert foreign == {"__future__", "collections.abc", "contextlib", "dataclasses", "functools", "typing"}
 
 
 # ---------------------------------------------------------------------------------------------------------------- size

@@ -94,7 +94,6 @@ NIC = Resource(
     result_key="nic",
     find=nothing,
     update="ChangeVmNicNetwork",
-    rename={"vmNicUuid": "uuid", "destL3NetworkUuid": "l3NetworkUuid"},
     transitions={"disabled": StateTransition("ChangeVmNicState", "state", ("disable",), {"state": "disable"})},
 )
 PLATFORM = Resource(
