@@ -204,7 +204,7 @@ def test_every_module_has_a_place_and_examples(name: str) -> None:
     assert len({example["name"] for example in tested.examples}) == len(tested.examples)
 
 
-def test_state_modules_show_what_each_state_does(name: str) -> None:
+def test_examples_have_states_of_the_module(name: str) -> None:
     tested = module(name)
     if tested.kind == "state":
         shown = {example[tested.fqcn].get("state", "present") for example in tested.examples if tested.fqcn in example}

@@ -186,7 +186,7 @@ def test_code_of_a_read(run: ModuleRunner, status: int, body: Any, code: str) ->
     with StubServer(lambda asked: StubResponse(status, body)) as service:
         ran = run("host_info", {}, base_url=service.url, request_retries=0, api_token=None)
     assert ran["error"]["code"] == code
-    assert {"description", "details", "causes"} <= ran["error"].keys()
+    assert ran["error"].keys() == {"code", "description", "details", "causes"}
 
 
 @pytest.mark.parametrize(

@@ -236,7 +236,7 @@ def test_hosts_are_asked_in_the_order_given(run: ModuleRunner, hosts: list[str])
     assert [host["host_uuid"] for host in ran["hosts"]] == hosts[::-1]
     for host in ran["hosts"]:
         assert host["error"] is None
-        assert {nic["interface_name"] for nic in host["nics"]} >= {"eth0", "eth1"}
+        assert sorted(nic["interface_name"] for nic in host["nics"]) == ["eth0", "eth1", "eth2", "eth3"]
         assert [bonding["bonding_name"] for bonding in host["bondings"]] == ["bond0"]
         assert {slave["bonding_uuid"] for slave in host["bondings"][0]["slaves"]} == {host["bondings"][0]["uuid"]}
 
