@@ -41,16 +41,14 @@ MAIN_FAULTS: tuple[Fault, ...] = (
     {"fault": "empty", "taken": True},
     {"fault": "empty", "status": 204, "taken": False},
     {"fault": "status", "status": 404, "form": "html", "taken": True},
-    {"fault": "status", "status": 502, "taken": True},
-    {"fault": "garbage", "garbage": "login", "taken": False},
     {"fault": "tls_alert", "taken": True},
-    {"fault": "tls_alert", "taken": False},
 )
 
 # What differs from these in little, and what is not a fault of the response.
 MORE_FAULTS: tuple[Fault, ...] = (
     *({"fault": "status", "status": status} for status in (429, 500, 502, 503, 504)),
-    *({"fault": "status", "status": status, "taken": True} for status in (503, 504)),
+    *({"fault": "status", "status": status, "taken": True} for status in (502, 503, 504)),
+    {"fault": "tls_alert", "taken": False},
     *({"fault": "html", "taken": taken} for taken in (True, False)),
     *({"fault": "status", "status": status, "form": "html", "taken": True} for status in ODD_STATUSES if status != 404),
     *({"fault": "status", "status": status, "form": "html", "taken": False} for status in ODD_STATUSES),
@@ -63,7 +61,7 @@ MORE_FAULTS: tuple[Fault, ...] = (
     {"fault": "empty", "status": 204, "taken": True},
     {"fault": "close", "taken": True},
     {"fault": "close", "taken": False},
-    {"fault": "garbage", "garbage": "missing", "taken": False},
+    *({"fault": "garbage", "garbage": kind, "taken": False} for kind in ("missing", "login")),
     *({"fault": "garbage", "garbage": kind} for kind in GARBAGE),
     {"fault": "redirect", "url": "http://192.0.2.1:9/elsewhere"},
     {"fault": "expire"},
@@ -175,7 +173,7 @@ def play(sim: Simulator, report: Report, trial: Trial) -> Iterator[str]:
     for kind, uuid, members in scenario.prepare:
         sim.change(kind, uuid, **members)
     before = sim.state()
-    options = {"session_id": sim.session, "api_token": sim.token, "request_timeout": 30}
+    options = {"session_id": sim.session, "api_token": sim.token, "request_timeout": 5}
     options |= {"request_retries": 3, "wait_timeout": 20, **scenario.options}
     patience = {"request_timeout": 0.25} if trial.fault["fault"] in ("slow", "hang") else {}
     with _faulty(sim, trial) as (connection, happened):

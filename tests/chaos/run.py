@@ -26,7 +26,7 @@ def reads(sim: Simulator, report: Report) -> None:
 
 SHORT: dict[str, Part] = {
     "main faults on each call": lambda sim, report: run_diagonal(sim, report, CALL, MAIN_FAULTS),
-    "at random": lambda sim, report: random_walk(sim, report, 100, 1),
+    "at random": lambda sim, report: random_walk(sim, report, 60, 1),
     "demo at random": lambda sim, report: demo_at_random(sim, report, 1),
     "20 tasks at once, 20 requests a second": lambda sim, report: overload(sim, report, 20, 20.0),
 }
