@@ -15,9 +15,13 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._cbt import prot
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     AmbiguousMatch,
+    ApiError,
     NotFound,
     ReadNotSupported,
+    ReadTakenForChange,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Job
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
 from ansible_collections.virtinfra.manager.plugins.module_utils._pagination import (
     paginate,
     paginate_cursor,
@@ -31,6 +35,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
     to_snake_case,
     values_equal,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import wait_for_jobs
 
 Finder = Callable[[Client, Record], "Record | None"]
 Search = Callable[[Client, str, str], "list[Record]"]
@@ -203,6 +208,30 @@ def read_nic_services(client: Client, wanted: Record) -> Record:
         for interface, vlan in sorted(pairs)
     ]
     return {"services": services}
+
+
+def find_bandwidth_limit(client: Client, desired: Record) -> Record | None:
+    """Read the limit of a NIC's bandwidth in one direction; None when there is none.
+
+    Raise ReadNotSupported where the service has no GetNicQos. One that ignores the verb then takes the GET for
+    DeleteNicQos without a direction, which changes nothing, because its job fails.
+    """
+    try:
+        reply = client.get("GetNicQos", {"nicUuid": desired["uuid"]})
+    except ReadTakenForChange as taken:
+        job = taken.result.get("job")
+        if job is None:
+            raise
+        started = Job(job["uuid"], job["location"])
+        wait_for_jobs(client, [started])
+        if not isinstance(started.failure, ApiError):
+            raise
+        raise ReadNotSupported("the service does not offer GetNicQos") from None
+    if reply.keys().isdisjoint(get_operation("GetNicQos").result):
+        raise ReadNotSupported("the response to GetNicQos has no bandwidth")
+    bandwidth = reply.get(f"{desired['direction']}boundBandwidth")
+    is_limit = isinstance(bandwidth, int) and bandwidth >= 0
+    return {"uuid": desired["uuid"], "direction": desired["direction"], "bandwidth": bandwidth} if is_limit else None
 
 
 def require_unique(records: list[Record], what: str) -> Record | None:

@@ -456,6 +456,16 @@ _ROWS = (
         result=("serviceTypeStatistics",),
         record="HostNicServiceTypeStatistic",
     ),
+    # A service without it that ignores the verb takes this GET for DeleteNicQos, and refuses it without a direction.
+    Operation(
+        "GetNicQos",
+        "GET",
+        "vm-instances/{nicUuid}/nic-qos",
+        is_write=False,
+        undocumented=True,
+        path_params=(required("nicUuid", refers_to="vm_nic"),),
+        result=("outboundBandwidth", "inboundBandwidth"),
+    ),
     # Sessions. A server may lack them.
     Operation(
         "LogInByAccount",

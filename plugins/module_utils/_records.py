@@ -71,6 +71,7 @@ RECORD_FIELDS: Mapping[str, tuple[str, ...]] = {
         "CandidateNetworkInterface": f"{_NIC} gateway callBackIp offloadStatus description",
         "HostNicServiceType": "id interfaceUuid vlanId serviceType createDate lastOpDate",
         "HostNicServices": "services",
+        "NicBandwidthLimit": "uuid direction bandwidth",
         "PrimaryStorageInventory": "uuid zoneUuid name url description type state status mountPath totalCapacity"
         " availableCapacity totalPhysicalCapacity availablePhysicalCapacity systemUsedCapacity createDate"
         " lastOpDate attachedClusterUuids",

@@ -11,7 +11,6 @@ version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Removes the limit of the bandwidth of a NIC of a virtual machine, in one direction.
-  - The API does not tell whether there is one. Removing none is a success.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
@@ -23,14 +22,15 @@ attributes:
   check_mode:
     support: full
   diff_mode:
-    support: none
+    support: full
   idempotent:
-    support: none
+    support: partial
     details:
-      - The limits cannot be read, so they are removed each time and the module reports a change.
+      - Where the service does not offer the operation GetNicQos, the limits cannot be read. The module then removes the
+        limit each time, reports a change, and warns.
 options:
   state:
-    description: The limit is removed.
+    description: V(absent) removes the limit.
     type: str
     choices: [absent]
     default: absent
@@ -39,7 +39,7 @@ options:
     type: str
     required: true
   direction:
-    description: The direction of the traffic, as the machine sees it.
+    description: The direction of the traffic, as the virtual machine sees it.
     type: str
     choices: [in, out]
     required: true
@@ -48,7 +48,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Let a machine send as much as it can
+- name: Let a virtual machine send as much as it can
   virtinfra.manager.vm_nic_qos:
     uuid: a0000006000040008000000000000001
     direction: out
@@ -56,6 +56,11 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+limit:
+  description: The limit that is left in this direction, which is none.
+  returned: success
+  type: dict
+  sample: null
 job:
   description: The handle of a call that is still running, for M(virtinfra.manager.job_wait).
   returned: when O(wait=false) started a call, and when the time was up
@@ -63,10 +68,18 @@ job:
   sample: {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: DeleteNicQos, state: running}
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._action_modules import action_module
+from ansible_collections.virtinfra.manager.plugins.module_utils._finders import find_bandwidth_limit
+from ansible_collections.virtinfra.manager.plugins.module_utils._planner import Resource
+from ansible_collections.virtinfra.manager.plugins.module_utils._reconciler import resource_module
 
-MODULE = action_module(
-    "DeleteNicQos",
+MODULE = resource_module(
+    Resource(
+        record_type="NicBandwidthLimit",
+        result_key="limit",
+        find=find_bandwidth_limit,
+        delete="DeleteNicQos",
+        keys=("uuid",),
+    ),
     options={
         "state": {"type": "str", "default": "absent", "choices": ["absent"]},
         "uuid": {"type": "str", "required": True},

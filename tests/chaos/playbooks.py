@@ -24,7 +24,7 @@ from simulator.launch import Simulator
 PREFIX = "virtinfra.manager."
 TIMEOUT = 600
 # Modules that call an operation each time that they run.
-ACTIONS = frozenset(PREFIX + name for name in ("api", "cbt_volume_export", "sns_snmp_test", "vm_nic_qos"))
+ACTIONS = frozenset(PREFIX + name for name in ("api", "cbt_volume_export", "sns_snmp_test"))
 
 
 @dataclass(frozen=True)

@@ -251,7 +251,6 @@ SCENARIOS = (
         "vm_nic_qos",
         {"uuid": NIC, "direction": "in"},
         lambda before, after: int("in" not in after["qos"].get(NIC, ())),
-        action=True,
     ),
     Scenario(
         "set-service-types",

@@ -36,11 +36,11 @@ RECORD_OF = {
 MORE_RESULTS = {"ExportNbdVolumes": ("volumeInfos",)}
 
 # What a module makes of several records of the service.
-OWN_RECORDS = {"HostNicServices"}
+OWN_RECORDS = {"HostNicServices", "NicBandwidthLimit"}
 
 
 # Operations that servers of the family have and the description of the service does not: the simulator has them.
-FURTHER = {"LogInByAccount", "ValidateSession", "LogOut"}
+FURTHER = {"GetNicQos", "LogInByAccount", "ValidateSession", "LogOut"}
 
 
 def test_the_same_operations() -> None:
@@ -152,7 +152,7 @@ def test_what_is_no_uuid_never_becomes_part_of_the_path_of_a_read(name: str, odd
 def test_reads_with_a_parameter_in_their_path() -> None:
     """Of these the document, or compatibility for the job, says that they read."""
     reads = {row.name for row in OPERATIONS.values() if row.method == "GET" and row.path_params}
-    assert reads == {"GetHostNetworkFacts", "GetApiJob", "ValidateSession"}
+    assert reads == {"GetHostNetworkFacts", "GetApiJob", "GetNicQos", "ValidateSession"}
 
 
 def type_of(parameter: ReferenceParameter) -> str:

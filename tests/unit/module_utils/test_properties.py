@@ -222,7 +222,7 @@ ACTING: dict[str, Case] = {
         {**TAGS, "static_ip": addresses, "vm_nic_params": some_json},
     ),
     "vm_nic disabled": Case("vm_nic", {"uuid": NIC, "state": "disabled"}, TAGS),
-    "vm_nic_qos": Case("vm_nic_qos", {"uuid": NIC, "direction": "in"}, TAGS, each_time=True),
+    "vm_nic_qos": Case("vm_nic_qos", {"uuid": NIC, "direction": "in"}, TAGS),
 }
 
 READING: dict[str, Case] = {

@@ -122,7 +122,7 @@ LOCATION = f"http://192.0.2.1:8080/service/v1/api-jobs/{JOB}"
 def test_a_job_that_a_read_started_is_an_alarm(name: str) -> None:
     if name == "GetApiJob":
         return
-    params = {"hostUuid": UUID, "hostUuids": [UUID]}
+    params = {"hostUuid": UUID, "hostUuids": [UUID], "nicUuid": UUID, "sessionUuid": UUID}
     given = {key: value for key, value in params.items() if key in OPERATIONS[name].parameters}
     with StubServer(lambda asked: StubResponse(202, {"location": LOCATION})) as service:
         with pytest.raises(ReadTakenForChange, match="the service took the read for a change") as caught:

@@ -104,7 +104,7 @@ ABOUT = {
     "ChangeHostState": r"host a\w{31}: ",
     "AttachL3NetworkToVm": r"nic of vm_instance_uuid a\w{31}, l3_network_uuid a\w{31}: ",
     "SetServiceTypeOnHostNetworkInterface": r"services of interface_uuids a\w{31}: ",
-    "DeleteNicQos": r"a\w{31}: ",
+    "DeleteNicQos": r"limit a\w{31}: ",
     "SNSSnmpTestConnection": r"platform_uuid a\w{31}: ",
     "ExportNbdVolumes": r"volume_uuids a\w{31}, vm_instance_uuid a\w{31}: ",
 }

@@ -13,6 +13,7 @@ import pytest
 
 from simulator.launch import Simulator
 from support.module_runner import ModuleRunner
+from support.stub_server import StubRequest, StubResponse, StubServer
 
 NOWHERE = "f" * 32
 
@@ -459,19 +460,50 @@ def test_nic_that_cannot_be_read_is_set_by_its_uuid(run: ModuleRunner, sim: Simu
 def test_limit_is_removed_in_one_direction(run: ModuleRunner, sim: Simulator, seeded: Seeded, where: str) -> None:
     sim.configure(delete_params=where)
     options = {"uuid": seeded("vmnic", 1), "direction": "in"}
+    ran = run.twice("vm_nic_qos", options)
+    assert ran["diff"]["before"].keys() == {"uuid", "direction", "bandwidth"}
+    assert ran["diff"]["after"] == {}
+    assert ran["limit"] is None
+    assert sim.state()["qos"][options["uuid"]] == ["out"]
+
+
+@pytest.mark.parametrize("switches", [{"further_operations": False}, {"literal": True}])
+def test_limit_that_cannot_be_read(
+    run: ModuleRunner, sim: Simulator, seeded: Seeded, switches: dict[str, bool]
+) -> None:
+    """A service that takes the read for DeleteNicQos refuses it, since it has no direction."""
+    sim.configure(**switches)
+    options = {"uuid": seeded("vmnic", 1), "direction": "in"}
     checked = run("vm_nic_qos", options, check=True)
     assert (checked.changed, checked.calls) == (True, [])
+    assert sorted(sim.state()["qos"][options["uuid"]]) == ["in", "out"]
     for dummy in range(2):
         ran = run("vm_nic_qos", options)
-        assert ran.changed
-        assert ran.log[0]["query"] == {"direction": ["in"]}
+        assert ran.changed, ran.result
+        assert ran.calls == ["DeleteNicQos"]
+        assert not any(entry["query"] for entry in ran.log if entry["method"] == "GET")
+        assert "the service does not offer GetNicQos" in ran.warnings[0]
         assert sim.state()["qos"][options["uuid"]] == ["out"]
 
 
-def test_limit_of_an_unknown_nic(run: ModuleRunner) -> None:
+def test_limit_of_an_unknown_nic(run: ModuleRunner, sim: Simulator) -> None:
     ran = run("vm_nic_qos", {"uuid": NOWHERE, "direction": "out"})
-    assert "DeleteNicQos failed (SYS.1003)" in ran.message
+    assert "GetNicQos failed (SYS.1003)" in ran.message
     assert not ran.changed
+
+
+def test_read_of_a_limit_that_is_taken_for_a_change(run: ModuleRunner) -> None:
+    """The alarm stays where the job that the read started does not fail."""
+
+    def answer(asked: StubRequest) -> StubResponse:
+        if asked.path.endswith("nic-qos"):
+            return StubResponse(202, {"location": f"http://x/service/v1/api-jobs/{'1' * 32}"})
+        return StubResponse(200, {})
+
+    with StubServer(answer) as service:
+        ran = run("vm_nic_qos", {"uuid": NOWHERE, "direction": "out"}, base_url=service.url)
+        assert "took the read for a change" in ran.message
+        assert [asked.method for asked in service.requests] == ["GET", "GET"]
 
 
 # ----------------------------------------------------------------------------------------------------- exported volumes
