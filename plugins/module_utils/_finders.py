@@ -171,7 +171,7 @@ def _nics_of(vms: list[Record], wanted: Record) -> list[Record]:
     existing = list(filter(exists, vms))
     if not existing and "uuid" not in wanted:
         states = "".join(f": it is {vm.get('state')}" for vm in vms)
-        raise NotFound(f"no VM with uuid {wanted['vmInstanceUuid']!r}{states}")
+        raise NotFound(f"no VM with uuid {wanted['vmInstanceUuid']!r}{states}. Check vm_instance_uuid.")
     return [{**nic, "vm": vm} for vm in existing for nic in vm.get("vmNics") or []]
 
 

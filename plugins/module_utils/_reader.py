@@ -72,12 +72,15 @@ class ObjectReader:
                 raise ReadNotSupported(
                     f"cannot check whether it exists: {reason}. Pass uuid, or create it once with the api module."
                 ) from None
-            if not self.state_unknown:
-                self.context.warnings.append(
-                    f"The state of the {self.label} is not known, so nothing is compared: {reason}."
-                )
-            self.unreadable = reason
+            self.unreadable = self.unreadable or reason
             return assumed
+
+    def warn_of_unknown_state(self) -> None:
+        """Warn that nothing was compared, if the service cannot show the object."""
+        if self.unreadable:
+            self.context.warnings.insert(
+                0, f"The state of the {self.label} is not known, so nothing is compared: {self.unreadable}."
+            )
 
     def read_after(self, call: PlannedCall, job: Job) -> Record | None:
         """Return the record after a call: replies often have another type, so it is read again."""

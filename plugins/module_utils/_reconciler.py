@@ -100,8 +100,13 @@ class Reconciler:
         try:
             before = self.reader.read()
             after, members = self._predict(before) if self.context.check_mode else self._apply(before)
-        except VirtinfraError as failure:
+        except ReadNotSupported as failure:
+            # It says itself what cannot be read.
             raise failure.with_label(self.reader.label) from None
+        except VirtinfraError as failure:
+            self.reader.warn_of_unknown_state()
+            raise failure.with_label(self.reader.label) from None
+        self.reader.warn_of_unknown_state()
         extras = record_to_result(self.extras, self.resource.record_type)
         diff = format_diff(self.resource, before, after)
         return {**format_record(self.resource, after), **extras, "diff": diff, **members}

@@ -10,9 +10,9 @@ short_description: Call any operation of the service
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Calls one operation by its name, waits for its end and returns its reply as it came.
-  - It takes care of paths, bodies, authentication, waiting and errors, and knows nothing of what the operation is for.
-    Use the module for the object where there is one.
+  - Calls one operation by its name, waits for its job and returns its reply unchanged.
+  - It builds the request, authenticates, waits and reports errors. It does not know what the operation does, so it
+    neither compares nor predicts. Use the module for the object where there is one.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
@@ -39,7 +39,7 @@ options:
     required: true
   params:
     description:
-      - Its parameters, by the service's own names, those of the path among them.
+      - The parameters of the operation, by the API's own names, including those of the path.
       - The values of C(url) and of parameters named like a password, secret or token are masked in all output. Use
         C(no_log) on the task where others are secret.
     type: dict
@@ -47,7 +47,7 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Ask a host for its network interfaces
+- name: Read the network interfaces of a host
   virtinfra.manager.api:
     operation: GetHostNetworkFacts
     params:
@@ -64,8 +64,8 @@ EXAMPLES = r"""
 RETURN = r"""
 reply:
   description:
-    - The reply of the operation, with the service's own names; empty if check mode did not send it.
-    - Of webhook addresses scheme and host are shown; the rest is masked.
+    - The reply of the operation, with the API's own names. Empty in check mode when the request was not sent.
+    - Of webhook URLs the scheme and the host are shown. The rest is masked.
   returned: success
   type: dict
   sample:
@@ -73,8 +73,8 @@ reply:
       uuid: a0000003000040008000000000000002
       state: Disabled
 job:
-  description: The handle of a call that is still running, for M(virtinfra.manager.job_wait).
-  returned: when O(wait=false) started a call, and when the time was up
+  description: The handle of the job that is still running, for M(virtinfra.manager.job_wait).
+  returned: when O(wait=false) started a call, and after a timeout
   type: dict
   sample: {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: ChangeHostState, state: running}
 """

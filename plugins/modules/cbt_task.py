@@ -10,8 +10,8 @@ short_description: Manage CBT backup tasks
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Creates, enables, disables and deletes tasks of change-block tracking (CBT), by which machines are backed up.
-  - The API does not change the name or the description of a task. The module fails when one is to be otherwise.
+  - Creates, enables, disables and deletes tasks of changed block tracking (CBT), which back up VMs.
+  - The API cannot change the name or the description of a task. The module fails if one of them differs.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
@@ -30,46 +30,47 @@ attributes:
 options:
   state:
     description:
-      - V(present) creates the task when it is not there, and leaves its status alone when it is.
-      - V(enabled) and V(disabled) create it too, and start or stop the tracking.
-      - V(absent) deletes it.
+      - V(present) creates the task if it does not exist, and does not change the status of an existing one.
+      - V(enabled) and V(disabled) create the task if it does not exist, and start or stop the tracking.
+      - V(absent) deletes the task.
     type: str
     choices: [present, enabled, disabled, absent]
     default: present
   uuid:
-    description: The task with this uuid.
+    description: The uuid of the task.
     type: str
   name:
     description:
-      - The name of the task. It finds the task when O(uuid) is not given; the module fails when several have it.
-      - Required to create one.
+      - The name of the task. It selects the task when O(uuid) is not given. The module fails when several tasks have
+        it.
+      - Required to create a task.
     type: str
   description:
-    description: A description for a task that is created.
+    description: The description of the task, used when it is created.
     type: str
   vm_instance_uuid:
     description:
       - The VM to protect, for servers that take one VM per task. It replaces O(task_type) and O(resource_uuids).
-      - It finds the task when neither O(uuid) nor O(name) is given, whichever of the VMs of the task it is. The module
-        warns when O(state=disabled) or O(state=absent) affects other VMs of that task.
+      - It selects the task when neither O(uuid) nor O(name) is given. Any VM of the task selects it. The module warns
+        when O(state=disabled) or O(state=absent) affects other VMs of that task.
       - Some services do not show which VMs their tasks protect. The module fails there, because it cannot know whether
         there is a task for the VM. Use O(name) or O(uuid) instead.
     type: str
   task_type:
-    description: The type of a task that is created; O(resource_uuids) goes with it.
+    description: The type of the task, used when it is created. Give O(resource_uuids) with it.
     type: str
   resource_uuids:
-    description: The uuids of what a task that is created protects; O(task_type) goes with it.
+    description: The uuids of the resources to protect, used when the task is created. Give O(task_type) with it.
     type: list
     elements: str
   bitmap_name:
-    description: The name of the bitmap when the task is enabled.
+    description: The name of the bitmap, sent when the task is enabled.
     type: str
   force:
     description: Whether to disable or delete the task by force.
     type: bool
   delete_mode:
-    description: How the task is deleted. Servers take it as V(Permissive) when it is not given.
+    description: How the task is deleted. Without it, servers use V(Permissive).
     type: str
     choices: [Permissive, Enforcing]
 seealso:
@@ -77,18 +78,18 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Protect a machine
+- name: Back up a VM
   virtinfra.manager.cbt_task:
     name: backup-vm-1
     vm_instance_uuid: a0000004000040008000000000000001
     state: enabled
 
-- name: Stop protecting it for a while
+- name: Stop the tracking
   virtinfra.manager.cbt_task:
     name: backup-vm-1
     state: disabled
 
-- name: Delete the task, by force
+- name: Delete the task by force
   virtinfra.manager.cbt_task:
     name: backup-vm-1
     state: absent
@@ -98,7 +99,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 cbt_task:
-  description: The task, in check mode as it would be; null when it is absent.
+  description: The task. In check mode, the predicted one. Null when it does not exist.
   returned: success
   type: dict
   sample:
@@ -106,14 +107,14 @@ cbt_task:
     name: backup-vm-1
     status: Running
 volume_cbt_backup_infos:
-  description: What the service told of the volumes when the task was enabled.
+  description: What the service returned about the volumes when the task was enabled.
   returned: when the task was enabled
   type: list
   elements: dict
   sample: []
 job:
-  description: The handle of a call that is still running, for M(virtinfra.manager.job_wait).
-  returned: when O(wait=false) started a call, and when the time was up
+  description: The handle of the job that is still running, for M(virtinfra.manager.job_wait).
+  returned: when O(wait=false) started a call, and after a timeout
   type: dict
   sample: {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: CreateCbtTask, state: running}
 """

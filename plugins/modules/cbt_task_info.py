@@ -10,7 +10,7 @@ short_description: List CBT backup tasks
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Lists CBT backup tasks, completely, however many there are.
+  - Lists CBT backup tasks. The list is complete, or the module fails.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._listing
@@ -21,7 +21,7 @@ extends_documentation_fragment:
 options:
   vm_instance_uuid:
     description:
-      - List the tasks that protect this VM, also those that protect others too.
+      - Return only tasks that protect this VM, including tasks that protect other VMs as well.
       - The module fails with the code V(UNSUPPORTED) where the service does not show which VMs a task protects.
     type: str
 seealso:
@@ -32,15 +32,15 @@ EXAMPLES = r"""
 - name: List all CBT backup tasks
   virtinfra.manager.cbt_task_info:
 
-- name: Find one by its name
+- name: Find a task by its name
   virtinfra.manager.cbt_task_info:
     name: backup-vm-1
 
-- name: Find those that protect a VM
+- name: Find the tasks that protect a VM
   virtinfra.manager.cbt_task_info:
     vm_instance_uuid: a0000004000040008000000000000001
 
-- name: List those that have failed
+- name: List the failed tasks
   virtinfra.manager.cbt_task_info:
     query: [status=Failed]
 """
@@ -48,7 +48,7 @@ EXAMPLES = r"""
 RETURN = r"""
 cbt_tasks:
   description:
-    - The tasks; an empty list when there are none.
+    - The tasks.
     - C(resource_uuids) are the VMs that a task protects and C(vm_instance_uuid) is the first of them, both null where
       the service does not show them.
   returned: success
@@ -61,7 +61,7 @@ cbt_tasks:
       vm_instance_uuid: a0000004000040008000000000000001
       resource_uuids: [a0000004000040008000000000000001]
 total:
-  description: How many tasks there are, also those beyond O(limit).
+  description: The number of matching tasks, including those beyond O(limit).
   returned: success
   type: int
   sample: 1

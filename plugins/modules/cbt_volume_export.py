@@ -6,12 +6,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: cbt_volume_export
-short_description: Export volumes of a machine by NBD
+short_description: Export volumes of a VM over NBD
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Lets the service export volumes of a virtual machine as network block devices, for a backup that reads them.
-  - The machine must not run on some servers. Exporting a second time needs O(force) there.
+  - Exports volumes of a virtual machine as network block devices, so that backup software can read them.
+  - Some servers refuse to export volumes of a running VM, and need O(force) to export a volume again.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
@@ -27,26 +27,26 @@ attributes:
   idempotent:
     support: none
     details:
-      - The API does not tell what is exported, so the operation is called each time.
+      - The API does not show which volumes are exported, so the operation is called each time.
 options:
   volume_uuids:
-    description: The volumes.
+    description: The uuids of the volumes.
     type: list
     elements: str
     required: true
   vm_instance_uuid:
-    description: The machine that they belong to.
+    description: The uuid of the VM that the volumes belong to.
     type: str
     required: true
   force:
-    description: Whether to export volumes that are exported already.
+    description: Whether to export volumes that are already exported.
     type: bool
 seealso:
   - module: virtinfra.manager.cbt_task
 """
 
 EXAMPLES = r"""
-- name: Export a volume, again if need be
+- name: Export a volume, even if it is already exported
   virtinfra.manager.cbt_volume_export:
     vm_instance_uuid: a0000004000040008000000000000002
     volume_uuids:
@@ -56,14 +56,14 @@ EXAMPLES = r"""
 
 RETURN = r"""
 volume_infos:
-  description: What the service told of the exports; null when it told nothing.
+  description: What the service returned about the exports. Null when it returned nothing.
   returned: success
   type: list
   elements: dict
   sample: []
 job:
-  description: The handle of a call that is still running, for M(virtinfra.manager.job_wait).
-  returned: when O(wait=false) started a call, and when the time was up
+  description: The handle of the job that is still running, for M(virtinfra.manager.job_wait).
+  returned: when O(wait=false) started a call, and after a timeout
   type: dict
   sample: {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: ExportNbdVolumes, state: running}
 """

@@ -10,11 +10,11 @@ short_description: List hosts
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Lists hosts, completely, however many there are.
-  - They are read by a query with O(session_id). With O(filters), and where the session is missing or the service does
-    not list them, they are read by a cursor with O(api_token).
-  - Where a cursor reads them, the module checks the conditions of O(query) itself. It can do so for documented fields,
-    except times, and compares exactly; for other conditions it fails.
+  - Lists hosts. The list is complete, or the module fails.
+  - The module reads them by a query, which needs O(session_id). It uses a cursor query, which needs O(api_token), when
+    O(filters) is given, when the session is missing and when the service does not offer the query.
+  - With a cursor query the module checks the conditions of O(query) itself. It can check documented fields except
+    times, compares exactly, and fails on other conditions.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._listing
@@ -45,7 +45,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 hosts:
-  description: The hosts; an empty list when there are none.
+  description: The hosts.
   returned: success
   type: list
   elements: dict
@@ -56,7 +56,7 @@ hosts:
       state: Enabled
       status: Connected
 total:
-  description: How many hosts there are, also those beyond O(limit).
+  description: The number of matching hosts, including those beyond O(limit).
   returned: success
   type: int
   sample: 1

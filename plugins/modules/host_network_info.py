@@ -6,12 +6,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: host_network_info
-short_description: Ask hosts for their network interfaces
+short_description: Read the network interfaces of hosts
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Asks hosts for their bonds and network interfaces, many hosts at the same time.
-  - The service asks the hosts themselves, which takes seconds. A host that cannot be asked is reported with the others.
+  - Reads the bonds and network interfaces of hosts, several hosts concurrently.
+  - The service queries each host, which takes seconds. A host that cannot be queried is reported in the list.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._tags
@@ -20,13 +20,13 @@ extends_documentation_fragment:
   - virtinfra.manager._attributes.actiongroup_api
 options:
   host_uuids:
-    description: The hosts to ask.
+    description: The uuids of the hosts.
     type: list
     elements: str
     required: true
   fail_on_error:
     description:
-      - Whether the module fails when one of the hosts cannot be asked. It always fails when none can.
+      - Whether the module fails when one of the hosts cannot be queried. It always fails when none can.
     type: bool
     default: false
   system_tags:
@@ -39,7 +39,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Ask two hosts for their interfaces
+- name: Read the interfaces of two hosts
   virtinfra.manager.host_network_info:
     host_uuids:
       - a0000003000040008000000000000001
@@ -48,29 +48,29 @@ EXAMPLES = r"""
 
 RETURN = r"""
 hosts:
-  description: What each of the hosts told, in the order given.
+  description: The network facts of each host, in the order of O(host_uuids).
   returned: success
   type: list
   elements: dict
   contains:
     host_uuid:
-      description: The host.
+      description: The uuid of the host.
       type: str
     bondings:
-      description: Its bonds, with their slaves; empty when it could not be asked.
+      description: The bonds with their slaves. Empty when the host could not be queried.
       type: list
       elements: dict
     nics:
-      description: Its interfaces; empty when it could not be asked.
+      description: The interfaces. Empty when the host could not be queried.
       type: list
       elements: dict
     msg:
-      description: Why it could not be asked, in a sentence; null when it could.
+      description: Why the host could not be queried, as one sentence. Null on success.
       type: str
     error:
       description:
-        - Why it could not be asked, with C(code), C(description), C(details) and C(causes) as in every failed result
-          (docs/errors.md of the collection); null when it could.
+        - Why the host could not be queried, with C(code), C(description), C(details) and C(causes) as in every failed
+          result (docs/errors.md of the collection). Null on success.
       type: dict
   sample:
     - host_uuid: a0000003000040008000000000000001

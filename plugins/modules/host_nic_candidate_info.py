@@ -6,11 +6,11 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: host_nic_candidate_info
-short_description: List interfaces that hosts could use for a bond
+short_description: List interfaces of hosts that can join a bond
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Lists the network interfaces of hosts that could become part of a bond.
+  - Lists the network interfaces of hosts that can become slaves of a bond.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._tags
@@ -19,24 +19,24 @@ extends_documentation_fragment:
   - virtinfra.manager._attributes.actiongroup_api
 options:
   host_uuids:
-    description: The hosts.
+    description: The uuids of the hosts.
     type: list
     elements: str
     required: true
   interface_type:
     description:
-      - Only interfaces of this kind. Servers take V(interface), V(bonding) and V(all), which is their default, and
-        refuse any other value with C(SYS.1007), also V(noMaster) and the like that results show.
+      - Return only interfaces of this type. Servers accept V(interface), V(bonding) and V(all), which is their default.
+        They refuse any other value with C(SYS.1007), including values that results show, such as V(noMaster).
       - The value is sent as it is, because the API document does not list the values.
     type: str
   intersecting:
-    description: Whether to list only interfaces whose names all of the hosts have. Servers take it as V(true).
+    description: Whether to return only interface names that exist on all of the hosts. Without it, servers use V(true).
     type: bool
   limit:
-    description: At most this many interfaces. Some servers ignore it.
+    description: The maximum number of interfaces to return. Some servers ignore it.
     type: int
   start:
-    description: How many interfaces to leave out at the beginning. Some servers ignore it.
+    description: How many interfaces to skip at the beginning. Some servers ignore it.
     type: int
   system_tags:
     description: System tags to send with the call.
@@ -47,7 +47,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: List what both hosts could use for a bond
+- name: List the interfaces that both hosts can use for a bond
   virtinfra.manager.host_nic_candidate_info:
     host_uuids:
       - a0000003000040008000000000000001

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: host_nic_service
-short_description: Manage what host network interfaces are used for
+short_description: Manage the service types of host network interfaces
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Sets the service types (what kinds of traffic) of physical interfaces of hosts, for each of the given VLANs.
-  - The given types are the exact set of each interface and VLAN. Only those that differ are set.
-  - The API neither adds nor takes away V(ManagementNetwork). Where an interface has it, it stays, and the module warns
-    when it sets the other types there; where an interface is to get it, the module fails.
+  - Sets the service types (kinds of traffic) of physical interfaces of hosts, for each of the given VLANs.
+  - The given types replace those of each interface and VLAN. Only interfaces and VLANs that differ are set.
+  - The API can neither add nor remove V(ManagementNetwork). The module keeps it on an interface that has it, and warns
+    when it sets other types there. It fails if V(ManagementNetwork) would have to be added.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
@@ -29,11 +29,11 @@ attributes:
   idempotent:
     support: partial
     details:
-      - When the service does not tell the service types of interfaces, the module sets them each time, reports a change
-        and warns.
+      - When the service does not show the service types of interfaces, the module sets them each time, reports a
+        change and warns.
 options:
   state:
-    description: The interfaces have exactly the given service types.
+    description: V(present) sets exactly the given service types.
     type: str
     choices: [present]
     default: present
@@ -43,11 +43,11 @@ options:
     elements: str
     required: true
   vlan_ids:
-    description: The VLANs on these interfaces. Without it the interfaces themselves are meant, as VLAN 0.
+    description: The VLANs on these interfaces. By default the interfaces themselves, which is VLAN 0.
     type: list
     elements: int
   service_types:
-    description: The service types, in any order. An empty list takes all away.
+    description: The service types, in any order. An empty list removes all of them.
     type: list
     elements: str
     choices: [ManagementNetwork, TenantNetwork, StorageNetwork, BackupNetwork, MigrationNetwork]
@@ -57,7 +57,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Use an interface for machines and for migration
+- name: Use an interface for tenant networks and for migration
   virtinfra.manager.host_nic_service:
     interface_uuids:
       - a0000009000040008000000000000002
@@ -71,7 +71,7 @@ EXAMPLES = r"""
     vlan_ids: [100]
     service_types: [StorageNetwork]
 
-- name: Use an interface for nothing
+- name: Remove all service types of an interface
   virtinfra.manager.host_nic_service:
     interface_uuids:
       - a0000009000040008000000000000002
@@ -80,13 +80,13 @@ EXAMPLES = r"""
 
 RETURN = r"""
 services:
-  description: What each of the interfaces and VLANs is used for, in check mode as it would be.
+  description: The service types of each interface and VLAN. In check mode, the predicted ones.
   returned: success
   type: list
   elements: dict
   contains:
     interface_uuid:
-      description: The interface.
+      description: The uuid of the interface.
       type: str
     vlan_id:
       description: The VLAN, 0 for the interface itself.
@@ -101,9 +101,9 @@ services:
       service_types: [MigrationNetwork, TenantNetwork]
 records:
   description:
-    - The records that the service made when the module set service types, one for each interface, VLAN and service
+    - The records that the service created when the module set service types, one for each interface, VLAN and service
       type.
-    - The service makes them again each time that service types are set, so their dates say when that was.
+    - The service creates new records each time service types are set, so their dates show when that was.
   returned: when service types were set
   type: list
   elements: dict
@@ -112,7 +112,7 @@ records:
       description: The number of the record.
       type: int
     interface_uuid:
-      description: The interface.
+      description: The uuid of the interface.
       type: str
     vlan_id:
       description: The VLAN, 0 for the interface itself.
@@ -121,7 +121,7 @@ records:
       description: The service type.
       type: str
     create_date:
-      description: When the record was made.
+      description: When the record was created.
       type: str
     last_op_date:
       description: When the record was changed.
@@ -134,8 +134,8 @@ records:
       create_date: Jan 6, 2017 3:51:16 AM
       last_op_date: Jan 6, 2017 3:51:16 AM
 job:
-  description: The handle of a call that is still running, for M(virtinfra.manager.job_wait).
-  returned: when O(wait=false) started a call, and when the time was up
+  description: The handle of the job that is still running, for M(virtinfra.manager.job_wait).
+  returned: when O(wait=false) started a call, and after a timeout
   type: dict
   sample: {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: SetServiceTypeOnHostNetworkInterface, state: running}
 """

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: job_info
-short_description: Look at jobs
+short_description: Get the status of asynchronous jobs
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Tells for each of the given jobs whether it is running, has succeeded or has failed, without waiting.
+  - Returns for each of the given jobs whether it is running, has succeeded or has failed. It does not wait.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._job_handles
@@ -22,14 +22,14 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Start to disable a host
+- name: Disable a host without waiting
   virtinfra.manager.kvm_host:
     name: host-1
     state: disabled
     wait: false
   register: started
 
-- name: Look how far it is
+- name: Get the status of the job
   virtinfra.manager.job_info:
     jobs: "{{ [started.job] if started.job is defined else [] }}"
 """
@@ -45,10 +45,10 @@ jobs:
       description: The job's uuid.
       type: str
     location:
-      description: The path by which the job is asked for.
+      description: The path at which the job is polled.
       type: str
     operation:
-      description: The operation, if the handle told it.
+      description: The operation, if the handle names it.
       type: str
     state:
       description: One of V(running), V(succeeded), V(failed), and V(unknown) when the service does not know the job.

@@ -10,9 +10,9 @@ short_description: Wait for jobs to end
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Waits until all of the given jobs have ended, those that a module started with O(ignore:wait=false) or did not wait
-    for to the end.
-  - It fails when one of them has failed, when the service knows one no more, and when the time is up.
+  - Waits until all of the given jobs have ended. Handles of jobs are returned by modules with O(ignore:wait=false) and
+    after a timeout.
+  - The module fails when a job has failed, when the service no longer knows a job, and when O(wait_timeout) expires.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait.times
@@ -25,7 +25,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Start to disable two hosts
+- name: Disable two hosts without waiting
   virtinfra.manager.kvm_host:
     name: "{{ item }}"
     state: disabled
@@ -33,7 +33,7 @@ EXAMPLES = r"""
   loop: [host-1, host-2]
   register: started
 
-- name: Wait for both
+- name: Wait for both jobs
   virtinfra.manager.job_wait:
     jobs: "{{ started.results | selectattr('job', 'defined') | map(attribute='job') }}"
     wait_timeout: 600
@@ -50,10 +50,10 @@ jobs:
       description: The job's uuid.
       type: str
     location:
-      description: The path by which the job is asked for.
+      description: The path at which the job is polled.
       type: str
     operation:
-      description: The operation, if the handle told it.
+      description: The operation, if the handle names it.
       type: str
     state:
       description: One of V(running), V(succeeded), V(failed), and V(unknown) when the service does not know the job.

@@ -11,9 +11,9 @@ version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Adds KVM hosts, enables and disables them, and puts them into maintenance and back.
-  - Adding a host takes minutes. Leaving maintenance ends when the host is connected again.
-  - The API removes no hosts and changes neither their name, description, address nor cluster. The module fails when one
-    of these is to be otherwise, and sends nothing.
+  - Adding a host takes minutes. A host that leaves maintenance is waited for until it is connected again.
+  - The API cannot remove hosts, and cannot change their name, description, address or cluster. The module fails if one
+    of these differs from the existing host, and sends nothing.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
@@ -31,12 +31,12 @@ attributes:
     support: partial
     details:
       - When the service does not list hosts and there is no O(api_token) to read them by a cursor, the module acts
-        without knowing the host, reports a change and warns.
+        without comparing, reports a change and warns.
 options:
   state:
     description:
-      - V(present) adds the host when it is not there, and leaves its state alone when it is.
-      - V(enabled), V(disabled) and V(maintenance) add it too, and change it to that state.
+      - V(present) adds the host if it does not exist, and does not change the state of an existing one.
+      - V(enabled), V(disabled) and V(maintenance) add the host if it does not exist, and change it to that state.
       - V(disabled) works on a host that is disconnected or connecting, and does not wait for it to be connected.
       - V(enabled) waits until the host is no longer connecting. It fails when a host that was connected before ends up
         disconnected.
@@ -46,33 +46,33 @@ options:
     choices: [present, enabled, disabled, maintenance]
     default: present
   uuid:
-    description: The host with this uuid.
+    description: The uuid of the host.
     type: str
   management_ip:
     description:
-      - The address by which the service manages the host. It finds the host when O(uuid) is not given.
+      - The address at which the service manages the host. It selects the host when O(uuid) is not given.
       - Required to add a host.
     type: str
   name:
     description:
-      - The name of the host. It finds the host when neither O(uuid) nor O(management_ip) is given; names need not be
-        unique, and the module fails when several hosts have it.
+      - The name of the host. It selects the host when neither O(uuid) nor O(management_ip) is given. Names need not be
+        unique. The module fails when several hosts have the name.
       - Required to add a host.
     type: str
   description:
-    description: A description for a host that is added.
+    description: The description of the host, used when it is added.
     type: str
   cluster_uuid:
-    description: The cluster of the host. Required to add one.
+    description: The uuid of the cluster of the host. Required to add a host.
     type: str
   username:
-    description: The SSH user by which the service sets up a host that is added. Required to add one.
+    description: The SSH user with which the service sets up a host that is added. Required to add a host.
     type: str
   password:
-    description: The password of O(username). Required to add a host; it is sent then and never compared.
+    description: The password of O(username). Required to add a host. It is never compared.
     type: str
   ssh_port:
-    description: The SSH port of a host that is added.
+    description: The SSH port of the host, used when it is added.
     type: int
   system_tags:
     description:
@@ -82,7 +82,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Add a host, or do nothing when it is there
+- name: Make sure that a host exists and is enabled
   virtinfra.manager.kvm_host:
     management_ip: 10.0.0.21
     name: host-21
@@ -91,13 +91,13 @@ EXAMPLES = r"""
     password: "{{ ssh_password }}"
     state: enabled
 
-- name: Put a host into maintenance, giving it an hour to move its machines away
+- name: Put a host into maintenance, with one hour for the migration of its VMs
   virtinfra.manager.kvm_host:
     name: host-1
     state: maintenance
     wait_timeout: 3600
 
-- name: Take it back and wait until it is connected
+- name: Enable it again and wait until it is connected
   virtinfra.manager.kvm_host:
     name: host-1
     state: enabled
@@ -105,7 +105,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 host:
-  description: The host, in check mode as it would be.
+  description: The host. In check mode, the predicted one.
   returned: success
   type: dict
   sample:
@@ -116,8 +116,8 @@ host:
     state: Enabled
     status: Connected
 job:
-  description: The handle of a call that is still running, for M(virtinfra.manager.job_wait).
-  returned: when O(wait=false) started a call, and when the time was up
+  description: The handle of the job that is still running, for M(virtinfra.manager.job_wait).
+  returned: when O(wait=false) started a call, and after a timeout
   type: dict
   sample: {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: AddKVMHost, state: running}
 """

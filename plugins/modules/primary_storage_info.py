@@ -10,7 +10,7 @@ short_description: List primary storages
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Lists primary storages, completely, however many there are.
+  - Lists primary storages. The list is complete, or the module fails.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._listing
@@ -24,18 +24,18 @@ EXAMPLES = r"""
 - name: List all primary storages
   virtinfra.manager.primary_storage_info:
 
-- name: Find one by its name
+- name: Find a primary storage by its name
   virtinfra.manager.primary_storage_info:
     name: ps-1
 
-- name: List those that are not connected
+- name: List the primary storages that are not connected
   virtinfra.manager.primary_storage_info:
     query: [status!=Connected]
 """
 
 RETURN = r"""
 primary_storages:
-  description: The primary storages; an empty list when there are none.
+  description: The primary storages.
   returned: success
   type: list
   elements: dict
@@ -49,7 +49,7 @@ primary_storages:
       available_capacity: 8796093022208
       attached_cluster_uuids: [a0000002000040008000000000000001]
 total:
-  description: How many primary storages there are, also those beyond O(limit).
+  description: The number of matching primary storages, including those beyond O(limit).
   returned: success
   type: int
   sample: 1

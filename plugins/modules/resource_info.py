@@ -6,12 +6,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: resource_info
-short_description: List resources of any type by a cursor
+short_description: List resources of any type by a cursor query
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Lists resources of a type by a cursor query with O(api_token), completely, however many there are.
-  - The list is complete or the module fails. It fails when the cursor expires, repeats itself or does not end.
+  - Lists resources of one type by a cursor query, which needs O(api_token).
+  - The list is complete, or the module fails, for example because the cursor expires, repeats or does not end.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._attributes
@@ -23,22 +23,22 @@ options:
     type: str
     required: true
   sort:
-    description: The field to sort by, by the service's own name.
+    description: The field to sort by, by its API name.
     type: str
   order:
     description: The direction to sort in.
     type: str
     choices: [asc, desc]
   filters:
-    description: Filters, in the service's own syntax, handed on as they are.
+    description: Filters in the service's own syntax, sent unchanged.
     type: list
     elements: str
   page_size:
-    description: How many resources to ask for at once.
+    description: How many resources to request per page.
     type: int
     default: 1000
   limit:
-    description: At most this many resources. All of them are listed without it.
+    description: The maximum number of resources to return. By default all.
     type: int
 seealso:
   - module: virtinfra.manager.host_info
@@ -46,7 +46,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: List all volumes by their names
+- name: List all volumes, sorted by name
   virtinfra.manager.resource_info:
     resource_type: volume
     sort: name
@@ -55,7 +55,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 resources:
-  description: The resources; an empty list when there are none. The service does not document their fields.
+  description: The resources. The service does not document their fields.
   returned: success
   type: list
   elements: dict
@@ -63,7 +63,7 @@ resources:
     - uuid: a0000007000040008000000000000001
       name: root-of-vm-1
 total:
-  description: How many resources there are, also those beyond O(limit).
+  description: The number of matching resources, including those beyond O(limit).
   returned: success
   type: int
   sample: 12

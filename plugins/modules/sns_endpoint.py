@@ -10,10 +10,10 @@ short_description: Manage notification endpoints
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Creates endpoints for notifications, of the kinds workchat (a chat room with a chatbot) and SNMP, and changes their
-    name, description and platform.
-  - The API does not change the address or the mentioned persons of a workchat endpoint, and removes no endpoints. The
-    module fails when one of these differs from the options, and sends nothing.
+  - Creates notification endpoints of the types workchat (a chat room with a chatbot) and SNMP, and changes their name,
+    description and platform.
+  - The API cannot change the URL or the mentioned persons of a workchat endpoint, and cannot remove endpoints. The
+    module fails if one of these differs from the existing endpoint, and sends nothing.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
@@ -30,42 +30,42 @@ attributes:
   idempotent:
     support: partial
     details:
-      - When the service cannot list endpoints, the module fails unless O(uuid) is given, since it might make an
-        endpoint a second time. With O(uuid) it acts without knowing the endpoint, reports a change and warns. There,
-        M(virtinfra.manager.api) makes an endpoint, each time that it runs.
+      - When the service cannot list endpoints, the module fails unless O(uuid) is given, because it could create an
+        endpoint a second time. With O(uuid) it acts without comparing, reports a change and warns. On such a service,
+        use M(virtinfra.manager.api) once to create an endpoint.
       - When the service lists endpoints only in general, without address and persons, these are not compared.
       - The remarks in O(at_person_list) are compared only when the service shows them. The module fails when one
         differs, because the API cannot change it.
 options:
   state:
-    description: The endpoint is created when it is not there, and changed when it is otherwise.
+    description: V(present) creates the endpoint if it does not exist, and updates it if it differs.
     type: str
     choices: [present]
     default: present
   type:
     description:
-      - The kind of the endpoint. Options that are for another kind are refused.
-      - With V(any), the endpoint may be of any kind, also of one that the API cannot create. It must exist, and only
-        O(name), O(description) and O(platform_uuid) can be set.
+      - The type of the endpoint. Options of another type are refused.
+      - V(any) selects an existing endpoint of any type, including types that the API cannot create. Only O(name),
+        O(description) and O(platform_uuid) can be set.
     type: str
     choices: [workchat, snmp, any]
     required: true
   uuid:
-    description: The endpoint with this uuid. With O(name), that becomes its name.
+    description: The uuid of the endpoint. With O(uuid) and O(name), the endpoint is renamed.
     type: str
   name:
     description:
-      - The name of the endpoint. It finds the endpoint when O(uuid) is not given; the module fails when several have
-        it.
-      - Required to create one.
+      - The name of the endpoint. It selects the endpoint when O(uuid) is not given. The module fails when several
+        endpoints have it.
+      - Required to create an endpoint.
     type: str
   description:
-    description: A description. With an empty text the endpoint has none.
+    description: The description of the endpoint. An empty string removes it.
     type: str
   url:
     description:
       - The chatbot's webhook URL of a workchat endpoint. Required to create one.
-      - It holds a key, so it is masked in all output; results show its scheme and host only.
+      - It contains a key, so results show its scheme and host only, and all output masks the rest.
     type: str
   at_all:
     description: Whether messages of a workchat endpoint mention all members.
@@ -76,15 +76,15 @@ options:
     elements: str
   at_person_list:
     description:
-      - The persons that messages of a workchat endpoint mention, each user ID with a remark. Both are sent as texts.
-      - It may be given instead of O(at_person_user_ids) or with it.
+      - The persons that messages of a workchat endpoint mention, each user ID with a remark. Both are sent as strings.
+      - Use it instead of O(at_person_user_ids) or with it.
     type: dict
   platform_uuid:
     description:
-      - The platform that the endpoint sends through, of the endpoint's own type. Some servers need it to create an SNMP
-        endpoint.
-      - Servers change it since version 4.10.0. The API document does not say so; where a server ignores it, the module
-        fails after the call.
+      - The uuid of the platform that the endpoint sends through. It must have the type of the endpoint. Some servers
+        need it to create an SNMP endpoint.
+      - Servers can change it since version 4.10.0. The API document does not say so. If a server ignores the change,
+        the module fails after the call.
     type: str
 seealso:
   - module: virtinfra.manager.sns_endpoint_info
@@ -109,7 +109,7 @@ EXAMPLES = r"""
     description: Traps for the monitoring
     platform_uuid: a000000c000040008000000000000001
 
-- name: Describe an endpoint that was created elsewhere, of whatever kind
+- name: Set the description of an existing endpoint of any type
   virtinfra.manager.sns_endpoint:
     type: any
     uuid: a000000d000040008000000000000002
@@ -119,7 +119,7 @@ EXAMPLES = r"""
 RETURN = r"""
 endpoint:
   description:
-    - The endpoint, in check mode as it would be.
+    - The endpoint. In check mode, the predicted one.
     - Where the service shows the remarks of persons, C(at_person_list) maps user IDs to remarks, as O(at_person_list)
       does.
   returned: success
@@ -130,8 +130,8 @@ endpoint:
     type: WorkChat
     state: Enabled
 job:
-  description: The handle of a call that is still running, for M(virtinfra.manager.job_wait).
-  returned: when O(wait=false) started a call, and when the time was up
+  description: The handle of the job that is still running, for M(virtinfra.manager.job_wait).
+  returned: when O(wait=false) started a call, and after a timeout
   type: dict
   sample: {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: CreateSNSSnmpEndpoint, state: running}
 """

@@ -10,7 +10,7 @@ short_description: List notification endpoints
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Lists the endpoints for notifications, completely, however many there are.
+  - Lists notification endpoints. The list is complete, or the module fails.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._listing
@@ -21,9 +21,9 @@ extends_documentation_fragment:
 options:
   type:
     description:
-      - V(any) lists endpoints of all types, V(workchat) workchat endpoints only.
-      - Without it endpoints of all types are listed. Where the service cannot do that, workchat endpoints are, and the
-        module warns.
+      - V(any) lists endpoints of all types, V(workchat) only workchat endpoints.
+      - By default endpoints of all types are listed. If the service does not offer that, the module lists workchat
+        endpoints and warns.
     type: str
     choices: [any, workchat]
 seealso:
@@ -51,11 +51,10 @@ EXAMPLES = r"""
 RETURN = r"""
 endpoints:
   description:
-    - The endpoints; an empty list when there are none. Workchat endpoints have their address and user IDs too, if the
-      service lists these.
-    - C(persons) are the records of the people that messages mention, with C(uuid), C(user_id) and C(remark); null where
+    - The endpoints. Workchat endpoints also have their URL and user IDs, if the service lists workchat endpoints.
+    - C(persons) are the records of the persons that messages mention, with C(uuid), C(user_id) and C(remark). Null if
       the service cannot list them.
-    - Of a url, whose path or query is a key, scheme and host are shown; the rest is masked.
+    - Of a URL only the scheme and the host are shown, because its path or query contains a key.
   returned: success
   type: list
   elements: dict
@@ -67,7 +66,7 @@ endpoints:
       platform_uuid: a000000c000040008000000000000001
       persons: []
 total:
-  description: How many endpoints there are, also those beyond O(limit).
+  description: The number of matching endpoints, including those beyond O(limit).
   returned: success
   type: int
   sample: 1

@@ -11,7 +11,7 @@ version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Changes the address, port, name and description of an SNMP platform, to which SNMP endpoints send their traps.
-  - The API neither creates nor removes such platforms.
+  - The API can neither create nor remove platforms.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
@@ -32,30 +32,30 @@ attributes:
         O(uuid) is given.
 options:
   state:
-    description: The platform is changed when it is otherwise.
+    description: V(present) updates the platform if it differs.
     type: str
     choices: [present]
     default: present
   uuid:
-    description: The platform with this uuid. With O(name), that becomes its name.
+    description: The uuid of the platform. With O(uuid) and O(name), the platform is renamed.
     type: str
   snmp_address:
     description:
       - The address that traps are sent to.
-      - The operation needs it. It may be left out where the service tells the present one.
+      - The operation needs it. You can omit it if the service shows the current one.
     type: str
   snmp_port:
     description:
       - The port that traps are sent to.
-      - The operation needs it. It may be left out where the service tells the present one.
+      - The operation needs it. You can omit it if the service shows the current one.
     type: int
   name:
     description:
-      - The name of the platform. It finds the platform when O(uuid) is not given; the module fails when several have
-        it.
+      - The name of the platform. It selects the platform when O(uuid) is not given. The module fails when several
+        platforms have it.
     type: str
   description:
-    description: A description. With an empty text the platform has none.
+    description: The description of the platform. An empty string removes it.
     type: str
 seealso:
   - module: virtinfra.manager.sns_endpoint
@@ -72,7 +72,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 platform:
-  description: The platform, in check mode as it would be.
+  description: The platform. In check mode, the predicted one.
   returned: success
   type: dict
   sample:
@@ -81,8 +81,8 @@ platform:
     snmp_address: 192.0.2.50
     snmp_port: 1162
 job:
-  description: The handle of a call that is still running, for M(virtinfra.manager.job_wait).
-  returned: when O(wait=false) started a call, and when the time was up
+  description: The handle of the job that is still running, for M(virtinfra.manager.job_wait).
+  returned: when O(wait=false) started a call, and after a timeout
   type: dict
   sample: {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: UpdateSNSSnmpPlatform, state: running}
 """

@@ -10,7 +10,8 @@ short_description: Test the connection to an SNMP receiver
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Lets the service send a trap to the receiver of an SNMP platform or endpoint, and tells whether it could be reached.
+  - Sends a trap from the service to the receiver of an SNMP platform or endpoint, and returns whether the receiver was
+    reached.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
@@ -33,13 +34,13 @@ attributes:
       - Each run sends a trap, and nothing is changed.
 options:
   platform_uuid:
-    description: The SNMP platform to test.
+    description: The uuid of the SNMP platform to test.
     type: str
   endpoint_uuid:
-    description: The SNMP endpoint to test.
+    description: The uuid of the SNMP endpoint to test.
     type: str
   fail_on_error:
-    description: Whether the module fails when the receiver could not be reached.
+    description: Whether the module fails when the receiver was not reached.
     type: bool
     default: true
 seealso:
@@ -48,25 +49,25 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Make sure that traps arrive
+- name: Check that traps arrive
   virtinfra.manager.sns_snmp_test:
     platform_uuid: a000000c000040008000000000000001
 """
 
 RETURN = r"""
 connected:
-  description: Whether the receiver could be reached; null in check mode.
+  description: Whether the receiver was reached. Null in check mode.
   returned: always
   type: bool
   sample: true
 webhook_resp:
-  description: What the receiver answered, with the service's own names; null when that is not told.
+  description: What the receiver answered, with the API's own names. Null when the service does not return it.
   returned: always
   type: dict
   sample: {}
 job:
-  description: The handle of a call that is still running, for M(virtinfra.manager.job_wait).
-  returned: when O(wait=false) started a call, and when the time was up
+  description: The handle of the job that is still running, for M(virtinfra.manager.job_wait).
+  returned: when O(wait=false) started a call, and after a timeout
   type: dict
   sample: {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: SNSSnmpTestConnection, state: running}
 """

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: sns_teamchat_person
-short_description: Manage people that teamchat endpoints mention
+short_description: Manage persons that teamchat endpoints mention
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Changes the user ID and the remark of somebody whom the messages of a teamchat endpoint mention.
-  - The API neither adds nor removes such people, nor moves one to another endpoint.
+  - Changes the user ID and the remark of a person that the messages of a teamchat endpoint mention.
+  - The API can neither add nor remove such persons, and cannot move one to another endpoint.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
@@ -32,7 +32,7 @@ attributes:
         person already has.
 options:
   state:
-    description: The person is changed when it is otherwise.
+    description: V(present) updates the person if it differs.
     type: str
     choices: [present]
     default: present
@@ -41,30 +41,30 @@ options:
     type: str
   endpoint_uuid:
     description:
-      - The teamchat endpoint that the person belongs to. It may be left out where the service lists these people.
-      - With O(user_id) it finds the person when O(uuid) is not given.
+      - The uuid of the teamchat endpoint that the person belongs to. You can omit it if the service lists persons.
+      - With O(user_id) it selects the person when O(uuid) is not given.
     type: str
   user_id:
     description:
-      - The user ID. With O(uuid), that becomes the person's user ID.
-      - It finds the person when O(uuid) is not given; the module fails when persons of several endpoints have it and
+      - The user ID. With O(uuid), the person gets this user ID.
+      - It selects the person when O(uuid) is not given. The module fails when persons of several endpoints have it and
         O(endpoint_uuid) is not given.
     type: str
   remark:
     description:
-      - A remark. With an empty text there is none.
-      - It may be left out where the service tells the present one.
+      - The remark. An empty string removes it.
+      - You can omit it if the service shows the current one.
     type: str
 """
 
 EXAMPLES = r"""
-- name: Hand over being on call
+- name: Replace the person on call
   virtinfra.manager.sns_teamchat_person:
     uuid: a000000f000040008000000000000001
     user_id: user-7
     remark: on call since Monday
 
-- name: Change the remark of somebody
+- name: Change the remark of a person
   virtinfra.manager.sns_teamchat_person:
     endpoint_uuid: a000000d000040008000000000000002
     user_id: user-2
@@ -73,7 +73,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 person:
-  description: The person, in check mode as it would be.
+  description: The person. In check mode, the predicted one.
   returned: success
   type: dict
   sample:
@@ -82,8 +82,8 @@ person:
     endpoint_uuid: a000000d000040008000000000000002
     remark: on call since Monday
 job:
-  description: The handle of a call that is still running, for M(virtinfra.manager.job_wait).
-  returned: when O(wait=false) started a call, and when the time was up
+  description: The handle of the job that is still running, for M(virtinfra.manager.job_wait).
+  returned: when O(wait=false) started a call, and after a timeout
   type: dict
   sample: {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: UpdateAtPersonOfAtTeamchatEndpoint, state: running}
 """

@@ -10,7 +10,7 @@ short_description: List subscribers of notification topics
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Lists which endpoints are subscribed to which topics, completely, however many there are.
+  - Lists which endpoints are subscribed to which notification topics. The list is complete, or the module fails.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._listing
@@ -19,10 +19,10 @@ extends_documentation_fragment:
   - virtinfra.manager._attributes.actiongroup_api
 options:
   topic_uuid:
-    description: Only subscribers of this topic.
+    description: Return only subscribers of the topic with this uuid.
     type: str
   endpoint_uuid:
-    description: Only subscriptions of this endpoint.
+    description: Return only subscriptions of the endpoint with this uuid.
     type: str
 seealso:
   - module: virtinfra.manager.sns_endpoint_info
@@ -36,7 +36,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 subscribers:
-  description: The subscribers; an empty list when there are none. They have no uuid of their own.
+  description: The subscribers. They have no uuid of their own.
   returned: success
   type: list
   elements: dict
@@ -44,7 +44,7 @@ subscribers:
     - topic_uuid: a000000e000040008000000000000001
       endpoint_uuid: a000000d000040008000000000000001
 total:
-  description: How many subscribers there are, also those beyond O(limit).
+  description: The number of matching subscribers, including those beyond O(limit).
   returned: success
   type: int
   sample: 2

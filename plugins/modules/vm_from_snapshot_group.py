@@ -6,15 +6,15 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: vm_from_snapshot_group
-short_description: Create machines from volume snapshot groups
+short_description: Create VMs from volume snapshot groups
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Creates a virtual machine from a group of volume snapshots, once; it is found again by its name.
-  - A VM in the state V(Destroyed) or V(Expunging) keeps its name until the service removes its record. It does not
-    count; the VM is created again.
-  - The API does not change machines. When a machine with the name is there, and its description, size, offering, type,
-    zone or default network is not what the options say, the module fails. Where it runs is not compared.
+  - Creates a virtual machine from a group of volume snapshots if no VM with this name exists.
+  - A VM in the state V(Destroyed) or V(Expunging) is treated as not existing. Services keep its record and its name for
+    some time.
+  - The API cannot change VMs. The module fails if the description, size, offering, type, zone or default network of the
+    existing VM differs from the options. The cluster and the host of the VM are not compared.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
@@ -35,62 +35,62 @@ attributes:
         since it might make a machine a second time.
 options:
   state:
-    description: The machine is created when there is none with the name.
+    description: V(present) creates the VM if it does not exist.
     type: str
     choices: [present]
     default: present
   uuid:
-    description: The machine with this uuid, to pick one where several have the name.
+    description: The uuid of the VM, to select one of several VMs with the same name.
     type: str
   name:
-    description: The name of the machine. The module fails when several have it. Required to create one.
+    description: The name of the VM. The module fails when several VMs have it. Required to create a VM.
     type: str
   volume_snapshot_group_uuid:
-    description: The group of snapshots to create the machine from. Required to create one.
+    description: The uuid of the snapshot group to create the VM from. Required to create a VM.
     type: str
   description:
-    description: A description.
+    description: The description of the VM.
     type: str
   instance_offering_uuid:
-    description: The offering that says how large the machine is.
+    description: The uuid of the instance offering, which sets the size of the VM.
     type: str
   cpu_num:
     description: The number of CPUs.
     type: int
   memory_size:
-    description: The memory in bytes.
+    description: The memory of the VM, in bytes.
     type: int
   reserved_memory_size:
-    description: The memory that is reserved for the machine, in bytes.
+    description: The memory that is reserved for the VM, in bytes.
     type: int
   l3_network_uuids:
-    description: The networks that the machine gets a NIC on.
+    description: The uuids of the networks on which the VM gets a NIC.
     type: list
     elements: str
   default_l3_network_uuid:
-    description: The network of the default route. Needed with several O(l3_network_uuids).
+    description: The uuid of the network of the default route. Required with several O(l3_network_uuids).
     type: str
   vm_nic_params:
-    description: Details of the NICs in the service's own form, as a list or a mapping, or as a JSON text.
+    description: Details of the NICs in the service's own format, as a list or a mapping, or as a JSON text.
     type: json
   type:
-    description: What kind of machine it is.
+    description: The type of the VM.
     type: str
     choices: [UserVm, ApplianceVm]
   zone_uuid:
-    description: The zone to create the machine in.
+    description: The uuid of the zone in which to create the VM.
     type: str
   cluster_uuid:
-    description: The cluster to create the machine in.
+    description: The uuid of the cluster in which to create the VM.
     type: str
   host_uuid:
-    description: The host to create the machine on.
+    description: The uuid of the host on which to create the VM.
     type: str
   primary_storage_uuid_for_root_volume:
-    description: The primary storage of the root volume.
+    description: The uuid of the primary storage for the root volume.
     type: str
   strategy:
-    description: Whether the machine is started.
+    description: Whether the VM is started.
     type: str
     choices: [InstantStart, CreateStopped]
   root_volume_system_tags:
@@ -104,18 +104,18 @@ options:
     description: Whether to reset the state of the TPM.
     type: bool
   volume_snapshot_encryptions:
-    description: For each snapshot, by its uuid, whether the volume is encrypted, in the service's own form.
+    description: Whether the volume of each snapshot is encrypted, in the service's own format.
     type: list
     elements: dict
   vm_encryption:
-    description: Whether the machine is encrypted.
+    description: Whether the VM is encrypted.
     type: bool
 seealso:
   - module: virtinfra.manager.vm_info
 """
 
 EXAMPLES = r"""
-- name: Bring a machine back from its snapshots
+- name: Restore a VM from its snapshots
   virtinfra.manager.vm_from_snapshot_group:
     name: vm-restored
     volume_snapshot_group_uuid: a000000b000040008000000000000001
@@ -126,7 +126,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 vm:
-  description: The machine, in check mode as it would be.
+  description: The VM. In check mode, the predicted one.
   returned: success
   type: dict
   sample:
@@ -134,8 +134,8 @@ vm:
     name: vm-restored
     state: Stopped
 job:
-  description: The handle of a call that is still running, for M(virtinfra.manager.job_wait).
-  returned: when O(wait=false) started a call, and when the time was up
+  description: The handle of the job that is still running, for M(virtinfra.manager.job_wait).
+  returned: when O(wait=false) started a call, and after a timeout
   type: dict
   sample: {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: CreateVmInstanceFromVolumeSnapshotGroup, state: running}
 """
@@ -155,7 +155,7 @@ PLACEMENT = ("clusterUuid", "hostUuid")
 
 
 def plan_create_only(resource: Resource, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
-    """Plan without comparing where the machine was created: it may have moved since."""
+    """Plan without comparing where the VM was created: it may have moved since."""
     compared = {name: value for name, value in desired.items() if current is None or name not in PLACEMENT}
     return default_plan(resource, state, compared, current)
 

@@ -10,13 +10,13 @@ short_description: List virtual machines
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Lists virtual machines with their NICs and volumes, completely, however many there are.
-  - They are read by a query with O(session_id). With O(filters), and where the session is missing or the service does
-    not list them, they are read by a cursor with O(api_token).
-  - Where a cursor reads them, the module checks the conditions of O(query) itself. It can do so for documented fields,
-    except times, and compares exactly; for other conditions it fails.
-  - VMs in every state are listed. Services keep a deleted VM for some time, in the state V(Destroyed) or V(Expunging);
-    O(query=state!=Destroyed) leaves such VMs out.
+  - Lists virtual machines with their NICs and volumes. The list is complete, or the module fails.
+  - The module reads them by a query, which needs O(session_id). It uses a cursor query, which needs O(api_token), when
+    O(filters) is given, when the session is missing and when the service does not offer the query.
+  - With a cursor query the module checks the conditions of O(query) itself. It can check documented fields except
+    times, compares exactly, and fails on other conditions.
+  - VMs in every state are listed. Services keep a deleted VM for some time in the state V(Destroyed) or V(Expunging).
+    Use O(query=state!=Destroyed) to exclude such VMs.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._listing
@@ -31,10 +31,10 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: List all machines
+- name: List all VMs
   virtinfra.manager.vm_info:
 
-- name: List the running machines of a host
+- name: List the running VMs of a host
   virtinfra.manager.vm_info:
     query:
       - state=Running
@@ -43,7 +43,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 vms:
-  description: The machines; an empty list when there are none.
+  description: The VMs.
   returned: success
   type: list
   elements: dict
@@ -55,7 +55,7 @@ vms:
         - uuid: a0000006000040008000000000000001
           ip: 172.16.1.1
 total:
-  description: How many machines there are, also those beyond O(limit).
+  description: The number of matching VMs, including those beyond O(limit).
   returned: success
   type: int
   sample: 1

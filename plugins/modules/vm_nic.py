@@ -12,11 +12,11 @@ author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Attaches networks to virtual machines, moves their NICs to other networks and addresses, and enables and disables
     them.
-  - A NIC is found by O(uuid), or by O(vm_instance_uuid) and O(l3_network_uuid) and, where they are given, O(static_ip)
-    or O(custom_mac). So two tasks with two addresses on one network make two NICs, and changing the address or the
-    network of a NIC takes its O(uuid).
-  - The API removes no NICs, and changes neither the MAC address nor the driver of one. The module fails when one of
-    these is to be otherwise, and sends nothing.
+  - The module finds a NIC by O(uuid), or by O(vm_instance_uuid), O(l3_network_uuid) and, if given, O(static_ip) or
+    O(custom_mac). Two tasks with different addresses on one network attach two NICs. To change the address or the
+    network of a NIC, give its O(uuid).
+  - The API cannot remove NICs, and cannot change their MAC address or driver. The module fails if one of these differs
+    from the existing NIC, and sends nothing.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
@@ -32,9 +32,9 @@ attributes:
   idempotent:
     support: partial
     details:
-      - When the service lists neither machines nor NICs and there is no O(api_token) to read machines by a cursor, the
-        module fails unless O(uuid) is given, since it might attach a second NIC. With O(uuid) it acts without knowing
-        the NIC, reports a change and warns.
+      - When the service lists neither VMs nor NICs and there is no O(api_token) to read VMs by a cursor, the module
+        fails unless O(uuid) is given, because it could attach a second NIC. With O(uuid) it acts without comparing,
+        reports a change and warns.
 options:
   state:
     description:
@@ -52,32 +52,32 @@ options:
     description:
       - The VM. With O(l3_network_uuid) it finds the NIC when O(uuid) is not given. Without O(static_ip) and
         O(custom_mac) the module fails when the VM has several NICs on the network.
-      - A VM in the state V(Destroyed) or V(Expunging) counts as not found.
+      - A VM in the state V(Destroyed) or V(Expunging) is treated as not found.
     type: str
   l3_network_uuid:
-    description: The network that the NIC is to be on.
+    description: The uuid of the network to which the NIC is attached.
     type: str
   static_ip:
     description:
-      - The IP address of the NIC. Without O(uuid), it finds the NIC, and a NIC with this address is attached when the
-        VM has none, also when it has a NIC with another address on the network.
-        The module fails while a NIC on the network shows no IP address, because that may be the one.
-      - With O(uuid), the address of the NIC is changed when it is another.
+      - The IP address of the NIC. Without O(uuid), it selects the NIC. If the VM has no NIC with this address on the
+        network, a NIC is attached, even if a NIC with another address exists.
+      - The module fails while a NIC on the network shows no IP address, because it may be the one to select.
+      - With O(uuid), the address of the NIC is changed if it differs.
     type: str
   custom_mac:
     description:
-      - The MAC address of the NIC. The API does not change it.
-      - Without O(uuid), it finds the NIC, and a NIC with this address is attached when the VM has none. When
-        O(static_ip) is given too and a NIC has only one of the two, the module fails instead of attaching another NIC.
+      - The MAC address of the NIC. The API cannot change it.
+      - Without O(uuid), it selects the NIC, and a NIC with this address is attached if the VM has none. If O(static_ip)
+        is given too and a NIC has only one of the two, the module fails instead of attaching another NIC.
     type: str
   driver_type:
     description:
-      - The driver of a NIC that is attached. The API does not change it.
-      - It is not compared when the service does not show the driver of the NIC.
+      - The driver of the NIC, used when it is attached. The API cannot change it.
+      - It is not compared if the service does not show the driver of the NIC.
     type: str
   vm_nic_params:
     description:
-      - Details of a NIC that is attached or moved, in the service's own form. It is not compared.
+      - Details of the NIC in the service's own format, sent when it is attached or moved. They are not compared.
       - Write it as a list or a mapping, or as a JSON text.
     type: json
 seealso:
@@ -85,13 +85,13 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Attach a network, or do nothing when it is attached
+- name: Make sure that a VM has an enabled NIC on a network
   virtinfra.manager.vm_nic:
     vm_instance_uuid: a0000004000040008000000000000001
     l3_network_uuid: a0000005000040008000000000000002
     state: enabled
 
-- name: Attach a NIC with an address, beside those with other addresses on that network
+- name: Attach another NIC with a given address
   virtinfra.manager.vm_nic:
     vm_instance_uuid: a0000004000040008000000000000001
     l3_network_uuid: a0000005000040008000000000000001
@@ -107,7 +107,7 @@ EXAMPLES = r"""
     uuid: a0000006000040008000000000000002
     l3_network_uuid: a0000005000040008000000000000003
 
-- name: Disable it
+- name: Disable the NIC
   virtinfra.manager.vm_nic:
     uuid: a0000006000040008000000000000002
     state: disabled
@@ -127,16 +127,16 @@ nic:
     state: enable
 vm:
   description:
-    - The machine with all of its NICs, as it is now.
-    - Null where the service lists NICs but no machines, and in check mode when the network would be attached.
+    - The VM with all of its NICs.
+    - Null if the service lists NICs but no VMs, and in check mode when the network would be attached.
   returned: success
   type: dict
   sample:
     uuid: a0000004000040008000000000000002
     name: vm-2
 job:
-  description: The handle of a call that is still running, for M(virtinfra.manager.job_wait).
-  returned: when O(wait=false) started a call, and when the time was up
+  description: The handle of the job that is still running, for M(virtinfra.manager.job_wait).
+  returned: when O(wait=false) started a call, and after a timeout
   type: dict
   sample: {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: AttachL3NetworkToVm, state: running}
 """

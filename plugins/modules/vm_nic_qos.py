@@ -10,7 +10,7 @@ short_description: Remove the bandwidth limits of NICs
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Removes the limit of the bandwidth of a NIC of a virtual machine, in one direction.
+  - Removes the bandwidth limit of a NIC of a virtual machine, in one direction.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
@@ -39,7 +39,7 @@ options:
     type: str
     required: true
   direction:
-    description: The direction of the traffic, as the virtual machine sees it.
+    description: The direction of the traffic, seen from the VM.
     type: str
     choices: [in, out]
     required: true
@@ -48,7 +48,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Let a virtual machine send as much as it can
+- name: Remove the limit of outgoing traffic
   virtinfra.manager.vm_nic_qos:
     uuid: a0000006000040008000000000000001
     direction: out
@@ -62,8 +62,8 @@ limit:
   type: dict
   sample: null
 job:
-  description: The handle of a call that is still running, for M(virtinfra.manager.job_wait).
-  returned: when O(wait=false) started a call, and when the time was up
+  description: The handle of the job that is still running, for M(virtinfra.manager.job_wait).
+  returned: when O(wait=false) started a call, and after a timeout
   type: dict
   sample: {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: DeleteNicQos, state: running}
 """

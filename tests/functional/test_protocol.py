@@ -50,8 +50,8 @@ NEEDING_A_QUERY = {
     "sns_endpoint": {"Notify by SNMP": "the service does not offer QuerySNSApplicationEndpoint"},
     "sns_snmp_platform": {"Send traps to another receiver": "the service does not offer QuerySNSSnmpPlatform"},
     "sns_teamchat_person": {
-        "Hand over being on call": "the service cannot list persons, so it is not known whether user_id changes",
-        "Change the remark of somebody": "the service does not offer QuerySNSTeamchatAtPerson",
+        "Replace the person on call": "the service cannot list persons, so it is not known whether user_id changes",
+        "Change the remark of a person": "the service does not offer QuerySNSTeamchatAtPerson",
     },
 }
 # To the letter, the query of workchat endpoints answers with an empty object.

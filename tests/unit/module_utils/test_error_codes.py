@@ -320,6 +320,7 @@ def test_object_that_cannot_be_read_is_not_said_to_be_absent(run: ModuleRunner) 
     ran = run("kvm_host", {"name": "host-3", "state": "disabled"}, session_id=None, api_token=None)
     assert ran["error"]["code"] == "UNSUPPORTED"
     assert "cannot check whether it exists: QueryHost needs session_id" in ran.message
+    assert ran.warnings == []
 
 
 ERRORS_PAGE = Path(__file__).resolve().parents[3] / "docs" / "errors.md"
