@@ -4,7 +4,7 @@
 
 # Note that this doc fragment is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""What modules say about themselves. Each constant is one fragment of ``attributes``."""
+"""Attributes of the modules. Each constant is one fragment of ``attributes``."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ attributes:
   check_mode:
     description: Can run in C(check_mode) and return changed status prediction without modifying target.
   diff_mode:
-    description: Returns what has changed, or would change in C(check_mode), as C(diff).
+    description: Returns the changes, or in C(check_mode) the predicted changes, as C(diff).
   idempotent:
     description: When run twice in a row outside check mode, with the same arguments, the second run changes nothing.
   connection:
     description: Where the module runs when the task's connection is local.
     support: full
     details:
-      - It runs inside the controller's process, which is much faster than a module process; with another connection,
+      - It runs inside the controller's process, which is much faster than a module process. With another connection,
         C(async) or C(become) it runs as a module process on the target.
 """
 

@@ -4,33 +4,34 @@
 
 # Note that this doc fragment is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Documentation of the options in ``_options.CONNECTION``."""
+"""Document the options in ``_options.CONNECTION``."""
 
 from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """How the service is reached."""
+    """The connection to the service."""
 
     DOCUMENTATION = r"""
 options:
   base_url:
     description:
       - Scheme, host and port of the service, for example V(https://manager.example.com:8443).
-      - Polling addresses that the service answers with are asked for here too, whatever host they name.
+      - Jobs are polled here too, whatever host the service names in the polling address.
       - Required, by this option or by the environment variable E(VIRTINFRA_BASE_URL).
     type: str
   path_prefix:
     description:
-      - What stands in the path before V(/v1/). The two cursor operations do not have it.
+      - The part of the path before V(/v1/). The two cursor operations do not use it.
       - The environment variable E(VIRTINFRA_PATH_PREFIX) is used when the option is not given.
     type: str
     default: service
   session_id:
     description:
-      - "The session identifier, sent as C(Authorization: OAuth). Every operation but the cursor ones needs it, or an
-        O(account) to log in with."
-      - It wins over O(account), except that an O(account) in a playbook wins over the environment variable.
+      - "The session identifier, sent as C(Authorization: OAuth). All operations except the cursor operations need it or
+        an O(account) to log in with."
+      - It takes precedence over O(account), except that an O(account) in a playbook takes precedence over the
+        environment variable.
       - The environment variable E(VIRTINFRA_SESSION_ID) is used when the option is not given.
     type: str
   account:
@@ -53,36 +54,36 @@ options:
     type: str
   validate_certs:
     description:
-      - Whether the service must show a certificate that is valid for its name.
+      - Whether to verify the TLS certificate of the service.
       - The environment variable E(VIRTINFRA_VALIDATE_CERTS) is used when the option is not given.
     type: bool
     default: true
   ca_path:
     description:
-      - A file or a folder of certificates of authorities to trust instead of those of the system.
+      - A file or a folder with CA certificates to trust instead of those of the system.
       - The environment variable E(VIRTINFRA_CA_PATH) is used when the option is not given.
     type: path
   client_cert:
     description:
-      - A file with the certificate that this client shows, and its key unless O(client_key) names another.
+      - A file with the TLS client certificate, and its key unless O(client_key) names another file.
       - The environment variable E(VIRTINFRA_CLIENT_CERT) is used when the option is not given.
     type: path
   client_key:
     description:
-      - A file with the key of O(client_cert), without a password.
+      - A file with the unencrypted key of O(client_cert).
       - The environment variable E(VIRTINFRA_CLIENT_KEY) is used when the option is not given.
     type: path
   use_proxy:
     description:
-      - Whether the proxies that the environment names (E(HTTPS_PROXY) and so on) are used. They must be C(http://)
-        proxies; SOCKS is not supported.
+      - Whether to use the proxies that the environment names (E(HTTPS_PROXY) and so on). They must be C(http://)
+        proxies. SOCKS is not supported.
       - The environment variable E(VIRTINFRA_USE_PROXY) is used when the option is not given.
     type: bool
     default: true
   request_timeout:
     description:
-      - How long a single request may take, in seconds. No silence of the service lasts longer, and the whole body of
-        the response has to arrive within this time.
+      - The timeout of a single request, in seconds. The service must not be silent for longer, and the whole response
+        body must arrive within this time.
       - The environment variable E(VIRTINFRA_REQUEST_TIMEOUT) is used when the option is not given.
     type: float
     default: 30
@@ -93,15 +94,15 @@ options:
       - The waits between retries double. With the default, a service that cannot be reached is tried for 36 to 45
         seconds, which covers a restart; waits of 3 seconds or more are shown as progress. The longest wait is 20
         seconds, or 30 seconds when the service is overloaded.
-      - A write is only retried when it was certainly not taken.
+      - A write is retried only if the service certainly did not receive it.
       - The environment variable E(VIRTINFRA_REQUEST_RETRIES) is used when the option is not given.
     type: int
     default: 8
   service_version:
     description:
-      - The version of the service as a quoted text, for example V('4.10.10'). What is newer is refused before anything
-        is sent. Nothing is checked without it.
-      - Parts that are missing count as 0, so V('4.10') is V('4.10.0'). A number without quotes is refused, because YAML
+      - The version of the service as a quoted string, for example V('4.10.10'). Operations and parameters that need a
+        newer version are refused before anything is sent. By default no version is checked.
+      - Missing parts are 0, so V('4.10') means V('4.10.0'). A number without quotes is refused, because YAML
         reads 4.10 as 4.1.
       - The environment variable E(VIRTINFRA_SERVICE_VERSION) is used when the option is not given.
     type: raw

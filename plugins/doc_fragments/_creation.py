@@ -4,24 +4,24 @@
 
 # Note that this doc fragment is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Documentation of the options in ``_options.CREATION``."""
+"""Document the options in ``_options.CREATE_OPTIONS``."""
 
 from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """What can be chosen for everything that is created."""
+    """Options of every object that is created."""
 
     DOCUMENTATION = r"""
 options:
   resource_uuid:
     description:
-      - The uuid that the new object shall have, on servers that take one.
-      - Unless O(uuid) is given, an object with this uuid is looked for before anything else finds one.
+      - The uuid of the new object, on servers that support this.
+      - Unless O(uuid) is given, the module looks for an object with this uuid before it uses other options to find one.
     type: str
   tag_uuids:
     description:
-      - The uuids of tags for the new object, on servers that take them.
+      - The uuids of tags for the new object, on servers that support this.
     type: list
     elements: str
 """

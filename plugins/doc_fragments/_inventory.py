@@ -4,13 +4,13 @@
 
 # Note that this doc fragment is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Documentation of the options that the inventory plugins share."""
+"""Document the options that the inventory plugins share."""
 
 from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """How the service is reached, which records are listed and what becomes of them."""
+    """The connection, the records to list, and the hosts to make of them."""
 
     DOCUMENTATION = r"""
 options:
@@ -23,14 +23,14 @@ options:
       - name: VIRTINFRA_BASE_URL
   path_prefix:
     description:
-      - What stands in the path before V(/v1/). The two cursor operations do not have it.
+      - The part of the path before V(/v1/). The two cursor operations do not use it.
     type: str
     default: service
     env:
       - name: VIRTINFRA_PATH_PREFIX
   session_id:
     description:
-      - The session identifier, for O(source=query) and for what is read beside the records.
+      - The session identifier, for O(source=query) and for related records.
     type: str
     env:
       - name: VIRTINFRA_SESSION_ID
@@ -56,116 +56,116 @@ options:
       - name: VIRTINFRA_API_TOKEN
   validate_certs:
     description:
-      - Whether the service must show a certificate that is valid for its name.
+      - Whether to verify the TLS certificate of the service.
     type: bool
     default: true
     env:
       - name: VIRTINFRA_VALIDATE_CERTS
   ca_path:
     description:
-      - A file or a folder of certificates of authorities to trust instead of those of the system.
+      - A file or a folder with CA certificates to trust instead of those of the system.
     type: path
     env:
       - name: VIRTINFRA_CA_PATH
   client_cert:
     description:
-      - A file with the certificate that this client shows, and its key unless O(client_key) names another.
+      - A file with the TLS client certificate, and its key unless O(client_key) names another file.
     type: path
     env:
       - name: VIRTINFRA_CLIENT_CERT
   client_key:
     description:
-      - A file with the key of O(client_cert), without a password.
+      - A file with the unencrypted key of O(client_cert).
     type: path
     env:
       - name: VIRTINFRA_CLIENT_KEY
   use_proxy:
     description:
-      - Whether the proxies that the environment names (E(HTTPS_PROXY) and so on) are used.
+      - Whether to use the proxies that the environment names (E(HTTPS_PROXY) and so on).
     type: bool
     default: true
     env:
       - name: VIRTINFRA_USE_PROXY
   request_timeout:
     description:
-      - How long a single request may take, in seconds.
+      - The timeout of a single request, in seconds.
     type: float
     default: 30
     env:
       - name: VIRTINFRA_REQUEST_TIMEOUT
   request_retries:
     description:
-      - How often a request is sent again when the service is overloaded (HTTP status 429), not reachable, or answers
-        nothing that makes sense. The pauses grow, up to 30 seconds.
+      - How often a request is retried when the service is overloaded (HTTP status 429), when no connection can be
+        established, or when no usable response arrives. The intervals grow up to 30 seconds.
     type: int
     default: 8
     env:
       - name: VIRTINFRA_REQUEST_RETRIES
   service_version:
     description:
-      - The version of the service as a quoted text, for example V('4.10.10'). What is newer is refused before anything
-        is sent. Nothing is checked without it.
-      - Parts that are missing count as 0, so V('4.10') is V('4.10.0'). A number without quotes is refused, because YAML
+      - The version of the service as a quoted string, for example V('4.10.10'). Operations and parameters that need a
+        newer version are refused before anything is sent. By default no version is checked.
+      - Missing parts are 0, so V('4.10') means V('4.10.0'). A number without quotes is refused, because YAML
         reads 4.10 as 4.1.
     type: raw
     env:
       - name: VIRTINFRA_SERVICE_VERSION
   source:
     description:
-      - How the records are read, V(query) by a query on the collection, which needs O(session_id) or O(account),
-        V(cursor) by a cursor query, which needs O(api_token).
-      - When it is not given, O(query) or O(filters) decide, or else what credentials there are, a session first. A
-        service that does not offer the query is then read by a cursor, if there is a token.
+      - How to read the records. V(query) uses a query, which needs O(session_id) or O(account). V(cursor) uses a cursor
+        query, which needs O(api_token).
+      - By default O(query) or O(filters) decide. If neither is given, the plugin uses the query if there is a session
+        or an account, and the cursor query if there is none or if the service does not offer the query.
     type: str
     choices:
       - query
       - cursor
   query:
     description:
-      - Conditions that the service checks, each C(FIELD OPERATOR VALUE) with the service's own field names, for example
+      - Conditions that the service checks, each C(FIELD OPERATOR VALUE) with the API's own field names, for example
         V(state=Enabled). Blanks around the operator are removed. All conditions must hold.
       - Operators are V(=), V(!=), V(>), V(<), V(>=), V(<=), V(?=) (one of a list with commas), V(!?=), V(~=) (like,
         with V(%)), V(!~=), V(is null) and V(not null).
-      - What comes back is checked again. A value that holds an operator is only checked here, as the service would
-        misunderstand it.
+      - The plugin checks the records again. A condition whose value contains an operator is only checked by the plugin,
+        because services misread it.
     type: list
     elements: str
   filters:
     description:
-      - Filters for O(source=cursor), in the service's own syntax, handed on as they are. Those that read like a
-        condition of O(query) are checked again.
+      - Filters for O(source=cursor) in the service's own syntax, sent unchanged. The plugin checks filters that have
+        the form of a condition of O(query) again.
     type: list
     elements: str
   page_size:
     description:
-      - How many records are asked for at a time. All pages are read, whatever their size.
+      - How many records to request per page. The plugin always reads all pages.
     type: int
     default: 1000
   services:
     description:
       - Several services, each a mapping with any of the options O(base_url), O(session_id), O(api_token) and the
-        others of the connection, O(source), O(query), O(filters), and V(name), which the variable C(service) tells.
-      - What an entry does not give is taken from the options of the same name beside this one. One with a
-        session, an account or a token takes none of them from there.
+        other connection options, O(source), O(query), O(filters), and V(name), the value of the variable C(service).
+      - The default of each is the plugin's option of the same name. An entry with a session, an account or a token uses
+        none of the plugin's credentials.
     type: list
     elements: dict
   hostnames:
     description:
-      - What a host is named by, the first that it has counts. Each is an attribute such as V(name), V(uuid) or
-        V(management_ip), an expression over the variables such as V(virtinfra_name | lower), or a template such as
+      - Where the name of a host comes from. The first item that yields a name is used. An item is an attribute such as
+        V(name), V(uuid) or V(management_ip), an expression such as V(virtinfra_name | lower), or a template such as
         V({{ virtinfra_name }}.example.com).
-      - A host name is made of letters and digits of any script, V(.), V(_), V(-) and blanks inside, or is an IPv6
+      - A host name consists of letters and digits of any script, V(.), V(_), V(-) and inner blanks, or is an IPv6
         address. It has at most 253 characters, does not begin with V(-) or V(.), is not V(all) or V(ungrouped), and
-        does not mean the control node unless O(allow_localhost=true). Other values are ignored with a warning, and the
-        uuid is used when nothing is left.
+        does not refer to the control node unless O(allow_localhost=true). Other values are ignored with a warning. If
+        no valid name is left, the uuid is used.
     type: list
     elements: str
     default:
       - name
   duplicates:
     description:
-      - What becomes of a name that several records have. V(rename) appends the uuid to each of them, V(first) keeps the
-        first by uuid, both with a warning, and V(error) is a failure.
+      - What to do when several records have the same name. V(rename) appends the uuid to each name, and V(first) keeps
+        the record with the lowest uuid, both with a warning. V(error) fails.
     type: str
     choices:
       - rename
@@ -174,42 +174,40 @@ options:
     default: rename
   allow_localhost:
     description:
-      - Whether host names and C(ansible_host) may mean the control node itself, for example V(localhost),
+      - Whether host names and C(ansible_host) can refer to the control node itself, for example V(localhost),
         V(127.0.0.1), V(0.0.0.0) or V(::1), in any spelling.
-      - By default such values are ignored with a warning, because whoever names a virtual machine could otherwise have
-        tasks run on the control node.
+      - By default such values are ignored with a warning. Without this protection, anybody who can name a virtual
+        machine could make tasks run on the control node.
     type: bool
     default: false
   hostvars_prefix:
     description:
-      - What the names of variables begin with. Names that Ansible reserves are left out, with a warning, when this
-        makes some.
+      - The prefix of variable names. Variables whose names Ansible reserves are skipped with a warning.
     type: str
     default: virtinfra_
   hostvars_suffix:
     description:
-      - What the names of variables end with.
+      - The suffix of variable names.
     type: str
     default: ""
   include:
     description:
-      - Conditions in Jinja, over the variables of a record. Only records that meet one of them are used.
-      - A condition that cannot be evaluated does not hold, or is a failure with O(strict=true).
+      - Jinja conditions on the variables of a record. Only records that meet at least one of them become hosts.
+      - A condition that cannot be evaluated is treated as false, or fails with O(strict=true).
     type: list
     elements: raw
     default: []
   exclude:
     description:
-      - Conditions like those of O(include). Records that meet one of them are not used.
+      - Conditions like those of O(include). Records that meet at least one of them do not become hosts.
     type: list
     elements: raw
     default: []
 notes:
-  - All options may be templates, with lookups, encrypted values and extra variables. In O(compose), O(groups),
-    O(keyed_groups), O(hostnames), O(include) and O(exclude) they are evaluated for every host instead.
-  - Values of the service are never taken for templates.
-  - An unknown option is a failure, and so is a list that is not complete. In neither case anything is added to the
-    inventory.
+  - All options can be templates, with lookups, encrypted values and extra variables. Templates in O(compose),
+    O(groups), O(keyed_groups), O(hostnames), O(include) and O(exclude) are evaluated for every host.
+  - Values of the service are never evaluated as templates.
+  - The plugin fails on an unknown option and on an incomplete list. It then adds nothing to the inventory.
 requirements:
   - Python 3.10 or newer
 """

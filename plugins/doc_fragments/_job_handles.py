@@ -4,13 +4,13 @@
 
 # Note that this doc fragment is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Documentation of the options in ``_options.JOB_HANDLES``."""
+"""Document the options in ``_options.JOB_HANDLES``."""
 
 from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """Which jobs are meant."""
+    """The jobs."""
 
     DOCUMENTATION = r"""
 options:
@@ -25,12 +25,12 @@ options:
         description: The job's uuid.
         type: str
       location:
-        description: The polling address. Only its path is used; it is asked for at O(base_url).
+        description: The polling address. Only its path is used, at O(base_url).
         type: str
       operation:
-        description: The operation that the job carries out, for messages.
+        description: The operation that the job performs, used in messages.
         type: str
       state:
-        description: The state of the job when the handle was made. It is not used.
+        description: The state of the job when the handle was created. The module ignores it.
         type: str
 """

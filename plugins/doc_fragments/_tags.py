@@ -4,24 +4,24 @@
 
 # Note that this doc fragment is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Documentation of the options in ``_options.TAGS``."""
+"""Document the options in ``_options.TAGS``."""
 
 from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """Tags that go along with a call."""
+    """The tags of a call."""
 
     DOCUMENTATION = r"""
 options:
   system_tags:
     description:
-      - System tags to send with the call. They are sent, never compared, since records do not show them.
+      - System tags to send with the call. They are not compared, because records do not show them.
     type: list
     elements: str
   user_tags:
     description:
-      - User tags to send with the call. They are sent, never compared, since records do not show them.
+      - User tags to send with the call. They are not compared, because records do not show them.
     type: list
     elements: str
 """

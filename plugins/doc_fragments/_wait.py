@@ -4,26 +4,26 @@
 
 # Note that this doc fragment is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Documentation of the options in ``_options.WAIT`` and, as TIMES, of those that only wait."""
+"""Document the options in ``_options.WAIT`` and, in TIMES, ``_options.WAIT_LIMITS``."""
 
 from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """How long the end of a call is waited for."""
+    """How long to wait for a call."""
 
     DOCUMENTATION = r"""
 options:
   wait:
     description:
       - Whether to wait until the service has finished.
-      - If V(false), the module starts the first call that is needed, returns its RV(ignore:job), and a later task takes
-        that up with M(virtinfra.manager.job_wait). Run the task again for what is left to do.
+      - With V(false), the module starts the first call that is needed and returns its RV(ignore:job). Wait for the job
+        with M(virtinfra.manager.job_wait), then run the task again if it needs more than one call.
     type: bool
     default: true
   job_uuid:
     description:
-      - A uuid of your choice for the first call, which the service and its webhook know it by.
+      - The uuid of the job of the first call, for the service and its webhook.
       - Use a new one for each call. If it was used before, the call is not performed and the module fails with the
         code C(JOB_UUID_USED). By default the module generates one.
     type: str
@@ -33,7 +33,7 @@ options:
     type: str
   api_timeout:
     description:
-      - How long the service itself lets the operation take, in seconds, sent as C(X-API-Timeout).
+      - The time limit of the operation in the service, in seconds, sent as C(X-API-Timeout).
     type: int
 """
 
@@ -41,13 +41,13 @@ options:
 options:
   wait_timeout:
     description:
-      - How many seconds the task waits in all. After that it fails, with RV(ignore:changed=true) if a call is still
-        running, and returns the RV(ignore:job), with which M(virtinfra.manager.job_wait) can go on.
+      - The total time to wait, in seconds. After that the task fails, with RV(ignore:changed=true) if a call is still
+        running, and returns the RV(ignore:job) for M(virtinfra.manager.job_wait).
     type: float
     default: 1800
   wait_interval:
     description:
-      - The longest pause between two looks at the service, in seconds. The first ones come much faster.
+      - The longest interval between two polls, in seconds. The first intervals are much shorter.
     type: float
     default: 5
 """

@@ -6,22 +6,22 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: to_datetime
-short_description: Turn a timestamp of the service into ISO 8601
+short_description: Convert a timestamp of the service to ISO 8601
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Turns timestamps such as C(Jan 6, 2017 3:51:16 AM) into C(2017-01-06T03:51:16), which can be sorted and compared.
-  - The service's timestamps are in its own local time and tell no zone, so neither does the result.
+  - Converts timestamps such as C(Jan 6, 2017 3:51:16 AM) to C(2017-01-06T03:51:16), which can be sorted and compared.
+  - The timestamps are in the local time of the service and have no time zone. The result has none either.
 positional: _input
 options:
   _input:
-    description: A timestamp, as in C(create_date) and C(last_op_date) of a record.
+    description: A timestamp, for example C(create_date) or C(last_op_date) of a record.
     type: str
     required: true
 """
 
 EXAMPLES = r"""
-- name: Show which hosts are new this year
+- name: Show the hosts that were added this year
   ansible.builtin.debug:
     msg: "{{ item.name }}"
   loop: "{{ listed.hosts }}"
@@ -30,7 +30,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: The same moment in ISO 8601.
+  description: The timestamp in ISO 8601.
   type: str
 """
 
@@ -42,7 +42,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 
 
 def iso_8601(timestamp: Any) -> str:
-    """Return a timestamp of the service in ISO 8601; AnsibleFilterError when it is none."""
+    """Return a timestamp of the service in ISO 8601; raise AnsibleFilterError when it is invalid."""
     try:
         return to_datetime(str(timestamp)).isoformat()
     except ValueError as error:

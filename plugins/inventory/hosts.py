@@ -6,13 +6,13 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: hosts
-short_description: Hosts of the infrastructure as an inventory
+short_description: Inventory of the hosts of the infrastructure
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Makes a host in the inventory of every host that the service knows, with its record as variables.
-  - The source is a file whose name ends in V(virtinfra_hosts.yml) or V(virtinfra_hosts.yaml).
-  - C(ansible_host) is the management IP address.
+  - Adds each host of the service to the inventory, with the fields of its record as variables.
+  - The inventory source is a file whose name ends in V(virtinfra_hosts.yml) or V(virtinfra_hosts.yaml).
+  - C(ansible_host) is the management IP address of the host.
 extends_documentation_fragment:
   - virtinfra.manager._inventory
   - constructed
@@ -27,15 +27,15 @@ options:
       - virtinfra.manager.hosts
   network_facts:
     description:
-      - Whether every host is asked for its bonds and NICs, several hosts at a time; C(virtinfra_bondings) and
-        C(virtinfra_nics) tell them. This takes seconds for a host, so it goes well with O(cache).
-      - A host that cannot be asked stays in the inventory; C(virtinfra_network_facts_error) says why.
+      - Whether to read the bonds and NICs of every host into C(virtinfra_bondings) and C(virtinfra_nics), several hosts
+        concurrently. This takes seconds per host, so combine it with O(cache).
+      - A host that cannot be queried stays in the inventory, with the reason in C(virtinfra_network_facts_error).
     type: bool
     default: false
   primary_storages:
     description:
-      - Whether C(virtinfra_primary_storages) tells the primary storages that are attached to the cluster of a host.
-      - When it is not given they are read if there is a session.
+      - Whether to set C(virtinfra_primary_storages) to the primary storages that are attached to the cluster of a host.
+      - By default they are read if there is a session.
     type: bool
 seealso:
   - module: virtinfra.manager.host_info
@@ -44,11 +44,11 @@ seealso:
 """
 
 EXAMPLES = r"""
-# hosts.virtinfra_hosts.yml, the least that is needed with VIRTINFRA_BASE_URL and VIRTINFRA_SESSION_ID set
+# hosts.virtinfra_hosts.yml: the minimum, with VIRTINFRA_BASE_URL and VIRTINFRA_SESSION_ID set
 ---
 plugin: virtinfra.manager.hosts
 
-# Only hosts that are up, with variables and groups made of their attributes
+# Only connected hosts, with variables and groups from their attributes
 ---
 plugin: virtinfra.manager.hosts
 base_url: https://manager.example.com:8443
@@ -71,7 +71,7 @@ keyed_groups:
   - key: virtinfra_architecture | lower
     prefix: arch
 
-# Two services, one of which is read by its cursor; answers are kept for an hour
+# Two services, one of them read by a cursor query, with a cache of one hour
 ---
 plugin: virtinfra.manager.hosts
 services:
@@ -101,10 +101,10 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory import Inventory
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import HOSTS, PRIMARY_STORAGES
 
-# What a host tells of a primary storage.
+# The fields of a primary storage in the variables of a host.
 STORAGE = ("uuid", "name", "type", "state", "status", "totalCapacity", "availableCapacity")
 
-# A host that does not answer must not hold up the others for as long as a service would be waited for.
+# A host that does not respond must not delay the others for as long as a service may.
 RETRIES = 1
 
 

@@ -6,15 +6,16 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: primary_storages
-short_description: Primary storages as an inventory
+short_description: Inventory of the primary storages of the infrastructure
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Makes a host in the inventory of every primary storage that the service knows, with its record as variables, its
-    capacities and the clusters that it is attached to among them.
-  - The source is a file whose name ends in V(virtinfra_primary_storages.yml) or V(virtinfra_primary_storages.yaml).
-  - A primary storage is nothing to log in to. Tasks that act on one are best run with C(ansible_connection=local),
-    which O(compose) can set.
+  - Adds each primary storage of the service to the inventory, with the fields of its record as variables, including its
+    capacities and the clusters that it is attached to.
+  - The inventory source is a file whose name ends in V(virtinfra_primary_storages.yml) or
+    V(virtinfra_primary_storages.yaml).
+  - A primary storage has no address to connect to. Run tasks for it with C(ansible_connection=local), which O(compose)
+    can set.
 extends_documentation_fragment:
   - virtinfra.manager._inventory
   - constructed
@@ -29,11 +30,11 @@ options:
       - virtinfra.manager.primary_storages
   hosts:
     description:
-      - Whether the hosts of the clusters that a primary storage is attached to are in the inventory too, in a group
-        C(hosts_of_) with the name of the storage. C(virtinfra_hosts) lists their names.
-      - They have the names and variables that P(virtinfra.manager.hosts#inventory) gives them by default. Of a host
-        that an earlier source has made known only the groups are changed.
-      - When it is not given hosts are read if there is a session.
+      - Whether to add the hosts of the clusters that a primary storage is attached to, in a group named C(hosts_of_)
+        and the name of the storage. C(virtinfra_hosts) lists their names.
+      - Their names and variables are the defaults of P(virtinfra.manager.hosts#inventory). If an earlier source has
+        added a host, only its groups are changed.
+      - By default hosts are read if there is a session.
     type: bool
 seealso:
   - module: virtinfra.manager.primary_storage_info
@@ -42,11 +43,11 @@ seealso:
 """
 
 EXAMPLES = r"""
-# storage.virtinfra_primary_storages.yml, the least that is needed with VIRTINFRA_BASE_URL and VIRTINFRA_SESSION_ID set
+# storage.virtinfra_primary_storages.yml: the minimum, with VIRTINFRA_BASE_URL and VIRTINFRA_SESSION_ID set
 ---
 plugin: virtinfra.manager.primary_storages
 
-# Storages that fill up, as a group, and nothing to log in to
+# A group of the storages that are nearly full, with a local connection
 ---
 plugin: virtinfra.manager.primary_storages
 base_url: https://manager.example.com:8443

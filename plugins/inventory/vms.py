@@ -6,18 +6,17 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: vms
-short_description: Virtual machines as an inventory
+short_description: Inventory of the virtual machines of the infrastructure
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Makes a host in the inventory of every virtual machine that the service knows, with its record as variables, its
-    NICs among them as C(virtinfra_vm_nics).
+  - Adds each virtual machine of the service to the inventory, with the fields of its record as variables, including
+    its NICs as C(virtinfra_vm_nics).
   - Services keep the record of a deleted virtual machine for some time, in the state V(Destroyed) or V(Expunging). Such
-    records are left out unless a condition in O(query) or O(filters) is on C(state), for example
-    V(state=Destroyed).
-  - The source is a file whose name ends in V(virtinfra_vms.yml) or V(virtinfra_vms.yaml).
-  - C(virtinfra_addresses) lists the addresses of all NICs in their order; C(ansible_host) is the first of them, or of
-    those in one of the O(networks).
+    records are skipped unless a condition in O(query) or O(filters) is on C(state), for example V(state=Destroyed).
+  - The inventory source is a file whose name ends in V(virtinfra_vms.yml) or V(virtinfra_vms.yaml).
+  - C(virtinfra_addresses) lists the addresses of all NICs in order. C(ansible_host) is the first of them, or the first
+    in one of the O(networks).
 extends_documentation_fragment:
   - virtinfra.manager._inventory
   - constructed
@@ -32,16 +31,16 @@ options:
       - virtinfra.manager.vms
   networks:
     description:
-      - Where virtual machines are reached, each an L3 network's uuid or a range of addresses such as V(10.1.0.0/16).
-        C(ansible_host) is the first address in the first of them in which the machine has one, and is not set when it
-        has none in any.
+      - The networks for C(ansible_host), each the uuid of an L3 network or an address range such as V(10.1.0.0/16).
+        C(ansible_host) is the first address of the VM in the first network in which it has one. It is not set when the
+        VM has no address in any of them.
     type: list
     elements: str
   hosts:
     description:
-      - Whether C(virtinfra_host) tells the uuid, name, management IP address, state and status of the host on which a
-        virtual machine runs, null when it runs on none.
-      - When it is not given hosts are read if there is a session.
+      - Whether to set C(virtinfra_host) to the uuid, name, management IP address, state and status of the host on which
+        the VM runs, or to null when it runs on none.
+      - By default hosts are read if there is a session.
     type: bool
 seealso:
   - plugin: virtinfra.manager.hosts
@@ -49,11 +48,11 @@ seealso:
 """
 
 EXAMPLES = r"""
-# vms.virtinfra_vms.yml, the least that is needed with VIRTINFRA_BASE_URL and VIRTINFRA_SESSION_ID set
+# vms.virtinfra_vms.yml: the minimum, with VIRTINFRA_BASE_URL and VIRTINFRA_SESSION_ID set
 ---
 plugin: virtinfra.manager.vms
 
-# Running Linux machines, reached in the management network, grouped by what they run and where
+# Running Linux VMs with an address in the management network, grouped by guest OS type and by host
 ---
 plugin: virtinfra.manager.vms
 base_url: https://manager.example.com:8443
@@ -80,7 +79,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory import Inventory
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import HOSTS, VMS
 
-# What a virtual machine tells of its host.
+# The fields of a host in the variables of a virtual machine.
 HOST = ("uuid", "name", "managementIp", "state", "status")
 
 
@@ -96,9 +95,9 @@ class InventoryModule(Inventory):
         """Add to a virtual machine its addresses, and its host where hosts were read."""
         hosts = {text(host, "uuid"): host for host in common(details or (), HOST)}
 
-        def join(machine: Record) -> dict[str, Any]:
-            own = {"addresses": [make_unsafe(address) for dummy, address in addresses(machine)]}
-            return own if details is None else {**own, "host": hosts.get(text(machine, "hostUuid"))}
+        def join(vm: Record) -> dict[str, Any]:
+            own = {"addresses": [make_unsafe(address) for dummy, address in addresses(vm)]}
+            return own if details is None else {**own, "host": hosts.get(text(vm, "hostUuid"))}
 
         return join
 
