@@ -108,7 +108,7 @@ def parse_condition(text: str, record_type: str) -> Condition:
     if not _is_split_as_meant(condition):
         if field not in RECORD_FIELDS.get(record_type, ()):
             raise InvalidOptions(
-                f"query {text!r} cannot be asked for: the service would take {_served_operator(condition.text)!r} for"
+                f"query {text!r} cannot be sent: the service would take {_served_operator(condition.text)!r} for"
                 " the operator"
             )
         condition = replace(condition, is_ambiguous=True, is_local=True)

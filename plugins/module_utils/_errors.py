@@ -15,10 +15,10 @@ from typing import Any
 HINTS = {
     "ID.1000": "Check account and account_password.",
     "ID.1001": "The {credential} is invalid or has expired: {remedy}.",
-    "ID.1002": "The account of this {credential} may not do this: use another account or have it permitted.",
-    "ID.1003": "A quota is used up: free something or have the quota raised.",
-    "SYS.1001": "The service gave up waiting; look at the object before you try again.",
-    "SYS.1003": "Something named in the call does not exist: check the uuids.",
+    "ID.1002": "The account of this {credential} lacks the permission: use another account or grant the permission.",
+    "ID.1003": "A quota is exhausted: delete unused objects or raise the quota.",
+    "SYS.1001": "A timeout in the service: check the object before you try again.",
+    "SYS.1003": "An object that the call refers to does not exist: check the uuids.",
 }
 CREDENTIALS = {
     "session_id": {
@@ -136,7 +136,7 @@ class TransportError(VirtinfraError):
     """No usable response came. ``transient`` says whether one may come after a retry."""
 
     code = "UNREACHABLE"
-    description = "No usable response came from the service."
+    description = "No usable response arrived from the service."
 
     def __init__(self, message: str, transient: bool = True, **facts: Any) -> None:
         super().__init__(message, **facts)
@@ -214,10 +214,10 @@ class JobNotFound(VirtinfraError):
     """The service cannot say what became of ``job``: it does not know it, or no longer, or ``reason`` says why."""
 
     code = "JOB_NOT_FOUND"
-    description = "The service does not know the job, or no longer."
+    description = "The service does not know the job, or no longer knows it knows it."
 
     def __init__(self, job: Any, reason: str = "") -> None:
-        super().__init__(reason or f"the service does not know job {job.uuid}, or no longer", job=job.handle())
+        super().__init__(reason or f"the service does not know job {job.uuid}, or no longer knows it", job=job.handle())
         self.job = job
         if reason:
             self.code, self.description = OutcomeUnknown.code, OutcomeUnknown.description
@@ -234,7 +234,7 @@ class WaitTimeout(VirtinfraError):
     """The job, or the object after it, was not ready in time; it continues in the service."""
 
     code = "TIMEOUT"
-    description = "The time to wait is over. An operation that was started continues in the service."
+    description = "The timeout has expired. An operation that was started continues in the service."
 
 
 def is_error_code(error: Any) -> bool:

@@ -119,7 +119,7 @@ def find_vm_nic(client: Client, wanted: Record) -> Record | None:
         if not any(matches) and addresses.keys() == {"staticIp"}:
             _require_ip_addresses(nics, addresses["staticIp"])
         nics = [nic for nic, number in zip(nics, matches, strict=True) if number == max(matches) > 0]
-    return require_unique(nics, f"the {to_snake_case(key)} {wanted[key]!r} on this machine")
+    return require_unique(nics, f"the {to_snake_case(key)} {wanted[key]!r} on this VM")
 
 
 def shows_ip_address(nic: Record, address: str | None) -> bool:
@@ -135,7 +135,7 @@ def _require_ip_addresses(nics: list[Record], address: str) -> None:
     """Raise ReadNotSupported when one of the NICs shows no IP address, so that it may be the one with ``address``."""
     if hidden := next((nic for nic in nics if not _ip_addresses(nic)), None):
         raise ReadNotSupported(
-            f"the NIC {hidden.get('uuid')} shows no IP address (yet), so it may be the one with {address}"
+            f"the NIC {hidden.get('uuid')} shows no IP address (yet), so it may be the NIC with {address}"
         )
 
 

@@ -119,8 +119,8 @@ def list_module(
             raise InvalidOptions("limit must be at least 1")
         if texts and filters:
             raise InvalidOptions(
-                "query and filters cannot be used together: query is for the list that session_id gives access to,"
-                " filters are for the cursor query that api_token gives access to. Give one of them."
+                "query and filters cannot be used together: query is for the query, which needs session_id,"
+                " filters are for the cursor query, which needs api_token. Give one of them."
             )
         if context.unresolved:
             return {returns: [], "total": 0}

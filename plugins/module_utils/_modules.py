@@ -272,7 +272,7 @@ class ModuleSpec:
             elif isinstance(value, Unknown) and not check_mode and not str(params[name]).strip():
                 raise InvalidOptions(f"{name} must not be empty")
             elif isinstance(value, list) and not check_mode and any(isinstance(item, Unknown) for item in value):
-                raise InvalidOptions(f"{name} must not hold a null or an empty text")
+                raise InvalidOptions(f"{name} must not contain a null or an empty string")
         if not check_mode and (null := next(self._null_selecting_options(options), None)):
             raise InvalidOptions(f"{null} must not be null: it selects the object")
         return options

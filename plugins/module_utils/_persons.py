@@ -58,5 +58,5 @@ def with_persons_by_user_id(endpoint: Record) -> Record:
 
 def _remark(user: Any, remark: Any) -> str:
     if isinstance(remark, (list, dict)):
-        raise InvalidOptions(f"at_person_list: the remark of {user} must be a text, not a {type(remark).__name__}")
+        raise InvalidOptions(f"at_person_list: the remark of {user} must be a string, not a {type(remark).__name__}")
     return "" if remark is None else str(remark)

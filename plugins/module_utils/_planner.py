@@ -230,7 +230,7 @@ def not_found(resource: Resource, desired: Record, missing: Sequence[str] = ()) 
     verb = to_snake_case(resource.create).partition("_")[0]
     if missing:
         return NotFound(f"{check}, or give {_listed(missing)} to {verb} it.")
-    return NotFound(f"{check}, or leave it out to {verb} one.")
+    return NotFound(f"{check}, or omit it to {verb} one.")
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -117,9 +117,9 @@ class ObjectReader:
         record = self.read() or found
         if record and (others := [uuid for uuid in uuids if uuid != record.get("uuid")]):
             self.context.warnings.append(
-                f"{self.label}: {record.get('uuid')} and {', '.join(others)} exist now, because another run"
-                " created one at the same time. This task uses the first. Delete what is not needed, and let one run at"
-                " a time create it."
+                f"{self.label}: {record.get('uuid')} and {', '.join(others)} both exist, because another run"
+                " created one at the same time. This task uses the first. Delete the one that is not"
+                " needed, and run such tasks one at a time."
             )
         return record
 
@@ -160,6 +160,6 @@ class ObjectReader:
         if uuids:
             noun, key = self.resource.noun, to_snake_case(str(self.resource.found_by(self.desired)))
             self.context.warnings.append(
-                f"{self.label}: the name is in use by another {noun} ({', '.join(sorted(uuids))}). A second {noun} of"
-                f" this name is created, because none has this {key}."
+                f"{self.label}: the name is in use by another {noun} ({', '.join(sorted(uuids))}). A second {noun} with"
+                f" this name is created, because no {noun} has this {key}."
             )

@@ -69,7 +69,7 @@ class Response:
             code = {"code": error["code"]} if "code" in error else {}
             return {**self.masker.value(error), **code}
         if self.status < 300 and (error or reply.get("success") is False):
-            return {"details": self.masker.text(str(error or "the service says only that it did not succeed"))}
+            return {"details": self.masker.text(str(error or "the service reports a failure without an error"))}
         return None
 
     @property
@@ -117,7 +117,7 @@ def read_response(status: int, headers: Mapping[str, str], chunks: Iterable[byte
     Raises ValueError when it is compressed, too large, or would take too much memory.
     """
     if headers.get("Content-Encoding", "identity").lower() != "identity":
-        raise ValueError("it is compressed, which was not asked for")
+        raise ValueError("it is compressed, although no compression was requested")
     limit = MAX_BODY_SIZE if status < 300 else MAX_ERROR_SIZE
     body = bytearray()
     for chunk in chunks:
@@ -127,7 +127,7 @@ def read_response(status: int, headers: Mapping[str, str], chunks: Iterable[byte
     if len(body) > limit and status < 300:
         raise ValueError(f"it is larger than {limit // MEBIBYTE} MiB")
     if len(body) > MAX_JSON_VALUES and sum(map(body.count, (b"{", b"[", b",", b":"))) > MAX_JSON_VALUES:
-        raise ValueError(f"it holds more than {MAX_JSON_VALUES} values")
+        raise ValueError(f"it contains more than {MAX_JSON_VALUES} values")
     return Response(status, headers, bytes(body[:limit] if len(body) > limit else body))
 
 

@@ -139,7 +139,7 @@ def plan_task(resource: Resource, state: str, desired: Record, current: Record |
     others = [uuid for uuid in (current or {}).get("resourceUuids", ()) if uuid != desired.get("vmInstanceUuid")]
     if not others or state in ("present", "enabled") or not desired.keys().isdisjoint(("uuid", "name")):
         return steps
-    return [replace(step, warning=f"the task protects {', '.join(others)} too") for step in steps]
+    return [replace(step, warning=f"the task also protects {', '.join(others)}") for step in steps]
 
 
 CBT_TASK = Resource(

@@ -109,8 +109,8 @@ def plan_person(resource: Resource, state: str, desired: Record, current: Record
     """Plan, but never send the user ID that the person may have already, nor another endpoint: both are refused."""
     if isinstance(current, AssumedRecord) and "userId" in desired:
         raise ReadNotSupported(
-            "the service cannot list persons, so it is not known whether user_id changes, and it refuses the present"
-            " one. Leave user_id out."
+            "the service cannot list persons, so it is not known whether user_id changes, and it refuses the current"
+            " one. Omit user_id."
         )
     if isinstance(current, AssumedRecord) and "remark" not in desired:
         raise InvalidOptions("remark is required, because the service cannot list persons")

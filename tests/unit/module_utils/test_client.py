@@ -511,9 +511,9 @@ ERROR = {"error": {"code": "HOST.1001", "details": "no"}}
         (200, ERROR, "failed", r"ChangeHostState failed \(HOST\.1001\): no"),
         (503, ERROR, "failed", r"ChangeHostState failed \(HOST\.1001\): no"),
         (400, ERROR, "failed", r"ChangeHostState failed \(HOST\.1001\): no"),
-        (404, b"", "unknown", f"the service does not know job {JOB}, or no longer"),
+        (404, b"", "unknown", f"the service does not know job {JOB}, or no longer knows it"),
         (404, ERROR, "failed", r"ChangeHostState failed \(HOST\.1001\): no"),
-        (404, b"unable to find job", "unknown", f"the service does not know job {JOB}, or no longer"),
+        (404, b"unable to find job", "unknown", f"the service does not know job {JOB}, or no longer knows it"),
     ],
 )
 def test_what_a_poll_tells(status: int, body: Any, state: str, message: str | None) -> None:

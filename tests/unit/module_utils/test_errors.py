@@ -102,7 +102,7 @@ def cases(places: Places) -> dict[str, tuple[dict[str, Any], str]]:
         ),
         "not there by its uuid": (
             kvm_host(uuid=NOWHERE, state="disabled"),
-            f"host {NOWHERE}: no host with uuid '{NOWHERE}'. Check the uuid, or leave it out to add one.",
+            f"host {NOWHERE}: no host with uuid '{NOWHERE}'. Check the uuid, or omit it to add one.",
         ),
         "what cannot be changed": (
             kvm_host(management_ip="10.0.0.13", description="other"),
@@ -156,7 +156,7 @@ def cases(places: Places) -> dict[str, tuple[dict[str, Any], str]]:
         ),
         "a job of nobody": (
             {"virtinfra.manager.job_wait": {"jobs": [{"uuid": "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"}]}},
-            "the service does not know job 5d1f.*, or no longer",
+            "the service does not know job 5d1f.*, or no longer knows it",
         ),
     }
 

@@ -231,7 +231,7 @@ def test_number_that_changes_all_the_time() -> None:
             200, {"inventories": RECORDS[first : first + 3], "total": 4 if asked.query["start"] == ["0"] else 5}
         )
 
-    message = "QueryHost: the number of records changed during each of 5 attempts. List them again."
+    message = "QueryHost: the number of records changed during each of 5 attempts. Run the task again."
     with StubServer(answer) as service, pytest.raises(VirtinfraError, match=message):
         by_pages(client_of(service), 3)
 

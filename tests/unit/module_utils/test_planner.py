@@ -274,7 +274,7 @@ REFUSED: dict[str, tuple[Resource, str, Record, Record | None, type[VirtinfraErr
         {**NEW_HOST, "uuid": UUID},
         None,
         NotFound,
-        f"^no host with uuid '{UUID}'. Check the uuid, or leave it out to add one.$",
+        f"^no host with uuid '{UUID}'. Check the uuid, or omit it to add one.$",
     ),
     "drift where there is no update": (
         KVM_HOST,

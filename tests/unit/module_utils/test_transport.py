@@ -249,7 +249,10 @@ def test_answers_of_other_types(sim: Simulator, no_wait_client: Client, garbage:
 def test_answer_that_was_not_asked_to_be_compressed(sim: Simulator, new_client: ClientFactory) -> None:
     sim.fault("garbage", garbage="bomb", count=None)
     failure = failure_of(new_client(clock=FakeClock()))
-    assert str(failure) == "the response to QueryHost cannot be used: it is compressed, which was not asked for"
+    assert (
+        str(failure)
+        == "the response to QueryHost cannot be used: it is compressed, although no compression was requested"
+    )
 
 
 @pytest.mark.parametrize("name", ["QueryHost", "ChangeHostState"])

@@ -156,7 +156,7 @@ def test_user_ids_and_remarks_are_sent_as_texts(run: ModuleRunner) -> None:
     assert sent["atPersonUserIds"] == ["10", "11"]
     assert sent["atPersonList"] == {"10": "4", "11": ""}
     message = run.refused("sns_endpoint", {**CHAT, "name": "another", "at_person_list": {"user-1": {"remark": "r"}}})
-    assert "at_person_list: the remark of user-1 must be a text, not a dict" in message
+    assert "at_person_list: the remark of user-1 must be a string, not a dict" in message
 
 
 FIXED: dict[str, tuple[str, dict[str, Any]]] = {

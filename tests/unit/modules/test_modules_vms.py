@@ -289,7 +289,7 @@ def test_nic_with_only_one_of_both_addresses_is_not_made_again(
     both = {"static_ip": address, "custom_mac": "fa:16:3e:00:00:13"}
     uuid = run.twice("vm_nic", {**wanted, **both})["nic"]["uuid"]
     message = run.refused("vm_nic", {**wanted, **both, "static_ip": other})
-    assert f"NIC {uuid} has the address {address}. Give uuid to change that." in message
+    assert f"NIC {uuid} has the address {address}. Give uuid to change the address." in message
     message = run.refused("vm_nic", {**wanted, **both, "custom_mac": "fa:16:3e:00:00:14"})
     assert "the API cannot change custom_mac" in message
     run.twice("vm_nic", {"uuid": uuid, **both, "static_ip": other})
@@ -319,7 +319,7 @@ def test_nic_that_shows_no_address_may_be_the_one_that_is_meant(
     sim.change("vm", vm["uuid"], vmNics=[nic])
     options = {"vm_instance_uuid": vm["uuid"], "l3_network_uuid": nic["l3NetworkUuid"]}
     message = run.refused("vm_nic", {**options, "static_ip": "10.101.0.42"})
-    assert f"the NIC {nic['uuid']} shows no IP address (yet), so it may be the one with 10.101.0.42" in message
+    assert f"the NIC {nic['uuid']} shows no IP address (yet), so it may be the NIC with 10.101.0.42" in message
     assert "Pass uuid" in message
     run.idle("vm_nic", options)
     assert run("vm_nic", {**options, "custom_mac": "fa:16:3e:00:00:01", "static_ip": "10.101.0.42"}).changed
