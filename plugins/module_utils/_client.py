@@ -184,7 +184,7 @@ class Client:
         state = f"{earlier.state}: {earlier.failure}" if earlier.failure else earlier.state
         return JobUuidUsed(
             f"{job.operation} was not performed: job_uuid {job.uuid} was used for an earlier call (state of that job:"
-            f" {state}). Use a new job_uuid for each call, or leave it out.",
+            f" {state}). Use a new job_uuid for each call, or omit it.",
             job=earlier.handle(),
         )
 

@@ -87,7 +87,7 @@ def paginate(
                 f"{name} returned only {len(seen)} of {total or 'more'} records: the service repeats or cuts pages"
             )
     raise VirtinfraError(
-        f"{name}: the number of records changed during each of {MAX_LIST_ATTEMPTS} attempts. List them again."
+        f"{name}: the number of records changed during each of {MAX_LIST_ATTEMPTS} attempts. Run the task again."
     )
 
 
@@ -157,7 +157,7 @@ def paginate_cursor(
             break
         if not fresh or not isinstance(following, str) or not following or following in cursors:
             raise VirtinfraError(
-                f"the cursor for {resource_type} repeats itself after {len(seen)} records. List them again."
+                f"the cursor for {resource_type} repeats itself after {len(seen)} records. Run the task again."
             )
         if total is not None and len(seen) > 2 * total + page_size:
             raise VirtinfraError(f"the cursor for {resource_type} does not end: {len(seen)} records of {total}")
@@ -169,7 +169,7 @@ def paginate_cursor(
             yield repeated[: limit - len(seen) if limit is not None else None], total
             return
         raise VirtinfraError(
-            f"the cursor for {resource_type} ended after {len(seen)} of {total} records. List them again."
+            f"the cursor for {resource_type} ended after {len(seen)} of {total} records. Run the task again."
         )
 
 
@@ -227,5 +227,5 @@ def _check_page_count(label: str, pages: int, size: int, total: int | None, limi
     if pages > MAX_PAGES or expected > MAX_PAGES * max(size, 1):
         announced = f"the service announces {total} records and sends {size} at a time" if total else "it does not end"
         raise VirtinfraError(
-            f"{label}: the list takes more than {MAX_PAGES} requests: {announced}. Set limit, or ask for less."
+            f"{label}: the list takes more than {MAX_PAGES} requests: {announced}. Set limit, or add conditions."
         )

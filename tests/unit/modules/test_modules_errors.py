@@ -112,8 +112,8 @@ ABOUT = {
 ADVISED = {
     "ID.1001": "log in again and pass the new one as session_id",
     "ID.1002": "use another account or have it permitted",
-    "ID.1003": "A quota is used up",
-    "SYS.1001": "The service gave up waiting",
+    "ID.1003": "A quota is exhausted",
+    "SYS.1001": "A timeout in the service",
     "SYS.1003": "check the uuids",
 }
 

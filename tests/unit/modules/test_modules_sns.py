@@ -476,7 +476,7 @@ def test_people_that_cannot_be_read(run: ModuleRunner, sim: Simulator, person: d
         assert ran.changed
         assert len(ran.warnings) == 1
         assert ran["person"]["user_id"] == person["userId"]
-    assert "Leave user_id out" in run.refused("sns_teamchat_person", {**options, "user_id": "user-7"})
+    assert "Omit user_id." in run.refused("sns_teamchat_person", {**options, "user_id": "user-7"})
     assert "endpoint_uuid is required" in run.refused("sns_teamchat_person", {"uuid": person["uuid"], "remark": "r"})
     assert "remark is required" in run.refused("sns_teamchat_person", {**options, "remark": None})
 
