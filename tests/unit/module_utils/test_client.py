@@ -368,7 +368,7 @@ def test_no_error_with_status_200(error: Any) -> None:
     ("code", "advice"),
     [
         ("ID.1001", "log in again and pass the new one as session_id"),
-        ("ID.1002", "may not do this"),
+        ("ID.1002", "lacks the permission"),
         ("ID.1003", "quota is exhausted"),
         ("SYS.1003", "check the uuids"),
     ],

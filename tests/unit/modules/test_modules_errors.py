@@ -111,7 +111,7 @@ ABOUT = {
 
 ADVISED = {
     "ID.1001": "log in again and pass the new one as session_id",
-    "ID.1002": "use another account or have it permitted",
+    "ID.1002": "use another account or grant the permission",
     "ID.1003": "A quota is exhausted",
     "SYS.1001": "A timeout in the service",
     "SYS.1003": "check the uuids",
