@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What tests share: a simulator, clients of it, modules that talk to it, and a clock that does not wait."""
+"""Fixtures that tests share: a simulator, clients, module runners and a fake clock."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ClientFactory = Callable[..., Client]
 
 
 class FakeClock:
-    """A clock whose time passes only while somebody sleeps, and a chance that is always the same."""
+    """A clock that advances only in `sleep`, with a constant random number."""
 
     def __init__(self, chance: float = 0.5) -> None:
         self.now, self.chance = 1000.0, chance
@@ -47,12 +47,12 @@ class FakeClock:
         return self.now
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass."""
+        """Advance the clock."""
         self.now += seconds
         self.slept.append(seconds)
 
     def random(self) -> float:
-        """Return the chance."""
+        """Return the constant random number."""
         return self.chance
 
 
@@ -69,7 +69,7 @@ def running_simulator() -> Iterator[Simulator]:
 
 @pytest.fixture
 def sim(running_simulator: Simulator) -> Simulator:
-    """A simulator as it is after its start; jobs end at once."""
+    """A simulator in its initial state, whose jobs end at once."""
     running_simulator.reset()
     return running_simulator
 
@@ -81,7 +81,7 @@ def connection(sim: Simulator) -> ConnectionOptions:
 
 @pytest.fixture
 def new_client(sim: Simulator) -> Iterator[ClientFactory]:
-    """Make clients; keywords are those of ConnectionOptions and of Client."""
+    """Create clients; keywords are those of ConnectionOptions and of Client."""
     clients: list[Client] = []
 
     def make(**options: Any) -> Client:
@@ -102,7 +102,7 @@ def client(new_client: ClientFactory) -> Client:
 
 @pytest.fixture
 def no_wait_client(new_client: ClientFactory, clock: FakeClock) -> Client:
-    """A client whose waiting takes no time."""
+    """A client that waits with a fake clock."""
     return new_client(clock=clock, wait=WaitPolicy(clock))
 
 
@@ -121,7 +121,7 @@ def reply_to(client: Client, name: str, params: Mapping[str, Any]) -> dict[str, 
 
 
 def client_of(service: StubServer, **options: Any) -> Client:
-    """Return a client of a scripted service, whose waiting takes no time."""
+    """Return a client of a stub server that waits with a fake clock."""
     clock = FakeClock()
     connection = ConnectionOptions(base_url=service.url, session_id="the-session", api_token="the-token", **options)
     return Client(connection, clock=clock, wait=WaitPolicy(clock))

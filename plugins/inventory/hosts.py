@@ -117,11 +117,11 @@ class InventoryModule(Inventory):
     DERIVED = ("bondings", "nics", "networkFactsError", "primaryStorages")
 
     def cache_key_options(self) -> list[Any]:
-        """Return the options that add something to the answer."""
+        """Return the options that add data to the cache entry."""
         return [self.get_option("network_facts"), *super().cache_key_options()]
 
     def extra_vars_builder(self, details: list[Record] | None) -> Callable[[Record], dict[str, Any]]:
-        """Add to a host the primary storages of its cluster."""
+        """Return a function that adds the primary storages of its cluster to a host."""
         if details is None:
             return super().extra_vars_builder(details)
         by_cluster: dict[str, list[Any]] = {}
@@ -131,7 +131,7 @@ class InventoryModule(Inventory):
         return lambda host: {"primaryStorages": by_cluster.get(text(host, "clusterUuid"), [])}
 
     def enrich_records(self, client: Client, records: list[Record]) -> None:
-        """Ask the hosts for their bonds and NICs, if that is wanted."""
+        """Read the bonds and NICs of the hosts if the option network_facts is set."""
         if not self.get_option("network_facts"):
             return
         hasty = replace(client.connection, request_retries=min(RETRIES, client.connection.request_retries))
@@ -149,7 +149,7 @@ class InventoryModule(Inventory):
 
 
 def _facts(client: Client, host: Record) -> Record:
-    """Return the bonds and NICs of a host, or why it does not tell them."""
+    """Return the bonds and NICs of a host, or why they cannot be read."""
     try:
         reply = client.get("GetHostNetworkFacts", {"hostUuid": host["uuid"]})
     except (ApiError, TransportError) as failure:

@@ -79,7 +79,7 @@ class InventoryModule(Inventory):
     def related_entries(
         self, entries: list[HostEntry], hostvars: HostVars, answers: list[ServiceData]
     ) -> list[HostEntry]:
-        """Return the hosts behind the storages, each in the groups of those."""
+        """Return the hosts that are attached to the storages, each in the groups of its storages."""
         taken = {entry.name for entry in entries}
         by_cluster: dict[str, list[HostEntry]] = {}
         for host in self._hosts(answers):
@@ -100,7 +100,7 @@ class InventoryModule(Inventory):
         return [host for hosts in by_cluster.values() for host in hosts if host.memberships]
 
     def _hosts(self, answers: list[ServiceData]) -> list[HostEntry]:
-        """Return the hosts of all services, without variables where an earlier source has given them some."""
+        """Return the hosts of all services, without variables if an earlier source has added the host."""
         hostvars = self.hostvars(HOSTS)
         hosts = [
             hostvars.entry(record, answer.service, {}, text(record, "managementIp"))

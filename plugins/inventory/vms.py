@@ -92,7 +92,7 @@ class InventoryModule(Inventory):
     DERIVED = ("addresses", "host")
 
     def extra_vars_builder(self, details: list[Record] | None) -> Callable[[Record], dict[str, Any]]:
-        """Add to a virtual machine its addresses, and its host where hosts were read."""
+        """Return a function that adds its addresses and, if hosts were read, its host to a VM."""
         hosts = {text(host, "uuid"): host for host in common(details or (), HOST)}
 
         def join(vm: Record) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class InventoryModule(Inventory):
         return join
 
     def ansible_host_for(self, record: Record) -> str:
-        """Return the first address in the first of the networks that has one."""
+        """Return the first address in the first network in which the VM has one."""
         there = addresses(record)
         networks = self.get_option("networks")
         if not networks:
@@ -111,7 +111,7 @@ class InventoryModule(Inventory):
 
 
 def addresses(machine: Record) -> list[tuple[str, str]]:
-    """Return the addresses of a virtual machine, each with the uuid of its L3 network, in the order of the NICs."""
+    """Return the addresses of a VM, each with the uuid of its L3 network, in the order of the NICs."""
     found: dict[tuple[str, str], None] = {}
     for nic in sorted(elements(machine, "vmNics", dict), key=_place):
         for record in (nic, *elements(nic, "usedIps", dict)):
@@ -126,7 +126,7 @@ def _place(nic: Record) -> int:
 
 
 def is_in(address: str, uuid: str, network: str) -> bool:
-    """Whether an address of the L3 network with this uuid is in a network, given by uuid or as a range."""
+    """Return whether an address of the L3 network with this uuid is in a network, given by uuid or as a range."""
     if uuid == network:
         return True
     try:

@@ -134,7 +134,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 
 
 def plan_task(resource: Resource, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
-    """Plan; warn where a task that was found by one VM protects others too, which a state ends for all of them."""
+    """Return the plan. Warn when a task that was found by one VM is stopped or deleted for its other VMs too."""
     steps = default_plan(resource, state, desired, current)
     others = [uuid for uuid in (current or {}).get("resourceUuids", ()) if uuid != desired.get("vmInstanceUuid")]
     if not others or state in ("present", "enabled") or not desired.keys().isdisjoint(("uuid", "name")):

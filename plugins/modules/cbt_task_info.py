@@ -73,7 +73,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 
 
 def with_unknown_resources(task: Record) -> Record:
-    """Return a task with what it protects, None where the service does not show it."""
+    """Return a task with the uuids of the VMs that it protects, None if the service does not show them."""
     return {"vmInstanceUuid": None, "resourceUuids": None, **with_resources(task)}
 
 

@@ -152,7 +152,7 @@ MANAGEMENT = "ManagementNetwork"
 
 
 def plan_service_types(resource: Resource, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
-    """Plan one call for all interfaces that are to be set to the same types on the same VLANs."""
+    """Plan one call for all interfaces that need the same types on the same VLANs."""
     here = {(row["interfaceUuid"], row["vlanId"]): row["serviceTypes"] for row in (current or {}).get("services", ())}
     differing: dict[tuple[str, tuple[str, ...]], list[int]] = {}
     for pair in dict.fromkeys(product(desired["interfaceUuids"], desired.get("vlanIds") or [0])):
@@ -175,7 +175,7 @@ def plan_service_types(resource: Resource, state: str, desired: Record, current:
 
 
 def with_management(types: list[str], before: list[str] | None, pair: tuple[str, int]) -> list[str]:
-    """Return the types to set, sorted: the API neither adds nor takes away the management network."""
+    """Return the types to set, sorted. The API can neither add nor remove the management network."""
     if before is not None and MANAGEMENT in set(types) - set(before):
         raise Unchangeable(f"the API cannot add {MANAGEMENT} to the interface {pair[0]} on VLAN {pair[1]}")
     return sorted({*types, *({MANAGEMENT} & set(before or ()))})

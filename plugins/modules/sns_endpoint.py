@@ -162,7 +162,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 
 
 def plan_workchat(resource: Resource, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
-    """Plan; a create leaves out empty lists of persons, and the persons of an endpoint that is not read are ignored."""
+    """Return the plan. Omit empty lists of persons on create, and ignore the persons of an endpoint that cannot be read."""
     if current is None:
         persons = {name: value for name, value in normalize_persons(desired).items() if value}
     else:
@@ -172,7 +172,7 @@ def plan_workchat(resource: Resource, state: str, desired: Record, current: Reco
 
 
 def find_by_type(word: str) -> Finder:
-    """Read an endpoint among those whose type contains ``word``, all with "": the types are not documented."""
+    """Return a finder of endpoints whose type contains ``word``; "" matches all. The types are not documented."""
 
     def is_one(endpoint: Record) -> bool:
         return word in (endpoint.get("type") or word).lower()

@@ -94,7 +94,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 
 
 def is_snmp(platform: Record) -> bool:
-    """Return whether a platform is of the type SNMP; how the service writes it is not documented."""
+    """Return whether a platform is of the type SNMP. Its spelling is not documented."""
     return "snmp" in (platform.get("type") or "snmp").lower()
 
 

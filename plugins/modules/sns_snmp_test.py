@@ -79,7 +79,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 
 
 def connection_error(result: Record) -> str | None:
-    """Return the message that the receiver could not be reached; None if it could, or if that is no failure."""
+    """Return the message that the receiver was not reached; None if it was reached or if that does not matter."""
     if result.get("connected") or not result["failOnError"]:
         return None
     response = result.get("webhookResp")

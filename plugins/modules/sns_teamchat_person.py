@@ -106,7 +106,7 @@ PERSONS = "QuerySNSTeamchatAtPerson"
 
 
 def plan_person(resource: Resource, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
-    """Plan, but never send the user ID that the person may have already, nor another endpoint: both are refused."""
+    """Return the plan. Never send the current user ID or another endpoint, because services refuse both."""
     if isinstance(current, AssumedRecord) and "userId" in desired:
         raise ReadNotSupported(
             "the service cannot list persons, so it is not known whether user_id changes, and it refuses the current"
@@ -121,7 +121,7 @@ def plan_person(resource: Resource, state: str, desired: Record, current: Record
 
 
 def find_person(client: Client, desired: Record) -> Record | None:
-    """Return the person with the uuid, or with the user ID, of the endpoint if that is given."""
+    """Return the person with the uuid, or with the user ID and, if given, the endpoint."""
     if "uuid" in desired:
         return find_by_query(PERSONS, "uuid")(client, desired)
     persons = find_by_attribute(client, PERSONS, "userId", desired["userId"])

@@ -155,7 +155,7 @@ PLACEMENT = ("clusterUuid", "hostUuid")
 
 
 def plan_create_only(resource: Resource, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
-    """Plan without comparing where the VM was created: it may have moved since."""
+    """Return the plan. Do not compare the cluster and the host, because the VM may have been migrated."""
     compared = {name: value for name, value in desired.items() if current is None or name not in PLACEMENT}
     return default_plan(resource, state, compared, current)
 

@@ -163,7 +163,7 @@ ADDRESS = ("ip", "netmask", "gateway", "usedIps")
 
 
 def plan_nic(resource: Resource, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
-    """Plan; the service chooses the address of a NIC that is moved, and the VM afterwards is not predicted."""
+    """Return the plan. The service chooses the address of a NIC that is moved, and the VM is not predicted."""
     desired, current = canonical_addresses(desired), current and canonical_addresses(current)
     if current:
         equal = {"ip": shows_ip_address(current, desired.get("ip")), "driverType": current.get("driverType") is None}

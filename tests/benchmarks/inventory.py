@@ -149,7 +149,7 @@ def peer(hosts: int, options: Mapping[str, Any]) -> float:
 
 
 def trusted(value: Any) -> Any:
-    """Return options as they are when they come from a source file: their texts may be templates."""
+    """Return options with the trust of a source file: their strings can be templates."""
     if isinstance(value, Mapping):
         return {key: trusted(each) for key, each in value.items()}
     if isinstance(value, list):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Replies that mean something to Ansible or to a terminal: modules return them as the data that they are."""
+"""Replies with a special meaning for Ansible or for a terminal are returned as plain data."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The inventories in the commands of their users."""
+"""The inventory plugins in the commands that users run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def source(sim: Simulator, tmp_path: Path) -> Source:
 
 
 def command(name: str, *arguments: str, text: str = "") -> str:
-    """Run a command of Ansible and return what it writes."""
+    """Run an Ansible command and return its output."""
     started = [sys.executable, "-m", "ansible", name, *arguments]
     done = subprocess.run(started, input=text, capture_output=True, text=True, check=True, timeout=120)
     assert "virtinfra" not in done.stderr, done.stderr
@@ -36,12 +36,12 @@ def command(name: str, *arguments: str, text: str = "") -> str:
 
 
 def listed(path: Path) -> Any:
-    """Return what ``ansible-inventory --list`` tells, without core's marks of texts that are no templates."""
+    """Return the output of ``ansible-inventory --list`` without the marks of unsafe strings."""
     return json.loads(command("inventory", "-i", str(path), "--list"), object_hook=unmarked)
 
 
 def unmarked(value: dict[str, Any]) -> Any:
-    """Return the text that core marks as unsafe, any other mapping as it is."""
+    """Return the string that is marked as unsafe, and any other mapping unchanged."""
     return value.get("__ansible_unsafe", value)
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Values of the service stay what they are: texts that look like templates are never run."""
+"""Values of the service that look like templates are never evaluated."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ PASSED = "All assertions passed"
 
 
 def checked(playbook_runner: PlaybookRunner, source: Source, checks: list[str], **texts: str) -> int:
-    """Play these checks on all hosts of an inventory and return how many passed; texts come to it unread."""
+    """Run these checks on all hosts of an inventory and return how many passed."""
     variables = {}
     for name, text in texts.items():
         (playbook_runner.folder / name).write_bytes(text.encode())
@@ -179,7 +179,7 @@ BARE = "lookup('pipe', 'touch MARK')"
 
 
 def careless(tasks: list[Task], value: str) -> list[Task]:
-    """Return tasks with an expression in the place of the value."""
+    """Return tasks in which an expression replaces the value."""
     filled: list[Task] = json.loads(json.dumps(tasks).replace("VALUE", value))
     return [{**task, "ignore_errors": True} for task in filled]
 
@@ -188,7 +188,7 @@ def careless(tasks: list[Task], value: str) -> list[Task]:
 def test_no_value_of_a_host_is_run_by_careless_tasks(
     sim: Simulator, playbook_runner: PlaybookRunner, tmp_path: Path, attack: str
 ) -> None:
-    """Values that come from the cache, in conditions and loops, and composed, grouped and registered ones."""
+    """Use cached, composed, grouped and registered values in conditions and loops."""
     mark = tmp_path / "mark"
     value = attack.replace("MARK", str(mark))
     for record in sim.records("host"):

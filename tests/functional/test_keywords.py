@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which tasks run in the controller and which by a module process, and that keywords hold for both."""
+"""Which tasks run inside the controller and which in a module process, and that keywords apply to both."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class TestEnvironment:
 
 
 def test_defaults_of_a_module_are_for_no_other(playbook_runner: PlaybookRunner) -> None:
-    """Both ways to name a module, and the group beside it."""
+    """Use both names of a module and the action group."""
     defaults = {
         "group/virtinfra.manager.api": playbook_runner.defaults,
         "virtinfra.manager.host_info": {"limit": 1},

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Each way by which a text leaves a task shows no secret: progress, request log, redirects, diffs, the system log."""
+"""No output of a task shows a secret: progress, request log, redirects, diffs, system log."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CHAT = f"https://chat.example.com/hook/{KEY}"
 def run(
     module_name: str, show: Callable[[str], None] | None = None, check: bool = False, /, **options: Any
 ) -> dict[str, Any]:
-    """Run a module in this process and return its result; ``show`` gets its progress and its requests."""
+    """Run a module in this process and return its result. ``show`` receives its progress and request log."""
     task = module(module_name).task
     validation = ArgumentSpecValidator(task.argument_spec, **task.constraints).validate(options)
     assert not validation.error_messages, validation.error_messages
@@ -42,7 +42,7 @@ def run(
 
 @pytest.fixture
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let pauses take no time."""
+    """Skip the intervals between retries."""
     clock = FakeClock()
     for name in ("monotonic", "sleep", "random"):
         monkeypatch.setattr(Clock, name, getattr(clock, name))
@@ -159,7 +159,7 @@ def test_the_system_log_of_a_module_process_shows_no_secret(playbook_runner: Pla
 def test_a_secret_of_one_letter_leaves_words_readable(
     sim: Simulator, playbook_runner: PlaybookRunner, as_module: bool
 ) -> None:
-    """It is masked where it stands alone, and the service is understood as ever."""
+    """Mask it only as a separate word, and do not let it change how responses are parsed."""
     error = {"code": "SYS.1006", "details": "password a is too short: a1, [a]"}
     sim.reset(session="u")
     sim.fault("drop_after", "AddKVMHost")

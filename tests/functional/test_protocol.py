@@ -87,24 +87,24 @@ class Tried:
 
     @property
     def refused(self) -> bool:
-        """Whether the module would not do it."""
+        """Whether the module failed."""
         return self.steps["run"].status == "failed"
 
     @property
     def blind(self) -> bool:
-        """Whether the module acted without knowing what is there, and said so."""
+        """Whether the module acted without knowing the state of the object, and warned."""
         return any("is not known" in warning for warning in self.result("run").get("warnings", ()))
 
 
 def steps_of(tested: Module, as_module: bool) -> tuple[str, ...]:
-    """Return the steps that make sense for a module; a module process takes its time and is spared some."""
+    """Return the steps that apply to a module; fewer for a module process, which is slow."""
     if as_module:
         return ("check", "run", "again") if tested.kind == "state" else ("run",)
     return ("check", "run") if tested.kind == "reader" else ("check", "run", "again", "check again")
 
 
 def tasks_of(tested: Module, service: str, as_module: bool) -> Iterator[dict[str, Any]]:
-    """Yield the tasks to play: the steps for each example of the module itself, one for what prepares them."""
+    """Yield the tasks to run: all steps for each example of the module, one for its preparations."""
     for example in tested.examples[: 1 if as_module else None]:
         for step in steps_of(tested, as_module) if tested.fqcn in example else ("once",):
             yield {
@@ -116,7 +116,7 @@ def tasks_of(tested: Module, service: str, as_module: bool) -> Iterator[dict[str
 
 
 def fitting(service: str, tested: Module, options: Any) -> Any:
-    """Return the options of an example as the service wants them."""
+    """Return the options of an example in the form that the service accepts."""
     if tested.name not in REPLACED_IN or not isinstance(options, dict):
         return options
     found = [INSTEAD.get((service, name), {name: value}) for name, value in options.items()]
@@ -126,7 +126,7 @@ def fitting(service: str, tested: Module, options: Any) -> Any:
 def play_all(
     sim: Simulator, playbook_runner: PlaybookRunner, names: Iterable[str], service: str, as_module: bool = False
 ) -> dict[str, list[Tried]]:
-    """Play the examples of modules, each against a service of its own, by one playbook; return them by module."""
+    """Run the examples of modules in one playbook, each with its own simulator; return the runs by module."""
     playbook_runner.defaults = {"base_url": sim.url, "session_id": SESSION, "api_token": TOKEN}
     tasks = {name: list(tasks_of(module(name), service, as_module)) for name in names}
     plays = [playbook_runner.a_play(*tasks[name], name=name, as_module=as_module, vars=VARIABLES) for name in names]
@@ -138,7 +138,7 @@ def play_all(
 
 
 def tried(tested: Module, played: list[Played]) -> list[Tried]:
-    """Sort what was played of a module by example."""
+    """Group the runs of a module by example."""
     found: dict[str, dict[str, Played]] = {}
     for each in played:
         example, dummy, step = each.task.removesuffix(")").rpartition(" (")
@@ -148,7 +148,7 @@ def tried(tested: Module, played: list[Played]) -> list[Tried]:
 
 
 def assert_no_secrets(run: Run) -> None:
-    """Look for secrets in all that was written and in all results, as they are and in the forms of urls and JSON."""
+    """Check that no output and no result contains a secret, plain or encoded for URLs and JSON."""
     told = run.output + json.dumps([played.result for played in run])
     for secret in (SESSION, TOKEN, *VARIABLES.values(), "Tr0ub4dor%263%2Fssh", "Tr0ub4dor&3\\/ssh"):
         assert secret not in told
@@ -161,7 +161,7 @@ Try = Callable[[str, str], list[Tried]]
 def tried_out(
     running_simulator: Simulator, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Try:
-    """Return the tried examples of a module with a service (or a module process); all that are tested at once."""
+    """Return the runs of the examples of a module with a service or in a module process."""
     items = [getattr(item, "callspec", None) for item in request.session.items if item.path == request.path]
     names = sorted({item.params["name"] for item in items if item and "name" in item.params})
     found: dict[str, dict[str, list[Tried]]] = {}
@@ -300,7 +300,7 @@ TAKES_UP_JOBS = {"job_info", "job_wait"}
 
 
 def test_every_example_runs_or_says_what_is_lacking_without_a_token(sim: Simulator, name: str) -> None:
-    """Without Ansible around the module, so templates in the examples stay as they are."""
+    """Run without Ansible, so that templates in the examples are not evaluated."""
     tested, run = module(name), ModuleRunner(sim)
     sim.reset(literal=True)
     for example in tested.examples:
@@ -325,7 +325,7 @@ def test_results_are_as_documented(examples: list[Tried], name: str) -> None:
 
 
 def undocumented(tested: Module, result: Mapping[str, Any]) -> Iterator[str]:
-    """Yield in what a successful result differs from the RETURN documentation."""
+    """Yield the differences between a successful result and the RETURN documentation."""
     own = {member: value for member, value in result.items() if member not in ANSIBLES_OWN}
     yield from (f"{member} is not documented" for member in own.keys() - tested.returns.keys())
     for member, spec in tested.returns.items():
@@ -336,7 +336,7 @@ def undocumented(tested: Module, result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def test_results_have_one_shape(examples: list[Tried]) -> None:
-    """Created, changed, unchanged or predicted: the members are the same, and of a record those that are documented."""
+    """Created, changed, unchanged and predicted results have the same members, and records the documented ones."""
     for example in examples:
         if example.refused:
             continue
@@ -350,7 +350,7 @@ def test_results_have_one_shape(examples: list[Tried]) -> None:
 
 
 def is_conditional(member: str) -> bool:
-    """Whether a member is in a result only under a condition."""
+    """Whether a member is returned only under a condition."""
     return member in ("invocation", "warnings", "volume_cbt_backup_infos", "records", "job")
 
 
@@ -373,17 +373,17 @@ def test_every_module_was_run_as_a_process(tried_out: Try, name: str) -> None:
 
 
 def timeless(result: Mapping[str, Any]) -> str:
-    """Return a result as text, without the options that it was made from and with the time taken out."""
+    """Return a result as a string, without the options and the timestamps."""
     return TIMESTAMP.sub("(time)", json.dumps({**result, "invocation": None}, sort_keys=True, ensure_ascii=False))
 
 
 def in_order(values: list[Any]) -> list[Any]:
-    """Return values in an order of their own: the service promises none."""
+    """Return values sorted, because the service promises no order."""
     return sorted(values, key=lambda value: str(value.get("uuid", value) if isinstance(value, dict) else value))
 
 
 def differences(predicted: Any, actual: Any, path: str) -> Iterator[str]:
-    """Yield where an outcome contradicts its prediction; what was predicted as null was not known."""
+    """Yield where a result contradicts its prediction; null in a prediction means unknown."""
     if isinstance(predicted, dict) and isinstance(actual, dict):
         for key in predicted.keys() - UNPREDICTABLE:
             yield from differences(predicted[key], actual.get(key), f"{path}.{key}")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Every parameter that the service documents can be given by an option of a module, and every option has a meaning."""
+"""Every documented parameter has a module option, and every option has a purpose."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ EXPLAINED = {
 
 
 def givers(operation: str, parameter: str) -> dict[str, dict[str, Any]]:
-    """Return the options that give a parameter, by the modules that call the operation."""
+    """Return the options for a parameter, by the modules that call the operation."""
     found = {}
     for name in OWN:
         task = module(name).task
@@ -128,7 +128,7 @@ def test_every_option_has_a_meaning(name: str) -> None:
 
 @pytest.mark.parametrize("name", OWN)
 def test_shared_options(name: str) -> None:
-    """What stands besides a module's own options: the connection, for calls the waiting, and tags where they go."""
+    """Every module has the connection options; modules that call operations have those for waiting and tags."""
     task = module(name).task
     shared = task.argument_spec.keys() - task.options.keys() - CONNECTION.keys()
     stated = [operations()[operation] for operation in task.operations]
@@ -154,14 +154,14 @@ def expected_type(operation: str, stated: ReferenceParameter) -> str:
 
 
 def element_type(operation: str, parameter: str) -> str:
-    """Return the description's type of the elements of a list; empty when it says none."""
+    """Return the type of the elements of a list in the description; empty if it has none."""
     schema = next(schema for name, schema in schemas(operation) if name == parameter)
     kind = resolve(resolve(schema)["items"]).get("type", "")
     return str(kind)
 
 
 def schemas(operation: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield name and schema of everything that an operation takes."""
+    """Yield the name and the schema of every parameter of an operation."""
     nodes = (item[method] for item in description()["paths"].values() for method in METHODS if method in item)
     (node,) = (node for node in nodes if node["operationId"] == operation)
     for parameter in node.get("parameters", ()):
@@ -171,7 +171,7 @@ def schemas(operation: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def properties(schema: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield name and schema of the members of an object, those of the objects in it too."""
+    """Yield the name and the schema of the members of an object and of its nested objects."""
     if "$ref" in schema:
         yield from properties(resolve({"$ref": schema["$ref"]}))
     for name, member in schema.get("properties", {}).items():

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What -vvv shows of the requests of a task: each of them, and no secret."""
+"""-vvv shows each request of a task, and no secret."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where the controller lacks ``requests``: a module process may have it, else the failure says what to do."""
+"""If the controller lacks ``requests``, tasks run in a module process, or the failure says what to do."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BIN = Path(sys.executable).parent
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """Environment variables of a Python that finds no ``requests``."""
+    """Environment variables with which Python does not find ``requests``."""
     (tmp_path / "without" / "requests").mkdir(parents=True)
     (tmp_path / "without" / "requests" / "__init__.py").write_text("raise ImportError('no requests')\n")
     return {
@@ -35,7 +35,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 def run(command: str, file: Path, content: Any, environment: dict[str, str], *arguments: str) -> str:
-    """Run a program of Ansible on a YAML file and return its output."""
+    """Run an Ansible program on a YAML file and return its output."""
     file.write_text(yaml.safe_dump(content), encoding="utf-8")
     line = [str(BIN / command), *arguments, str(file)]
     done = subprocess.run(line, env=environment, capture_output=True, text=True, timeout=120, check=False)

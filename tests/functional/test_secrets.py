@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Nothing that Ansible writes anywhere, and nothing that others can see of its processes, holds a secret."""
+"""No output of Ansible, and nothing that others can read of its processes, contains a secret."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ HOOK = f"http://127.0.0.1:9/hooks/{HOOK_KEY}/result"
 
 
 def forms(secret: str) -> set[str]:
-    """Return how a service may repeat a secret."""
+    """Return the forms in which a service may repeat a secret."""
     java = "".join(
         f"\\u{ord(each):04x}" if each in "<>&='" else each for each in json.dumps(secret, ensure_ascii=False)
     )
@@ -62,7 +62,7 @@ def forms(secret: str) -> set[str]:
 
 
 def all_forms(*secrets: str) -> list[str]:
-    """Return how a service may repeat several secrets."""
+    """Return the forms in which a service may repeat several secrets."""
     return sorted(set().union(*map(forms, secrets)))
 
 
@@ -70,12 +70,12 @@ TELLTALES = all_forms(SESSION, TOKEN, PASSWORD, KEY, HOOK_KEY, OTHERS)
 
 
 def found_in(text: str) -> list[str]:
-    """Return the secrets that a text holds."""
+    """Return the secrets that a string contains."""
     return [telltale for telltale in TELLTALES if telltale in text]
 
 
 class Onlooker:
-    """Watches what everybody may read of a process and its descendants: command lines and environments."""
+    """Watches what others can read of a process and its descendants: command lines and environments."""
 
     def __init__(self, process: int) -> None:
         self.seen: set[str] = set()
@@ -109,7 +109,7 @@ class Onlooker:
 
 
 def read(path: Path) -> str:
-    """Return what a file holds, nothing when it is gone."""
+    """Return the content of a file, empty if it no longer exists."""
     try:
         return path.read_bytes().decode("utf-8", "replace")
     except OSError:
@@ -117,7 +117,7 @@ def read(path: Path) -> str:
 
 
 def spoil(sim: Simulator) -> None:
-    """Let the service repeat the secrets that it was told, in every form, in the errors of two operations."""
+    """Configure the service to repeat the secrets that it received, in every form, in errors of two operations."""
     for operation, own in (("AddKVMHost", PASSWORD), ("CreateSNSWorkchatEndpoint", CHAT)):
         told = " | ".join(all_forms(SESSION, TOKEN, own))
         cause = {"code": "HOST.1001", "details": f"login failed: {json.dumps({'password': own})}"}
@@ -125,7 +125,7 @@ def spoil(sim: Simulator) -> None:
 
 
 def playbook(connection: str) -> list[dict[str, Any]]:
-    """Return tasks that fail, that succeed, and that are cut off, each with secrets in it."""
+    """Return tasks that fail, succeed and are interrupted, each with secrets."""
     host = {**NEW_HOST, "password": "{{ ssh_password }}"}
     endpoint = {"type": "workchat", "url": "{{ chat }}"}
     there = {**endpoint, "name": "chat"}
@@ -173,7 +173,7 @@ def task(module: str, options: Mapping[str, Any], **keywords: Any) -> dict[str, 
 
 
 def environment_in(home: Path) -> dict[str, str]:
-    """Return an environment in which Ansible writes everything into a folder."""
+    """Return an environment in which Ansible writes all files to a folder."""
     home.mkdir()
     return {
         **os.environ,
@@ -189,7 +189,7 @@ def environment_in(home: Path) -> dict[str, str]:
 
 
 def watched(command: list[str], environment: Mapping[str, str]) -> tuple[str, set[str]]:
-    """Run a program; return its output and what everybody could read of its processes."""
+    """Run a program; return its output and what others could read of its processes."""
     with (
         subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment, text=True, encoding="utf-8"

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The modules of the collection, as their files document them."""
+"""The modules of the collection and their documentation."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ class Module:
 
     @property
     def fqcn(self) -> str:
-        """The name by which playbooks call it."""
+        """The name that playbooks use."""
         return f"virtinfra.manager.{self.name}"
 
     @property
     def options(self) -> dict[str, dict[str, Any]]:
-        """Its documented options."""
+        """The documented options."""
         return dict(self.documentation["options"])
 
     @property
     def idempotent(self) -> str:
-        """What it says of itself: full, partial or none."""
+        """The documented support: full, partial or none."""
         return str(self.documentation["attributes"]["idempotent"]["support"])
 
     @property
     def kind(self) -> str:
-        """Its place in the protocol: ``state``, ``reader`` or ``action``.
+        """The kind in the protocol: ``state``, ``reader`` or ``action``.
 
         Raises LookupError when it has none: neither a state, nor the promise to change nothing, nor a confession that
         it acts each time.
@@ -70,13 +70,13 @@ class Module:
 
     @property
     def task(self) -> Any:
-        """Its MODULE."""
+        """The MODULE of its file."""
         return import_module(f"ansible_collections.virtinfra.manager.plugins.modules.{self.name}").MODULE
 
 
 @cache
 def module(name: str) -> Module:
-    """Return the module of this name. Raises an error when a part of its documentation is missing."""
+    """Return the module of this name. Raise an error when a part of its documentation is missing."""
     path = ROOT / "plugins" / "modules" / f"{name}.py"
     told = get_docstring(str(path), fragment_loader, collection_name="virtinfra.manager", plugin_type="module")
     documentation, examples, returns, dummy = told
@@ -88,7 +88,7 @@ FREE = {"reply"}
 
 
 def without_shape(value: Any, spec: Mapping[str, Any], path: str) -> Iterator[str]:
-    """Yield in what a result differs from the documentation of it, the RETURN entry ``spec``."""
+    """Yield the differences between a result and its documentation, the RETURN entry ``spec``."""
     types: dict[str, Any] = {"dict": dict, "list": list, "str": str, "int": int, "float": float, "bool": bool}
     if value is None:
         return

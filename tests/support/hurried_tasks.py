@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Running the tasks of modules in this process, in time that passes faster while they wait."""
+"""Run modules in this process with a clock that runs faster while they wait."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _slept = 0.0
 
 
 def monotonic() -> float:
-    """Return the seconds of the clock that runs ahead by what nobody slept."""
+    """Return the time in seconds, including skipped sleep."""
     return time.monotonic() + _slept
 
 
 def sleep(seconds: float) -> None:
-    """Sleep a moment and let the clock run ahead by the rest."""
+    """Sleep briefly and advance the clock by the rest."""
     global _slept
     real = min(seconds, LONGEST_SLEEP)
     time.sleep(real)
@@ -40,7 +40,7 @@ def sleep(seconds: float) -> None:
 
 @contextmanager
 def hurried() -> Iterator[None]:
-    """Let the waiting of tasks take next to no time."""
+    """Make modules wait with the fast clock."""
     with mock.patch.multiple(Clock, monotonic=staticmethod(monotonic), sleep=staticmethod(sleep)):
         yield
 
@@ -61,7 +61,7 @@ def run(module: str, options: Mapping[str, Any], check: bool = False) -> ModuleR
 
 
 def in_time(function: Callable[[], Result], seconds: int = 120) -> Result:
-    """Call a function; TimeoutError when it does not end."""
+    """Call a function; raise TimeoutError when it does not return."""
 
     def stop(*dummy: object) -> NoReturn:
         raise TimeoutError(f"it did not end within {seconds} s")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Filling inventories in tests: by our plugins, and as core's own Constructable would."""
+"""Fill inventories in tests with our plugins and with ansible-core's own Constructable."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Source:
         self.path.write_text(json.dumps({"plugin": f"{COLLECTION}.{self.plugin}", **options}), encoding="utf-8")
 
     def fill(self, inventory: InventoryData | None = None, cache: bool = False) -> InventoryData:
-        """Return an inventory with what the source names; raises what the plugin raises."""
+        """Return an inventory that the source has filled; raise what the plugin raises."""
         inventory = InventoryData() if inventory is None else inventory
         inventory.current_source = str(self.path)
         plugin = inventory_loader.get(f"{COLLECTION}.{self.plugin}")
@@ -57,7 +57,7 @@ class Source:
 
 
 class Reference(BaseInventoryPlugin, Constructable):
-    """An inventory plugin that leaves all to core, one host after another, as most plugins do."""
+    """An inventory plugin that uses ansible-core for every host, as most plugins do."""
 
     NAME = "reference"
 
@@ -85,7 +85,7 @@ class Reference(BaseInventoryPlugin, Constructable):
 
 
 def trusted(value: Any) -> Any:
-    """Return options as they are when they come from a source file: their texts may be templates."""
+    """Return options with the trust of a source file: their strings can be templates."""
     if isinstance(value, Mapping):
         return {key: trusted(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -94,7 +94,7 @@ def trusted(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Return a value with the types that it shows to users; what core adds to texts and containers is dropped."""
+    """Return a value with plain types, without the tags of ansible-core."""
     if isinstance(value, Mapping):
         return {plain(key): plain(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
@@ -106,7 +106,7 @@ def plain(value: Any) -> Any:
 
 
 def shape(inventory: InventoryData) -> dict[str, Any]:
-    """Return all that an inventory holds: variables of hosts, hosts, parents and order of groups."""
+    """Return the content of an inventory: host variables, and the hosts, parents and order of groups."""
     return {
         "hosts": {name: plain(host.vars) for name, host in inventory.hosts.items()},
         "groups": {
@@ -125,7 +125,7 @@ def names(inventory: InventoryData, group: str = "all") -> list[str]:
 
 
 def listened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return a list to which warnings go from now on."""
+    """Return a list that collects warnings from now on."""
     told: list[str] = []
     monkeypatch.setattr(Display, "warning", lambda self, message, *dummy, **keywords: told.append(message))
     return told

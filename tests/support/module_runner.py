@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Running the tasks of modules in this process, without Ansible around them."""
+"""Run modules in this process, without Ansible."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from support.collection import module
 
 @dataclass(frozen=True)
 class ModuleRun:
-    """How a task ended: its result, its warnings, and what the simulator was asked meanwhile."""
+    """The result and the warnings of a module, and the request log of the simulator."""
 
     result: dict[str, Any]
     warnings: list[str]
@@ -30,42 +30,42 @@ class ModuleRun:
 
     @property
     def changed(self) -> bool:
-        """Whether the task says that it changed something."""
+        """Whether the module reports a change."""
         return bool(self.result["changed"])
 
     @property
     def failed(self) -> bool:
-        """Whether the task failed."""
+        """Whether the module failed."""
         return bool(self.result.get("failed"))
 
     @property
     def message(self) -> str:
-        """What the task says of its failure; an empty text when it did not fail."""
+        """The message of the failure; empty if the module did not fail."""
         return str(self.result.get("msg", ""))
 
     @property
     def calls(self) -> list[str]:
-        """The operations by which something was to be changed, in order."""
+        """The operations that were called with another method than GET, in order."""
         return [str(entry["operation"]) for entry in self.log if entry["method"] != "GET"]
 
     def sent(self, operation: str, number: int = 0) -> dict[str, Any]:
-        """Return the parameters in the body of a call of an operation, the first one or that of this number."""
+        """Return the parameters in the body of call ``number`` of an operation."""
         bodies = [entry["body"] for entry in self.log if entry["operation"] == operation]
         return dict(next(value for name, value in bodies[number].items() if not name.endswith("Tags")))
 
     def asked(self, operation: str) -> list[dict[str, list[str]]]:
-        """Return the query strings of the requests for a reading operation."""
+        """Return the query strings of the requests of a read."""
         return [dict(entry["query"]) for entry in self.log if entry["operation"] == operation]
 
 
 class ModuleRunner:
-    """Runs modules against a simulator."""
+    """Run modules against a simulator."""
 
     def __init__(self, sim: Simulator) -> None:
         self.sim = sim
 
     def __call__(self, name: str, options: Mapping[str, Any], check: bool = False, **shared: Any) -> ModuleRun:
-        """Run a module with its own options and with ``shared`` ones, all validated as Ansible does it."""
+        """Run a module with its own and with ``shared`` options, validated as Ansible does."""
         task = module(name).task
         connection = {"base_url": self.sim.url, "session_id": self.sim.session, "api_token": self.sim.token}
         known = {option: value for option, value in connection.items() if option in task.argument_spec}
@@ -78,7 +78,7 @@ class ModuleRunner:
         return ModuleRun(outcome.result, outcome.warnings, self.sim.log())
 
     def twice(self, name: str, options: Mapping[str, Any], **shared: Any) -> ModuleRun:
-        """Run a module that is to change something as check mode predicts, and nothing when it runs again."""
+        """Check that a module changes something as check mode predicts, and nothing when it runs again."""
         checked = self(name, options, check=True, **shared)
         assert checked.calls == []
         assert checked.changed, checked.result
@@ -93,7 +93,7 @@ class ModuleRunner:
         return ran
 
     def idle(self, name: str, options: Mapping[str, Any], **shared: Any) -> ModuleRun:
-        """Run a module that is to find everything as it should be, in check mode too."""
+        """Check that a module changes nothing, in check mode and outside it."""
         for check in (True, False):
             ran = self(name, options, check, **shared)
             assert not ran.failed, ran.message
@@ -102,7 +102,7 @@ class ModuleRunner:
         return ran
 
     def refused(self, name: str, options: Mapping[str, Any], **shared: Any) -> str:
-        """Run a module that is to fail before it sends anything, in check mode too; return its words."""
+        """Check that a module fails before it changes anything, in check mode too; return its message."""
         checked, ran = self(name, options, check=True, **shared), self(name, options, **shared)
         assert ran.failed, ran.result
         assert checked.message == ran.message

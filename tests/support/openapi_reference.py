@@ -1,7 +1,7 @@
 # Copyright (c) 2026, Contributors to the virtinfra.manager project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The description of the service, `docs/openapi.yaml`, in the form that tests compare things with."""
+"""The description of the service, `docs/openapi.yaml`, in the form that tests compare with."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BESIDE_RESULT = {"success", "error", "schema"}
 
 @dataclass(frozen=True)
 class ReferenceField:
-    """A field of a record, a member of a reply, or (as ReferenceParameter) what an operation takes."""
+    """A field of a record, a member of a reply or, as ReferenceParameter, a parameter of an operation."""
 
     name: str
     type: str
@@ -51,7 +51,7 @@ class ReferenceField:
 
 @dataclass(frozen=True)
 class ReferenceParameter(ReferenceField):
-    """What an operation takes in its path, its query string or its body; headers are not among them."""
+    """A parameter of an operation in its path, its query string or its body; not a header."""
 
     where: str = "query"
     """path, query, or body (inside the member ReferenceOperation.body_key, if there is one)."""
@@ -69,7 +69,7 @@ class ReferenceParameter(ReferenceField):
 
 @dataclass(frozen=True)
 class ReferenceOperation:
-    """One operation of the service; a query stands for its read by uuid too."""
+    """One operation of the service; a query includes its read by uuid."""
 
     name: str
     method: str
@@ -105,7 +105,7 @@ class ReferenceOperation:
 
 @cache
 def description() -> Node:
-    """Return the whole description as YAML has it."""
+    """Return the whole description as parsed YAML."""
     document: Node = yaml.safe_load(DESCRIPTION.read_text(encoding="utf-8"))
     return document
 
@@ -130,7 +130,7 @@ def records() -> Mapping[str, Mapping[str, ReferenceField]]:
 
 
 def routes() -> set[tuple[str, str]]:
-    """Return method and path of everything that the service answers, reads by uuid included."""
+    """Return the method and the path of every request that the service answers, including reads by uuid."""
     return {(method.upper(), _path(path, item)) for dummy, path, method, item, node in _operation_nodes()}
 
 
@@ -145,7 +145,7 @@ def reply_schema(name: str, status: int = 200) -> Node:
 
 
 def resolve(node: Node) -> Node:
-    """Return what a reference points at with its siblings laid over it; anything else as it is."""
+    """Return the target of a reference, merged with its siblings; anything else unchanged."""
     if "$ref" not in node:
         return node
     target: Any = description()
@@ -188,7 +188,7 @@ def _path(path: str, item: Node) -> str:
 def _merged(
     outside: dict[str, ReferenceParameter], in_body: dict[str, ReferenceParameter]
 ) -> dict[str, ReferenceParameter]:
-    """A parameter of both places is one of the body that is repeated in the query string."""
+    """Merge both places: a parameter of the body can be repeated in the query string."""
     twice = outside.keys() & in_body.keys()
     repeated = {name: _replaced(in_body[name], also_in_query=True) for name in twice}
     return {**outside, **in_body, **repeated}
@@ -270,7 +270,7 @@ def _replaced(parameter: ReferenceParameter, **changes: Any) -> ReferenceParamet
 
 
 def _value(name: str, node: Node) -> dict[str, Any]:
-    """Return what ReferenceField says of one value."""
+    """Return the ReferenceField of one value."""
     full = resolve(node)
     inner_node = full["items"] if "items" in full else full["oneOf"][0] if "oneOf" in full else node
     inner = resolve(inner_node)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Playing tasks by ansible-playbook, without the second that it takes to start.
+"""Run playbooks without the second that ansible-playbook takes to start.
 
 This process has imported what ansible-playbook imports; a fork of it is turned into ansible-playbook for each play.
 """
@@ -50,7 +50,7 @@ Play = dict[str, Any]
 
 @dataclass(frozen=True)
 class Played:
-    """What became of a task: ``status`` is ok, failed, skipped or unreachable.
+    """The result of a task: ``status`` is ok, failed, skipped or unreachable.
 
     ``requests`` is what was asked of the simulator, as its log has it.
     """
@@ -64,13 +64,13 @@ class Played:
 
     @property
     def written(self) -> list[str]:
-        """The operations that the task called and that are no reads."""
+        """The operations that the task called, without reads."""
         return [str(entry["operation"]) for entry in self.requests if entry["method"] != "GET"]
 
 
 @dataclass(frozen=True)
 class Run:
-    """What became of a playbook: its tasks, all that was written to the terminal, and the exit code."""
+    """The result of a playbook: its tasks, its output and its exit code."""
 
     tasks: list[Played]
     output: str
@@ -86,13 +86,13 @@ class Run:
 
 
 class PlaybookRunner:
-    """Plays tasks on this machine against a simulator; ``defaults`` are options for all modules of the collection."""
+    """Run playbooks on localhost with a simulator; ``defaults`` are options for all modules of the collection."""
 
     def __init__(self, folder: Path, simulator: str, defaults: Mapping[str, Any]) -> None:
         self.folder, self.simulator, self.defaults = folder, simulator, defaults
 
     def run_module(self, name: str, options: Mapping[str, Any], check: bool = False, as_module: bool = False) -> Played:
-        """Run one module of the collection and return what became of it."""
+        """Run one module of the collection and return its result."""
         task = {f"virtinfra.manager.{name}": dict(options), "check_mode": check, "diff": True}
         run = self.play(task, as_module=as_module)
         assert len(run.tasks) == 1, run.output
@@ -106,7 +106,7 @@ class PlaybookRunner:
         environment: Mapping[str, str] | None = None,
         **keywords: Any,
     ) -> Run:
-        """Play tasks, all of them even if one fails; ``keywords`` are those of the play.
+        """Run tasks, all of them even if one fails; ``keywords`` are those of the play.
 
         ``as_module`` makes a module process of each task. ``arguments`` are options of ansible-playbook.
         """
@@ -128,7 +128,7 @@ class PlaybookRunner:
     def playbook(
         self, plays: Sequence[Play] | str, arguments: Sequence[str] = (), environment: Mapping[str, str] | None = None
     ) -> Run:
-        """Play a playbook: its plays, or its name."""
+        """Run a playbook, given by its plays or its name."""
         book, records, output = (self.folder / name for name in ("playbook.yml", "records", "output"))
         if not isinstance(plays, str):
             book.write_text(json.dumps(plays), encoding="utf-8")
@@ -147,7 +147,7 @@ class PlaybookRunner:
 
 
 def _become_ansible_playbook(arguments: list[str], output: Path) -> None:
-    """Turn this process into ansible-playbook, whose output goes to a file. Does not return."""
+    """Turn this process into ansible-playbook, with its output in a file. Does not return."""
     code = 250
     try:
         signal.alarm(LONGEST_PLAY)

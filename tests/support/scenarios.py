@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A task for every writing operation of the service, and how often the state of the service says that it was done."""
+"""A task for every write of the service, and how often the state shows that it was performed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CHAT = "https://chat.example.com/send?key=5c0ffee5-1dea"
 
 @dataclass(frozen=True)
 class Scenario:
-    """A task that comes down to one call of ``operation``.
+    """A task that makes one call of ``operation``.
 
     ``times`` counts by the states before and after how often it was done. A task that is an ``action`` calls it each
     time it runs. ``prepare`` are changes of the seeded records, as (kind, uuid, members).
@@ -66,12 +66,12 @@ def more(kind: str, **members: Any) -> Times:
 
 
 def gone(kind: str, uuid: str) -> Times:
-    """Tell whether a record is gone."""
+    """Count whether a record no longer exists."""
     return lambda before, after: int(all(record["uuid"] != uuid for record in after[kind]))
 
 
 def has(kind: str, uuid: str, **members: Any) -> Times:
-    """Tell whether a record has these members."""
+    """Count whether a record has these members."""
 
     def times(before: State, after: State) -> int:
         found = [record for record in after[kind] if record["uuid"] == uuid]
@@ -81,17 +81,17 @@ def has(kind: str, uuid: str, **members: Any) -> Times:
 
 
 def nics_of(vm: Mapping[str, Any], network: str) -> list[Mapping[str, Any]]:
-    """Return the NICs that a machine has on a network."""
+    """Return the NICs of a VM on a network."""
     return [nic for nic in vm["vmNics"] if nic["l3NetworkUuid"] == network]
 
 
 def attached(before: State, after: State) -> int:
-    """Count the NICs that the machine has on the network."""
+    """Count the NICs of the VM on the network."""
     return sum(len(nics_of(vm, L3)) for vm in after["vm"] if vm["uuid"] == VM)
 
 
 def nic_has(**members: Any) -> Times:
-    """Tell whether the NIC has these members."""
+    """Count whether the NIC has these members."""
 
     def times(before: State, after: State) -> int:
         nics = [nic for vm in after["vm"] for nic in vm["vmNics"] if nic["uuid"] == NIC]
@@ -101,7 +101,7 @@ def nic_has(**members: Any) -> Times:
 
 
 def served(before: State, after: State) -> int:
-    """Tell whether the host interface has the service types."""
+    """Count whether the host interface has the service types."""
     rows = [row for row in after["services"] if row["interfaceUuid"] == HOST_NIC]
     return int(sorted(row["serviceType"] for row in rows) == ["BackupNetwork", "StorageNetwork"])
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""An HTTP server that answers what a test tells it to, for services odder than the simulator."""
+"""An HTTP server with responses that a test defines, for services unlike the simulator."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from urllib.parse import parse_qs, urlsplit
 
 @dataclass(frozen=True)
 class StubRequest:
-    """A request as it came: ``target`` is what stands in the request line, ``query`` maps names to lists."""
+    """A received request: ``target`` is that of the request line, ``query`` maps names to lists."""
 
     method: str
     target: str
@@ -44,7 +44,7 @@ class StubRequest:
 
 @dataclass(frozen=True)
 class StubResponse:
-    """A response; ``body`` is sent as it is if it is bytes, else as JSON. ``interim`` are statuses to send before."""
+    """A response; ``body`` is sent unchanged if it is bytes, else as JSON. ``interim`` are statuses to send before."""
 
     status: int = 200
     body: Any = b""
@@ -71,14 +71,14 @@ def forward(port: int, request: StubRequest) -> StubResponse:
 
 @contextmanager
 def taken_port() -> Iterator[socket.socket]:
-    """Give a socket whose port nobody else gets, and at which nobody answers unless it listens."""
+    """Return a socket with a reserved port, which refuses connections until it listens."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield taken
 
 
 class StubServer:
-    """A server whose answers ``answer`` gives; ``asked`` is what it was asked so far."""
+    """A server whose responses ``answer`` returns; ``requests`` are those received so far."""
 
     def __init__(self, answer: Callable[[StubRequest], StubResponse], context: ssl.SSLContext | None = None) -> None:
         self.requests: list[StubRequest] = []
@@ -93,13 +93,13 @@ class StubServer:
         asked_so_far = self.requests
 
         class Handler(BaseHTTPRequestHandler):
-            """Answers every method alike."""
+            """Handles every method in the same way."""
 
             protocol_version = "HTTP/1.1"
             disable_nagle_algorithm = True
 
             def answer(self) -> None:
-                """Answer a request."""
+                """Respond to a request."""
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 asked = StubRequest(self.command, self.path, dict(self.headers), body, self.client_address[1])
                 asked_so_far.append(asked)
@@ -122,13 +122,13 @@ class StubServer:
             do_GET = do_POST = do_PUT = do_DELETE = do_CONNECT = answer  # noqa: N815 -- http.server wants these names
 
             def log_message(self, *dummy: object) -> None:
-                """Stay silent."""
+                """Log nothing."""
 
         return Handler
 
     @property
     def url(self) -> str:
-        """Where it is."""
+        """The base URL."""
         return f"{self._scheme}://127.0.0.1:{self._server.server_port}"
 
     def __enter__(self) -> StubServer:

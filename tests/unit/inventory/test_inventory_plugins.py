@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What hosts, virtual machines and primary storages become: names, variables, addresses and groups."""
+"""The names, variables, addresses and groups of hosts, VMs and primary storages in the inventory."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ Fill = Callable[..., InventoryData]
 
 @pytest.fixture
 def warnings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What is warned of."""
+    """The warnings."""
     return listened(monkeypatch)
 
 
 @pytest.fixture
 def fill(sim: Simulator, tmp_path: Path) -> Fill:
-    """Fill an inventory by a plugin with options."""
+    """Fill an inventory with a plugin and its options."""
 
     def filled(plugin: str, inventory: InventoryData | None = None, **options: Any) -> InventoryData:
         connection = {"base_url": sim.url, "session_id": sim.session}
@@ -124,7 +124,7 @@ def test_hosts_of_an_earlier_source_keep_what_they_have(sim: Simulator, fill: Fi
 
 
 def named(fill: Fill, *preferences: str, **options: Any) -> list[str]:
-    """Return the names of hosts by these preferences."""
+    """Return the names of hosts with these items of hostnames."""
     return names(fill("hosts", hostnames=list(preferences), **options))
 
 
@@ -196,7 +196,7 @@ def test_what_is_no_address_is_not_used(sim: Simulator, fill: Fill, warnings: li
 
 
 def nic(device: int, network: str, *ips: str) -> dict[str, Any]:
-    """Return the members of a NIC that tell where it is reached."""
+    """Return the members of a NIC that contain its addresses."""
     used = [{"ip": ip, "l3NetworkUuid": network} for ip in ips]
     return {"deviceId": device, "l3NetworkUuid": network, "ip": ips[0] if ips else None, "usedIps": used}
 

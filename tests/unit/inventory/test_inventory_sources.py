@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where records come from: complete or a failure, from one service or several, from the cache without a request."""
+"""Inventory sources: complete lists or a failure, one or several services, and the cache."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MANY = 2345
 
 @pytest.fixture
 def warnings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What is warned of."""
+    """The warnings."""
     return listened(monkeypatch)
 
 
@@ -50,7 +50,7 @@ def asked(sim: Simulator, operation: str) -> list[dict[str, Any]]:
 
 
 def refused(source: Source) -> str:
-    """Return the words with which a source is refused, after which the inventory must be empty."""
+    """Return the message of a source that fails, and check that the inventory is empty."""
     inventory = InventoryData()
     with pytest.raises(AnsibleParserError) as caught:
         source.fill(inventory)
@@ -99,14 +99,14 @@ def test_what_is_no_service_version(sim: Simulator, tmp_path: Path, version: Any
 
 
 class Pages:
-    """A service whose pages a test decides on: ``change`` may alter what there is, after each request."""
+    """A service whose records a test can alter in ``change``, after each request."""
 
     def __init__(self, count: int, most: int = 1000) -> None:
         self.uuids = [f"a{number:031x}" for number in range(count)]
         self.most, self.requests = most, 0
 
     def answer(self, asked: StubRequest) -> StubResponse:
-        """Answer a query."""
+        """Respond to a query."""
         start, limit = (int(asked.query[name][0]) for name in ("start", "limit"))
         page = [{"uuid": each, "name": each} for each in self.uuids[start : start + min(limit, self.most)]]
         told = StubResponse(200, {"inventories": page, "total": len(self.uuids)})
@@ -115,11 +115,11 @@ class Pages:
         return told
 
     def change(self) -> None:
-        """Leave all as it is."""
+        """Change nothing."""
 
 
 def source_of(folder: Path, service: StubServer, **options: Any) -> Source:
-    """Return a source of hosts from a scripted service."""
+    """Return a source of hosts from a stub server."""
     return Source(folder, "hosts", base_url=service.url, session_id="s", primary_storages=False, **options)
 
 
@@ -130,7 +130,7 @@ def test_a_service_that_cuts_pages_is_asked_for_the_rest(tmp_path: Path) -> None
 
 def test_a_service_that_repeats_a_page_is_a_failure(tmp_path: Path) -> None:
     class Repeating(Pages):
-        """Knows of no start."""
+        """Ignores the parameter start."""
 
         def answer(self, asked: StubRequest) -> StubResponse:
             asked.query["start"][0] = "0"
@@ -143,7 +143,7 @@ def test_a_service_that_repeats_a_page_is_a_failure(tmp_path: Path) -> None:
 
 def test_hosts_that_move_to_an_earlier_page_are_not_lost(tmp_path: Path) -> None:
     class Shrinking(Pages):
-        """Loses its first host after the first page was read."""
+        """Removes its first host after the first page."""
 
         def change(self) -> None:
             if self.requests == 1:
@@ -156,7 +156,7 @@ def test_hosts_that_move_to_an_earlier_page_are_not_lost(tmp_path: Path) -> None
 
 def test_a_list_that_never_rests_is_a_failure(tmp_path: Path) -> None:
     class Growing(Pages):
-        """Gains a host with every request."""
+        """Adds a host after every request."""
 
         def change(self) -> None:
             self.uuids.insert(0, f"f{self.requests:031x}")

@@ -347,7 +347,7 @@ class RestartClock(FakeClock):
         self._start = start
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass."""
+        """Advance the clock."""
         before = self.now
         super().sleep(seconds)
         if before < 1030 <= self.now:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The module for CBT tasks: both forms of the document, and every form of its replies."""
+"""The module cbt_task: both forms of its options, and every form of the replies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def run(sim: Simulator) -> ModuleRunner:
 
 @pytest.fixture
 def vm(sim: Simulator) -> str:
-    """The uuid of a machine that runs."""
+    """The uuid of a running VM."""
     return next(str(vm["uuid"]) for vm in sim.records("vm") if vm["state"] == "Running")
 
 
@@ -112,7 +112,7 @@ def test_uuid_of_ones_choice(run: ModuleRunner, sim: Simulator, vm: str) -> None
 
 
 def test_reply_that_is_lost_although_it_was_done(run: ModuleRunner, sim: Simulator) -> None:
-    """The service forgot the job: that the task runs can be read, what else enabling it told cannot."""
+    """The service no longer knows the job: the status of the task can be read, the reply cannot."""
     sim.reset(cbt_tasks=1)
     sim.fault("expire", "EnableCbtTask")
     ran = run("cbt_task", {"name": "cbt-task-1", "state": "enabled"})
@@ -181,7 +181,7 @@ def test_vm_without_a_task_where_there_are_none(run: ModuleRunner, vm: str) -> N
 
 
 def test_task_that_is_starting_is_disabled_at_once(run: ModuleRunner, sim: Simulator) -> None:
-    """It would start for ever."""
+    """The task would stay in the status Starting."""
     sim.reset(cbt_tasks=1)
     (task,) = sim.records("cbttask")
     sim.change("cbttask", task["uuid"], status="Starting")

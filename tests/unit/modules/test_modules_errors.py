@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The errors that users meet are named: what failed, about which object, why, and what can be done."""
+"""Messages of failures say what failed, on which object, why, and what to do."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ CHANGES_WHEN_IT_FAILS = "EnableCbtTask"
 
 @pytest.mark.parametrize(("operation", "code"), list(zip(CALLS, itertools.cycle(ADVISED), strict=False)))
 def test_failure_of_a_call(run: ModuleRunner, sim: Simulator, operation: str, code: str) -> None:
-    """It names operation, code, reason and advice, holds the whole ErrorCode, and reports what it left behind."""
+    """The failure has the operation, the code, the cause, a hint and the whole ErrorCode, and `changed` is accurate."""
     sim.reset(cbt_tasks=1)
     name, options = CALLS[operation]
     wanted = options(sim)
@@ -168,7 +168,7 @@ def test_session_that_expires_on_the_way(run: ModuleRunner, sim: Simulator, oper
 
 @pytest.mark.parametrize("operation", CALLS)
 def test_call_that_is_not_waited_for(run: ModuleRunner, sim: Simulator, operation: str) -> None:
-    """The result has the handle of the job beside the prediction; job_wait takes it up."""
+    """The result has the predicted record and the handle of the job, which job_wait accepts."""
     sim.reset(cbt_tasks=1)
     sim.configure(latency=60.0)
     name, options = CALLS[operation]
@@ -237,7 +237,7 @@ def test_host_that_is_not_connected(run: ModuleRunner, sim: Simulator) -> None:
 )
 @pytest.mark.parametrize("single", [False, True])
 def test_what_is_not_there(run: ModuleRunner, sim: Simulator, name: str, options: dict[str, Any], single: bool) -> None:
-    """A server that answers with single records leaves out the one that is not there."""
+    """A server that returns single records omits a missing one."""
     sim.configure(single_inventory=single)
     assert f" with uuid '{NOWHERE}'" in run.refused(name, options)
 

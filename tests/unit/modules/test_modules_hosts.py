@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The modules for the network interfaces of hosts: what they are used for, and what hosts tell of them."""
+"""The modules for network interfaces of hosts: service types, network facts and candidates."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def management(sim: Simulator) -> str:
 
 
 def set_to(run: ModuleRunner, interfaces: list[str], types: list[str], *vlans: int) -> ModuleRun:
-    """Set interfaces as the module should: predicted, once, and nothing when it is repeated."""
+    """Set service types, and check the prediction and that a second run changes nothing."""
     options = {"interface_uuids": interfaces, "service_types": types, "vlan_ids": list(vlans) or None}
     return run.twice("host_nic_service", options)
 
@@ -107,7 +107,7 @@ def test_one_call_where_all_are_to_be_set(run: ModuleRunner, plain: list[str]) -
 
 
 def test_only_pairs_that_differ_are_set(run: ModuleRunner, plain: list[str]) -> None:
-    """Setting a pair again would make its records anew."""
+    """Setting a pair again would replace its records."""
     set_to(run, plain[:1], ["TenantNetwork"], 5)
     ran = set_to(run, plain[:2], ["TenantNetwork"], 5, 7)
     calls = [ran.sent("SetServiceTypeOnHostNetworkInterface", number) for number in range(len(ran.calls))]
@@ -135,7 +135,7 @@ def test_whatever_was_there(
     vlans: list[int],
     types: list[str],
 ) -> None:
-    """All that was asked for and nothing else is as asked for; what was so before is not touched."""
+    """Only pairs that differ are set, and afterwards all pairs have the requested types."""
     running_simulator.reset()
     run = ModuleRunner(running_simulator)
     nics = [nic["uuid"] for nic in running_simulator.records("hostnic") if nic["interfaceName"] != "eth0"][:3]
@@ -242,7 +242,7 @@ def test_hosts_are_asked_in_the_order_given(run: ModuleRunner, hosts: list[str])
 
 
 def test_hosts_are_asked_at_the_same_time(run: ModuleRunner, sim: Simulator) -> None:
-    """While the first of them thinks, the others have been asked already."""
+    """The other requests are sent before the first response arrives."""
     sim.reset(hosts=12)
     sim.configure(latencies={"GetHostNetworkFacts": 1.0})
     hosts = [host["uuid"] for host in sim.records("host")]
@@ -346,7 +346,7 @@ def test_candidates_of_an_unknown_host(run: ModuleRunner) -> None:
 
 
 def change_state(run: ModuleRunner, host: str, state: str, **options: Any) -> ModuleRun:
-    """Ask for a state, without the patience to wait for what does not come."""
+    """Request a state with a short timeout."""
     return run("kvm_host", {"uuid": host, "state": state}, wait_timeout=0.3, wait_interval=0.1, **options)
 
 

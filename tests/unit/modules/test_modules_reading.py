@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The modules that list: by queries, by cursors, chosen by uuid, name, conditions and filters, completely."""
+"""The info modules: complete lists by queries and cursors, selected by uuid, name, conditions and filters."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def run(sim: Simulator) -> ModuleRunner:
 
 
 def listed(run: ModuleRunner, lister: str, **options: Any) -> list[dict[str, Any]]:
-    """Return what a module lists; it never says that anything changed, and counts right."""
+    """Return the records that a module lists, after checking `changed` and the total."""
     member, dummy, usual = LISTS[lister]
     ran = run(lister, {**usual, **options})
     assert ran.calls == []
@@ -75,7 +75,7 @@ def test_all_are_listed(run: ModuleRunner, sim: Simulator, name: str) -> None:
 @pytest.mark.parametrize("name", NAMED)
 @pytest.mark.parametrize("single", [False, True])
 def test_one_by_its_uuid(run: ModuleRunner, sim: Simulator, name: str, single: bool) -> None:
-    """Servers answer with a list of one or with the record itself."""
+    """Servers return a list with one record or the record itself."""
     sim.configure(single_inventory=single)
     record = sim.records(LISTS[name][1])[0]
     assert uuids(listed(run, name, uuid=record["uuid"])) == [record["uuid"]]
@@ -239,7 +239,7 @@ def test_workchat_endpoints_have_their_url_and_people(run: ModuleRunner) -> None
 
 
 def test_endpoints_of_all_types_have_the_uuids_of_their_platform_and_persons(run: ModuleRunner, sim: Simulator) -> None:
-    """They lead to the modules that manage these."""
+    """These uuids are options of the modules that manage them."""
     endpoints = {endpoint["uuid"]: endpoint for endpoint in counted(run("sns_endpoint_info", {}), "endpoints")}
     assert endpoints.keys() == {endpoint["uuid"] for endpoint in sim.records("endpoint")}
     for person in sim.records("person"):
@@ -271,7 +271,7 @@ def test_workchat_query_that_tells_nothing(run: ModuleRunner, sim: Simulator) ->
 
 
 def test_cbt_tasks_of_a_vm(run: ModuleRunner, sim: Simulator) -> None:
-    """Any of the VMs that a task protects finds it."""
+    """A task is found by any VM that it protects."""
     sim.reset(cbt_tasks=0)
     first, second, third = (vm["uuid"] for vm in sim.records("vm")[:3])
     pair = {"name": "pair", "task_type": "VmInstance", "resource_uuids": [second, third]}
@@ -344,7 +344,7 @@ def test_conditions_are_checked_here_where_a_cursor_reads_the_records(run: Modul
 
 @pytest.mark.parametrize("name", ["host_info", "vm_info"])
 def test_filters_choose_the_cursor(run: ModuleRunner, sim: Simulator, name: str) -> None:
-    """There is a session too, but a query would know nothing of them."""
+    """Filters need the cursor query, even if there is a session."""
     member, kind, dummy = LISTS[name]
     record = sim.records(kind)[0]
     filters = [f"name={record['name']}"]
@@ -441,7 +441,7 @@ def test_cursor_that_repeats(run: ModuleRunner, sim: Simulator) -> None:
 
 
 def test_cursor_whose_total_shrinks(run: ModuleRunner, sim: Simulator) -> None:
-    """What came is complete, and not fewer are said to be there."""
+    """The list is complete, and the total is not smaller than the list."""
     sim.configure(cursor_shrink=True)
     ran = run("resource_info", {"resource_type": "host", "page_size": 2})
     assert uuids(counted(ran, "resources")) == uuids(sim.records("host"))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The modules for notification: endpoints, platforms, people, and the test of a connection."""
+"""The modules for notifications: endpoints, platforms, persons and the connection test."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_people_in_both_forms_are_added_up(run: ModuleRunner) -> None:
 
 @pytest.mark.parametrize("empty", [{"at_person_list": {}}, {"at_person_list": None, "at_person_user_ids": []}])
 def test_nobody_is_mentioned_by_leaving_the_people_out(run: ModuleRunner, empty: dict[str, Any]) -> None:
-    """Servers refuse an empty list when the endpoint is made."""
+    """Servers refuse an empty list when the endpoint is created."""
     sent = run.twice("sns_endpoint", {**CHAT, **empty}).sent("CreateSNSWorkchatEndpoint")
     assert not {"atPersonUserIds", "atPersonList"} & sent.keys()
 
@@ -301,7 +301,7 @@ def test_options_of_the_other_type_are_refused(run: ModuleRunner) -> None:
 
 
 def test_workchat_query_that_tells_nothing(run: ModuleRunner, sim: Simulator) -> None:
-    """The document describes its success as an empty object; all endpoints are listed instead, and that is compared."""
+    """The document shows an empty object as the reply, so the module uses the list of all endpoints."""
     sim.configure(workchat_query_empty=True)
     run.twice("sns_endpoint", CHAT)
     run.twice("sns_endpoint", {**CHAT, "description": "moved"})
@@ -349,7 +349,7 @@ def test_without_any_list_the_uuid_makes_it_safe(run: ModuleRunner, sim: Simulat
 
 
 def test_made_by_the_module_api_where_endpoints_are_not_listed(run: ModuleRunner, sim: Simulator) -> None:
-    """This is what the failure above advises."""
+    """The message of the failure suggests this."""
     sim.configure(companions="404")
     ran = run("api", {"operation": "CreateSNSSnmpEndpoint", "params": {"name": "monitoring"}})
     uuid = ran["reply"]["inventory"]["uuid"]

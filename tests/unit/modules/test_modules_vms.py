@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The modules for virtual machines: from snapshot groups, their NICs, bandwidth limits and exported volumes."""
+"""The modules for VMs: snapshot groups, NICs, bandwidth limits and exported volumes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOWHERE = "f" * 32
 
 
 class Seeded:
-    """Uuids of what is in the simulator from its start, by number from 1."""
+    """The uuids of the initial records of the simulator, by number from 1."""
 
     def __init__(self, sim: Simulator) -> None:
         self._sim = sim
@@ -43,7 +43,7 @@ def seeded(sim: Simulator) -> Seeded:
 
 @pytest.fixture
 def restored(seeded: Seeded) -> dict[str, Any]:
-    """Options of a machine that is to be made."""
+    """Options of a VM to create."""
     return {
         "name": "restored",
         "volume_snapshot_group_uuid": seeded("snapshotgroup", 1),
@@ -148,7 +148,7 @@ def test_machines_that_cannot_be_found_are_not_made(
 
 @pytest.fixture
 def wanted(seeded: Seeded) -> dict[str, Any]:
-    """Options of a NIC that is to be attached."""
+    """Options of a NIC to attach."""
     return {"vm_instance_uuid": seeded("vm", 1), "l3_network_uuid": seeded("l3network", 2)}
 
 
@@ -173,7 +173,7 @@ def test_network_is_attached_once(run: ModuleRunner, sim: Simulator, wanted: dic
 
 
 def test_uuid_of_the_nic_is_not_that_of_the_machine(run: ModuleRunner, wanted: dict[str, Any]) -> None:
-    """The calls answer with the machine."""
+    """The replies contain the VM."""
     for state in ("disabled", "enabled"):
         ran = run("vm_nic", {**wanted, "state": state})
         assert ran["nic"]["uuid"] != wanted["vm_instance_uuid"]
@@ -265,7 +265,7 @@ def test_other_address_on_the_same_network(run: ModuleRunner, sim: Simulator, se
 def test_two_addresses_on_one_network_make_two_nics_that_stay(
     run: ModuleRunner, sim: Simulator, wanted: dict[str, Any]
 ) -> None:
-    """They do not change the address of one NIC in turn for ever."""
+    """The tasks must not change the address of one NIC in turn."""
     addresses = [free_address(sim, wanted["l3_network_uuid"], number) for number in (81, 82)]
     made = [run.twice("vm_nic", {**wanted, "static_ip": address}) for address in addresses]
     assert [ran.calls for ran in made] == [["AttachL3NetworkToVm"]] * 2
@@ -298,7 +298,7 @@ def test_nic_with_only_one_of_both_addresses_is_not_made_again(
 def test_second_address_of_a_nic_is_one_of_its_addresses(
     run: ModuleRunner, sim: Simulator, wanted: dict[str, Any]
 ) -> None:
-    """A NIC with IPv4 and IPv6 shows one of them as its own; IPv6 addresses have several forms."""
+    """A NIC with IPv4 and IPv6 shows only one of them as ip; IPv6 addresses have several notations."""
     vm = next(vm for vm in sim.records("vm") if vm["uuid"] == wanted["vm_instance_uuid"])
     nic = vm["vmNics"][0]
     used = [*nic["usedIps"], {"uuid": "f" * 32, "ip": "2001:db8::1", "ipVersion": 6}]
@@ -312,7 +312,7 @@ def test_second_address_of_a_nic_is_one_of_its_addresses(
 def test_nic_that_shows_no_address_may_be_the_one_that_is_meant(
     run: ModuleRunner, sim: Simulator, companions: str
 ) -> None:
-    """Some services show an address only later; a second NIC must not be attached meanwhile."""
+    """Some services show an address later; no second NIC must be attached until then."""
     sim.configure(companions=companions)
     vm = sim.records("vm")[0]
     nic = {**vm["vmNics"][0], "ip": None, "usedIps": []}
@@ -339,7 +339,7 @@ def test_driver_that_the_service_does_not_show_is_not_compared(
 def test_deleted_machine_is_not_there(
     run: ModuleRunner, sim: Simulator, restored: dict[str, Any], wanted: dict[str, Any], state: str, companions: str
 ) -> None:
-    """It keeps its record and its name until the service expunges it."""
+    """A deleted VM keeps its record and its name until the service expunges it."""
     sim.configure(companions=companions)
     first = run("vm_from_snapshot_group", restored)["vm"]
     sim.change("vm", first["uuid"], state=state)
@@ -376,7 +376,7 @@ def test_nic_stays_with_its_machine(run: ModuleRunner, seeded: Seeded) -> None:
 
 
 def test_several_nics_on_one_network(run: ModuleRunner, sim: Simulator, wanted: dict[str, Any]) -> None:
-    """What a blind repetition leaves behind: the address or the MAC address says which one is meant."""
+    """The IP or MAC address selects one of several NICs."""
     call = {"vmInstanceUuid": wanted["vm_instance_uuid"], "l3NetworkUuid": wanted["l3_network_uuid"]}
     for dummy in range(2):
         run("api", {"operation": "AttachL3NetworkToVm", "params": call})
@@ -511,7 +511,7 @@ def test_read_of_a_limit_that_is_taken_for_a_change(run: ModuleRunner) -> None:
 
 @pytest.fixture
 def volumes(sim: Simulator) -> dict[str, Any]:
-    """Options for the volumes of a machine that does not run."""
+    """Options for the volumes of a stopped VM."""
     vm = next(vm for vm in sim.records("vm") if vm["state"] == "Stopped")
     return {"vm_instance_uuid": vm["uuid"], "volume_uuids": [volume["uuid"] for volume in vm["allVolumes"]]}
 

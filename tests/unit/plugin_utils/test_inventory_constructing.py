@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Composed variables and groups are core's, whatever the expressions, the values and the options."""
+"""Composed variables and groups equal those of ansible-core for all expressions, values and options."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ NOTHING: dict[str, Any] = {"compose": {}, "groups": {}, "keyed_groups": []}
 
 
 def filled_by_us(options: dict[str, Any], extra: dict[str, Any], records: list[dict[str, Any]]) -> InventoryData:
-    """Return what our plugin makes of records."""
+    """Return the inventory that our plugin creates from records."""
     inventory = InventoryData()
     plugin = inventory_loader.get("virtinfra.manager.hosts")
     BaseInventoryPlugin.parse(plugin, inventory, DataLoader(), "source")
@@ -160,7 +160,7 @@ def filled_by_us(options: dict[str, Any], extra: dict[str, Any], records: list[d
 
 
 def filled_by_core(options: dict[str, Any], extra: dict[str, Any], records: list[dict[str, Any]]) -> InventoryData:
-    """Return what core makes of hosts with the variables that our plugin gives them."""
+    """Return the inventory that ansible-core creates from hosts with the variables of our plugin."""
     hosts = {name: host.vars for name, host in filled_by_us({**options, **NOTHING}, extra, records).hosts.items()}
     inventory = InventoryData()
     Reference(options).fill(inventory, extra, hosts)
@@ -168,7 +168,7 @@ def filled_by_core(options: dict[str, Any], extra: dict[str, Any], records: list
 
 
 def both(options: dict[str, Any], extra: dict[str, Any], records: list[dict[str, Any]]) -> list[Any]:
-    """Return the shapes of what core and our plugin make of records, None for a failure."""
+    """Return the shapes of the inventories of ansible-core and our plugin, None for a failure."""
     options, extra = trusted(options), trusted(extra)
     records = [{**record, "uuid": f"{number:032x}"} for number, record in enumerate(records)]
     shapes: list[Any] = []
@@ -193,7 +193,7 @@ def test_all_is_as_core_makes_it(options: dict[str, Any], extra: dict[str, Any],
 
 
 def one(**options: Any) -> dict[str, Any]:
-    """Return options of which all but these do nothing."""
+    """Return options with a neutral default for all others."""
     return {**NOTHING, "strict": False, "leading_separator": True, "use_extra_vars": False, **options}
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Becoming nobody else: a task with it runs as a module process of the same user."""
+"""A become plugin that stays the same user, so that a task runs in a module process."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ options: {}
 
 
 class BecomeModule(BecomeBase):
-    """A way to become that changes nothing."""
+    """A become plugin that changes nothing."""
 
     name = "nobody_else"
 
     def build_become_command(self, cmd: str, shell: object) -> str:
-        """Return the command with the mark by which Ansible sees that becoming has worked."""
+        """Return the command with the mark that shows Ansible that become has succeeded."""
         super().build_become_command(cmd, shell)
         return str(self._build_success_command(cmd, shell)) if cmd else cmd

@@ -35,13 +35,13 @@ class CallbackModule(CallbackBase):
     CALLBACK_NAME = "recorder"
 
     def v2_playbook_on_play_start(self, play: Any) -> None:
-        """Give each play a fresh simulator, if that is wanted."""
+        """Reset the simulator for each play, if that is configured."""
         self.play = play.get_name()
         if "RECORDER_RESET" in os.environ:
             _ask("POST", "reset", os.environ["RECORDER_RESET"])
 
     def v2_playbook_on_task_start(self, task: Any, is_conditional: bool) -> None:
-        """Look only at what is asked from now on."""
+        """Clear the request log."""
         _ask("DELETE", "log")
 
     def v2_runner_on_ok(self, result: Any) -> None:
@@ -53,11 +53,11 @@ class CallbackModule(CallbackBase):
         self._record("failed", result)
 
     def v2_runner_on_skipped(self, result: Any) -> None:
-        """Record a task that was left out."""
+        """Record a skipped task."""
         self._record("skipped", result)
 
     def v2_runner_on_unreachable(self, result: Any) -> None:
-        """Record a host that was not reached."""
+        """Record an unreachable host."""
         self._record("unreachable", result)
 
     def _record(self, status: str, result: Any) -> None:

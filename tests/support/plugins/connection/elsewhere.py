@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A connection to this machine that is not the local one: a task over it runs as a module process."""
+"""A local connection by another name, so that a task runs in a module process."""
 
 from __future__ import annotations
 
@@ -29,6 +29,6 @@ options:
 
 
 class Connection(LocalConnection):
-    """The local connection by another name."""
+    """The local connection under another name."""
 
     transport = "elsewhere"
