@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Calls and their jobs: what the client sends, what it makes of the answers, and what it never does."""
+"""Calls and their jobs: the requests of the client, and what it concludes from responses."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ JOB = "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
 
 
 def requests_of(sim: Simulator, operation: str) -> list[dict[str, Any]]:
-    """Return what the simulator was asked for an operation, or as a poll."""
+    """Return the requests of an operation, or the polls, in the log of the simulator."""
     return [entry for entry in sim.log() if entry["operation"] == operation]
 
 
@@ -159,7 +159,7 @@ JSON = (("Content-Type", "application/json"),)
     ids=lambda told: f"{told.status}-{str(told.body)[:30]}-{told.headers}",
 )
 def test_answers_that_prove_nothing(told: StubResponse) -> None:
-    """Neither that a call was taken, nor that it was not."""
+    """These responses prove neither that a call was performed nor that it was refused."""
     with StubServer(lambda asked: told) as service, pytest.raises(ResponseLost):
         client_of(service, request_retries=2).start_job("ChangeHostState", DISABLE)
     assert len(service.requests) == 1
@@ -194,7 +194,7 @@ def test_used_job_uuid(sim: Simulator, client: Client) -> None:
 
 
 def test_call_that_is_delivered_twice_was_taken(client: Client) -> None:
-    """A proxy has sent it again: nobody else can have used an id that was made for this call."""
+    """A proxy has repeated the call, because nobody else can have used a job id generated for it."""
 
     def answer(asked: StubRequest) -> StubResponse:
         if asked.method == "PUT":
@@ -215,7 +215,7 @@ def test_same_job_uuid_is_the_same_call(sim: Simulator, client: Client) -> None:
 
 
 def test_bodies_are_json(sim: Simulator, client: Client) -> None:
-    """Requests without a body name no type."""
+    """Requests without a body have no Content-Type."""
     reply_to(client, "ChangeHostState", DISABLE)
     (call,) = requests_of(sim, "ChangeHostState")
     assert call["headers"]["content-type"] == "application/json;charset=UTF-8"
@@ -241,7 +241,7 @@ def test_schemes_of_authentication(sim: Simulator, client: Client) -> None:
 
 @pytest.mark.parametrize("status", [401, 403])
 def test_service_that_wants_credentials_for_polls(status: int) -> None:
-    """It gets them when it asks for them, and from then on."""
+    """The client sends credentials with polls once the service has required them."""
     running = iter((True, True, False))
 
     def answer(asked: StubRequest) -> StubResponse:
@@ -560,7 +560,7 @@ def test_polls_that_tell_nothing(status: int, body: Any) -> None:
     ids=lambda told: f"{told.status}-{str(told.body)[:30]}",
 )
 def test_waiting_survives(told: StubResponse) -> None:
-    """Whatever stands between may answer a poll; that ends no waiting before its time is up."""
+    """A gateway may answer a poll; this does not end the wait before its timeout."""
     answers = iter([*[told] * 9, StubResponse(202, {}), told])
 
     def answer(asked: StubRequest) -> StubResponse:

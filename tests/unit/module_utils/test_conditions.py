@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Conditions of queries: what is sent to the service, what is checked here, and what is refused."""
+"""Query conditions: which are sent, which the collection checks, and which are refused."""
 
 from __future__ import annotations
 

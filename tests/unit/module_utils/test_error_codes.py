@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The member ``error`` of failed results: stable codes, and the errors below an ErrorCode."""
+"""The member ``error`` of failed results: stable codes and nested causes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def run(sim: Simulator) -> ModuleRunner:
 
 
 def failed(run: ModuleRunner, error: dict[str, Any]) -> ModuleRun:
-    """Return the failed result of a read that the service answers with this ErrorCode."""
+    """Return the failed result of a read whose response is this ErrorCode."""
     with StubServer(lambda asked: StubResponse(503, {"error": error})) as service:
         ran = run("host_info", {}, base_url=service.url)
     assert ran.failed
@@ -116,7 +116,7 @@ errors: st.SearchStrategy[dict[str, Any]] = st.recursive(
 
 
 def levels(error: dict[str, Any]) -> list[list[dict[str, Any]]]:
-    """Return an error as a service sends it and those below it, level by level."""
+    """Return an error in the form of a service and its nested errors, level by level."""
     found = [[error]]
     while below := [
         cause
@@ -336,7 +336,7 @@ def test_every_code_is_documented() -> None:
 
 @pytest.mark.parametrize("number", [0, 1])
 def test_recipes(playbook_runner: PlaybookRunner, number: int) -> None:
-    """They accept that an object does not exist, and fail when something else is wrong."""
+    """The recipes accept a missing object and fail on any other error."""
     recipe = re.findall(r"```yaml\n(- .*?)```", ERRORS_PAGE.read_text(encoding="utf-8"), re.S)[number]
     for name, code in (("host-1", 0), ("nobody", 0), ("''", 2)):
         run = playbook_runner.play(*yaml.safe_load(recipe.replace("host-1", name)), ignore_errors=False)

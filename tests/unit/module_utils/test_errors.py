@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What users see when something is wrong: one clear sentence, from the controller and from a module process alike."""
+"""Failures have one clear message, from the controller and from a module process."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PAGE = b"<html><head><title>502</title></head><body><center><h1>Bad gateway</h1>
 
 @dataclass(frozen=True)
 class Places:
-    """Services that are not what they should be."""
+    """Faulty services."""
 
     dead: str
     page: str
@@ -64,7 +64,7 @@ def kvm_host(**options: Any) -> dict[str, Any]:
 
 
 def cases(places: Places) -> dict[str, tuple[dict[str, Any], str]]:
-    """Return tasks that fail, with the pattern of the whole message."""
+    """Return failing tasks, each with a pattern of its whole message."""
     return {
         "wrong cluster": (
             kvm_host(**{**NEW_HOST, "cluster_uuid": NOWHERE}),
@@ -180,7 +180,7 @@ IN_A_PROCESS = {
 def played(
     sim: Simulator, playbook_runner: PlaybookRunner, places: Places, as_module: bool, check: bool = False
 ) -> dict[str, Played]:
-    """Play the cases against the same state and return what became of them."""
+    """Run the cases on the same state and return their results."""
     found = {name: task for name, (task, dummy) in cases(places).items() if name in IN_A_PROCESS or not as_module}
     sim.reset(cbt_tasks=1)
     sim.change("host", HOST, name="twin")
@@ -193,7 +193,7 @@ def played(
 
 
 def assert_readable(run: Run) -> None:
-    """Look for what no user should see, and for what nobody should see."""
+    """Check that a message contains no internals and no secrets."""
     assert "Traceback" not in run.output
     assert "MODULE FAILURE" not in run.output
     for secret in ("wrong-password", NEW_HOST["password"], "simulator-session", "simulator-token", "long-gone"):
@@ -216,14 +216,14 @@ def test_one_clear_sentence(sim: Simulator, playbook_runner: PlaybookRunner, pla
 
 
 def comparable(played: Played) -> dict[str, Any]:
-    """Return a result without the options that it was made from and without core's remark on tracebacks."""
+    """Return a result without the options and without ansible-core's note on tracebacks."""
     return {member: value for member, value in played.result.items() if member not in ("invocation", "exception")}
 
 
 def test_check_mode_finds_what_can_be_found_without_doing_it(
     sim: Simulator, playbook_runner: PlaybookRunner, places: Places
 ) -> None:
-    """What only the service can know comes out when it is done; everything else in check mode already."""
+    """Check mode fails like the real run, except for errors that only the service can find."""
     done, checked = played(sim, playbook_runner, places, False), played(sim, playbook_runner, places, False, check=True)
     known_to_the_service_only = {"wrong cluster", "bad address", "wrong SSH password", "a VM that has its task"}
     assert {name for name, each in checked.items() if each.status == "ok"} == known_to_the_service_only
@@ -253,7 +253,7 @@ def test_failed_host_leaves_nothing(sim: Simulator, playbook_runner: PlaybookRun
 
 @pytest.fixture
 def demo(sim: Simulator, playbook_runner: PlaybookRunner) -> Any:
-    """Play the demo."""
+    """Run the demo."""
     environment = {
         "VIRTINFRA_BASE_URL": sim.url,
         "VIRTINFRA_SESSION_ID": sim.session,
@@ -269,7 +269,7 @@ def demo(sim: Simulator, playbook_runner: PlaybookRunner) -> Any:
 
 
 def changes(run: Run) -> list[tuple[str, list[bool]]]:
-    """Return which tasks changed something, each with what each of its items did."""
+    """Return the tasks that changed something, each with the results of its items."""
     return [
         (each.task, [item["changed"] for item in each.result.get("results", [each.result])])
         for each in run

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Every writing operation is done exactly once whatever becomes of its answer, or the task says that it cannot know."""
+"""Every write is performed exactly once if its response is lost, or the task fails with OUTCOME_UNKNOWN."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _hurried() -> Iterator[None]:
 
 
 class Trial:
-    """A scenario played on a fresh service: once with a fault, then without, always asking the store what happened."""
+    """A scenario on a fresh service, first with a fault, then without; the state shows how often it was performed."""
 
     def __init__(self, sim: Simulator, scenario: Scenario, server: Mapping[str, Any]) -> None:
         self.sim, self.scenario = sim, scenario
@@ -69,12 +69,12 @@ class Trial:
         return run(self.scenario.module, {**options, **self.scenario.options, **more})
 
     def times(self) -> int:
-        """Return how often the operation was done since the start."""
+        """Return how often the operation was performed since the start."""
         return self.scenario.times(self.before, self.sim.state())
 
 
 def told_unknown(scenario: Scenario, result: Mapping[str, Any]) -> bool:
-    """Tell whether a task failed because it cannot know, and left all that is needed to look further."""
+    """Return whether a task failed with an unknown outcome and returned the handle of the job."""
     if not result.get("failed"):
         return False
     assert f"the outcome of {scenario.operation} is unknown" in result["msg"], result["msg"]
@@ -120,7 +120,7 @@ def test_lost_answer(sim: Simulator, scenario: Scenario, server: str) -> None:
 
 @pytest.mark.parametrize("wait", [True, False])
 def test_lost_answer_to_a_call_that_takes_its_time(sim: Simulator, wait: bool) -> None:
-    """The service knows the job, which is followed to its end, or handed over while it runs."""
+    """The service knows the job, so the task waits for it or returns its handle."""
     scenario = SCENARIOS[0]
     trial = Trial(sim, scenario, {"latencies": {scenario.operation: 0.1}})
     sim.fault("drop_after", scenario.operation)
@@ -148,7 +148,7 @@ def test_lost_answer_to_a_call_that_fails(sim: Simulator, wait: bool) -> None:
 
 
 def may_be_unknown(scenario: Scenario, server: str, loss: str) -> bool:
-    """Tell whether there is no way to know what became of a call."""
+    """Return whether the outcome of a call cannot be determined."""
     if server == BLIND or (scenario.action and loss == "expired"):
         return True
     if LOSSES[loss][0] and (server == "honours the job id" or not scenario.action):

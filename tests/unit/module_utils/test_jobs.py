@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Waiting for jobs keeps its promises; time is virtual here, so that all of them can be seen in a moment."""
+"""Waiting for jobs, with a virtual clock."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def polls_until_timeout(wait: WaitPolicy, label: str = "a job") -> Iterator[floa
 
 
 def polls_of(duration: float, interval: float = 5, chance: float = 0.5) -> list[float]:
-    """Return the elapsed seconds at the polls for a job of a duration, the last one seeing its end."""
+    """Return the elapsed seconds at the polls of a job of this duration, up to the poll that sees its end."""
     clock = FakeClock(chance)
     polls = []
     for elapsed in polls_until_timeout(WaitPolicy(clock, timeout=1e9, interval=interval)):
@@ -91,7 +91,7 @@ def test_time_out_is_kept(timeout: float) -> None:
 
 
 def test_no_time_at_all() -> None:
-    """One look."""
+    """The job is polled once."""
     clock = FakeClock()
     assert list(polls_until_timeout(WaitPolicy(clock, timeout=0))) == [0.0]
     assert clock.now == 1000
@@ -186,7 +186,7 @@ def test_addresses_that_make_no_sense(location: object) -> None:
 
 
 def disable(client: Client) -> Job:
-    """Start to disable a host."""
+    """Start disabling a host."""
     return client.start_job("ChangeHostState", {"uuid": HOST, "stateEvent": "disable"}, "host-1")
 
 
@@ -248,7 +248,7 @@ def test_when_the_oldest_has_ended_the_others_are_looked_at(sim: Simulator, no_w
 
 
 def test_all_of_the_others_are_looked_at_together(sim: Simulator, new_client: ClientFactory, clock: FakeClock) -> None:
-    """Also those that have not ended yet; then the next one is the oldest."""
+    """When the oldest job has ended, all others are polled, and the oldest running one is next."""
     sim.fault("hang", "ChangeHostState", skip=2, count=2)
     client = new_client(clock=clock, wait=WaitPolicy(clock, timeout=30))
     jobs = [disable(client) for dummy in range(5)]
@@ -297,7 +297,7 @@ def test_waiting_is_shown(
     keywords: dict[str, str],
     host: str,
 ) -> None:
-    """A task shows what it waits for and for which host, on the terminal, from the worker that runs it."""
+    """The worker shows on the terminal what the task waits for, and for which inventory host."""
     monkeypatch.setattr(_jobs, "FIRST_PROGRESS_AFTER", 0.3)
     sim.configure(latencies={"ChangeHostState": 0.5})
     run = playbook_runner.play(

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Lists are complete or there is a failure: pages, cursors, and values that a query cannot be asked for."""
+"""Lists are complete or fail: pages, cursors, and values that queries cannot match."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_no_more_is_asked_for_than_is_needed(sim: Simulator, client: Client) -> 
 
 @pytest.mark.parametrize("hosts", [999, 1000, 1001, 4321])
 def test_pages_that_are_read_at_once(sim: Simulator, client: Client, hosts: int) -> None:
-    """After the first page, which tells how many there are; all come in their order, and none is asked for twice."""
+    """After the first page, which contains the total, pages are read concurrently, in order and once each."""
     sim.reset(hosts=hosts)
     pages = list(paginate(client, "QueryHost", (), connections=4))
     assert [len(page) for page, total in pages] == [1000] * (hosts // 1000) + [hosts % 1000] * (hosts % 1000 > 0)
@@ -106,7 +106,7 @@ def test_pages_that_are_read_at_once(sim: Simulator, client: Client, hosts: int)
 
 
 def test_pages_come_over_several_connections() -> None:
-    """No answer of the last four is given before all four are asked for."""
+    """The server answers none of the last four requests before it has received all four."""
     together = threading.Barrier(4, timeout=30)
     page = pages_of(RECORDS, 500, total=True)
 
@@ -123,7 +123,7 @@ def test_pages_come_over_several_connections() -> None:
 
 
 def test_pages_that_are_cut_are_not_read_at_once() -> None:
-    """Where the next page begins is then known only when one is there."""
+    """The start of the next page is then known only after the current page."""
     with StubServer(pages_of(RECORDS, 700, total=True)) as service:
         pages = list(paginate(client_of(service), "QueryHost", (), connections=4))
     assert [len(page) for page, total in pages] == [700, 700, 700, 400]
@@ -132,7 +132,7 @@ def test_pages_that_are_cut_are_not_read_at_once() -> None:
 
 @pytest.mark.parametrize(("name", "sort"), [("QueryHost", "+uuid"), ("QuerySNSTopicSubscriber", "+topicUuid")])
 def test_pages_are_sorted(sim: Simulator, client: Client, name: str, sort: str) -> None:
-    """Without an order of their own they might overlap."""
+    """Pages without a sort order could overlap."""
     query(client, name)
     assert [entry["query"]["sort"] for entry in sim.log()] == [[sort]]
 
@@ -163,7 +163,7 @@ def test_service_that_knows_no_paging(sim: Simulator, client: Client) -> None:
 
 
 def pages_of(records: list[dict[str, Any]], at_most: int, total: bool, honest_start: bool = True) -> Any:
-    """Return a script of a service that gives ``at_most`` records at once whatever it is asked for."""
+    """Return a stub service that sends at most ``at_most`` records per page."""
 
     def answer(asked: StubRequest) -> StubResponse:
         start = int(asked.query.get("start", ["0"])[0]) if honest_start else 0
@@ -208,7 +208,7 @@ def test_service_that_counts_more_than_it_gives() -> None:
 
 
 def test_record_that_appears_meanwhile() -> None:
-    """One more is there from the second page on, at the front: pages overlap, and it is on none of those to come."""
+    """A new record at the front after the first page makes pages overlap, and is on no later page."""
     there = RECORDS[:7]
 
     def answer(asked: StubRequest) -> StubResponse:
@@ -222,7 +222,7 @@ def test_record_that_appears_meanwhile() -> None:
 
 
 def test_number_that_changes_all_the_time() -> None:
-    """New records come each time, and there are always more at the second page than at the first."""
+    """New records appear in each attempt, so that the total grows between the pages."""
     numbers = iter(range(0, 1000, 3))
 
     def answer(asked: StubRequest) -> StubResponse:
@@ -237,7 +237,7 @@ def test_number_that_changes_all_the_time() -> None:
 
 
 def test_record_that_changes_from_page_to_page() -> None:
-    """It is one, by its uuid, and there are three; only without a uuid is one known by all that it holds."""
+    """Records are identified by uuid, and only without a uuid by all of their members."""
     pages = {0: [{"uuid": "a", "name": "old"}, {"uuid": "b"}], 2: [{"uuid": "a", "name": "new"}, {"uuid": "c"}]}
 
     def answer(asked: StubRequest) -> StubResponse:
@@ -297,7 +297,7 @@ def test_equal_resources_without_a_uuid_by_a_cursor() -> None:
 
 @pytest.mark.parametrize("connections", [1, 4])
 def test_list_that_would_never_end(connections: int) -> None:
-    """A service announces more than anybody has, and each page has one new record."""
+    """A service announces a huge total, and each page has one new record."""
     numbers = iter(range(1_000_000))
 
     def answer(asked: StubRequest) -> StubResponse:
@@ -390,7 +390,7 @@ def test_a_service_that_ignores_the_uuid() -> None:
 
 
 def test_a_service_that_ignores_the_uuid_and_sends_a_page_of_others() -> None:
-    """The one that is meant may be among those that it did not send, so it is asked for once more, by a query."""
+    """The record may be on another page, so the client asks again with a query condition."""
 
     def answer(asked: StubRequest) -> StubResponse:
         return StubResponse(200, {"inventories": RECORDS[7:8] if "q" in asked.query else RECORDS[:5]})
@@ -458,13 +458,13 @@ def test_names_that_a_query_might_misread(sim: Simulator, client: Client, name: 
 def test_what_the_service_is_asked(
     sim: Simulator, client: Client, attribute: str, value: str, asked: list[str]
 ) -> None:
-    """For the value itself, unless the service would misread it or does not know the attribute."""
+    """The query has the value, unless the service would misread it or does not know the attribute."""
     find_by_attribute(client, "QueryHost", attribute, value, ["state=Enabled"])
     assert [entry["query"]["q"] for entry in sim.log()] == [asked]
 
 
 def test_more_than_a_page_of_records_with_a_trap(sim: Simulator, client: Client) -> None:
-    """Such a name cannot be asked for, so all are listed and looked through."""
+    """A query cannot match such a name, so all records are read and compared."""
     sim.reset(hosts=1500)
     last = f"a0000003000040008000{1500:012x}"
     sim.change("host", last, name="a!=b")
@@ -523,7 +523,7 @@ def test_repeating_cursor(sim: Simulator, client: Client) -> None:
 
 
 def test_shrinking_total(sim: Simulator, client: Client) -> None:
-    """Fewer are said to be there than came: everything that the cursor gave is returned."""
+    """The total shrinks below the number of records, and all records of the cursor are returned."""
     sim.reset(hosts=25, cursor_shrink=True)
     assert len(uuids(by_cursor_pages(client, 5))) == 25
 
@@ -558,7 +558,7 @@ def test_cursor_that_does_not_reach_the_end(second: dict[str, Any], message: str
 
 
 def test_endless_cursor() -> None:
-    """New records and new cursors for ever, though the total is small."""
+    """The service sends new records and cursors without end, although the total is small."""
     pages = iter(range(1_000_000))
 
     def answer(asked: StubRequest) -> StubResponse:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The table of operations says what the description of the service says, and makes the requests that it asks for."""
+"""The operations table agrees with the description of the service, and builds its requests."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class TestRow:
         assert all(parameter.required for parameter in row.path_params)
 
     def test_every_uuid_of_another_object_says_what_it_refers_to(self, name: str) -> None:
-        """Only the uuid that selects the object of a read, and the one that a new object shall have, do not."""
+        """Exceptions are the uuid that selects the object of a read and the uuid of a new object."""
         own = {"uuid"} if not OPERATIONS[name].is_write else {"resourceUuid"}
         for key, parameter in OPERATIONS[name].parameters.items():
             holds_uuids = bool(re.search(r"(^u|U)uids?($|[A-Z])", key)) and key not in own
@@ -150,13 +150,13 @@ def test_what_is_no_uuid_never_becomes_part_of_the_path_of_a_read(name: str, odd
 
 
 def test_reads_with_a_parameter_in_their_path() -> None:
-    """Of these the document, or compatibility for the job, says that they read."""
+    """The document, or for the job the observed servers, show that these are reads."""
     reads = {row.name for row in OPERATIONS.values() if row.method == "GET" and row.path_params}
     assert reads == {"GetHostNetworkFacts", "GetApiJob", "GetNicQos", "ValidateSession"}
 
 
 def type_of(parameter: ReferenceParameter) -> str:
-    """Return the table's word for the type of a parameter of the description."""
+    """Return the table's type for a parameter of the description."""
     return {("int", "int64"): "long", ("str", "json"): "json"}.get(
         (parameter.type, str(parameter.format)), parameter.type
     )
@@ -418,7 +418,7 @@ def test_golden_request(name: str) -> None:
 
 @pytest.mark.parametrize("name", GOLDEN)
 def test_golden_request_is_as_described(name: str) -> None:
-    """The golden requests are our own words: hold them against the description too."""
+    """The golden requests are written by hand, so compare them with the description too."""
     stated, request = operations()[name], GOLDEN[name][1]
     pattern = re.sub(r"\\{\w+\\}", "[^/]+", re.escape(stated.path))
     prefix = "" if stated.security == "token" else "/service/v1/"
@@ -504,7 +504,7 @@ def test_wrong_values_are_refused(name: str, params: dict[str, Any], message: st
 
 
 def test_values_are_sent_in_their_type() -> None:
-    """A playbook's templates give strings."""
+    """Templates in playbooks return strings."""
     params = {"uuid": UUID, "snmpAddress": "a", "snmpPort": "162", "name": 5}
     assert get_operation("UpdateSNSSnmpPlatform").request(params).body == {
         "updateSNSSnmpPlatform": {"snmpAddress": "a", "snmpPort": 162, "name": "5"}
@@ -587,7 +587,7 @@ def test_ports_out_of_range_are_refused(port: int) -> None:
 
 
 def test_creating_twice_is_told_from_setting_twice() -> None:
-    """What makes a second object, export or trap when done again; a second host or CBT task the service refuses."""
+    """These operations create a second object, export or trap when repeated; a second host or CBT task is refused."""
     assert {row.name for row in OPERATIONS.values() if not row.is_idempotent} == {
         "CreateSNSWorkchatEndpoint",
         "CreateSNSSnmpEndpoint",

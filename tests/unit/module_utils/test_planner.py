@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Plans are right: a table of what is there, what is wanted, and which calls that takes."""
+"""Plans for tables of current records, desired options and expected calls."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ ENDPOINT = {"uuid": UUID, "name": "traps", "description": "old", "platformUuid":
 
 
 def nothing(client: Client, wanted: Record) -> Record | None:
-    """Stand for a reader where only planning is looked at."""
+    """Replace the finder in tests that only plan."""
     raise AssertionError("a plan reads nothing")
 
 
@@ -234,7 +234,7 @@ def test_planned_calls_can_be_made(case: str) -> None:
 
 @pytest.mark.parametrize("case", PLANS)
 def test_a_plan_leads_where_it_says(case: str) -> None:
-    """Once the planned record is there, nothing is left to do."""
+    """With the expected record as the current one, the plan is empty."""
     resource, state, desired, current, dummy = PLANS[case]
     steps = plan(resource, state, desired, current)
     after = steps[-1].expected if steps else current

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What every option of every module promises, whatever its value.
+"""Properties of every option of every module, for generated values.
 
 Left out or null, it is neither sent nor compared. Given, it is sent once, and the second run changes nothing. Empty, it
 is sent like any other value and equals what the service does not have; where it would name something, it is refused.
@@ -42,7 +42,7 @@ truth = st.booleans()
 
 
 def spellings(text: str) -> st.SearchStrategy[str]:
-    """A uuid as people write it."""
+    """The spellings of a uuid."""
     dashed = str(uuid.UUID(text))
     return st.sampled_from([text, text.upper(), dashed, dashed.upper(), f" {text} "])
 
@@ -67,7 +67,7 @@ NAMING = ("name", "url", "ip", "mac", "address", "user_id", "username")
 
 @dataclass(frozen=True)
 class Case:
-    """A module with options that make it act, and values for the options that may be given besides.
+    """A module with options that make it call an operation, and values for its other options.
 
     ``before`` are options of earlier runs. ``told_as`` are parameters that an option gives under another name.
     """
@@ -80,7 +80,7 @@ class Case:
     each_time: bool = False
 
     def prepare(self, sim: Simulator) -> ModuleRunner:
-        """Return a runner against a service on which the module has something to do."""
+        """Return a runner with a service on which the module has to change something."""
         sim.reset(cbt_tasks=2, sync=True)
         run = ModuleRunner(sim)
         for options in self.before:
@@ -88,7 +88,7 @@ class Case:
         return run
 
     def parameter(self, option: str) -> str:
-        """Return the parameter that an option gives."""
+        """Return the parameter for an option."""
         return self.told_as.get(option, to_camel_case(option))
 
 
@@ -299,7 +299,7 @@ def test_every_option_is_tried() -> None:
 
 
 def requests(ran: ModuleRun) -> list[tuple[Any, ...]]:
-    """Return what was asked of the service, without the polls."""
+    """Return the request log without polls."""
     members = ("operation", "method", "path", "query", "body")
     return [tuple(entry[name] for name in members) for entry in ran.log if entry["operation"] != "poll"]
 
@@ -321,7 +321,7 @@ def trimmed(value: Any) -> Any:
 
 
 def may_be_null(name: str, option: str) -> bool:
-    """Whether Ansible lets an option be null: not where it has a default or choices."""
+    """Return whether Ansible accepts null for an option: not if it has a default or choices."""
     return not {"default", "choices"} & module(name).task.argument_spec[option].keys()
 
 
@@ -355,14 +355,14 @@ def test_given(sim: Simulator, label: str, option: str, data: st.DataObject) -> 
 
 
 def expected_in_a_call(option: str, value: Any) -> list[Any]:
-    """Return what is to be found of an option's value: once, and nobody is left out rather than named."""
+    """Return the expected values of an option in the calls: one, or none for an empty list of persons."""
     if option == "vm_nic_params":
         return [value if isinstance(value, str) else json.dumps(value)]
     return [] if option.startswith("at_person") and not value else [as_sent(value)]
 
 
 def as_sent(value: Any) -> Any:
-    """Return a value as it is sent: texts trimmed, each uuid as 32 hexadecimal digits in lower case."""
+    """Return a value as it is sent: strings trimmed, uuids as 32 hexadecimal digits in lower case."""
     if isinstance(value, list):
         return [in_one_spelling(item) for item in value]
     return in_one_spelling(trimmed(value))
@@ -409,7 +409,7 @@ REFERRING = [
 @FEW
 @given(null=st.sampled_from([None, "", "None"]))
 def test_null_reference_in_check_mode(sim: Simulator, label: str, option: str, null: str | None) -> None:
-    """It stands for what check mode did not create: a change is predicted."""
+    """It stands for an object that check mode did not create, so a change is predicted."""
     case = ACTING[label]
     references = [null] if isinstance(case.options[option], list) else null
     ran = case.prepare(sim)(case.module, {**case.options, option: references}, check=True)
@@ -422,7 +422,7 @@ def test_null_reference_in_check_mode(sim: Simulator, label: str, option: str, n
 @FEW
 @given(seconds=st.integers(1, 10**6), job=st.uuids(), hook=st.integers(1, 65535))
 def test_options_about_the_job(sim: Simulator, label: str, seconds: int, job: Any, hook: int) -> None:
-    """They are headers of the call; without them only a job id of the module's own making is."""
+    """These options are headers of the call. Without them it has only a generated job id."""
     case = ACTING[label]
     given_headers = {"api_timeout": seconds, "job_uuid": str(job), "webhook_url": f"http://192.0.2.1:{hook}/"}
     for about, timeout, url in (
@@ -466,7 +466,7 @@ def test_reading(sim: Simulator, label: str, option: str, data: st.DataObject) -
 
 @dataclass(frozen=True)
 class There:
-    """Something that is there: what a module found or made it by, what the service calls it, and how it is changed.
+    """An existing object: the options that find it, its record, and the operation that updates it.
 
     ``values`` are tried for options. ``recorded`` are the names of records for options.
     """
@@ -481,7 +481,7 @@ class There:
     uncompared: tuple[str, ...] = ()
 
     def expected(self, option: str, value: Any, here: Mapping[str, Any]) -> str:
-        """Say what the option must bring about: ``idle``, ``update`` or ``refused``."""
+        """Return the expected effect of the option: ``idle``, ``update`` or ``refused``."""
         name = self.recorded.get(option, to_camel_case(option))
         changeable = self.update and to_camel_case(option) in operations()[self.update].parameters
         if option in (*TAGS, *self.uncompared) or not (changeable or name in records()[self.record]):
@@ -492,7 +492,7 @@ class There:
 
 
 def comparable(value: Any) -> Any:
-    """Return a value such that equal ones are equal: trimmed, nothing being empty, lists without an order."""
+    """Return a value in a comparable form: trimmed, null as empty, lists without an order."""
     if isinstance(value, (list, dict)):
         return sorted(text.strip() for text in value) or ""
     return str(in_one_spelling(value) or "").strip() if not isinstance(value, bool) else value or ""
@@ -607,7 +607,7 @@ NULLABLE = pytest.mark.parametrize(
 @FEW
 @given(data=st.data())
 def test_what_is_there(sim: Simulator, label: str, option: str, data: st.DataObject) -> None:
-    """What is as wanted is left alone, what the API can change is changed once, what it cannot is refused."""
+    """Equal values change nothing, values that the API can change are updated once, others are refused."""
     there = THERE[label]
     may_be_empty = option in ("description", "remark", "task_type", "password")
     value = data.draw(st.one_of(there.values[option], st.just("")) if may_be_empty else there.values[option])

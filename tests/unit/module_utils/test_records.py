@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Records become Ansible data and are compared as the service means them."""
+"""Conversion and comparison of records."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_names(name: str, option: str) -> None:
 
 
 def test_name_that_is_too_long_stays_as_it_is() -> None:
-    """Converting it takes time with the square of its length; a reply may have many."""
+    """The conversion takes quadratic time, and a reply may have many such names."""
     for name in ("aB" * 500_000, "aB" * 33):
         assert record_to_result({name: {"vmNics": []}}) == {name: {"vm_nics": []}}
     assert max(len(name) for fields in RECORD_FIELDS.values() for name in fields) < 64

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Uuids in options: one spelling, nothing else, and what a null one means in check mode and in a real run."""
+"""Uuids in options: normalized or refused; null in check mode and in a real run."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ NULLS = [None, "", "None"]
 @pytest.mark.parametrize("null", NULLS)
 @pytest.mark.parametrize("name", [*CHANGING, *CALLING])
 def test_null_reference_in_check_mode_predicts_a_change(run: ModuleRunner, name: str, null: Any) -> None:
-    """What check mode would have created has no uuid yet."""
+    """An object that check mode would have created has no uuid yet."""
     options = changed_references({**CHANGING, **CALLING}[name], lambda dummy: null)
     ran = run(name, options, check=True)
     assert not ran.failed, ran.message
@@ -232,7 +232,7 @@ def test_null_reference_in_check_mode_predicts_a_change(run: ModuleRunner, name:
 @pytest.mark.parametrize("null", NULLS)
 @pytest.mark.parametrize("name", [*CHANGING, *CALLING])
 def test_null_reference_in_a_real_run_is_one_sentence(run: ModuleRunner, name: str, null: Any) -> None:
-    """A null one that is not needed is left out, like any other option that is null."""
+    """A null reference that is not needed is omitted, like any other null option."""
     options = {**CHANGING, **CALLING}[name]
     ran = run(name, changed_references(options, lambda dummy: null))
     if name == "sns_endpoint" and null != "":

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A slow, overloaded, failing or hostile service: tasks end, tell the truth, and spare it and themselves."""
+"""Slow, overloaded, failing or hostile services: tasks end in time, with an accurate result and few requests."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def runner(sim: Simulator) -> ModuleRunner:
 
 
 class Relay:
-    """Leads connections to a simulator and counts them."""
+    """Forwards connections to a simulator and counts them."""
 
     def __init__(self, sim: Simulator) -> None:
         self.accepted = 0
@@ -111,7 +111,7 @@ class Relay:
 
 
 def test_silent_polls_do_not_prolong_the_waiting() -> None:
-    """Each poll is answered only after the time is up, and then with success, which comes too late to be heard."""
+    """The service answers each poll only after the timeout."""
     late = threading.Event()
 
     def answer(asked: StubRequest) -> StubResponse:
@@ -154,7 +154,7 @@ def test_job_wait_finishes_what_timed_out(sim: Simulator, runner: ModuleRunner) 
 
 
 def test_silent_reads_do_not_prolong_the_waiting(sim: Simulator) -> None:
-    """A host that is about to be connected is asked for, and answers when the time is up that all is well."""
+    """The service answers the read of a connecting host only after the timeout."""
     late = threading.Event()
     record = {"uuid": HOST, "state": "Enabled", "status": "Connecting"}
 
@@ -190,7 +190,7 @@ def test_waiting_for_a_host_survives(sim: Simulator, fault: dict[str, Any]) -> N
 
 
 def test_session_that_expires_during_the_waiting(sim: Simulator, runner: ModuleRunner) -> None:
-    """Polls need no session, and do not prolong it: the job ends well, and then the host cannot be read."""
+    """Polls do not renew the session, so the job succeeds and then the host cannot be read."""
     sim.reset(session_lifetime=0.3, latencies={"ChangeHostState": 0.6})
     ran = runner("kvm_host", {"uuid": HOST, "state": "disabled"})
     assert ran.failed
@@ -324,7 +324,7 @@ def test_interrupted_playbook_tells_what_goes_on(
 def test_worker_without_its_playbook_sends_nothing(
     sim: Simulator, runner: ModuleRunner, tmp_path: Path, number: signal.Signals
 ) -> None:
-    """Only the controller gets the signal: its worker finds that the parent is gone, and names the job."""
+    """Only the controller receives the signal. Its worker detects the missing parent and names the job."""
     sim.configure(latencies={"AddKVMHost": 60.0})
     book, log = tmp_path / "book.yml", tmp_path / "log"
     connection = {"base_url": sim.url, "session_id": sim.session, "wait_interval": 0.2}
@@ -394,7 +394,7 @@ def test_more_tasks_than_the_service_likes(sim: Simulator) -> None:
 
 
 def drip(first: bytes, part: bytes) -> Callable[[], Iterator[bytes]]:
-    """Speak a byte now and then, each of them in time, for longer than a request may take."""
+    """Send single bytes, each within the timeout, for longer than the timeout in all."""
 
     def speak() -> Iterator[bytes]:
         yield first
@@ -452,7 +452,7 @@ def test_interim_responses_without_end() -> None:
 
 
 def flood() -> Iterator[bytes]:
-    """Speak without an end."""
+    """Send bytes without end."""
     yield b"HTTP/1.1 200 OK\r\n\r\n{"
     yield from itertools.repeat(b'"a": "' + b"x" * 1_000_000 + b'",')
 
@@ -464,7 +464,7 @@ def test_answer_without_an_end() -> None:
 
 @pytest.mark.parametrize("value", [b"{},", b"[],", b'{"a":1},', b"1.5,", b'"a",'])
 def test_answer_of_very_many_values(value: bytes) -> None:
-    """63 MiB of small values would take gigabytes."""
+    """63 MiB of small values would need gigabytes of memory."""
     body = b'{"inventories": [' + value * (63 * 2**20 // len(value)) + b"1]}"
     with (
         StubServer(lambda asked: StubResponse(200, body)) as service,
@@ -474,7 +474,7 @@ def test_answer_of_very_many_values(value: bytes) -> None:
 
 
 def test_answer_of_many_records() -> None:
-    """Ten thousand records of 40 members are read at once where the service knows no pages."""
+    """Ten thousand records of 40 members are read at once if the service has no paging."""
     record = {f"member{number}": "x" * 20 for number in range(40)}
     records = [{"uuid": f"{number:032x}", **record} for number in range(10_000)]
     with StubServer(lambda asked: StubResponse(200, {"inventories": records, "total": len(records)})) as service:
@@ -484,7 +484,7 @@ def test_answer_of_many_records() -> None:
 
 
 def test_connection_that_the_service_closed_meanwhile() -> None:
-    """That is seen before a call is sent on it; sent, the call would be lost."""
+    """The client detects this before it sends a call on the connection, because the call would be lost."""
 
     def speak() -> Iterator[bytes]:
         yield b"HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\n{}"
@@ -520,7 +520,7 @@ def test_error_that_has_much_to_say(sim: Simulator, runner: ModuleRunner) -> Non
 
 
 def in_little_memory(function: Callable[[], Any], megabytes: int = 400) -> str:
-    """Call a function in a child that has not much memory; return its result, or the words of its failure."""
+    """Call a function in a child process with limited memory; return its result or the message of its failure."""
     reading, writing = os.pipe()
     with warnings.catch_warnings():
         # The threads of a test's own servers wait for requests meanwhile and hold no lock.
@@ -564,7 +564,7 @@ NEW_NIC = {"vm_instance_uuid": VM_5, "l3_network_uuid": "a0000005000040008000000
 def test_second_object_of_another_run(
     sim: Simulator, runner: ModuleRunner, operation: str, module: str, options: dict[str, Any], kind: str
 ) -> None:
-    """The service makes two: the requests of two runs have come at the same time."""
+    """The service creates two objects, because the requests of two runs arrive at the same time."""
     sim.configure(job_uuid="ignore")
     sim.fault("duplicate", operation)
     ran = runner(module, options)
@@ -597,7 +597,7 @@ def test_second_delivery_refused_as_duplicate(
     options: dict[str, Any],
     server: dict[str, Any],
 ) -> None:
-    """The service refuses the second delivery of a call; that looks as if another run had been faster."""
+    """The service refuses the second delivery of a call, which looks like the call of another run."""
     sim.configure(**server)
     sim.fault("duplicate", operation)
     ran = runner(module, options)
@@ -631,7 +631,7 @@ def test_second_delivery_of_a_call_that_fails(sim: Simulator, runner: ModuleRunn
 def test_second_delivery_refused_in_the_state_reached(
     sim: Simulator, runner: ModuleRunner, operation: str, module: str, options: dict[str, Any], server: dict[str, Any]
 ) -> None:
-    """The service knows no such change of an object that is in this state or gone."""
+    """The service refuses the change of an object that is already in this state or deleted."""
     sim.reset(cbt_tasks=4, **server)
     sim.fault("duplicate", operation)
     ran = runner(module, options)
@@ -642,7 +642,7 @@ def test_second_delivery_refused_in_the_state_reached(
 
 @pytest.mark.parametrize("server", [{"job_uuid": "ignore"}, {"sync": True}])
 def test_second_delivery_of_an_export(sim: Simulator, runner: ModuleRunner, server: dict[str, Any]) -> None:
-    """No object shows an export: the failure says that it may have been made."""
+    """No object shows an export, so the failure says that it may have been performed."""
     sim.configure(**server)
     sim.fault("duplicate", "ExportNbdVolumes")
     vm, volume = "a0000004000040008000000000000002", "a0000007000040008000000000000003"
@@ -666,7 +666,7 @@ def test_second_delivery_of_an_export(sim: Simulator, runner: ModuleRunner, serv
 def test_object_that_another_run_created_meanwhile(
     honours_ids: bool, record: dict[str, Any], options: dict[str, Any], changed: bool | None
 ) -> None:
-    """The job's id, or something in the record, proves that another run created it; None: then it cannot be used."""
+    """The job id or the record proves that another run created it; with None it cannot be used."""
     host = {"uuid": "e" * 32, "name": NEW_HOST["name"], "managementIp": NEW_HOST["management_ip"], **record}
     host.update({"clusterUuid": NEW_HOST["cluster_uuid"], "status": "Connected", "state": "Enabled"})
     calls: list[StubRequest] = []
@@ -710,7 +710,7 @@ def test_job_uuid_of_an_earlier_task(sim: Simulator, runner: ModuleRunner) -> No
 
 
 def test_result_of_another_call_is_not_adopted() -> None:
-    """A service that honours job ids otherwise answers a reused one with the first result."""
+    """Some services answer a repeated job id with the first result."""
     other = {"uuid": HOST, "name": "other", "type": "SNMP"}
 
     def answer(asked: StubRequest) -> StubResponse:
@@ -740,7 +740,7 @@ def test_advice_after_a_call_that_may_be_on_its_way(sim: Simulator, runner: Modu
 
 
 def test_empty_result_of_a_job_that_still_runs(sim: Simulator, runner: ModuleRunner) -> None:
-    """Something else has answered the poll: the object does not show it, so the job is asked for again."""
+    """The object does not show the change, so another system has answered the poll, and the job is polled again."""
     sim.configure(latencies={"ChangeHostState": 0.5})
     sim.fault("garbage", "poll", garbage="missing")
     ran = runner("kvm_host", {"uuid": HOST, "state": "disabled"})

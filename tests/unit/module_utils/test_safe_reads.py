@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""No read changes anything: servers ignore the verb where a path has only one operation, which may be a DELETE."""
+"""Reads change nothing: servers ignore the verb of a path with one operation, which may be a DELETE."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ OTHER_READS = {"hosts/network-facts", "api-jobs"}
 
 
 def assert_reads_are_safe(log: list[dict[str, Any]]) -> None:
-    """Look for a GET on a uuid below any other collection, and for a job that a GET started."""
+    """Check that no GET has a uuid in the path of another collection, and that no GET started a job."""
     reads = [entry for entry in log if entry["method"] == "GET"]
     direct = [LAST_SEGMENT_IS_UUID.fullmatch(entry["path"]) for entry in reads]
     assert {match["collection"] for match in direct if match} <= {*READS.values(), *OTHER_READS}
@@ -59,7 +59,7 @@ def detached(sim: Simulator) -> str:
 
 
 def test_a_get_deletes_where_only_a_delete_has_the_path(sim: Simulator, detached: str) -> None:
-    """What the rest of this file is about: the simulator does as servers do."""
+    """The simulator behaves like real servers, which is the reason for these tests."""
     talk = HttpClient(sim)
     assert talk.send("GET", f"primary-storage/{detached}").status_code == 202
     sim.advance()
@@ -101,7 +101,7 @@ JOBS = {"job_info", "job_wait"}
 
 @pytest.mark.parametrize("name", [name for name in MODULES if name not in JOBS])
 def test_modules_read_safely(sim: Simulator, run: ModuleRunner, name: str) -> None:
-    """Each example, as it is, and about an object that is chosen by its uuid where there is such an option."""
+    """Run each example, also with the uuid of an object if the module has this option."""
     tested = module(name)
     for example in tested.examples:
         options = example.get(tested.fqcn)

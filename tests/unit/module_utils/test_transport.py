@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How requests travel: answers of every kind, sending again, time limits, redirects, proxies, TLS."""
+"""The transport: responses, retries, timeouts, redirects, proxies, TLS."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SECRETS = ("the-session", "the-token", "simulator-session", "simulator-token")
 
 
 def failure_of(client: Client, name: str = "QueryHost") -> VirtinfraError:
-    """Call an operation that is to fail and return the failure, which tells no secret."""
+    """Call an operation that fails and return the failure, after checking that it shows no secret."""
     with pytest.raises(VirtinfraError) as caught:
         reply_to(client, name, DISABLE if name == "ChangeHostState" else {})
     told = f"{caught.value} {caught.value.result} {caught.value!r}"
@@ -121,7 +121,7 @@ def test_retry_after_that_makes_no_sense(sim: Simulator, new_client: ClientFacto
 
 
 def test_retry_after_as_a_date(sim: Simulator, new_client: ClientFactory) -> None:
-    """It is what is left until then, whatever the chance; the clock of the test stands still."""
+    """The delay is the time until the date, without jitter; the clock of the test does not advance."""
     clock = FakeClock(chance=0.0)
     date = format_datetime(datetime.now(timezone.utc) + timedelta(seconds=90), usegmt=True)
     sim.fault("status", "QueryHost", status=429, retry_after=date)
@@ -154,7 +154,7 @@ def test_retry_after_that_is_too_long(sim: Simulator, new_client: ClientFactory)
 
 
 def test_rate_limit(sim: Simulator, client: Client) -> None:
-    """Real time: the service allows so many requests in a second, and all of ours are answered in the end."""
+    """With a real clock and a rate limit, all requests succeed in the end."""
     sim.configure(rate_limit=20.0)
     assert {len(query(client, "QueryHost")) for dummy in range(30)} == {3}
 
@@ -219,7 +219,7 @@ def test_answer_without_a_word() -> None:
 
 @pytest.mark.parametrize(("size", "read"), [(_response.MEBIBYTE - 100, True), (_response.MEBIBYTE + 1, False)])
 def test_of_an_error_one_mebibyte_counts(size: int, read: bool) -> None:
-    """What is cut off makes no JSON, so the code in it is not known."""
+    """A truncated body is no valid JSON, so its code is unknown."""
     error = {"error": {"code": "SYS.1000", "details": "x" * size}}
     with StubServer(lambda asked: StubResponse(500, error)) as service:
         failure = failure_of(client_of(service))
@@ -257,7 +257,7 @@ def test_answer_that_was_not_asked_to_be_compressed(sim: Simulator, new_client: 
 
 @pytest.mark.parametrize("name", ["QueryHost", "ChangeHostState"])
 def test_answer_that_is_too_much(sim: Simulator, client: Client, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """The limit is lowered here: a real one would take its time."""
+    """The limit is lowered, because the real one would take too long."""
     monkeypatch.setattr(_response, "MAX_BODY_SIZE", _response.MEBIBYTE)
     sim.fault("garbage", garbage="huge", count=None)
     failure = failure_of(client, name)
@@ -292,7 +292,7 @@ def test_connection_that_breaks(sim: Simulator, new_client: ClientFactory, fault
 
 
 def test_answer_that_drips() -> None:
-    """A byte now and then keeps the connection busy, but the request has its time limit."""
+    """Single bytes keep the connection busy, but the request has a timeout."""
     stop = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
@@ -420,7 +420,7 @@ REPEATED = "not s3ss10n, not s3ss10n&more, not s3ss10n%26more, not s3ss10n\\u002
     [(503, {"error": {"details": REPEATED}}), (200, {"error": {"details": REPEATED}}), (400, REPEATED.encode())],
 )
 def test_credentials_that_a_service_repeats(status: int, body: Any) -> None:
-    """One of them begins with the other: nothing of the longer one is left."""
+    """One secret is a prefix of the other, and the longer one is masked completely."""
     with StubServer(lambda asked: StubResponse(status, body)) as service:
         connection = ConnectionOptions(base_url=service.url, session_id="s3ss10n", api_token="s3ss10n&more")
         with Client(connection) as client, pytest.raises(ApiError) as caught:
@@ -458,7 +458,7 @@ def test_redirect_within_the_service() -> None:
 
 
 def test_connection_of_an_error_that_was_not_read_is_not_used_again() -> None:
-    """Its rest would be read as the response to the next request."""
+    """The rest of its body would be read as the response to the next request."""
     answers = [StubResponse(500, b"x" * (_response.MEBIBYTE * 3)), StubResponse(200, {"inventories": []})]
     with StubServer(lambda asked: answers[len(service.requests) - 1]) as service, client_of(service) as client:
         assert "HTTP status 500" in str(failure_of(client))
@@ -493,7 +493,7 @@ def test_many_at_once_use_at_most_16_connections() -> None:
 
 @pytest.fixture
 def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[StubServer]:
-    """A proxy that the environment names; it answers itself and passes nothing on."""
+    """A proxy of the environment that answers itself and forwards nothing."""
     with StubServer(lambda asked: StubResponse(200, {"inventories": []})) as server:
         monkeypatch.setenv("http_proxy", server.url.replace("http://", "http://user:pass%20word@"))
         yield server
@@ -585,7 +585,7 @@ def authority() -> trustme.CA:
 
 @pytest.fixture(scope="module")
 def secure(authority: trustme.CA, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Simulator, str]]:
-    """A simulator that speaks TLS, and the file with the certificate of its authority."""
+    """A simulator with TLS, and the CA certificate file."""
     folder = tmp_path_factory.mktemp("tls")
     paths = {name: str(folder / name) for name in ("authority", "certificate", "key")}
     issued = authority.issue_cert("127.0.0.1")
@@ -598,7 +598,7 @@ def secure(authority: trustme.CA, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 def secure_client(url: str, **options: Any) -> Client:
-    """Return a client of a service that speaks TLS."""
+    """Return a client of a service with TLS."""
     return Client(ConnectionOptions(base_url=url, session_id="simulator-session", **options), clock=FakeClock())
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Writes what became of each task to the file that RECORDER_FILE names, a JSON object a line."""
+"""Write the result of each task to the file that RECORDER_FILE names, one JSON object per line."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ name: recorder
 type: aggregate
 short_description: Record the results of tasks
 description:
-  - Writes what became of each task to the file that the environment variable RECORDER_FILE names, with what was asked
-    of the simulator at RECORDER_SIMULATOR meanwhile.
+  - Writes the result of each task to the file that the environment variable RECORDER_FILE names, with the request log
+    of the simulator at RECORDER_SIMULATOR.
   - If RECORDER_RESET is set, it resets the simulator with these options when a play begins.
 """
 
