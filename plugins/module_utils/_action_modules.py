@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Tasks that call an operation each time they run."""
+"""Modules that call an operation each time they run."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def action_module(
     judge: Callable[[Record], str | None] | None = None,
     **rules: Any,
 ) -> ModuleSpec:
-    """Return the task that calls one operation each time it runs; the members of its reply are the result.
+    """Return the module that calls one operation each time it runs; its result has the members of the reply.
 
-    ``changes`` is False where the call leaves everything as it is. ``judge`` looks at the wanted options and the
-    reply together and says what is wrong.
+    ``changes`` is False if the call changes nothing. ``judge`` returns what is wrong with the options and the reply
+    together, or None.
     """
     row = get_operation(operation)
 
@@ -74,7 +74,7 @@ def action_module(
 
 
 def generic_module(options: Options, **rules: Any) -> ModuleSpec:
-    """Return the task that calls the operation of its option ``operation`` with its option ``params``."""
+    """Return the module that calls the operation in its option ``operation`` with its option ``params``."""
 
     def run(context: ModuleContext) -> dict[str, Any]:
         tags = {name: context.desired[name] for name in TAG_PARAMS if name in context.desired}
@@ -99,7 +99,7 @@ def generic_module(options: Options, **rules: Any) -> ModuleSpec:
 
 
 def _without_needless_nulls(row: Operation, params: Record) -> Record:
-    """Return the parameters without null references, but with those that the call cannot do without."""
+    """Return the parameters without null references, except for required ones."""
     known = {name: value for name, value in params.items() if not isinstance(value, Unknown)}
     return {**known, **{name: params[name] for name in row.missing(known) if name in params}}
 
@@ -122,7 +122,7 @@ def _execute(context: ModuleContext, operation: str, params: Record, label: str,
 
 @contextmanager
 def _with_label(params: Record) -> Iterator[str]:
-    """Let failures name what a call is about."""
+    """Add the label of the object to failures."""
     about = describe_target(params)
     try:
         yield about

@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""What a record of a CBT task says of the VMs that the task protects. Section "CBT tasks"."""
+"""The VMs that a CBT task protects, read from its record. Section "CBT tasks"."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ def with_resources(task: Record) -> Record:
 
 
 def protects(task: Record, vm_uuid: str) -> bool:
-    """Return whether a VM is one of those that a task protects; raise ReadNotSupported where the record does not show
-    them.
+    """Return whether a task protects a VM; raise ReadNotSupported if the record does not show the VMs.
 
     ``task`` is what `with_resources` returns.
     """

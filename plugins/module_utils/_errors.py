@@ -64,7 +64,7 @@ class VirtinfraError(Exception):
         return {"code": self.code, "description": self.description, "details": self.message, "causes": []}
 
     def with_label(self, label: str) -> VirtinfraError:
-        """Name the object that the failure is about, unless it is named already."""
+        """Add the label of the object to the message, unless it has one."""
         self.label = self.label or label
         return self
 
@@ -73,7 +73,7 @@ class VirtinfraError(Exception):
 
 
 class Bug(VirtinfraError):
-    """The collection itself is wrong."""
+    """There is a bug in the collection."""
 
     code = "BUG"
     description = "This is a bug of the collection. Please report it."
@@ -93,7 +93,7 @@ class SeveralFailed(VirtinfraError):
 
 
 class InvalidOptions(VirtinfraError):
-    """The options cannot be right; nothing was sent."""
+    """The options are invalid; nothing was sent."""
 
     code = "INVALID"
     description = "The options are invalid. Nothing was sent."
@@ -133,7 +133,7 @@ class ReadNotSupported(VirtinfraError):
 
 
 class TransportError(VirtinfraError):
-    """No usable response came. ``transient`` says whether one may come after a retry."""
+    """No usable response arrived. ``transient`` says whether a retry can help."""
 
     code = "UNREACHABLE"
     description = "No usable response arrived from the service."
@@ -144,7 +144,7 @@ class TransportError(VirtinfraError):
 
 
 class OutcomeUnknown(VirtinfraError):
-    """A call may have changed something, and there is no way to find out."""
+    """A call may have changed something, and the outcome cannot be determined."""
 
     code = "OUTCOME_UNKNOWN"
     description = "The call may have changed something. Check the object before you repeat it."
@@ -211,7 +211,7 @@ class ApiError(VirtinfraError):
 
 
 class JobNotFound(VirtinfraError):
-    """The service cannot say what became of ``job``: it does not know it, or no longer, or ``reason`` says why."""
+    """The outcome of ``job`` is unknown: the service does not know it, or no longer knows it, or see ``reason``."""
 
     code = "JOB_NOT_FOUND"
     description = "The service does not know the job, or no longer knows it knows it."
@@ -224,7 +224,7 @@ class JobNotFound(VirtinfraError):
 
 
 class JobUuidUsed(VirtinfraError):
-    """The option ``job_uuid`` was used for an earlier call, so this call was not made."""
+    """The option ``job_uuid`` was used for an earlier call, so this call was not performed."""
 
     code = "JOB_UUID_USED"
     description = "The job_uuid was used for an earlier call. This call was not made."
@@ -249,7 +249,7 @@ def error_codes(error: Mapping[str, Any]) -> list[str]:
 
 
 def with_causes(error: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an ErrorCode with the errors below it in lists ``causes``, whether it has them in ``cause`` or ``causes``.
+    """Return an ErrorCode with its nested errors in lists ``causes``, whether they are in ``cause`` or ``causes``.
 
     All of them have the texts ``code``, ``description`` and ``details``; they are at most 50, nested at most 20 deep.
     """
@@ -286,12 +286,12 @@ def _without_causes(error: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def error_chain(error: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return an error, as `with_causes` makes it, and all errors below it, each before those below itself."""
+    """Return an error in the form of `with_causes` and all its nested errors, in pre-order."""
     return [error, *(below for cause in error["causes"] for below in error_chain(cause))]
 
 
 def _explain(error: Mapping[str, Any], credential: str) -> str:
-    """Return the codes of an error, its texts and those of the deepest errors below it, and a hint."""
+    """Return the codes of an error, its texts, those of its deepest nested errors, and a hint."""
     roots = [below for below in error_chain(error)[1:] if not below["causes"]]
     causes = list(dict.fromkeys(root["code"] for root in roots if root["code"] not in ("", error["code"])))
     codes = ", caused by ".join(filter(None, [error["code"], ", ".join(causes[:MAX_QUOTED])]))
@@ -311,5 +311,5 @@ def _hint(code: str, credential: str) -> str:
 
 
 def _shorten(text: str, length: int) -> str:
-    """Return a text that is cut between words where it is too long: half a secret would not be recognised as one."""
+    """Return a text, truncated between words if it is too long: half a secret would not be recognized as one."""
     return text if len(text) <= length else text[:length].rpartition(" ")[0] + " ..."

@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""What a request without a usable response proves, and how the user is told.
+"""The errors of requests without a usable response, and what each of them proves.
 
 ``peer`` names the service (and the proxy), ``label`` the operation, ``reason`` is the printable text of ``cause``.
 """
@@ -25,7 +25,7 @@ _NO_TLS = re.compile("WRONG_VERSION_NUMBER|RECORD_LAYER_FAILURE|UNKNOWN_PROTOCOL
 
 
 def connect_error(peer: str, label: str, cause: BaseException, reason: str) -> TransportError:
-    """Return the error of a request that was not sent: an outage, which may pass, unless TLS was refused."""
+    """Return the error of a request that was not sent. It is transient, unless TLS was refused."""
     if isinstance(cause, (ssl.SSLEOFError, ssl.SSLZeroReturnError)):
         return _unreachable(peer, label, "closed during the TLS handshake")
     # urllib3 1.26 reports a wrong name as a ValueError.

@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""How the current state of an object is read: one record, none, or a clear failure."""
+"""Finders of the current record of an object: one record, None, or a failure."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def find_by_query(
     view: Callable[[Record], Record] = dict,
     among: Callable[[Record], bool] = bool,
 ) -> Finder:
-    """Read by a query, by the first of ``keys`` (API names) that is given; a uuid is asked for directly.
+    """Return a finder that uses a query, by the first of ``keys`` (API names) that is given.
 
-    ``view`` adds to a record what can be told from it. Only records that ``among`` lets pass are meant.
+    ``view`` adds derived members to a record. ``among`` is a predicate that the records must meet.
     """
 
     def find(client: Client, key: str, value: str) -> list[Record]:
@@ -64,7 +64,7 @@ def find_by_query(
 
 
 def find_by_cursor(resource_type: str, *keys: str, among: Callable[[Record], bool] = bool) -> Finder:
-    """Read by walking a cursor query: its filters have no documented syntax, so the choice is made here."""
+    """Return a finder that reads all records of a cursor query, because the syntax of its filters is not documented."""
 
     def find(client: Client, key: str, value: str) -> list[Record]:
         pages = paginate_cursor(client, resource_type)
@@ -76,7 +76,7 @@ def find_by_cursor(resource_type: str, *keys: str, among: Callable[[Record], boo
 
 
 def first_readable(*readers: Callable[[Client, Record], Found]) -> Callable[[Client, Record], Found]:
-    """Read by the first of several readers that the service and the credentials allow."""
+    """Return a reader that uses the first of several readers that the service and the credentials support."""
 
     def read(client: Client, wanted: Record) -> Found:
         reasons = []
@@ -91,7 +91,7 @@ def first_readable(*readers: Callable[[Client, Record], Found]) -> Callable[[Cli
 
 
 def with_assumed_fields(reader: Finder, assumed: Callable[[Record], Record]) -> Finder:
-    """Read by a reader that does not tell all members: what ``assumed`` makes of what is wanted is filled in."""
+    """Return a finder that adds the ``assumed`` values of fields that the records do not show."""
 
     def read(client: Client, wanted: Record) -> Record | None:
         record = reader(client, wanted)
@@ -108,8 +108,8 @@ def exists(vm: Record) -> bool:
 def find_vm_nic(client: Client, wanted: Record) -> Record | None:
     """Read a NIC and, as its member ``vm``, its VM: by the NIC's uuid, or by its natural key.
 
-    That is the VM, the network and, where they are given, the IP address and the MAC address: a VM may have several
-    NICs on one network. With both addresses, a NIC that has one of them is meant if none has both.
+    The natural key consists of the VM, the network and, if given, the IP and MAC address, because a VM may have several
+    NICs on one network. With both addresses, a NIC with only one of them is returned if no NIC has both.
     """
     key = "uuid" if "uuid" in wanted else "l3NetworkUuid"
     found = first_readable(_nics_of_queried_vm, _queried_nics, _nics_of_vm_by_cursor)(client, wanted)
@@ -123,7 +123,7 @@ def find_vm_nic(client: Client, wanted: Record) -> Record | None:
 
 
 def shows_ip_address(nic: Record, address: str | None) -> bool:
-    """Return whether an address is one of a NIC's: a NIC with IPv4 and IPv6 has the others in ``usedIps`` only."""
+    """Return whether a NIC has an address; a NIC with IPv4 and IPv6 has further ones in ``usedIps``."""
     return bool(address) and canonical_address(str(address)) in map(canonical_address, _ip_addresses(nic))
 
 
@@ -193,7 +193,7 @@ def find_cbt_task(client: Client, wanted: Record) -> Record | None:
 
 
 def read_nic_services(client: Client, wanted: Record) -> Record:
-    """Read which services host interfaces are used for: ``services``, a row for each interface and VLAN wanted."""
+    """Read the service types of host interfaces: ``services``, one row for each desired interface and VLAN."""
 
     def ask(interface: str) -> list[Record]:
         pages = paginate(client, "GetHostNicServiceTypeStatistic", also={"interfaceUuid": interface})
@@ -235,14 +235,14 @@ def find_bandwidth_limit(client: Client, desired: Record) -> Record | None:
 
 
 def require_unique(records: list[Record], what: str) -> Record | None:
-    """Return the only record, or None; AmbiguousMatch when there are several."""
+    """Return the only record, or None; raise AmbiguousMatch when there are several."""
     if len(records) > 1:
         raise AmbiguousMatch(what, [str(record.get("uuid")) for record in records])
     return records[0] if records else None
 
 
 def _by(find: Search, keys: tuple[str, ...]) -> Finder:
-    """Read by the first key that is given; by ``resourceUuid`` before, which not every server heeds on a create."""
+    """Return a finder by the first given key, after ``resourceUuid``, which some servers ignore on a create."""
 
     def read(client: Client, wanted: Record) -> Record | None:
         key = next((key for key in keys if wanted.get(key)), None)

@@ -49,7 +49,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 
 
 def info_module(operation: str, options: Options) -> ModuleSpec:
-    """Return the module whose result is the members of an operation's reply; the options are its parameters."""
+    """Return the module that calls a read; its options are the parameters, its result has the members of the reply."""
 
     def run(context: ModuleContext) -> dict[str, Any]:
         if any(isinstance(item, Unknown) for value in context.desired.values() for item in _as_list(value)):
@@ -60,10 +60,10 @@ def info_module(operation: str, options: Options) -> ModuleSpec:
 
 
 def info_module_per_item(operation: str, returns: str, over: str, parameter: str, options: Options) -> ModuleSpec:
-    """Return the module that calls an operation for each value of the option ``over``, many at the same time.
+    """Return the module that calls an operation concurrently for each value of the option ``over``.
 
-    ``parameter`` of the operation takes the value. A call that fails is reported beside the others; the module fails
-    when all of them do, or when one does and the option ``fail_on_error`` is set.
+    ``parameter`` of the operation gets the value. Calls that fail are reported in the list. The module fails when all
+    calls fail, or when one fails and the option ``fail_on_error`` is set.
     """
 
     def run(context: ModuleContext) -> dict[str, Any]:
@@ -180,7 +180,7 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _members(operation: str, reply: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the documented members of a reply, lists that are empty where the service left them out."""
+    """Return the documented members of a reply, as empty lists if the service omits them."""
     members = {name: reply.get(name) or [] for name in get_operation(operation).result}
     return {**record_to_result(shaped_members(members), get_operation(operation).record)}
 
@@ -218,7 +218,7 @@ def _list_by_cursor(
 
 
 def _collect_pages(pages: Iterable[tuple[list[Record], int | None]]) -> tuple[list[Record], int]:
-    """Return the records of all pages and the total that the service states, but not less than their number."""
+    """Return the records of all pages, and the total of the service or, if greater, the number of records."""
     records: list[Record] = []
     total = 0
     for page, stated in pages:

@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""The tasks that take up jobs again."""
+"""The modules job_wait and job_info."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def job_module(wait: bool) -> ModuleSpec:
 
 
 def job_from_handle(client: Client, handle: Mapping[str, Any]) -> Job:
-    """Return the job that a handle stands for; raise InvalidOptions when it names none."""
+    """Return the job of a handle; raise InvalidOptions for an invalid handle."""
     path = polling_path(handle.get("location"))
     if path is None and handle.get("location") and not handle.get("uuid"):
         raise InvalidOptions(f"location {handle['location']!r} is not the address of a job")
@@ -63,7 +63,7 @@ def job_from_handle(client: Client, handle: Mapping[str, Any]) -> Job:
 
 
 def job_to_result(job: Job) -> Record:
-    """Return a job as it is in the result: ``msg`` and ``error`` are those of a failed task."""
+    """Return a job in the form of the result; ``msg`` and ``error`` are like those of a failed task."""
     record_type = OPERATIONS[job.operation].record if job.operation in OPERATIONS else ""
     result = {"result": mask_webhooks(job.result, record_type)} if job.state == SUCCEEDED else {}
     failure = {"msg": str(job.failure), "error": job.failure.error} if job.failure else {}

@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""What a module is: a Task. It runs in a module process (here) or in the controller (the action ``api``)."""
+"""The description of a module, `ModuleSpec`, and its run inside the controller or in a module process."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ IDENTIFIERS = ("name", "url", "_ip", "_mac", "_address", "user_id", "username")
 
 @dataclass
 class ModuleContext:
-    """One run of a task: the validated options, the service, and what accompanies the result.
+    """One run of a task: the validated options, the client, and what is added to the result.
 
     ``desired`` holds the module's own options that were given, by their API names. ``unresolved`` is true in check mode
     when the object cannot be looked for, because an earlier task only predicted it. ``changed`` says whether a call has
@@ -86,7 +86,7 @@ class ModuleContext:
 
 
 class TaskInterrupted(BaseException):
-    """A task was stopped from outside while a call was under way; ``facts`` are members of its result."""
+    """A task was interrupted during a call; ``result`` has members of its result."""
 
     def __init__(self, job: Job, done: list[str]) -> None:
         operation = f"{job.label}: {job.operation}" if job.label else job.operation
@@ -97,7 +97,7 @@ class TaskInterrupted(BaseException):
 
 @dataclass(frozen=True)
 class ModuleResult:
-    """How a run ended: the result as Ansible takes it (with ``failed`` and ``msg`` after a failure) and warnings."""
+    """The outcome of a run: the result for Ansible, with ``failed`` and ``msg`` after a failure, and warnings."""
 
     result: dict[str, Any]
     warnings: list[str]
@@ -105,7 +105,7 @@ class ModuleResult:
 
 @dataclass(frozen=True)
 class ModuleSpec:
-    """A module: the function that does it, its own options, the operations that it calls, and their constraints.
+    """A module: its function, its own options, the operations that it calls, and the constraints of its options.
 
     ``shared_options`` are further option groups, in addition to the connection's. ``selecting_options`` are not
     required, and select what the module is about when they are given. ``secret_results`` are members of the result for
@@ -122,14 +122,14 @@ class ModuleSpec:
 
     @property
     def argument_spec(self) -> dict[str, Any]:
-        """All options in Ansible's form."""
+        """The argument spec of all options."""
         spec: dict[str, Any] = dict(CONNECTION)
         for options in (*self.shared_options, self.options):
             spec.update(options)
         return spec
 
     def masker(self, params: Mapping[str, Any]) -> Masker:
-        """Return what masks the secrets of these options."""
+        """Return the masker of the secrets in these options."""
         return Masker(
             collect_secrets(self.argument_spec, params), lambda: _documented_names() | self.argument_spec.keys()
         )
@@ -143,7 +143,7 @@ class ModuleSpec:
         before_send: Callable[[], None] = lambda: None,
         session_store: Callable[[ConnectionOptions], SessionStore] = MemoryStore,
     ) -> ModuleResult:
-        """Run with validated options and return the outcome without secrets.
+        """Run with validated options and return the result without secrets.
 
         This is the one place where a VirtinfraError becomes a failed result, where secrets are masked in all that is
         shown, and where messages and warnings lose what acts on a terminal. Raises Interrupted when something from
@@ -219,7 +219,7 @@ class ModuleSpec:
 
         # Linters replace the class in its module to learn the options, so it is looked up there when it is needed.
         class Module(basic.AnsibleModule):
-            """Masks all that it returns, also when the options are invalid: Ansible itself masks less."""
+            """An AnsibleModule that masks all its output, also for invalid options; Ansible itself masks less."""
 
             params: dict[str, Any]
 
@@ -231,7 +231,7 @@ class ModuleSpec:
                 super().fail_json(**self._masked({"msg": msg, "error": InvalidOptions(msg).error, **result}))
 
             def log(self, msg: str, log_args: Mapping[str, Any] | None = None) -> None:
-                """Write to the system log, where Ansible puts all options without C(no_log) as they are."""
+                """Write to the system log, in which Ansible does not mask options without C(no_log)."""
                 masker = task.masker(self.params)
                 arguments = {name: masker.text(str(value)) for name, value in (log_args or {}).items()}
                 super().log(masker.text(msg), arguments)
@@ -278,7 +278,7 @@ class ModuleSpec:
         return options
 
     def _null_selecting_options(self, options: Mapping[str, Any]) -> Iterator[str]:
-        """Yield the options that are null although nothing else selects the object."""
+        """Yield the null options without which nothing selects the object."""
         groups = [[name] for name, option in self.options.items() if option.get("required")]
         if options.get("uuid") is None or isinstance(options["uuid"], Unknown):
             required_by = self.constraints.get("required_by", {})
@@ -304,7 +304,7 @@ class ModuleSpec:
 
 
 def _masked(show: Callable[[str], None], masker: Masker) -> Callable[[str], None]:
-    """Return a function that shows a line without secrets, and without characters that act on a terminal."""
+    """Return a function that shows a line with secrets masked and control characters escaped."""
     return lambda line: show(escape_controls(masker.text(line)))
 
 
@@ -314,7 +314,7 @@ _OWN_NAMES = "module_args before after uuid location operation state result erro
 
 @lru_cache(maxsize=1)
 def _documented_names() -> frozenset[str]:
-    """Return the names that results have whatever the service answers."""
+    """Return the documented member names of results, which are never masked."""
     names = {*_OWN_NAMES.split(), *(name for fields in RECORD_FIELDS.values() for name in fields)}
     for operation in OPERATIONS.values():
         names.update(operation.parameters, operation.result)

@@ -112,7 +112,7 @@ class Operation:
         ]
 
     def unsupported_reason(self, params: Mapping[str, Any], version: str) -> str | None:
-        """Return what of this call a service of ``version`` does not know yet, with the version that has it."""
+        """Return what a service of ``version`` does not support in this call, with the version that does."""
         available = parse_version(version)
         if self.since and parse_version(self.since) > available:
             return f"{self.name} needs version {self.since}"
@@ -122,7 +122,7 @@ class Operation:
         return None
 
     def request(self, params: Mapping[str, Any], prefix: str = "service") -> Request:
-        """Build the request for ``params`` (API names to values; None is left out; tags stand beside the rest).
+        """Build the request for ``params`` (API names to values; None is omitted; tags are separate members).
 
         Raise InvalidOptions when a required parameter is missing, when one is unknown or when a value is not allowed.
         """
@@ -172,12 +172,12 @@ class Operation:
 
 
 def is_bare(reply: Mapping[str, Any]) -> bool:
-    """Whether a reply says no more than that the operation succeeded, as ``{}`` does."""
+    """Return whether a reply only says that the operation succeeded, as ``{}`` does."""
     return is_success(reply) and not reply.keys() - _ENVELOPE
 
 
 def is_success(reply: Mapping[str, Any]) -> bool:
-    """Whether a reply says nothing of a failure."""
+    """Return whether a reply reports no failure."""
     return not reply.get("error") and reply.get("success") is not False
 
 

@@ -509,7 +509,7 @@ OPERATIONS: Mapping[str, Operation] = {row.name: row for row in _ROWS}
 
 
 def get_operation(name: str) -> Operation:
-    """Return the operation called ``name``. Raise InvalidOptions, with similar names, when there is none."""
+    """Return the operation ``name``. Raise InvalidOptions, with similar names, when there is none."""
     if name in OPERATIONS:
         return OPERATIONS[name]
     similar = [known for known in OPERATIONS if name.lower() in known.lower() or known.lower() in name.lower()]

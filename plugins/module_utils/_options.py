@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""The options that modules share. Their documentation stands in the doc fragments of the same names."""
+"""The options that modules share, documented in the doc fragments of the same names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Options = Mapping[str, dict[str, Any]]
 
 
 def _with_fallbacks(options: Options) -> Options:
-    """Let each option be taken from the environment: ``base_url`` from VIRTINFRA_BASE_URL."""
+    """Add a fallback to an environment variable to each option, for example VIRTINFRA_BASE_URL to ``base_url``."""
     return {
         name: {**option, "fallback": (env_fallback, [f"VIRTINFRA_{name.upper()}"])} for name, option in options.items()
     }

@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""The parameters of operations: what the table says of one, and how a value is checked against it."""
+"""The parameters of operations: their description in the table, and the validation of values."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Parameter:
         return value
 
     def check_bounds(self, operation: str, value: Any) -> None:
-        """Raise InvalidOptions when servers refuse a value for its length or for its size."""
+        """Raise InvalidOptions for a value that is too long or out of range for servers."""
         label = f"{self.name} of {operation}"
         if self.name in _MAX_LENGTHS:
             texts = [
@@ -102,12 +102,12 @@ class Parameter:
 
 
 def required(name: str, type: str = "str", **details: Any) -> Parameter:
-    """Return a parameter that the document says must be given."""
+    """Return a parameter that is required by the document."""
     return Parameter(name, type, required=True, **details)
 
 
 def optional(name: str, type: str = "str", **details: Any) -> Parameter:
-    """Return a parameter that may be left out."""
+    """Return an optional parameter."""
     return Parameter(name, type, **details)
 
 

@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""The persons that a workchat endpoint mentions: their two forms in a call, and how records show them.
+"""The persons that a workchat endpoint mentions: their two forms in a call, and their form in records.
 
 Section "CreateSNSWorkchatEndpoint": ``atPersonUserIds`` is a list of user IDs, ``atPersonList`` maps them to remarks.
 """
@@ -20,7 +20,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 def normalize_persons(desired: Record) -> Record:
     """Return the persons in both forms when they are given in one of them, else an empty record.
 
-    User IDs and remarks become texts, which services want. Raises InvalidOptions for a remark that is a list or a
+    User IDs and remarks become strings, as services require. Raise InvalidOptions for a remark that is a list or a
     mapping.
     """
     remarks = {str(user): _remark(user, remark) for user, remark in desired.get("atPersonList", {}).items()}
@@ -30,7 +30,7 @@ def normalize_persons(desired: Record) -> Record:
 
 
 def compared_persons(desired: Record, current: Record) -> Record:
-    """Return the desired persons as a record can be compared with: the user IDs, and the remarks if one differs."""
+    """Return the desired persons in a form that can be compared: the user IDs, and the remarks if one differs."""
     persons, shown = normalize_persons(desired), current.get("atPersonList") or {}
     given = [user for user in map(str, desired.get("atPersonList", ())) if user in shown]
     differing = {user: persons["atPersonList"][user] for user in given}
@@ -40,7 +40,7 @@ def compared_persons(desired: Record, current: Record) -> Record:
 
 
 def fields_missing_from_generic_query(desired: Record) -> Record:
-    """Return what a list of all endpoints need not show of a workchat endpoint, with the desired values."""
+    """Return the desired values of the workchat fields that a list of all endpoints may omit."""
     all_of_it = {**desired, **normalize_persons(desired)}
     return {name: all_of_it[name] for name in ("url", "atAll", "atPersonUserIds") if name in all_of_it}
 

@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""What has to be done to bring an object from what it is to what it should be. Pure: no I/O, no Ansible."""
+"""The calls that lead from the current record to the desired state. Pure: no I/O, no Ansible."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class StateTransition:
 
 @dataclass(frozen=True)
 class PlannedCall:
-    """A call to make, and the record that is expected after it (None: it is deleted), and a warning to show."""
+    """A call to make, the record that is expected after it (None: it is deleted), and a warning to show."""
 
     operation: str
     params: Record
@@ -62,7 +62,7 @@ class PlannedCall:
 
 
 class AssumedRecord(dict[str, Any]):
-    """A record of an object that cannot be read: it is there, and only what it holds is supposed of it."""
+    """A record of an object that cannot be read: the object is assumed to exist with these fields."""
 
 
 Plan = Callable[["Resource", str, Record, "Record | None"], "list[PlannedCall]"]
@@ -94,16 +94,16 @@ class Resource:
 
     @property
     def noun(self) -> str:
-        """What messages call the object."""
+        """The name of the object in messages."""
         return self.result_key.replace("_", " ")
 
     def found_by(self, desired: Record) -> str | None:
-        """Return the option, in API names, by which ``read`` looks for the object."""
+        """Return the option, by its API name, by which ``find`` selects the object."""
         return next((key for key in self.keys if without_unknown(desired).get(key)), None)
 
     @property
     def operations(self) -> tuple[str, ...]:
-        """All operations by which the object is changed."""
+        """All operations that change the object."""
         named = (self.create, self.update, self.delete, *(move.operation for move in self.transitions.values()))
         return tuple(dict.fromkeys(operation for operation in named if operation))
 
@@ -136,9 +136,9 @@ def plan(
 
 
 def default_plan(resource: Resource, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
-    """Return the plan of a resource that has none of its own: create or update or delete, then the move.
+    """Return the default plan: create, update or delete, then the state transition.
 
-    ``desired`` has the record's names from here on.
+    ``desired`` has the names of the record.
     """
     if state == "absent":
         return [build_call(resource, resource.delete, desired, current, None)] if current else []
@@ -160,7 +160,7 @@ def default_plan(resource: Resource, state: str, desired: Record, current: Recor
 
 
 def predict_created(resource: Resource, desired: Record) -> Record:
-    """Return the record that is expected after a create: what was asked for, everything else unknown."""
+    """Return the record that is expected after a create: the desired values, everything else None."""
     fields = RECORD_FIELDS[resource.record_type]
     return with_all_fields(resource.record_type, {name: value for name, value in desired.items() if name in fields})
 
@@ -182,7 +182,7 @@ def drift(resource: Resource, desired: Record, current: Record) -> Record:
 
 
 def build_update(resource: Resource, changes: Record, desired: Record, current: Record) -> PlannedCall:
-    """Return the one call that makes all changes; Failure names those that the API cannot make."""
+    """Return the call that makes all changes; raise Unchangeable for those that the API cannot make."""
     able = _updatable_params(resource)
     if fixed := {name: value for name, value in changes.items() if name not in able}:
         raise unchangeable_error(resource, fixed, desired, current)
@@ -195,7 +195,7 @@ def build_update(resource: Resource, changes: Record, desired: Record, current: 
 
 
 def unchangeable_error(resource: Resource, changes: Record, desired: Record, current: Record) -> Unchangeable:
-    """Return the failure that the API cannot make these changes to the present record."""
+    """Return the failure that the API cannot make these changes to the current record."""
     options = {shown: name for name, shown in resource.fields.items() if name in _parameters(resource.create)}
     present = {to_snake_case(name): "not set" for name in changes}
     present |= {
@@ -214,12 +214,12 @@ def unchangeable_error(resource: Resource, changes: Record, desired: Record, cur
 
 
 def _difference(present: str, wanted: str) -> str:
-    """Return what differs; secrets, which both texts lack, may be all that does."""
+    """Return how two values differ; if they look equal, only a masked part differs."""
     return f"is {present}, should be {wanted}" if present != wanted else f"is {present}, a masked part differs"
 
 
 def not_found(resource: Resource, desired: Record, missing: Sequence[str] = ()) -> NotFound:
-    """Return the failure that there is no such object; ``missing`` are the options with which it can be created."""
+    """Return the failure that there is no such object; ``missing`` are the options needed to create it."""
     key = resource.found_by(desired)
     sought = f"no {resource.noun} with {to_snake_case(key)} {desired[key]!r}" if key else f"no such {resource.noun}"
     option = to_snake_case(key) if key else "options"
@@ -245,7 +245,7 @@ def build_call(
     after: Record | None,
     note: str = "",
 ) -> PlannedCall:
-    """Return the call of an operation with all of its parameters that are asked for or that the record tells.
+    """Return the call of an operation with its desired parameters and the required ones that the record has.
 
     Raises InvalidOptions when a required one is neither, NotFound when the object would have to be created first. The
     uuid of an object that is yet to be created will be known in time.
@@ -271,9 +271,9 @@ def build_call(
 
 
 def assume_record(resource: Resource, desired: Record) -> AssumedRecord | None:
-    """Return what is assumed of an object that cannot be read: it is there if its uuid is given.
+    """Return the assumed record of an object that cannot be read: it exists if its uuid is given.
 
-    What the API could not change anyway is taken to be as desired; everything else is then set, needed or not.
+    Fields that the API cannot change are assumed to be as desired; all others are set.
     """
     if "uuid" not in desired:
         return None
@@ -282,7 +282,7 @@ def assume_record(resource: Resource, desired: Record) -> AssumedRecord | None:
 
 
 def predict_record(resource: Resource, state: str, desired: Record) -> Record | None:
-    """Return what is predicted of an object that cannot be looked for, because an earlier task only predicted it.
+    """Return the predicted record of an object that cannot be looked up, because an earlier task only predicted it.
 
     An object whose own uuid is null will exist, for an earlier task would have created it. One that belongs to such
     an object does not exist, unless the task can do nothing but change or delete it.
@@ -330,7 +330,7 @@ def settling_fields(resource: Resource, state: str, operation: str | None = None
 
 
 def transitional_value(resource: Resource, fields: Sequence[str], record: Record | None) -> str | None:
-    """Return the first of ``fields`` whose value is about to change, as ``name value``; None when none is."""
+    """Return the first of ``fields`` with a transitional value, as ``name value``; None if there is none."""
     return next(
         (found for name in fields if (found := _matching_value(resource.transitional_values, name, record))), None
     )
@@ -339,7 +339,7 @@ def transitional_value(resource: Resource, fields: Sequence[str], record: Record
 def failed_value(
     resource: Resource, state: str, operation: str, before: Record | None, record: Record | None
 ) -> str | None:
-    """Return the field that says that ``operation`` failed, as ``name value``; None when none does.
+    """Return the field that shows that ``operation`` failed, as ``name value``; None if there is none.
 
     What was neither stable nor well before the call is no failure of the call, unless it is what the call is to change.
     """

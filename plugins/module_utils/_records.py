@@ -25,7 +25,7 @@ DELETED_VM_STATES = ("Destroyed", "Expunging")
 
 
 class Unknown(str):
-    """Stands for a reference that is null: the object does not exist yet. The text is the name of the option."""
+    """A null reference to an object that does not exist yet. The text is the name of the option."""
 
     __slots__ = ()
 
@@ -121,7 +121,7 @@ _DECISIVE = (*_SCALARS, *_LISTS)
 
 
 def find_invalid_member(record: Record) -> str | None:
-    """Return the first member of a record that is of another type than tasks rely on; None when there is none."""
+    """Return the first member of a record with an unexpected type; None if there is none."""
     for name in _DECISIVE:
         # Most records have few of these, and lists may have many records.
         if name in record and (wrong := _invalid_member(name, record[name])):
@@ -210,7 +210,7 @@ def holds_unknown(value: Any) -> bool:
 
 
 def without_unknown(values: Mapping[str, Any]) -> Record:
-    """Return values without the references that are Unknown, also without those in lists."""
+    """Return values without Unknown references, also in lists."""
     return {
         name: [item for item in value if not isinstance(item, Unknown)] if isinstance(value, list) else value
         for name, value in values.items()
@@ -234,9 +234,9 @@ def _is_webhook(url: str, record_type: str) -> bool:
 
 
 def with_all_fields(kind: str, record: Mapping[str, Any]) -> Record:
-    """Return a record with every documented field of its kind, None where the service left it out, and any others.
+    """Return a record with every documented field of its type, None if the service omits it, and any others.
 
-    The records in its members are shaped too.
+    Nested records are completed too.
     """
     return {**_BLANK.get(kind, {}), **shaped_members(record, _NESTED_IN.get(kind, ()))}
 
@@ -278,7 +278,7 @@ def _bag(values: Iterable[Any]) -> frozenset[str]:
 
 
 def canonical_address(text: str) -> str:
-    """Return an IP or MAC address in the one form in which two of them can be compared."""
+    """Return an IP or MAC address in its canonical form."""
     text = text.strip().lower()
     try:
         return str(ipaddress.ip_address(text))
@@ -287,7 +287,7 @@ def canonical_address(text: str) -> str:
 
 
 def canonical_addresses(nic: Record) -> Record:
-    """Return a NIC whose addresses can be compared."""
+    """Return a NIC with its addresses in canonical form."""
     return {name: canonical_address(value) if value and name in ("ip", "mac") else value for name, value in nic.items()}
 
 

@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Values that refer to an object: one spelling for every uuid, and null for what check mode did not create."""
+"""References to objects: normalized uuids, and null for objects that check mode did not create."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ UUID_KEYED = ("data_volume_system_tags", "dataVolumeSystemTags")
 
 
 def is_reference(name: str) -> bool:
-    """Whether an option or a parameter of this name holds a uuid or a list of uuids."""
+    """Return whether an option or a parameter of this name contains a uuid or a list of uuids."""
     return bool(re.search(r"(^|_)uuids?(_|$)|Uuids?(?=[A-Z]|$)", name))
 
 
 def normalize_uuid(name: str, text: str) -> str:
-    """Return a uuid as 32 hexadecimal digits in lower case. Raise InvalidOptions when it is none."""
+    """Return a uuid as 32 hexadecimal digits in lower case. Raise InvalidOptions for anything else."""
     digits = text.strip().replace("-", "").lower()
     if not re.fullmatch(r"[0-9a-f]{32}", digits, re.ASCII):
         raise InvalidOptions(f"{name} must be a uuid (32 hexadecimal digits), not {text!r}")
@@ -44,7 +44,7 @@ def unify_uuid(text: str) -> str:
 
 
 def normalize_reference(name: str, value: Any) -> str:
-    """Return what the value of an option refers to: a uuid, or Unknown for null and for an empty text."""
+    """Return the normalized uuid in an option, or Unknown for null and for an empty string."""
     text = "" if value is None else str(value).strip()
     return Unknown(name) if text in ("", NULL) else normalize_uuid(name, text)
 
@@ -71,9 +71,9 @@ def _normalize_members(item: Mapping[str, Any]) -> Record:
 
 
 def mark_nulls(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a task's arguments with a text for each null reference, which Ansible would treat as left out.
+    """Return the arguments of a task with a string for each null reference, which Ansible would treat as omitted.
 
-    A list that is null as a whole is left out.
+    A list that is null itself is omitted.
     """
     marked = dict(arguments)
     for name in filter(is_reference, arguments):
