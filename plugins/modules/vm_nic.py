@@ -170,9 +170,7 @@ def plan_nic(resource: Resource, state: str, desired: Record, current: Record | 
         desired = {name: value for name, value in desired.items() if not equal.get(name)}
     if current and (changes := drift(resource, desired, current)):
         if "ip" in changes and "uuid" not in desired:
-            raise InvalidOptions(
-                f"NIC {current['uuid']} has the address {current['ip']}. Give uuid to change the address."
-            )
+            raise InvalidOptions(f"NIC {current['uuid']} has the address {current['ip']}. Give uuid to change it.")
         current = {**current, **dict.fromkeys(ADDRESS)}
     steps = default_plan(resource, state, desired, current)
     return [replace(step, expected={**(step.expected or {}), "vm": None}) for step in steps]

@@ -289,7 +289,7 @@ def test_nic_with_only_one_of_both_addresses_is_not_made_again(
     both = {"static_ip": address, "custom_mac": "fa:16:3e:00:00:13"}
     uuid = run.twice("vm_nic", {**wanted, **both})["nic"]["uuid"]
     message = run.refused("vm_nic", {**wanted, **both, "static_ip": other})
-    assert f"NIC {uuid} has the address {address}. Give uuid to change the address." in message
+    assert f"NIC {uuid} has the address {address}. Give uuid to change it." in message
     message = run.refused("vm_nic", {**wanted, **both, "custom_mac": "fa:16:3e:00:00:14"})
     assert "the API cannot change custom_mac" in message
     run.twice("vm_nic", {"uuid": uuid, **both, "static_ip": other})
