@@ -80,6 +80,10 @@ def generic_module(options: Options, **rules: Any) -> ModuleSpec:
         tags = {name: context.desired[name] for name in TAG_PARAMS if name in context.desired}
         name = context.desired["operation"]
         row = get_operation(name)
+        if row.is_public:
+            raise InvalidOptions(
+                f"operation must not be {name}, which handles a session. Use virtinfra.manager.session"
+            )
         params = _without_needless_nulls(row, {**normalize_references(mark_nulls(context.desired["params"])), **tags})
         with _with_label(without_unknown(params)) as about:
             if null := [value for value in params.values() if isinstance(value, Unknown)]:

@@ -34,7 +34,9 @@ attributes:
       - An operation that changes something is called each time.
 options:
   operation:
-    description: The name of the operation, for example V(GetHostNetworkFacts).
+    description:
+      - The name of the operation, for example V(GetHostNetworkFacts).
+      - The operations that handle sessions are left to M(virtinfra.manager.session), which does not show them.
     type: str
     required: true
   params:

@@ -257,3 +257,9 @@ def test_what_is_not_there(run: ModuleRunner, sim: Simulator, name: str, options
 def test_empty_text_where_something_is_named(run: ModuleRunner, name: str, options: dict[str, Any]) -> None:
     empty = next(option for option, value in options.items() if isinstance(value, str) and not value.strip())
     assert run.refused(name, options) == f"{empty} must not be empty"
+
+
+@pytest.mark.parametrize("name", [name for name, row in OPERATIONS.items() if row.is_public])
+def test_api_refuses_what_would_show_a_session(run: ModuleRunner, name: str) -> None:
+    message = run.refused("api", {"operation": name, "params": {"accountName": "admin", "password": "password"}})
+    assert message == f"operation must not be {name}, which handles a session. Use virtinfra.manager.session"
