@@ -273,7 +273,6 @@ def test_failed_call_that_left_nothing_behind(
 # --------------------------------------------------------------------------------------------------------- interruption
 
 
-@pytest.mark.timeout(300, method="thread")  # The alarm belongs to the timeout of the task.
 def test_time_of_the_task_is_up(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
     sim.configure(latencies={"AddKVMHost": 60.0})
     # Time enough for a busy machine to send the call.
