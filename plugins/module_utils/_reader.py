@@ -117,7 +117,7 @@ class ObjectReader:
         record = self.read() or found
         if record and (others := [uuid for uuid in uuids if uuid != record.get("uuid")]):
             self.context.warnings.append(
-                f"{self.label}: {record.get('uuid')} and {', '.join(others)} both exist, because another run"
+                f"{self.label}: {record.get('uuid')} and {', '.join(others)} exist, because another run"
                 " created one at the same time. This task uses the first. Delete the one that is not"
                 " needed, and run such tasks one at a time."
             )

@@ -219,7 +219,7 @@ def _repetition(trial: Trial, warnings: list[str]) -> Iterator[str]:
     """Yield what is wrong with an operation that was done more than once."""
     if not trial.may_repeat:
         yield "it was done more than once"
-    elif not trial.scenario.action and not any(" exist now, because " in warning for warning in warnings):
+    elif not trial.scenario.action and not any(" exist, because another run " in warning for warning in warnings):
         yield "no warning names the second object"
 
 
