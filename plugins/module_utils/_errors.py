@@ -214,7 +214,7 @@ class JobNotFound(VirtinfraError):
     """The outcome of ``job`` is unknown: the service does not know it, or no longer knows it, or see ``reason``."""
 
     code = "JOB_NOT_FOUND"
-    description = "The service does not know the job, or no longer knows it knows it."
+    description = "The service does not know the job, or no longer knows it."
 
     def __init__(self, job: Any, reason: str = "") -> None:
         super().__init__(reason or f"the service does not know job {job.uuid}, or no longer knows it", job=job.handle())

@@ -23,7 +23,7 @@ options:
     description:
       - V(any) lists endpoints of all types, V(workchat) only workchat endpoints.
       - By default endpoints of all types are listed. If the service does not offer that, the module lists workchat
-        endpoints and warns.
+        endpoints and warns. It fails if the service returns no list of these either.
     type: str
     choices: [any, workchat]
 seealso:
