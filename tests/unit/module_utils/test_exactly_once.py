@@ -78,6 +78,7 @@ def told_unknown(scenario: Scenario, result: Mapping[str, Any]) -> bool:
     if not result.get("failed"):
         return False
     assert f"the outcome of {scenario.operation} is unknown" in result["msg"], result["msg"]
+    assert result["error"]["code"] == "OUTCOME_UNKNOWN"
     assert len(result["job"]["uuid"]) == 32
     assert result["changed"] is scenario.changes
     return True

@@ -204,6 +204,8 @@ def test_uuid_and_name_rename(run: ModuleRunner, sim: Simulator, options: dict[s
     ran = run.twice("sns_endpoint", {"type": options["type"], "uuid": uuid, "name": "renamed"})
     assert ran.sent("UpdateSNSApplicationEndpoint") == {"name": "renamed"}
     assert endpoints(sim, options["name"]) == []
+    assert ran["endpoint"].get("url") == ("https://chat.example.com/********" if options is CHAT else None)
+    assert "8f14e45f" not in str(ran.result)
 
 
 @pytest.mark.parametrize("options", [CHAT, SNMP], ids=["workchat", "snmp"])
