@@ -86,13 +86,15 @@ class ModuleContext:
 
 
 class TaskInterrupted(BaseException):
-    """A task was interrupted during a call; ``result`` has members of its result."""
+    """A task was interrupted during a call; ``result`` has members of its result. Both are masked."""
 
-    def __init__(self, job: Job, done: list[str]) -> None:
+    def __init__(self, job: Job, done: list[str], masker: Masker) -> None:
         operation = f"{job.label}: {job.operation}" if job.label else job.operation
-        super().__init__(f"{operation} may still be running in the service. Continue with job_wait, job {job.uuid}.")
+        message = f"{operation} may still be running in the service. Continue with job_wait, job {job.uuid}."
+        super().__init__(escape_controls(masker.text(message)))
         error = WaitTimeout(str(self)).error
-        self.result = {"error": error, "changed": True, "job": job.handle(), **({"done": done} if done else {})}
+        result = {"error": error, "changed": True, "job": job.handle(), **({"done": done} if done else {})}
+        self.result: dict[str, Any] = masker.value(result)
 
 
 @dataclass(frozen=True)
@@ -194,7 +196,7 @@ class ModuleSpec:
         except BaseException as stop:
             jobs = context.client.jobs if context else []
             if context and jobs and jobs[-1].state in (RUNNING, UNKNOWN):
-                raise TaskInterrupted(jobs[-1], context.completed_operations) from stop
+                raise TaskInterrupted(jobs[-1], context.completed_operations, masker) from stop
             raise
 
     def _failed(self, context: ModuleContext | None, failure: VirtinfraError) -> ModuleResult:

@@ -163,7 +163,7 @@ class ActionModule(ActionBase):
                 )
             except TaskInterrupted as stop:
                 if isinstance(stop.__cause__, KeyboardInterrupt):
-                    leave_word(f"{self._label}: {escape_controls(str(stop))}")
+                    leave_word(f"{self._label}: {stop}")
                     raise KeyboardInterrupt(*stop.__cause__.args) from None
                 period = {"period": self._task.timeout}
                 return {"failed": True, "msg": f"Task timeout exceeded. {stop}", "timedout": period, **stop.result}

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules import TaskInterrupted
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock
 from conftest import FakeClock
 
@@ -46,6 +48,44 @@ def fast(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = FakeClock()
     for name in ("monotonic", "sleep", "random"):
         monkeypatch.setattr(Clock, name, getattr(clock, name))
+
+
+PASSWORD = "pA$$ <w0rd> & 'more' words"
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        (f"no: <i>{PASSWORD}</i> <b>{html.escape(PASSWORD)}</b>".encode(), "400: no: ******** ********"),
+        (f"{'x' * 287} {PASSWORD}".encode(), f"{'x' * 287} ********"),
+        ({"error": {"code": "SYS.1006", "details": f"{PASSWORD} " * 500}}, "******** ********"),
+    ],
+    ids=["markup", "cut text", "cut details"],
+)
+def test_secrets_are_masked_before_a_text_loses_its_markup_or_its_end(body: Any, shown: str) -> None:
+    def refuse(asked: StubRequest) -> StubResponse:
+        return StubResponse(200, {"inventories": []}) if asked.method == "GET" else StubResponse(400, body)
+
+    with StubServer(refuse) as service:
+        result = run("kvm_host", base_url=service.url, session_id=SESSION, **{**NEW_HOST, "password": PASSWORD})
+    assert result["failed"]
+    assert shown in result["msg"]
+    assert "pA$$" not in json.dumps(result)
+
+
+def test_an_interrupted_task_shows_neither_secrets_nor_controls(sim: Simulator) -> None:
+    def interrupt() -> None:
+        if any(entry["operation"] == "AddKVMHost" for entry in sim.log()):
+            raise KeyboardInterrupt
+
+    sim.configure(latencies={"AddKVMHost": 60.0})
+    task = module("kvm_host").task
+    options = {**NEW_HOST, "base_url": sim.url, "session_id": sim.session, "password": KEY, "name": f"a\x1b {KEY}"}
+    params = ArgumentSpecValidator(task.argument_spec, **task.constraints).validate(options).validated_parameters
+    with pytest.raises(TaskInterrupted) as stopped:
+        task.execute(params, before_send=interrupt)
+    assert str(stopped.value).startswith("host a\\x1b ********: AddKVMHost may still be running in the service.")
+    assert KEY not in json.dumps(stopped.value.result)
 
 
 @pytest.mark.usefixtures("fast")

@@ -145,8 +145,11 @@ def test_job_wait_finishes_what_timed_out(sim: Simulator, runner: ModuleRunner) 
     again = runner("job_wait", {"jobs": [handle]}, wait_timeout=0.2)
     assert again.failed
     assert again["jobs"][0]["state"] == "running"
+    once = runner("job_wait", {"jobs": [handle]}, wait_timeout=0)
+    assert once.failed
+    assert [entry["operation"] for entry in once.log] == ["poll"]
     sim.advance()
-    ended = runner("job_wait", {"jobs": [handle]})
+    ended = runner("job_wait", {"jobs": [handle]}, wait_timeout=0)
     assert ended["jobs"][0]["result"]["inventory"]["managementIp"] == NEW_HOST["management_ip"]
     unchanged = runner("kvm_host", NEW_HOST)
     assert not unchanged.changed
