@@ -33,7 +33,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._options import 
     TAGS,
     Options,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._pagination import paginate, paginate_cursor
+from ansible_collections.virtinfra.manager.plugins.module_utils._pagination import PAGE_SIZE, paginate, paginate_cursor
 from ansible_collections.virtinfra.manager.plugins.module_utils._parameters import TAG_PARAMS
 from ansible_collections.virtinfra.manager.plugins.module_utils._queries import find_by_attribute, get_by_uuid, query
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
@@ -95,7 +95,7 @@ def info_module_per_item(operation: str, returns: str, over: str, parameter: str
 
 
 def list_module(
-    operation: str,
+    operation: str | None,
     returns: str,
     cursor: str | None = None,
     equality_options: Options | None = None,
@@ -105,12 +105,14 @@ def list_module(
 ) -> ModuleSpec:
     """Return the module that lists records by a query, or by a cursor.
 
-    ``cursor`` is the resource type for a cursor query, which reads the records when the option ``filters`` is given and
-    where the query cannot be used. ``equality_options`` select records by equality; without them uuid and name do.
+    ``operation`` is the query, None where only a cursor can list the records. ``cursor`` is the resource type for a
+    cursor query, which reads the records when the option ``filters``, ``sort`` or ``order`` is given and where the
+    query cannot be used. ``equality_options`` select records by equality; without them uuid and name do.
     ``view`` adds members to a record. ``predicates`` maps an option, by its API name, to the function of such a record
     and the option's value that says whether the record is selected.
     """
     equality_options = IDENTITY_OPTIONS if equality_options is None else equality_options
+    kind = get_operation(operation).record if operation else str(cursor)
 
     def run(context: ModuleContext) -> dict[str, Any]:
         desired = context.desired
@@ -128,51 +130,42 @@ def list_module(
         active = [(name, select) for name, select in (predicates or {}).items() if name in desired]
 
         def by_query(client: Client, equal: Record) -> tuple[list[Record], int]:
+            if operation is None:
+                raise ReadNotSupported(f"no query is known for the resource type {cursor}")
             return _list_by_query(client, operation, equal, texts or [], None if active else limit)
 
         def by_cursor(client: Client, equal: Record) -> tuple[list[Record], int]:
-            conditions = parse_local_conditions(texts or [], get_operation(operation).record)
-            return _list_by_cursor(client, str(cursor), equal, filters or [], conditions, limit)
+            conditions = parse_local_conditions(texts or [], kind)
+            selects = bool(equal or conditions)
+            pages = paginate_cursor(
+                client,
+                str(cursor),
+                filters or [],
+                desired.get("sort"),
+                desired.get("order"),
+                desired.get("pageSize", PAGE_SIZE),
+                None if selects else limit,
+            )
+            records, total = _collect_pages(pages)
+            return _filter(_meeting(records, conditions), equal, limit) if selects else (records, total)
 
-        readers = [*([] if filters else [by_query]), *([by_cursor] if cursor else [])]
+        only_cursor = any(desired.get(name) for name in ("filters", "sort", "order"))
+        readers = [*([] if only_cursor else [by_query]), *([by_cursor] if cursor else [])]
         records, total = first_readable(*readers)(context.client, equal)
         records = [view(record) for record in records]
         if active:
             records = [record for record in records if all(select(record, desired[name]) for name, select in active)]
             records, total = records[:limit], len(records)
-        kind = get_operation(operation).record
         return {returns: [record_to_result(with_all_fields(kind, record), kind) for record in records], "total": total}
 
     filter_option: Options = {"filters": {"type": "list", "elements": "str"}} if cursor else {}
-    called = (operation, *(("CursorQuery", "CursorNext") if cursor else ()))
+    called = (*([operation] if operation else ()), *(("CursorQuery", "CursorNext") if cursor else ()))
     return ModuleSpec(
         run,
         {**equality_options, **LIST_OPTIONS, **filter_option, **(options or {})},
         called,
         selecting_options=(*equality_options, *map(to_snake_case, predicates or ())),
     )
-
-
-def cursor_list_module(options: Options) -> ModuleSpec:
-    """Return the module that lists resources of any type by a cursor."""
-
-    def run(context: ModuleContext) -> dict[str, Any]:
-        desired = context.desired
-        if desired["pageSize"] < 1 or desired.get("limit", 1) < 1:
-            raise InvalidOptions("page_size and limit must be at least 1")
-        pages = paginate_cursor(
-            context.client,
-            desired["resourceType"],
-            desired.get("filters", []),
-            desired.get("sort"),
-            desired.get("order"),
-            desired["pageSize"],
-            desired.get("limit"),
-        )
-        records, total = _collect_pages(pages)
-        return {"resources": record_to_result(records, desired["resourceType"]), "total": total}
-
-    return ModuleSpec(run, options, ("CursorQuery", "CursorNext"))
 
 
 def _as_list(value: Any) -> list[Any]:
@@ -200,21 +193,6 @@ def _list_by_query(
     else:
         records = query(client, operation, conditions)
     return _filter(_meeting(records, ambiguous), equal, limit)
-
-
-def _list_by_cursor(
-    client: Client,
-    resource_type: str,
-    equal: Record,
-    filters: Iterable[str],
-    conditions: list[Condition],
-    limit: int | None,
-) -> tuple[list[Record], int]:
-    """Return the records of a cursor query that meet the conditions and the equalities, and how many there are."""
-    if not equal and not conditions:
-        return _collect_pages(paginate_cursor(client, resource_type, filters, limit=limit))
-    records, dummy = _collect_pages(paginate_cursor(client, resource_type, filters))
-    return _filter(_meeting(records, conditions), equal, limit)
 
 
 def _collect_pages(pages: Iterable[tuple[list[Record], int | None]]) -> tuple[list[Record], int]:

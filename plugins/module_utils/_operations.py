@@ -456,6 +456,13 @@ _ROWS = (
         result=("serviceTypeStatistics",),
         record="HostNicServiceTypeStatistic",
     ),
+    # Further queries, which find the uuids that other operations need. A server may lack them.
+    _query("QueryZone", "zones", "ZoneInventory", undocumented=True),
+    _query("QueryCluster", "clusters", "ClusterInventory", undocumented=True),
+    _query("QueryL3Network", "l3-networks", "L3NetworkInventory", undocumented=True),
+    _query("QueryVolume", "volumes", "Volume", undocumented=True),
+    _query("QueryVolumeSnapshotGroup", "volume-snapshots/group", "VolumeSnapshotGroupInventory", undocumented=True),
+    _query("QuerySNSTopic", "sns/topics", "SNSTopicInventory", undocumented=True),
     # A service without it that ignores the verb takes this GET for DeleteNicQos, and refuses it without a direction.
     Operation(
         "GetNicQos",

@@ -8,13 +8,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._conditions import equality
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
 from ansible_collections.virtinfra.manager.plugins.module_utils._pagination import paginate, records_of
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import RECORD_FIELDS, Record, values_equal
+
+# The query for each resource type, by its name in cursor queries.
+RESOURCE_QUERIES: Mapping[str, str] = {
+    "cbttask": "QueryCbtTask",
+    "cluster": "QueryCluster",
+    "endpoint": "QuerySNSApplicationEndpoint",
+    "host": "QueryHost",
+    "hostnic": "QueryHostNetworkInterface",
+    "l3network": "QueryL3Network",
+    "person": "QuerySNSTeamchatAtPerson",
+    "platform": "QuerySNSApplicationPlatform",
+    "primarystorage": "QueryPrimaryStorage",
+    "snapshotgroup": "QueryVolumeSnapshotGroup",
+    "subscriber": "QuerySNSTopicSubscriber",
+    "topic": "QuerySNSTopic",
+    "vm": "QueryVmInstance",
+    "vmnic": "QueryVmNic",
+    "volume": "QueryVolume",
+    "zone": "QueryZone",
+}
 
 
 def get_by_uuid(client: Client, name: str, uuid: str) -> list[Record]:

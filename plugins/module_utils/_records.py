@@ -30,6 +30,7 @@ class Unknown(str):
     __slots__ = ()
 
 
+_NAMED = "uuid name description createDate lastOpDate"
 _PLATFORM = "uuid name description type createDate lastOpDate"
 _HARDWARE = (
     "cpuStatus memoryStatus diskStatus nicStatus gpuStatus powerSupplyStatus fanStatus raidStatus temperatureStatus"
@@ -70,6 +71,13 @@ RECORD_FIELDS: Mapping[str, tuple[str, ...]] = {
         "HostNetworkInterface": _NIC,
         "CandidateNetworkInterface": f"{_NIC} gateway callBackIp offloadStatus description",
         "HostNicServiceType": "id interfaceUuid vlanId serviceType createDate lastOpDate",
+        # The document does not have these; servers that list them show these fields.
+        "ZoneInventory": f"{_NAMED} state type",
+        "ClusterInventory": f"{_NAMED} zoneUuid hypervisorType state type",
+        "L3NetworkInventory": f"{_NAMED} zoneUuid l2NetworkUuid type category state ipVersion ipRanges",
+        "VolumeSnapshotGroupInventory": f"{_NAMED} vmInstanceUuid snapshotCount volumeSnapshotRefs",
+        "SNSTopicInventory": f"{_NAMED} state",
+        # What modules make of several records of the service.
         "HostNicServices": "services",
         "NicBandwidthLimit": "uuid direction bandwidth",
         "PrimaryStorageInventory": "uuid zoneUuid name url description type state status mountPath totalCapacity"

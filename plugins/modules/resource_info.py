@@ -6,47 +6,73 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: resource_info
-short_description: List resources of any type by a cursor query
+short_description: List resources of any type
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Lists resources of one type by a cursor query, which needs O(api_token).
-  - The list is complete, or the module fails, for example because the cursor expires, repeats or does not end.
+  - Lists resources of one type, for example to find the uuid that an option of another module needs. The list is
+    complete, or the module fails.
+  - The module reads them by a query, which needs O(session_id) or O(account). It uses a cursor query, which needs
+    O(api_token), when O(filters), O(sort) or O(order) is given, when the session is missing, when the service does not
+    offer the query and when no query is known for O(resource_type).
+  - With a cursor query the module checks the conditions of O(query) itself. It can check documented fields except
+    times, compares exactly, and fails on other conditions.
 extends_documentation_fragment:
   - virtinfra.manager._connection
+  - virtinfra.manager._listing
+  - virtinfra.manager._listing.names
+  - virtinfra.manager._listing.filters
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.facts
   - virtinfra.manager._attributes.actiongroup_api
 options:
   resource_type:
-    description: The type of the resources, for example V(host), V(vm), V(volume).
+    description:
+      - The type of the resources.
+      - A query is known for V(cbt_task), V(cluster), V(endpoint), V(host), V(host_nic), V(l3_network), V(person) (whom
+        messages of an endpoint mention), V(platform) (of endpoints), V(primary_storage), V(snapshot_group),
+        V(subscriber) (of a topic), V(topic), V(vm), V(vm_nic), V(volume) and V(zone). A service can lack some of these
+        queries. Underscores can be omitted; a cursor query is sent the type without them.
+      - Any other type is sent unchanged in a cursor query. The API does not document which types it has.
     type: str
     required: true
   sort:
-    description: The field to sort by, by its API name.
+    description:
+      - The field to sort by, by its API name. With it the module uses the cursor query, as with O(filters).
     type: str
   order:
-    description: The direction to sort in.
+    description:
+      - The direction to sort in. With it the module uses the cursor query, as with O(filters).
     type: str
     choices: [asc, desc]
-  filters:
-    description: Filters in the service's own syntax, sent unchanged.
-    type: list
-    elements: str
   page_size:
-    description: How many resources to request per page.
+    description:
+      - How many resources a cursor query requests per page.
     type: int
     default: 1000
-  limit:
-    description: The maximum number of resources to return. By default all.
-    type: int
 seealso:
   - module: virtinfra.manager.host_info
   - module: virtinfra.manager.vm_info
 """
 
 EXAMPLES = r"""
-- name: List all volumes, sorted by name
+- name: List all zones
+  virtinfra.manager.resource_info:
+    resource_type: zone
+
+- name: Find a cluster by its name
+  virtinfra.manager.resource_info:
+    resource_type: cluster
+    name: cluster-1
+  register: clusters
+
+- name: List the enabled hosts of that cluster
+  virtinfra.manager.host_info:
+    query:
+      - state=Enabled
+      - clusterUuid={{ clusters.resources[0].uuid }}
+
+- name: List all volumes, sorted by name, with a token
   virtinfra.manager.resource_info:
     resource_type: volume
     sort: name
@@ -55,7 +81,9 @@ EXAMPLES = r"""
 
 RETURN = r"""
 resources:
-  description: The resources. The service does not document their fields.
+  description:
+    - The resources. If a query is known for O(resource_type), they have every known field, null if the service omits
+      it. The fields of other types are not documented.
   returned: success
   type: list
   elements: dict
@@ -69,17 +97,40 @@ total:
   sample: 12
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import cursor_list_module
+from dataclasses import replace
+from typing import Any
 
-MODULE = cursor_list_module(
-    options={
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import list_module
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules import ModuleContext, ModuleSpec
+from ansible_collections.virtinfra.manager.plugins.module_utils._pagination import PAGE_SIZE
+from ansible_collections.virtinfra.manager.plugins.module_utils._queries import RESOURCE_QUERIES
+
+
+def list_resources(context: ModuleContext) -> dict[str, Any]:
+    """List the resources of a type, by its query where one is known."""
+    desired = dict(context.desired)
+    given = desired.pop("resourceType")
+    if desired["pageSize"] < 1:
+        raise InvalidOptions("page_size must be at least 1")
+    name = given.replace("_", "")
+    query = RESOURCE_QUERIES.get(name)
+    lister = list_module(query, returns="resources", cursor=name if query else given)
+    return lister.run(replace(context, desired=desired))
+
+
+BY_CURSOR = list_module(None, returns="resources", cursor="any")
+MODULE = ModuleSpec(
+    list_resources,
+    {
+        **BY_CURSOR.options,
         "resource_type": {"type": "str", "required": True},
         "sort": {"type": "str"},
         "order": {"type": "str", "choices": ["asc", "desc"]},
-        "filters": {"type": "list", "elements": "str"},
-        "page_size": {"type": "int", "default": 1000},
-        "limit": {"type": "int"},
-    }
+        "page_size": {"type": "int", "default": PAGE_SIZE},
+    },
+    (*RESOURCE_QUERIES.values(), *BY_CURSOR.operations),
+    selecting_options=BY_CURSOR.selecting_options,
 )
 
 

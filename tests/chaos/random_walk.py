@@ -169,7 +169,7 @@ def reading(rng: random.Random, serial: int) -> TaskRequest:
             TaskRequest("sns_endpoint_info", {}),
             TaskRequest("sns_topic_subscriber_info", {}),
             TaskRequest("primary_storage_info", {"name": "ps-1"}),
-            TaskRequest("resource_info", {"resource_type": "vm", "page_size": 10}),
+            TaskRequest("resource_info", {"resource_type": "vm", "sort": "uuid", "page_size": 10}),
             TaskRequest("host_network_info", {"host_uuids": hosts}),
             TaskRequest("host_nic_candidate_info", {"host_uuids": hosts}),
             TaskRequest("job_info", {"jobs": [{"uuid": uuid(99, 1)}]}),

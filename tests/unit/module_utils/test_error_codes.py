@@ -278,7 +278,7 @@ def test_jobs_have_the_error_of_a_failed_task(run: ModuleRunner, sim: Simulator,
         ),
         (
             "resource_info",
-            {"resource_type": "host"},
+            {"resource_type": "host", "sort": "name"},
             "The API token is invalid or has expired: create a new one and pass it as api_token.",
         ),
     ],
@@ -293,7 +293,7 @@ def test_hint_names_the_credential_that_was_used(
 
 def test_hint_without_an_error_code(run: ModuleRunner) -> None:
     with StubServer(lambda asked: StubResponse(401, b"unauthorized")) as service:
-        ran = run("resource_info", {"resource_type": "host"}, base_url=service.url)
+        ran = run("resource_info", {"resource_type": "host", "sort": "name"}, base_url=service.url)
     assert ran["error"]["code"] == "HTTP_401"
     assert ran.message.endswith(
         "unauthorized. The API token is invalid or has expired: create a new one and pass it as api_token."

@@ -41,7 +41,7 @@ READERS: tuple[tuple[str, Mapping[str, Any]], ...] = (
     ("job_info", {"jobs": [{"uuid": HOST}]}),
     ("job_wait", {"jobs": [{"uuid": HOST}], "wait_timeout": 20}),
     ("primary_storage_info", {}),
-    ("resource_info", {"resource_type": "vm"}),
+    ("resource_info", {"resource_type": "vm", "sort": "uuid"}),
     ("sns_endpoint_info", {}),
     ("sns_topic_subscriber_info", {}),
     ("vm_info", {"uuid": VM}),

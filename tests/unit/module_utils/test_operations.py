@@ -17,6 +17,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._parameters impo
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import RECORD_FIELDS
 
 from simulator.launch import Simulator
+from simulator.schema import FIELDS
 from support.openapi_reference import ReferenceParameter, operations, records
 
 UUID = "a0000003000040008000000000000001"
@@ -40,7 +41,22 @@ OWN_RECORDS = {"HostNicServices", "NicBandwidthLimit"}
 
 
 # Operations that servers of the family have and the description of the service does not: the simulator has them.
-FURTHER = {"GetNicQos", "LogInByAccount", "ValidateSession", "LogOut"}
+FURTHER_RECORDS = {
+    "ZoneInventory": "zone",
+    "ClusterInventory": "cluster",
+    "L3NetworkInventory": "l3network",
+    "VolumeSnapshotGroupInventory": "snapshotgroup",
+    "SNSTopicInventory": "topic",
+}
+FURTHER_QUERIES = {
+    "QueryZone",
+    "QueryCluster",
+    "QueryL3Network",
+    "QueryVolume",
+    "QueryVolumeSnapshotGroup",
+    "QuerySNSTopic",
+}
+FURTHER = {"GetNicQos", "LogInByAccount", "ValidateSession", "LogOut", *FURTHER_QUERIES}
 
 
 def test_the_same_operations() -> None:
@@ -128,17 +144,18 @@ QUERIES = [name for name in OPERATIONS if name.startswith("Query")]
 
 @pytest.mark.parametrize("name", QUERIES)
 def test_a_query_reads_by_uuid_only_where_that_is_known_to_be_a_read(name: str) -> None:
-    row, stated = OPERATIONS[name], operations()[name]
-    condition = Request("GET", f"/service/v1/{stated.path}", (("q", f"uuid={UUID}"),))
-    direct = Request("GET", f"/service/v1/{stated.path}/{UUID}")
-    assert row.request({"uuid": UUID}) == (direct if stated.uuid_path else condition)
+    row = OPERATIONS[name]
+    condition = Request("GET", f"/service/v1/{row.path}", (("q", f"uuid={UUID}"),))
+    direct = Request("GET", f"/service/v1/{row.path}/{UUID}")
+    is_read = name not in FURTHER and operations()[name].uuid_path
+    assert row.request({"uuid": UUID}) == (direct if is_read else condition)
     assert row.request({"uuid": UUID.upper()}).path.lower() == row.request({"uuid": UUID}).path
 
 
 @pytest.mark.parametrize("name", QUERIES)
 def test_a_query_by_uuid_keeps_its_other_parameters(name: str) -> None:
     request = OPERATIONS[name].request({"uuid": UUID, "q": ["name=n"], "fields": "name"})
-    assert request.path == f"/service/v1/{operations()[name].path}"
+    assert request.path == f"/service/v1/{OPERATIONS[name].path}"
     assert sorted(request.query) == [("fields", "name"), ("q", "name=n"), ("q", f"uuid={UUID}")]
 
 
@@ -146,7 +163,7 @@ def test_a_query_by_uuid_keeps_its_other_parameters(name: str) -> None:
 @pytest.mark.parametrize("odd", ["kvm", "../hosts", "a/b", "exportvolume"])
 def test_what_is_no_uuid_never_becomes_part_of_the_path_of_a_read(name: str, odd: str) -> None:
     request = OPERATIONS[name].request({"uuid": odd})
-    assert request == Request("GET", f"/service/v1/{operations()[name].path}", (("q", f"uuid={odd}"),))
+    assert request == Request("GET", f"/service/v1/{OPERATIONS[name].path}", (("q", f"uuid={odd}"),))
 
 
 def test_reads_with_a_parameter_in_their_path() -> None:
@@ -165,10 +182,15 @@ def type_of(parameter: ReferenceParameter) -> str:
 def test_records_have_the_documented_fields() -> None:
     stated = {RENAMED_RECORDS.get(name, name): fields for name, fields in records().items()}
     for kind, fields in RECORD_FIELDS.items():
-        if kind in OWN_RECORDS:
+        if kind in OWN_RECORDS or kind in FURTHER_RECORDS:
             continue
         documented = {name for name, field in stated[kind].items() if not field.compatibility}
         assert set(fields) == documented, kind
+
+
+@pytest.mark.parametrize("kind", FURTHER_RECORDS)
+def test_further_records_have_the_fields_of_the_simulator(kind: str) -> None:
+    assert set(RECORD_FIELDS[kind]) == FIELDS[FURTHER_RECORDS[kind]]
 
 
 def test_every_record_of_an_operation_has_its_fields() -> None:

@@ -255,8 +255,11 @@ READING: dict[str, Case] = {
         },
     ),
     "resource_info": Case(
+        "resource_info", {"resource_type": "zone"}, {"query": st.just(["name=n"])}, told_as={"query": "q"}
+    ),
+    "resource_info by a cursor": Case(
         "resource_info",
-        {"resource_type": "vm"},
+        {"resource_type": "vm", "session_id": None},
         {
             "sort": st.sampled_from(["name", "uuid"]),
             "order": st.sampled_from(["asc", "desc"]),

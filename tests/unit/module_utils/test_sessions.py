@@ -48,7 +48,7 @@ def test_a_session_wins_over_an_account(sim: Simulator, run: ModuleRunner) -> No
 
 
 def test_an_operation_by_token_needs_no_login(run: ModuleRunner) -> None:
-    assert operations(run("resource_info", {"resource_type": "host"}, **ACCOUNT).log) == ["CursorQuery"]
+    assert operations(run("host_info", {"filters": ["state=Enabled"]}, **ACCOUNT).log) == ["CursorQuery"]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from uuid import UUID
 
@@ -13,6 +14,7 @@ import pytest
 from ansible.errors import AnsibleFilterError
 from ansible_collections.virtinfra.manager.plugins.filter.to_datetime import FilterModule
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
+from ansible_collections.virtinfra.manager.plugins.module_utils._queries import RESOURCE_QUERIES
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import RECORD_FIELDS, to_snake_case
 
 from simulator.launch import Simulator
@@ -378,12 +380,98 @@ def test_uuid_in_a_condition_is_found_however_it_is_spelled(run: ModuleRunner, n
     assert run(name, {"query": [f"uuid ?= {spelled}, {seeded_uuid(kind, 2)}"]})["total"] == 2
 
 
+# ------------------------------------------------------------------------------------------------ resources of any type
+
+# The types with a query, as the documentation spells them.
+TYPES = re.findall(r"V\((\w+)\)", str(module("resource_info").options["resource_type"]["description"]))
+FURTHER_TYPES = ["cluster", "l3_network", "snapshot_group", "topic", "volume", "zone"]
+
+
+def resources(run: ModuleRunner, **options: Any) -> list[dict[str, Any]]:
+    """Return the records that resource_info lists by the connection options and its own in ``options``."""
+    return counted(run("resource_info", options), "resources", options.get("limit"))
+
+
+def test_types_with_a_query_are_documented() -> None:
+    assert [name.replace("_", "") for name in TYPES] == list(RESOURCE_QUERIES)
+
+
+@pytest.mark.parametrize("resource_type", TYPES)
+def test_resources_are_listed_by_session_or_token(run: ModuleRunner, sim: Simulator, resource_type: str) -> None:
+    sim.configure(null_members=False)
+    kind = resource_type.replace("_", "")
+    expected = sim.records(kind)
+    assert expected
+    fields = {to_snake_case(field) for field in RECORD_FIELDS[get_operation(RESOURCE_QUERIES[kind]).record]}
+    for spelled in (resource_type, kind):
+        queried = resources(run, resource_type=spelled, api_token=None)
+        assert len(queried) == len(expected)
+        assert all(fields <= record.keys() for record in queried)
+        walked = resources(run, resource_type=spelled, session_id=None)
+        assert sorted(map(str, walked)) == sorted(map(str, queried))
+    if "uuid" in expected[0]:
+        assert uuids(queried) == uuids(expected)
+
+
+@pytest.mark.parametrize("resource_type", FURTHER_TYPES)
+@pytest.mark.parametrize("credential", ["api_token", "session_id"])
+def test_resources_are_selected(run: ModuleRunner, sim: Simulator, resource_type: str, credential: str) -> None:
+    """Without a session a cursor lists the records, and the module selects among them."""
+    first, *others = sim.records(resource_type.replace("_", ""))
+    shared = {"resource_type": resource_type, credential: None}
+    for options in ({"uuid": first["uuid"]}, {"name": first["name"]}, {"query": [f"name={first['name']}"]}):
+        assert uuids(resources(run, **shared, **options)) == [first["uuid"]]
+    assert resources(run, **shared, uuid=NOWHERE) == resources(run, **shared, name="nobody") == []
+    assert len(resources(run, **shared, limit=1)) == 1
+    assert len(resources(run, **shared, query=[f"name!={first['name']}"])) == len(others)
+
+
+@pytest.mark.parametrize("resource_type", FURTHER_TYPES)
+def test_resources_are_listed_by_a_cursor_where_a_service_lacks_the_query(
+    run: ModuleRunner, sim: Simulator, resource_type: str
+) -> None:
+    sim.configure(further_operations=False)
+    kind = resource_type.replace("_", "")
+    ran = run("resource_info", {"resource_type": resource_type})
+    assert uuids(counted(ran, "resources")) == uuids(sim.records(kind))
+    refused = run("resource_info", {"resource_type": resource_type}, api_token=None)
+    assert refused["error"]["code"] == "UNSUPPORTED"
+    assert re.fullmatch(
+        r"the service does not offer Query\w+ \(HTTP status 404\); CursorQuery needs api_token"
+        r" \(or VIRTINFRA_API_TOKEN in the environment\)",
+        refused.message,
+    )
+
+
+@pytest.mark.parametrize("option", [{"filters": ["name=zone-1"]}, {"sort": "name"}, {"order": "desc"}])
+def test_filters_and_an_order_choose_the_cursor(run: ModuleRunner, option: dict[str, Any]) -> None:
+    ran = run("resource_info", {"resource_type": "zone", **option})
+    assert len(counted(ran, "resources")) == 1
+    assert [entry["operation"] for entry in ran.log] == ["CursorQuery"]
+    assert {entry["operation"] for entry in run("resource_info", {"resource_type": "zone"}).log} == {"QueryZone"}
+
+
+def test_types_without_a_query_are_listed_by_a_cursor(run: ModuleRunner, sim: Simulator) -> None:
+    (image,) = sim.records("image")
+    assert uuids(resources(run, resource_type="image", name=image["name"])) == [image["uuid"]]
+    refused = run("resource_info", {"resource_type": "image", "query": ["state=Enabled"]})
+    assert refused.message == (
+        "no query is known for the resource type image; only the service can check the condition 'state=Enabled'"
+    )
+
+
+def test_misspelled_condition_on_resources_is_not_sent(run: ModuleRunner) -> None:
+    ran = run("resource_info", {"resource_type": "cluster", "query": ["zoneUid=1"]})
+    assert ran.message.startswith("query 'zoneUid=1': ClusterInventory has no field zoneUid. Did you mean zoneUuid?")
+    assert ran.log == []
+
+
 # -------------------------------------------------------------------------------------------------------------- cursors
 
 
 @pytest.mark.parametrize("page_size", [1, 3, 7, 1000])
 def test_cursor_is_walked_to_its_end(run: ModuleRunner, sim: Simulator, page_size: int) -> None:
-    ran = run("resource_info", {"resource_type": "host", "page_size": page_size})
+    ran = run("resource_info", {"resource_type": "host", "page_size": page_size}, session_id=None)
     assert uuids(counted(ran, "resources")) == uuids(sim.records("host"))
     assert len(ran.log) == -(-7 // page_size)
 
@@ -407,7 +495,7 @@ def test_every_option_of_a_cursor_is_sent(run: ModuleRunner) -> None:
 
 
 def test_cursor_with_a_limit(run: ModuleRunner) -> None:
-    ran = run("resource_info", {"resource_type": "host", "page_size": 2, "limit": 3})
+    ran = run("resource_info", {"resource_type": "host", "page_size": 2, "limit": 3}, session_id=None)
     assert len(counted(ran, "resources", 3)) == 3
     assert ran["total"] == 7
     assert len(ran.log) == 2
@@ -420,14 +508,14 @@ def test_cursor_on_nothing(run: ModuleRunner) -> None:
 @pytest.mark.parametrize("option", ["page_size", "limit"])
 def test_pages_and_limits_have_something_in_them(run: ModuleRunner, option: str) -> None:
     ran = run("resource_info", {"resource_type": "host", option: 0})
-    assert ran.message == "page_size and limit must be at least 1"
+    assert ran.message == f"{option} must be at least 1"
     assert ran.log == []
 
 
 @pytest.mark.parametrize("answer", ["text", "error"])
 def test_cursor_that_expires(run: ModuleRunner, sim: Simulator, answer: str) -> None:
     sim.configure(cursor_lifetime=0.0, cursor_expired=answer)
-    ran = run("resource_info", {"resource_type": "host", "page_size": 2})
+    ran = run("resource_info", {"resource_type": "host", "page_size": 2}, session_id=None)
     assert ran.message.startswith("CursorNext failed")
     assert "is unknown or expired" in ran.message
     assert "resources" not in ran.result
@@ -435,7 +523,7 @@ def test_cursor_that_expires(run: ModuleRunner, sim: Simulator, answer: str) -> 
 
 def test_cursor_that_repeats(run: ModuleRunner, sim: Simulator) -> None:
     sim.configure(cursor_repeat=True)
-    ran = run("resource_info", {"resource_type": "host", "page_size": 2})
+    ran = run("resource_info", {"resource_type": "host", "page_size": 2}, session_id=None)
     assert "the cursor for host repeats itself after" in ran.message
     assert len(ran.log) <= 7
 
@@ -443,21 +531,23 @@ def test_cursor_that_repeats(run: ModuleRunner, sim: Simulator) -> None:
 def test_cursor_whose_total_shrinks(run: ModuleRunner, sim: Simulator) -> None:
     """The list is complete, and the total is not smaller than the list."""
     sim.configure(cursor_shrink=True)
-    ran = run("resource_info", {"resource_type": "host", "page_size": 2})
+    ran = run("resource_info", {"resource_type": "host", "page_size": 2}, session_id=None)
     assert uuids(counted(ran, "resources")) == uuids(sim.records("host"))
 
 
 def test_cursor_needs_its_token(run: ModuleRunner, sim: Simulator) -> None:
-    ran = run("resource_info", {"resource_type": "host"}, api_token=None)
+    ran = run("resource_info", {"resource_type": "host", "sort": "name"}, api_token=None)
     assert ran.message == "CursorQuery needs api_token (or VIRTINFRA_API_TOKEN in the environment)"
     sim.configure(token_expired=True)
-    assert "ID.1001" in run("resource_info", {"resource_type": "host"}).message
+    assert "ID.1001" in run("resource_info", {"resource_type": "host"}, session_id=None).message
 
 
 def test_unknown_type_of_resource(run: ModuleRunner) -> None:
     ran = run("resource_info", {"resource_type": "unicorn"})
     assert "CursorQuery failed (SYS.1007)" in ran.message
     assert "unicorn" in ran.message
+    ran = run("resource_info", {"resource_type": "unicorn"}, api_token=None)
+    assert ran.message.startswith("no query is known for the resource type unicorn; CursorQuery needs api_token")
 
 
 # ----------------------------------------------------------------------------------------------------------- timestamps
