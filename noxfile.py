@@ -215,7 +215,7 @@ def bench(session: nox.Session) -> None:
 
 @nox.session(name="chaos-short")
 def chaos_short(session: nox.Session) -> None:
-    """Play tasks on a service that fails, for a minute."""
+    """Play tasks on a service that fails, for about three minutes."""
     play_chaos(session, "--short")
 
 

@@ -346,6 +346,7 @@ def test_worker_without_its_playbook_sends_nothing(
             assert play.poll() is None
             time.sleep(0.05)
         os.kill(play.pid, number)
+        play.wait(timeout=60)
         sent = len(sim.log())
         # This ends when the worker, which has inherited the pipe, has ended too.
         output = play.communicate(timeout=60)[0]
