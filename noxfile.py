@@ -31,7 +31,12 @@ RUNTIME = ("-r", "tests/integration/requirements.txt")
 LEAST_NOTICED = 0.85
 
 # The tests of what meets ansible-core. The client, the engine and the simulator do not: they are tested with one core.
-DEPENDS_ON_CORE = ("tests/unit/inventory", "tests/unit/modules", "tests/unit/plugin_utils", "tests/functional")
+DEPENDS_ON_CORE = (
+    "tests/unit/inventory",
+    "tests/unit/plugin_utils",
+    "tests/unit/modules/test_option_values.py",
+    "tests/functional",
+)
 
 # The Python versions that can run ansible-test of a core, as that core declares them.
 PYTHONS = {"2.16": ">=3.10,<3.13", "2.18": ">=3.11,<3.14", "2.19": ">=3.11,<3.14", "2.21": ">=3.12,<3.15"}
