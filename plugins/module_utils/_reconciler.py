@@ -140,7 +140,7 @@ class Reconciler:
             attempt = self._make(call, self.context.params["job_uuid"] if len(done) == 1 else None, deadline)
             deadline = attempt.deadline
             if attempt.failure:
-                current = self._after_refusal(call, current, attempt)
+                current = self._after_refusal(call, current, attempt.failure, attempt.deadline)
             else:
                 self.context.record_call(call.operation, warnings=attempt.warnings)
                 if attempt.job.state == RUNNING:
@@ -203,14 +203,14 @@ class Reconciler:
         records = [*self.extras.get("records", []), *extras.get("records", [])]
         self.extras = {**self.extras, **extras, **({"records": records} if records else {})}
 
-    def _after_refusal(self, call: PlannedCall, before: Record | None, attempt: Attempt) -> Record | None:
+    def _after_refusal(
+        self, call: PlannedCall, before: Record | None, error: VirtinfraError, deadline: float
+    ) -> Record | None:
         """Return the record of an object that is as requested although the service refused the call for it.
 
         Either another run was faster, or a proxy delivered the call twice and this is the answer to the second
         delivery. Raise the failure of any other call; its result says ``changed`` if it changed something all the same.
         """
-        error = attempt.failure
-        assert error
         with suppress(VirtinfraError):
             now = self.reader.read()
             is_ambiguous = may_answer_second_delivery(error)
@@ -219,7 +219,7 @@ class Reconciler:
                 return now
             if not self.reader.state_unknown and _is_touched(call, before, now):
                 error.result["changed"] = True
-            if is_ambiguous and self._is_still_needed(call, attempt.deadline) is False:
+            if is_ambiguous and self._is_still_needed(call, deadline) is False:
                 self._keep_extras(reply_extras(self.resource, call.operation, {}))
                 warning = (
                     f"{self.reader.label}: {error.message.rstrip('.')}, but it is as requested now. Another run made"

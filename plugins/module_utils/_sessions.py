@@ -12,7 +12,7 @@ import hashlib
 import re
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -115,20 +115,17 @@ class MemoryStore:
             yield self._kept
 
 
-@contextmanager
 def session_source(
     connection: ConnectionOptions,
     new_store: Callable[[ConnectionOptions], SessionStore],
     masker: Masker,
     on_request: Callable[[str], None] | None = None,
     before_send: Callable[[], None] = lambda: None,
-) -> Iterator[SessionSource]:
+) -> AbstractContextManager[SessionSource]:
     """Return where the session comes from, the option session_id or else the account."""
     if connection.session_id or not connection.account:
-        yield GivenSession(connection.session_id)
-    else:
-        with AccountSession(connection, new_store(connection), masker, on_request, before_send) as session:
-            yield session
+        return nullcontext(GivenSession(connection.session_id))
+    return AccountSession(connection, new_store(connection), masker, on_request, before_send)
 
 
 class AccountSession:
