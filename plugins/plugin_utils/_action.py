@@ -94,9 +94,9 @@ class ActionModule(ActionBase):
         credentials = {
             f"VIRTINFRA_{option.upper()}": option for option in CONNECTION if CONNECTION[option].get("no_log")
         }
-        told = {option: variables.pop(each) for each, option in credentials.items() if each in variables}
+        from_environment = {option: variables.pop(each) for each, option in credentials.items() if each in variables}
         self._task.environment = [variables]
-        arguments = {**told, **_prefer_given(mark_nulls(self._task.args))}
+        arguments = {**from_environment, **_prefer_given(mark_nulls(self._task.args))}
         if not spec.secret_results:
             try:
                 with patched_environ(variables):

@@ -45,7 +45,7 @@ class ExpressionBatch:
     """Expressions that are evaluated together, over the variables of one host after another.
 
     ``evaluate`` is core's way; ``is_service_variable`` says of a name whether it stands for a plain value of the
-    service. What Jinja alone can evaluate is not left to core, which compiles an expression anew for every host.
+    service. What Jinja alone can evaluate is not left to core, which compiles an expression again for every host.
     """
 
     def __init__(

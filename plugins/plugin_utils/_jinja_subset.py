@@ -6,7 +6,7 @@
 
 """The subset of Jinja that Jinja alone evaluates as ansible-core would, at a fraction of its cost.
 
-Core compiles an expression anew for every host. Here those that are made of names, constants, comparisons, arithmetic
+Core compiles an expression again for every host. Here those that are made of names, constants, comparisons, arithmetic
 and a few filters of Jinja's own are compiled once and together; everything else, and whatever raises an exception or
 has a result that core would still convert, is left to core. The other files use ``compile_subset`` alone: an
 ``ExpressionBatch`` that leaves everything to core has the same results.

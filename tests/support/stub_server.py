@@ -103,17 +103,17 @@ class StubServer:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 asked = StubRequest(self.command, self.path, dict(self.headers), body, self.client_address[1])
                 asked_so_far.append(asked)
-                told = answer(asked)
-                if told is TLS_ALERT:
+                response = answer(asked)
+                if response is TLS_ALERT:
                     os.write(self.connection.fileno(), _ALERT_RECORD)
                     self.close_connection = True
                     return
-                for status in told.interim:
+                for status in response.interim:
                     self.send_response_only(status)
                     self.end_headers()
-                content = told.body if isinstance(told.body, bytes) else json.dumps(told.body).encode()
-                self.send_response(told.status)
-                for name, value in told.headers:
+                content = response.body if isinstance(response.body, bytes) else json.dumps(response.body).encode()
+                self.send_response(response.status)
+                for name, value in response.headers:
                     self.send_header(name, value)
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()

@@ -104,7 +104,7 @@ REPLY = st.one_of(
 STATUS = st.sampled_from([200, 200, 200, 200, 202, 202, 204, 301, 400, 401, 404, 429, 500, 502, 503])
 
 
-def told(status: int, reply: Any) -> StubResponse:
+def json_response(status: int, reply: Any) -> StubResponse:
     """Return an answer whose body is JSON, or nearly."""
     return StubResponse(status, json.dumps(reply).encode())
 
@@ -131,7 +131,7 @@ STRAY = (
     StubResponse(200, b'{"inventories": [{"uuid": "%s", "sshPort": 1e999}], "total": 1e999}' % HOST.encode()),
     StubResponse(200, gzip.compress(b'{"inventories": []}'), (("Content-Encoding", "gzip"), JSON_TYPE)),
 )
-ANSWER = st.builds(told, STATUS, REPLY) | st.sampled_from(STRAY)
+ANSWER = st.builds(json_response, STATUS, REPLY) | st.sampled_from(STRAY)
 
 
 @given(st.sampled_from([*READERS, *WRITERS]), st.lists(ANSWER, min_size=1, max_size=8))
@@ -160,7 +160,9 @@ class Heard:
     @property
     def replies(self) -> dict[int, Any]:
         """The answers that are JSON, by their number."""
-        return {number: json.loads(told.body) for number, told in enumerate(self.answers) if told.body[:1] == b"{"}
+        return {
+            number: json.loads(answer.body) for number, answer in enumerate(self.answers) if answer.body[:1] == b"{"
+        }
 
 
 @pytest.fixture(scope="module")
@@ -179,15 +181,15 @@ def heard(running_simulator: Simulator) -> list[Heard]:
 
 def listen(sim: Simulator, module: str, options: Mapping[str, Any]) -> Iterator[StubResponse]:
     """Run a task and yield the answers that it got."""
-    told: list[StubResponse] = []
+    responses: list[StubResponse] = []
 
     def pass_on(asked: StubRequest) -> StubResponse:
-        told.append(forward(sim.port, asked))
-        return told[-1]
+        responses.append(forward(sim.port, asked))
+        return responses[-1]
 
     with StubServer(pass_on) as server:
         run(module, {"base_url": server.url, "session_id": sim.session, "api_token": sim.token, **options})
-    yield from (each for each in told if (each.status, each.body) != (202, b"{}"))
+    yield from (each for each in responses if (each.status, each.body) != (202, b"{}"))
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -214,7 +216,7 @@ def test_one_thing_wrong(heard: list[Heard], data: st.DataObject) -> None:
     number = data.draw(st.sampled_from(list(task.replies)))
     reply = task.replies[number]
     place = data.draw(st.sampled_from(list(places(reply))))
-    wrong = told(task.answers[number].status, with_other(reply, place, data.draw(VALUES)))
+    wrong = json_response(task.answers[number].status, with_other(reply, place, data.draw(VALUES)))
     wrong = data.draw(st.just(wrong) | st.sampled_from(STRAY))
     answers = [*task.answers[:number], wrong, *task.answers[number + 1 :]]
 
