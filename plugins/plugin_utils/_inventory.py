@@ -257,16 +257,16 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
     def _entries(self, answers: Iterable[ServiceData]) -> list[HostEntry]:
         hostvars = self.hostvars(self.RESOURCE_TYPE, *self.DERIVED)
         entries: list[HostEntry] = []
-        told: list[ServiceData] = []
+        read: list[ServiceData] = []
         for answer in answers:
-            told.append(answer)
+            read.append(answer)
             joined, service = self.extra_vars_builder(answer.details), answer.service
             for page in answer.pages:
                 entries += [
                     hostvars.entry(record, service, joined(record), self.ansible_host_for(record)) for record in page
                 ]
         entries = assign_names(self, filter_entries(self, entries, hostvars), self.get_option("hostnames"), hostvars)
-        others = self.related_entries(entries, hostvars, told)
+        others = self.related_entries(entries, hostvars, read)
         constructor, hosts = Constructor(self, hostvars.is_generated_variable), self.inventory.hosts
         for entry in entries if not constructor.is_noop else ():
             entry.memberships = constructor.construct(entry.name, entry.variables, hosts.get(entry.name))

@@ -40,7 +40,7 @@ def is_host_name(name: str, allow_localhost: bool = False) -> bool:
         return False
     if name[0] in "-. " or name[-1] == " ":
         return False
-    return _is_ipv6(name) or all(unicodedata.category(each)[0] == "M" for each in _UNSAFE_IN_NAMES.findall(name))
+    return _is_ipv6(name) or all(unicodedata.category(char)[0] == "M" for char in _UNSAFE_IN_NAMES.findall(name))
 
 
 def is_address(text: str, allow_localhost: bool = False) -> bool:
@@ -48,14 +48,15 @@ def is_address(text: str, allow_localhost: bool = False) -> bool:
 
     Unless ``allow_localhost`` it is not this machine.
     """
-    is_one = _ADDRESS.fullmatch(text) is not None and (":" not in text or _is_ipv6(text))
-    return is_one and (allow_localhost or not is_localhost(text))
+    is_valid = _ADDRESS.fullmatch(text) is not None and (":" not in text or _is_ipv6(text))
+    return is_valid and (allow_localhost or not is_localhost(text))
 
 
 def is_localhost(text: str) -> bool:
     """Return whether a name or an address means this machine, in any spelling that a resolver accepts."""
-    # Resolvers map letters and digits of other widths to those of ASCII, and pass over some marks.
-    text = "".join(each for each in unicodedata.normalize("NFKC", text) if unicodedata.category(each)[0] != "M")
+    if not text.isascii():
+        # Resolvers map letters and digits of other widths to those of ASCII, and ignore some marks.
+        text = "".join(char for char in unicodedata.normalize("NFKC", text) if unicodedata.category(char)[0] != "M")
     text = text.strip().rstrip(".").casefold()
     if _LOCALHOST.fullmatch(text):
         return True
