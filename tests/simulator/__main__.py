@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import pathlib
 import signal
 import sys
@@ -30,11 +31,14 @@ def main() -> int:
         type=int,
         help="PID of the process whose end stops the simulator; default: the one that starts it; 0: none",
     )
+    parser.add_argument("--detach", action="store_true", help="run in the background, print the port; needs --parent")
     parser.add_argument("--tls-cert", help="certificate chain, PEM")
     parser.add_argument("--tls-key", help="private key, PEM")
     parser.add_argument("--tls-client-ca", help="CA of the certificates that clients must present, PEM")
     option_parsing.add_arguments(parser)
     arguments = parser.parse_args()
+    if arguments.detach and arguments.parent is None:
+        parser.error("--detach needs --parent")
     try:
         seed, switches = option_parsing.apply_options(Seed(), Switches(), option_parsing.parse_arguments(arguments))
     except InvalidOption as error:
@@ -45,8 +49,22 @@ def main() -> int:
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         # uvicorn raises the signal again after its shutdown, when nothing is left to do.
         signal.signal(signal_number, lambda *dummy: None)
-    server.listen()
+    listener = server.listen()
+    if arguments.detach:
+        if os.fork():
+            print(listener.getsockname()[1])
+            return 0
+        detach()
+    server.run(sockets=[listener])
     return 0
+
+
+def detach() -> None:
+    """Leave the terminal and the output of the parent process, which would otherwise not end for whoever reads it."""
+    os.setsid()
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nowhere, descriptor)
 
 
 if __name__ == "__main__":

@@ -31,16 +31,30 @@ VERBS = ["GET", "POST", "PUT", "DELETE"]
 Endpoint = c.Callable[[Request], t.Any]
 
 
+class RoutingSwitches(t.NamedTuple):
+    """The switches that decide which paths are served."""
+
+    root: str
+    version: str
+    companions: str
+    service_type_statistic: bool
+    further_operations: bool
+    verbs_matter: bool
+
+
 def create_app(service: Service, stop: c.Callable[[], None]) -> ASGIApp:
     """Return the application that serves the operations and the control API."""
     app = Starlette(exception_handlers={HTTPException: _rejection})
     app.router.redirect_slashes = False
     dispatcher = Dispatcher(service)
 
-    def rebuild_routes() -> None:
-        app.router.routes = [*control.routes(service, stop, rebuild_routes), *_routes(service, dispatcher)]
+    def update_routes() -> None:
+        switches = service.switches
+        relevant = RoutingSwitches(*(getattr(switches, name) for name in RoutingSwitches._fields))
+        app.router.routes = [*control_routes, *_routes(dispatcher, relevant)]
 
-    rebuild_routes()
+    control_routes = control.routes(service, stop, update_routes)
+    update_routes()
     return RequestLogMiddleware(app, service.log, lambda: service.switches)
 
 
@@ -49,15 +63,15 @@ async def _rejection(request: Request, error: Exception) -> Response:
     return plain_response(rejection.status_code, rejection.detail)
 
 
-def _routes(service: Service, dispatcher: Dispatcher) -> list[BaseRoute]:
+@functools.cache
+def _routes(dispatcher: Dispatcher, switches: RoutingSwitches) -> list[BaseRoute]:
     """Return the routes of the operations that this version offers, fixed paths before those with parameters."""
-    switches = service.switches
     operations_by_path: dict[str, list[tuple[str, str, Endpoint]]] = collections.defaultdict(list)
     for operation in OPERATIONS.values():
         if not is_known(operation.since, "" if operation.uses_token else switches.version):
             continue
         endpoint: Endpoint = functools.partial(dispatcher.operation, operation)
-        if _is_absent(operation, service):
+        if _is_absent(operation, switches):
             if switches.companions != "405":
                 continue
             endpoint = _not_allowed
@@ -71,12 +85,12 @@ def _routes(service: Service, dispatcher: Dispatcher) -> list[BaseRoute]:
     return [*sorted(routes, key=lambda route: route.path.count("{"))]
 
 
-def _is_absent(operation: Operation, service: Service) -> bool:
-    if operation.name == "GetHostNicServiceTypeStatistic" and not service.switches.service_type_statistic:
+def _is_absent(operation: Operation, switches: RoutingSwitches) -> bool:
+    if operation.name == "GetHostNicServiceTypeStatistic" and not switches.service_type_statistic:
         return True
-    if operation.further and not service.switches.further_operations:
+    if operation.further and not switches.further_operations:
         return True
-    return (operation.companion or operation.further) and service.switches.companions != "present"
+    return (operation.companion or operation.further) and switches.companions != "present"
 
 
 async def _not_allowed(request: Request) -> Response:

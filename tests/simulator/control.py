@@ -29,12 +29,12 @@ class InvalidControlRequest(ValueError):
 
 
 class Control:
-    """The handlers. `rebuild_routes` updates the routes of the operations after a change of the switches."""
+    """The handlers. `update_routes` updates the routes of the operations after a change of the switches."""
 
-    def __init__(self, service: Service, stop: c.Callable[[], None], rebuild_routes: c.Callable[[], None]) -> None:
+    def __init__(self, service: Service, stop: c.Callable[[], None], update_routes: c.Callable[[], None]) -> None:
         self._service = service
         self._stop = stop
-        self._rebuild_routes = rebuild_routes
+        self._update_routes = update_routes
 
     async def health(self, request: Request) -> Response:
         """Return the seed options and the switches."""
@@ -102,13 +102,13 @@ class Control:
     async def reset(self, request: Request) -> Response:
         """Restore the seeded state and clear log, faults and jobs; the body may contain options."""
         self._service.reset(await _object(request))
-        self._rebuild_routes()
+        self._update_routes()
         return JSONResponse({})
 
     async def config(self, request: Request) -> Response:
         """Change switches."""
         self._service.configure(await _object(request))
-        self._rebuild_routes()
+        self._update_routes()
         return JSONResponse(dataclasses.asdict(self._service.switches))
 
     async def sessions(self, request: Request) -> Response:
@@ -147,9 +147,9 @@ async def _object(request: Request) -> dict[str, t.Any]:
     return body
 
 
-def routes(service: Service, stop: c.Callable[[], None], rebuild_routes: c.Callable[[], None]) -> list[BaseRoute]:
+def routes(service: Service, stop: c.Callable[[], None], update_routes: c.Callable[[], None]) -> list[BaseRoute]:
     """Return the routes of the control API."""
-    control = Control(service, stop, rebuild_routes)
+    control = Control(service, stop, update_routes)
     table = (
         ("health", control.health, ["GET"]),
         ("operations", control.operations, ["GET"]),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import functools
 import re
 import typing as t
 
@@ -27,10 +28,11 @@ class Option(t.NamedTuple):
     info: OptionInfo
 
 
-def list_options(options: type[Seed] | type[Switches]) -> list[Option]:
+@functools.cache
+def list_options(options: type[Seed] | type[Switches]) -> tuple[Option, ...]:
     """Return the options of a class."""
     defaults, hints = dataclasses.asdict(options()), t.get_type_hints(options, include_extras=True)
-    return [Option(name, defaults[name], hints[name].__metadata__[0]) for name in defaults]
+    return tuple(Option(name, defaults[name], hints[name].__metadata__[0]) for name in defaults)
 
 
 def _validate(option: Option, value: t.Any) -> t.Any:

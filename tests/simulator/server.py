@@ -80,11 +80,10 @@ class Server(uvicorn.Server):
             )
         )
 
-    def listen(self) -> None:
-        """Serve until the server is stopped."""
+    def listen(self) -> socket.socket:
+        """Return the listening socket; connections wait until the server runs."""
         family = socket.AF_INET6 if ":" in self._options.host else socket.AF_INET
-        listener = socket.create_server((self._options.host, self._options.port), family=family, backlog=1024)
-        self.run(sockets=[listener])
+        return socket.create_server((self._options.host, self._options.port), family=family, backlog=1024)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, then write the port file."""
