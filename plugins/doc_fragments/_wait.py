@@ -19,6 +19,8 @@ options:
       - Whether to wait until the service has finished.
       - With V(false), the module starts the first call that is needed and returns its RV(ignore:job). Wait for the job
         with M(virtinfra.manager.job_wait), then run the task again if it needs more than one call.
+      - In check mode the RV(ignore:job) has the state V(unknown) and no uuid, and M(virtinfra.manager.job_wait) does
+        not wait for it.
     type: bool
     default: true
   job_uuid:

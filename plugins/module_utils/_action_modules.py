@@ -37,7 +37,11 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._references impo
     mark_nulls,
     normalize_references,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._results import describe_target, pending_job_result
+from ansible_collections.virtinfra.manager.plugins.module_utils._results import (
+    describe_target,
+    pending_job_result,
+    predicted_job_result,
+)
 
 
 def action_module(
@@ -60,7 +64,8 @@ def action_module(
         with _with_label(without_unknown(params)) as about:
             if context.check_mode:
                 context.client.build_request(operation, params)
-                return {**record_to_result(dict.fromkeys(row.result)), "changed": changes}
+                job_result = predicted_job_result(operation, context.params["wait"])
+                return {**record_to_result(dict.fromkeys(row.result)), **job_result, "changed": changes}
             job = _execute(context, operation, params, about, changes)
             result = {
                 **record_to_result({name: job.result.get(name) for name in row.result}, row.record),
@@ -86,16 +91,15 @@ def generic_module(options: Options, **rules: Any) -> ModuleSpec:
             )
         params = _without_needless_nulls(row, {**normalize_references(mark_nulls(context.desired["params"])), **tags})
         with _with_label(without_unknown(params)) as about:
-            if null := [value for value in params.values() if isinstance(value, Unknown)]:
-                if not context.check_mode:
-                    raise InvalidOptions(f"{null[0]} of {name} must not be null or empty")
-                context.client.build_request(name, params)
-                return {"reply": {}, "changed": row.is_write}
-            if not row.is_write:
+            null = [value for value in params.values() if isinstance(value, Unknown)]
+            if null and not context.check_mode:
+                raise InvalidOptions(f"{null[0]} of {name} must not be null or empty")
+            if not (null or row.is_write):
                 return {"reply": mask_webhooks(context.client.get(name, params), row.record)}
             if context.check_mode:
                 context.client.build_request(name, params)
-                return {"reply": {}, "changed": True}
+                job_result = predicted_job_result(name, context.params["wait"]) if row.is_write else {}
+                return {"reply": {}, **job_result, "changed": row.is_write}
             job = _execute(context, name, params, about)
             return {"reply": mask_webhooks(job.result, row.record), **pending_job_result(job)}
 

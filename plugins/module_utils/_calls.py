@@ -73,9 +73,12 @@ class Attempt:
 def make_call(call: Call, deadline: float | None = None) -> Attempt:
     """Send a call and follow its job. ``deadline`` is that of the task, if it has begun to wait before.
 
-    It is sent again with a new session when the service refused it because the session had expired. Raise WaitTimeout
-    when the job is still running at the deadline; its result says ``changed``.
+    It is sent again with a new session when the service refused it because the session had expired. Services say so
+    only by the job, so for a call that is not waited for the session is checked before. Raise WaitTimeout when the job
+    is still running at the deadline; its result says ``changed``.
     """
+    if not call.wait:
+        call.client.sessions.validate()
     attempt = _send(call, deadline)
     if isinstance(attempt.failure, ApiError) and call.client.renew_session(attempt.failure, attempt.job.auth):
         return _send(replace(call, job_uuid=None), attempt.deadline)

@@ -84,7 +84,7 @@ class Client:
         before_send: Callable[[], None] = lambda: None,
         sessions: SessionSource | None = None,
     ) -> None:
-        self._sessions = sessions or GivenSession(connection.session_id)
+        self.sessions = sessions or GivenSession(connection.session_id)
         self.connection, self.read_only, self.clock = connection, read_only, clock
         self._on_request, self._mask_replies = on_request, mask_replies
         self._masker = masker or Masker(filter(None, (connection.session_id, connection.api_token)))
@@ -136,7 +136,8 @@ class Client:
         response = self._transport().send(
             request, operation.name, auth, deadline=self._deadline, slack=self.wait.interval
         )
-        reply = reply_to_read(operation, request, response, self.connection.path_prefix)
+        credential = "api_token" if operation.uses_token else self.sessions.credential
+        reply = reply_to_read(operation, request, response, self.connection.path_prefix, credential)
         if self._mask_replies and may_hold_credentials(response.body.decode("utf-8", "replace")):
             masked: dict[str, Any] = self._masker.value(reply)
             return masked
@@ -161,6 +162,7 @@ class Client:
             raise InvalidOptions(f"{name} changes something and is not sent in check mode")
         uuid = job_uuid or new_uuid()
         job = Job(uuid, job_path(uuid, self.connection.path_prefix), name, label, auth=auth, has_own_uuid=True)
+        job.credential = self.sessions.credential
         self.jobs.append(job)
         try:
             response = self._transport().send(request, name, auth, {**self._headers, "X-Job-UUID": uuid})
@@ -196,11 +198,11 @@ class Client:
         label = " ".join(filter(None, (job.operation, f"job {job.uuid}")))
         request = Request("GET", job.location)
         ask = partial(self._transport().send, request, label, deadline=self._deadline, slack=self.wait.interval)
-        response = ask(f"OAuth {self._sessions.current()}" if job.needs_auth else None)
+        response = ask(f"OAuth {self.sessions.current()}" if job.needs_auth else None)
         if response.status in (401, 403) and self.connection.has_session and not job.needs_auth:
             # The family's servers want no credentials here; one that does gets them from now on.
             job.needs_auth = True
-            response = ask(f"OAuth {self._sessions.current()}")
+            response = ask(f"OAuth {self.sessions.current()}")
         apply_poll(job, response)
         return job.state != RUNNING
 
@@ -212,7 +214,7 @@ class Client:
         scheme, dummy, session_id = (auth or "").partition(" ")
         if scheme != "OAuth" or (failure.code != SESSION_EXPIRED and failure.status != UNAUTHORIZED):
             return False
-        return self._sessions.renew(session_id) is not None
+        return self.sessions.renew(session_id) is not None
 
     def map_concurrently(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Apply a function that calls the service to many items at once, over up to 16 connections, in order."""
@@ -242,7 +244,7 @@ class Client:
         if operation.uses_token:
             value, scheme, options = self.connection.api_token, "Bearer", "api_token (or VIRTINFRA_API_TOKEN"
         else:
-            value, scheme = self._sessions.current(), "OAuth"
+            value, scheme = self.sessions.current(), "OAuth"
             options = "session_id, or account and account_password (or VIRTINFRA_SESSION_ID, or VIRTINFRA_ACCOUNT"
             options += " and VIRTINFRA_ACCOUNT_PASSWORD"
         if not value:

@@ -117,11 +117,18 @@ class ConnectionOptions:
 class SessionSource(Protocol):
     """Where a client gets the session of its calls from."""
 
+    @property
+    def credential(self) -> str:
+        """What the session is, see _errors.CREDENTIALS."""
+
     def current(self) -> str | None:
         """Return the session, None when the options give none."""
 
     def renew(self, refused: str) -> str | None:
         """Return a session other than the one that the service refused, None when there cannot be one."""
+
+    def validate(self) -> None:
+        """Replace the session if the service says that it is invalid, where that can be done."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +136,7 @@ class GivenSession:
     """The session of the option ``session_id``, which only the user can replace."""
 
     session_id: str | None
+    credential = "session_id"
 
     def current(self) -> str | None:
         """Return the session, None when the options give none."""
@@ -136,6 +144,9 @@ class GivenSession:
 
     def renew(self, refused: str) -> None:
         """Return None: there is no other session."""
+
+    def validate(self) -> None:
+        """Do nothing: there is no other session."""
 
 
 @lru_cache(maxsize=8)

@@ -20,10 +20,22 @@ HINTS = {
     "SYS.1001": "A timeout in the service: check the object before you try again.",
     "SYS.1003": "An object that the call refers to does not exist: check the uuids.",
 }
+# What authorised a call: the session or the token of an option, the session of the account, which is one of a new login
+# by the time of a failure, or, for a job that another task started, the session of that task.
 CREDENTIALS = {
     "session_id": {
         "credential": "session",
         "remedy": "log in again and pass the new one as session_id, or pass account and account_password",
+    },
+    "account": {
+        "credential": "session",
+        "remedy": "the service also refused that of a new login. Check how long sessions last and how many an account"
+        " may have",
+    },
+    "started": {
+        "credential": "session of the task that started it",
+        "remedy": "the service did not perform the call. Run that task again, with a new session_id or with account and"
+        " account_password",
     },
     "api_token": {"credential": "API token", "remedy": "create a new one and pass it as api_token"},
 }
@@ -174,8 +186,8 @@ class ReadTakenForChange(OutcomeUnknown):
 class ApiError(VirtinfraError):
     """The service answered that an operation failed. ``error`` is the ErrorCode, see `with_causes`.
 
-    ``transient`` says whether it was only a proxy or an overload, which may pass. ``credential`` is the option whose
-    value the call was authorised with. Without an ErrorCode the code is UNREACHABLE for a transient status, else
+    ``transient`` says whether it was only a proxy or an overload, which may pass. ``credential`` says what authorised
+    the call, see CREDENTIALS. Without an ErrorCode the code is UNREACHABLE for a transient status, else
     ``HTTP_<status>``. ``is_of_own_job`` is True when it ended the job with the id that was sent with the call; else
     it may be the answer to a second delivery of the call by a proxy.
     """

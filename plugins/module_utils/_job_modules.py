@@ -17,7 +17,14 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     SeveralFailed,
     WaitTimeout,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import SUCCEEDED, Job, job_path, polling_path
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import (
+    RUNNING,
+    SUCCEEDED,
+    Job,
+    job_path,
+    polling_path,
+    predicted_job,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules import ModuleContext, ModuleSpec
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import JOB_HANDLES, WAIT_LIMITS
@@ -30,9 +37,9 @@ def job_module(wait: bool) -> ModuleSpec:
 
     def run(context: ModuleContext) -> dict[str, Any]:
         client = context.client
-        jobs = [job_from_handle(client, handle) for handle in context.params["jobs"]]
+        jobs = [job_from_handle(client, handle, context.check_mode) for handle in context.params["jobs"]]
         if not wait:
-            client.map_concurrently(client.poll, jobs)
+            client.map_concurrently(client.poll, [job for job in jobs if job.state == RUNNING])
             return {"jobs": [job_to_result(job) for job in jobs]}
         try:
             wait_for_jobs(client, jobs)
@@ -51,12 +58,17 @@ def job_module(wait: bool) -> ModuleSpec:
     return ModuleSpec(run, JOB_HANDLES, shared_options=(WAIT_LIMITS,) if wait else ())
 
 
-def job_from_handle(client: Client, handle: Mapping[str, Any]) -> Job:
-    """Return the job of a handle; raise InvalidOptions for an invalid handle."""
+def job_from_handle(client: Client, handle: Mapping[str, Any], check_mode: bool = False) -> Job:
+    """Return the job of a handle. In check mode it may be that of a call that was not made.
+
+    Raise InvalidOptions for an invalid handle.
+    """
     path = polling_path(handle.get("location"))
     if path is None and handle.get("location") and not handle.get("uuid"):
         raise InvalidOptions(f"location {handle['location']!r} is not the address of a job")
     if path is None and not handle.get("uuid"):
+        if check_mode:
+            return predicted_job(handle.get("operation") or "")
         raise InvalidOptions("each item of jobs needs a uuid or a location")
     uuid = handle.get("uuid") or str(path).rpartition("/")[2]
     return Job(uuid, path or job_path(uuid, client.connection.path_prefix), handle.get("operation") or "")

@@ -34,7 +34,7 @@ class Job:
     ``state`` is running, succeeded, failed, or unknown when the service knows the job no more. ``result`` is the
     reply of the operation, ``failure`` what went wrong. ``needs_auth`` is True when the service refused a poll without
     credentials. ``has_own_uuid``: whether the service knows the call by the id that was sent with it. ``auth`` is the
-    Authorization header of the call.
+    Authorization header of the call, ``credential`` says where that came from, see _errors.CREDENTIALS.
     """
 
     uuid: str
@@ -47,10 +47,17 @@ class Job:
     needs_auth: bool = False
     has_own_uuid: bool = False
     auth: str | None = field(default=None, repr=False)
+    credential: str = "started"
 
     def handle(self) -> dict[str, Any]:
         """Return what a later task needs to take the job up again."""
-        return {"uuid": self.uuid, "location": self.location, "operation": self.operation, "state": self.state}
+        known = {"uuid": self.uuid or None, "location": self.location or None}
+        return {**known, "operation": self.operation, "state": self.state}
+
+
+def predicted_job(operation: str) -> Job:
+    """Return what stands for the job of a call that check mode does not make. Nobody knows its uuid."""
+    return Job("", "", operation, state=UNKNOWN)
 
 
 def new_uuid() -> str:

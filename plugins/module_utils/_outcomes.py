@@ -44,8 +44,10 @@ INCONCLUSIVE_STATUSES = (408, 429, 502, 504)
 REFUSALS = (400, 403, 404, 405, 429, 500)
 
 
-def reply_to_read(operation: Operation, request: Request, response: Response, prefix: str) -> dict[str, Any]:
-    """Return the reply of a reading operation.
+def reply_to_read(
+    operation: Operation, request: Request, response: Response, prefix: str, credential: str
+) -> dict[str, Any]:
+    """Return the reply of a reading operation. ``credential`` says what authorised it, see _errors.CREDENTIALS.
 
     Raise ReadNotSupported when the service does not have it, ReadTakenForChange when it started a job, ApiError when
     the service reports a failure, and TransportError when the response is no JSON object.
@@ -55,7 +57,6 @@ def reply_to_read(operation: Operation, request: Request, response: Response, pr
     if response.status in (404, 405) and response.error is None:
         raise ReadNotSupported(f"the service does not offer {operation.name} (HTTP status {response.status})")
     if response.error is not None or not 200 <= response.status < 300:
-        credential = "api_token" if operation.uses_token else "session_id"
         raise ApiError(operation.name, response.status, response.error, response.text(), credential)
     if response.object is None:
         raise TransportError(
@@ -73,7 +74,7 @@ def apply_response(job: Job, response: Response, prefix: str) -> None:
     it was taken nor that it was not.
     """
     if response.error_code is not None and response.status not in INCONCLUSIVE_STATUSES:
-        raise ApiError(job.operation, response.status, response.error)
+        raise ApiError(job.operation, response.status, response.error, credential=job.credential)
     if response.status == 202:
         location = _location(response)
         job.location = polling_path(location) or job_path(extract_job_uuid(location) or job.uuid, prefix)
@@ -83,7 +84,7 @@ def apply_response(job: Job, response: Response, prefix: str) -> None:
     if is_duplicate(response):
         return
     if response.status in REFUSALS and response.is_plain_text:
-        raise ApiError(job.operation, response.status, None, response.text())
+        raise ApiError(job.operation, response.status, None, response.text(), job.credential)
     reply = response.object
     if 200 <= response.status < 300 and reply is not None and get_operation(job.operation).is_reply(reply):
         job.state, job.result = SUCCEEDED, reply
@@ -107,7 +108,8 @@ def apply_poll(job: Job, response: Response) -> None:
         job.failure = JobNotFound(job)
     elif response.error_code is not None and response.status not in INCONCLUSIVE_STATUSES:
         job.state = FAILED
-        job.failure = ApiError(job.operation or "the operation", response.status, response.error)
+        name = job.operation or "the operation"
+        job.failure = ApiError(name, response.status, response.error, credential=job.credential)
         job.failure.is_of_own_job = job.has_own_uuid
     elif response.status == 200 and response.object is not None and _may_be_result(job.operation, response.object):
         job.state, job.result = SUCCEEDED, response.object

@@ -52,6 +52,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._results import 
     format_diff,
     format_record,
     pending_job_result,
+    predicted_job_result,
     reply_extras,
     unmet_expectations,
 )
@@ -112,12 +113,13 @@ class Reconciler:
         return {**format_record(self.resource, after), **extras, "diff": diff, **members}
 
     def _predict(self, current: Record | None) -> tuple[Record | None, Record]:
-        """Return the record that all planned calls lead to, and ``changed``."""
+        """Return the record that all planned calls lead to, ``changed``, and the job of the first if not waited for."""
         calls = self._plan(current)
         for call in calls:
             self._warn(call)
             current = call.expected
-        return current, {"changed": bool(calls)}
+        job = predicted_job_result(calls[0].operation, self.context.params["wait"]) if calls else {}
+        return current, {"changed": bool(calls), **job}
 
     def _apply(self, current: Record | None) -> tuple[Record | None, Record]:
         """Make the calls that are needed. Return the record after them, and the job of one that is not waited for."""

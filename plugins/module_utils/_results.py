@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING, Job
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING, Job, predicted_job
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
 from ansible_collections.virtinfra.manager.plugins.module_utils._planner import PlannedCall, Resource
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
@@ -29,6 +29,11 @@ _UUIDS = ("Uuid", "Uuids")
 def pending_job_result(job: Job) -> Record:
     """Return the member of the result that tells of a job that was not waited for."""
     return {"job": job.handle()} if job.state == RUNNING else {}
+
+
+def predicted_job_result(operation: str, wait: bool) -> Record:
+    """Return the member of the result that stands in check mode for the job of a call that is not waited for."""
+    return {} if wait else {"job": predicted_job(operation).handle()}
 
 
 def describe_target(params: Record, noun: str = "") -> str:

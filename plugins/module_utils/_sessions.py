@@ -134,6 +134,8 @@ class AccountSession:
     All who share the store have one session; the first who needs one logs in, and the others wait for it.
     """
 
+    credential = "account"
+
     def __init__(
         self,
         connection: ConnectionOptions,
@@ -163,11 +165,17 @@ class AccountSession:
         """Return a session other than the one that the service refused; another one's login counts."""
         return self._shared_session(refused)
 
-    def valid(self) -> str:
-        """Return a session that the service says is valid, or does not say anything about."""
+    def validate(self) -> None:
+        """Replace the session if the service says that it is invalid."""
         session_id = self.current()
         with self._client() as client:
-            return self.renew(session_id) if is_valid(client, session_id) is False else session_id
+            if is_valid(client, session_id) is False:
+                self.renew(session_id)
+
+    def valid(self) -> str:
+        """Return a session that the service says is valid, or does not say anything about."""
+        self.validate()
+        return self.current()
 
     def _shared_session(self, refused: str | None) -> str:
         with self._store.open() as kept:

@@ -46,6 +46,7 @@ EXAMPLES = r"""
     uuid: "{{ found.endpoints[0].platform_uuid }}"
     snmp_address: 192.0.2.50
     snmp_port: 1162
+  when: found.total > 0
 """
 
 RETURN = r"""

@@ -11,15 +11,19 @@ from typing import Any
 
 import ansible.constants
 import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._calls import Call, make_call
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._planner import PlannedCall
 from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker
 from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import AccountSession, hash_password
+from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import wait_for_job
 from ansible_collections.virtinfra.manager.plugins.plugin_utils import _run_sessions
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._run_sessions import FileStore
 
 from simulator.launch import Simulator
 from support.module_runner import ModuleRunner
-from support.scenarios import CREATED_TASK, HOST, NEW_HOST
+from support.scenarios import CREATED_TASK, HOST, NEW_HOST, STOPPED_VM, VOLUME
 from support.stub_server import StubRequest, StubResponse, StubServer
 
 NO_ACCOUNT: dict[str, Any] = {"account": None, "account_password": None}
@@ -78,7 +82,8 @@ def test_a_service_that_refuses_every_session_ends_the_task(
     sim.configure(session_lifetime=0.0)
     ran = run(module, options, **ACCOUNT)
     assert ran.failed
-    assert "ID.1001" in ran.message
+    assert "(ID.1001): " in ran.message
+    assert "The session is invalid or has expired: the service also refused that of a new login." in ran.message
     assert sim.sessions()["logins"] == 2
 
 
@@ -87,6 +92,32 @@ def test_a_given_session_that_has_expired_is_not_repeated(sim: Simulator, run: M
     ran = run("host_info", {})
     assert "log in again and pass the new one as session_id, or pass account and account_password" in ran.message
     assert operations(ran.log) == ["QueryHost"]
+
+
+def test_the_session_of_an_account_is_checked_before_a_call_that_is_not_waited_for(
+    sim: Simulator, connection: ConnectionOptions, folder: Path
+) -> None:
+    shared(connection).current()
+    sim.end_sessions()
+    planned = PlannedCall("ExportNbdVolumes", {"vmInstanceUuid": STOPPED_VM, "volumeUuids": [VOLUME]}, None)
+    with shared(connection) as sessions, Client(connection, sessions=sessions) as client:
+        job = make_call(Call(client, planned, "", wait=False)).job
+        sim.advance()
+        assert wait_for_job(client, job)
+    assert operations(sim.log()) == [
+        *("LogInByAccount", "ValidateSession", "LogOut", "LogInByAccount", "ExportNbdVolumes", "poll")
+    ]
+
+
+def test_a_job_that_was_started_with_an_expired_session(sim: Simulator, run: ModuleRunner) -> None:
+    action = {"vm_instance_uuid": STOPPED_VM, "volume_uuids": [VOLUME]}
+    ran = run("cbt_volume_export", action, session_id="long-gone", wait=False)
+    assert ran.changed
+    waited = run("job_wait", {"jobs": [ran["job"]]})
+    assert waited.message.endswith(
+        "The session of the task that started it is invalid or has expired: the service did not perform the call. Run"
+        " that task again, with a new session_id or with account and account_password."
+    )
 
 
 def test_a_wrong_password(sim: Simulator, run: ModuleRunner) -> None:

@@ -168,18 +168,21 @@ def test_session_that_expires_on_the_way(run: ModuleRunner, sim: Simulator, oper
 
 @pytest.mark.parametrize("operation", CALLS)
 def test_call_that_is_not_waited_for(run: ModuleRunner, sim: Simulator, operation: str) -> None:
-    """The result has the predicted record and the handle of the job, which job_wait accepts."""
+    """The result has the predicted record and the handle of the job, which job_wait accepts; in check mode too."""
     sim.reset(cbt_tasks=1)
     sim.configure(latency=60.0)
     name, options = CALLS[operation]
     wanted = {**options(sim), **({"force": True} if operation == "ExportNbdVolumes" else {})}
-    checked = run(name, wanted, check=True)
+    checked = run(name, wanted, check=True, wait=False)
+    assert checked["job"] == {"uuid": None, "location": None, "operation": operation, "state": "unknown"}
+    for module in ("job_wait", "job_info"):
+        assert run(module, {"jobs": [checked["job"]]}, check=True)["jobs"] == [checked["job"]]
     ran = run(name, wanted, wait=False)
     assert ran.calls == [operation]
     assert ran["job"].keys() == {"uuid", "location", "operation", "state"}
     assert (ran["job"]["operation"], ran["job"]["state"]) == (operation, "running")
     assert ran.changed == checked.changed
-    assert ran.result.keys() == checked.result.keys() | {"job"}
+    assert ran.result.keys() == checked.result.keys()
     sim.advance()
     waited = run("job_wait", {"jobs": [ran["job"]]})
     assert not waited.changed
