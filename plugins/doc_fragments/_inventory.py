@@ -4,112 +4,30 @@
 
 # Note that this doc fragment is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Document the options that the inventory plugins share."""
+"""Document the options that the inventory plugins share, in addition to those of ``_plugin_connection``."""
 
 from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """The connection, the records to list, and the hosts to make of them."""
+    """The credentials of sources, the records to list, and the hosts to make of them."""
 
     DOCUMENTATION = r"""
 options:
-  base_url:
-    description:
-      - Scheme, host and port of the service, for example V(https://manager.example.com:8443).
-      - Required, by this option, by the environment variable or in O(services).
-    type: str
-    env:
-      - name: VIRTINFRA_BASE_URL
-  path_prefix:
-    description:
-      - The part of the path before V(/v1/). The two cursor operations do not use it.
-    type: str
-    default: service
-    env:
-      - name: VIRTINFRA_PATH_PREFIX
   session_id:
     description:
       - The session identifier, for O(source=query) and for related records.
+      - It takes precedence over O(account), except that an O(account) in the source takes precedence over the
+        environment variable.
     type: str
     env:
       - name: VIRTINFRA_SESSION_ID
-  account:
-    description:
-      - The name of the account to log in with, an alternative to O(session_id), which wins. An account in the source
-        wins over a session in the environment.
-      - All sources and all tasks of a run share its session, which is ended with the run.
-    type: str
-    env:
-      - name: VIRTINFRA_ACCOUNT
-  account_password:
-    description:
-      - The password of O(account). It is sent as a SHA-512 hash, as the service expects it.
-    type: str
-    env:
-      - name: VIRTINFRA_ACCOUNT_PASSWORD
   api_token:
     description:
       - The token, for O(source=cursor).
     type: str
     env:
       - name: VIRTINFRA_API_TOKEN
-  validate_certs:
-    description:
-      - Whether to verify the TLS certificate of the service.
-    type: bool
-    default: true
-    env:
-      - name: VIRTINFRA_VALIDATE_CERTS
-  ca_path:
-    description:
-      - A file or a folder with CA certificates to trust instead of those of the system.
-    type: path
-    env:
-      - name: VIRTINFRA_CA_PATH
-  client_cert:
-    description:
-      - A file with the TLS client certificate, and its key unless O(client_key) names another file.
-    type: path
-    env:
-      - name: VIRTINFRA_CLIENT_CERT
-  client_key:
-    description:
-      - A file with the unencrypted key of O(client_cert).
-    type: path
-    env:
-      - name: VIRTINFRA_CLIENT_KEY
-  use_proxy:
-    description:
-      - Whether to use the proxies that the environment names (E(HTTPS_PROXY) and so on).
-    type: bool
-    default: true
-    env:
-      - name: VIRTINFRA_USE_PROXY
-  request_timeout:
-    description:
-      - The timeout of a single request, in seconds.
-    type: float
-    default: 30
-    env:
-      - name: VIRTINFRA_REQUEST_TIMEOUT
-  request_retries:
-    description:
-      - How often a request is retried when the service is overloaded (HTTP status 429), when no connection can be
-        established, or when no usable response arrives. The intervals grow up to 30 seconds.
-    type: int
-    default: 8
-    env:
-      - name: VIRTINFRA_REQUEST_RETRIES
-  service_version:
-    description:
-      - The version of the service as a quoted string, for example V('4.10.10'). Operations and parameters that need a
-        newer version are refused before anything is sent. By default no version is checked.
-      - Missing parts are 0, so V('4.10') means V('4.10.0'). A number without quotes is refused, because YAML
-        reads 4.10 as 4.1.
-    type: raw
-    env:
-      - name: VIRTINFRA_SERVICE_VERSION
   source:
     description:
       - How to read the records. V(query) uses a query, which needs O(session_id) or O(account). V(cursor) uses a cursor
@@ -208,6 +126,4 @@ notes:
     O(groups), O(keyed_groups), O(hostnames), O(include) and O(exclude) are evaluated for every host.
   - Values of the service are never evaluated as templates.
   - The plugin fails on an unknown option and on an incomplete list. It then adds nothing to the inventory.
-requirements:
-  - Python 3.10 or newer
 """

@@ -14,6 +14,7 @@ description:
   - The inventory source is a file whose name ends in V(virtinfra_hosts.yml) or V(virtinfra_hosts.yaml).
   - C(ansible_host) is the management IP address of the host.
 extends_documentation_fragment:
+  - virtinfra.manager._plugin_connection
   - virtinfra.manager._inventory
   - constructed
   - inventory_cache

@@ -17,6 +17,7 @@ description:
   - A primary storage has no address to connect to. Run tasks for it with C(ansible_connection=local), which O(compose)
     can set.
 extends_documentation_fragment:
+  - virtinfra.manager._plugin_connection
   - virtinfra.manager._inventory
   - constructed
   - inventory_cache

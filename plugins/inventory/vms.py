@@ -18,6 +18,7 @@ description:
   - C(virtinfra_addresses) lists the addresses of all NICs in order. C(ansible_host) is the first of them, or the first
     in one of the O(networks).
 extends_documentation_fragment:
+  - virtinfra.manager._plugin_connection
   - virtinfra.manager._inventory
   - constructed
   - inventory_cache

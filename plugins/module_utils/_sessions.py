@@ -62,8 +62,8 @@ def log_in(client: Client, account: str, password: str) -> str:
             if refusal.status not in (404, 405):
                 raise
             raise ReadNotSupported(
-                f"the service has no login with an account (HTTP status {refusal.status}). Pass session_id instead of"
-                " account."
+                f"the service has no login with an account (HTTP status {refusal.status}). Get a session in another way"
+                " and pass it as session_id."
             ) from None
     inventory = reply.get("inventory")
     session_id = inventory.get("uuid") if isinstance(inventory, dict) else None

@@ -6,11 +6,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import ansible.constants
 import pytest
+from ansible.errors import AnsibleError
+from ansible.plugins.loader import lookup_loader
 from ansible_collections.virtinfra.manager.plugins.module_utils._calls import Call, make_call
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
@@ -22,6 +25,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils import _run_sess
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._run_sessions import FileStore
 
 from simulator.launch import Simulator
+from support.inventory_sources import Source
 from support.module_runner import ModuleRunner
 from support.scenarios import CREATED_TASK, HOST, NEW_HOST, STOPPED_VM, VOLUME
 from support.stub_server import StubRequest, StubResponse, StubServer
@@ -130,11 +134,29 @@ def test_a_wrong_password(sim: Simulator, run: ModuleRunner) -> None:
     assert sim.sessions()["failed_logins"] == 1
 
 
-def test_a_service_without_logins(sim: Simulator, run: ModuleRunner) -> None:
-    sim.configure(further_operations=False)
-    ran = run("kvm_host", {"uuid": HOST, "state": "disabled"}, api_token=None, **ACCOUNT)
-    assert "the service has no login with an account (HTTP status 404). Pass session_id" in ran.message
-    assert set(ran.calls) == {"None"}
+@pytest.mark.parametrize("status", [404, 405])
+def test_a_service_without_logins_is_named_in_one_sentence(run: ModuleRunner, folder: Path, status: int) -> None:
+    sentence = (
+        f"the service has no login with an account (HTTP status {status}). Get a session in another way and pass it as"
+        " session_id."
+    )
+    with StubServer(lambda asked: StubResponse(status)) as service:
+        account: dict[str, Any] = {"base_url": service.url, "account": "admin", "account_password": "password"}
+        for module, options in (("kvm_host", {"uuid": HOST, "state": "disabled"}), ("session", {})):
+            assert run(module, options, **{**account, "session_id": None, "api_token": None}).message.endswith(sentence)
+        with pytest.raises(AnsibleError, match=re.escape(sentence)):
+            lookup_loader.get("virtinfra.manager.session").run([], {}, **account)
+        with pytest.raises(AnsibleError, match=re.escape(sentence)):
+            Source(folder, "hosts", **account).fill()
+        assert {asked.path.rpartition("/")[2] for asked in service.requests} == {"login"}
+
+
+def test_the_lookup_returns_the_session_of_the_run(sim: Simulator, connection: ConnectionOptions, folder: Path) -> None:
+    account = {"base_url": sim.url, "account": "admin", "account_password": "password"}
+    lookup = lookup_loader.get("virtinfra.manager.session")
+    assert lookup.run([], {}, **account) == [shared(connection).current()]
+    with pytest.raises(AnsibleError, match="account and account_password are needed"):
+        lookup.run([], {}, base_url=sim.url)
 
 
 def test_a_lost_login_is_repeated(sim: Simulator, run: ModuleRunner) -> None:

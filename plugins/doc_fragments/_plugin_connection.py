@@ -1,0 +1,103 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this doc fragment is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Document the connection options that the inventory plugins and the lookup share."""
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    """The connection to the service, by options and environment variables."""
+
+    DOCUMENTATION = r"""
+options:
+  base_url:
+    description:
+      - Scheme, host and port of the service, for example V(https://manager.example.com:8443).
+      - Required, by this option, by the environment variable or, in an inventory, for each of its services.
+    type: str
+    env:
+      - name: VIRTINFRA_BASE_URL
+  path_prefix:
+    description:
+      - The part of the path before V(/v1/). The two cursor operations do not use it.
+    type: str
+    default: service
+    env:
+      - name: VIRTINFRA_PATH_PREFIX
+  account:
+    description:
+      - The name of the account to log in with.
+      - All inventory sources, tasks and lookups of a run share its session, which is ended with the run.
+    type: str
+    env:
+      - name: VIRTINFRA_ACCOUNT
+  account_password:
+    description:
+      - The password of O(account). It is sent as a SHA-512 hash, as the service expects it.
+    type: str
+    env:
+      - name: VIRTINFRA_ACCOUNT_PASSWORD
+  validate_certs:
+    description:
+      - Whether to verify the TLS certificate of the service.
+    type: bool
+    default: true
+    env:
+      - name: VIRTINFRA_VALIDATE_CERTS
+  ca_path:
+    description:
+      - A file or a folder with CA certificates to trust instead of those of the system.
+    type: path
+    env:
+      - name: VIRTINFRA_CA_PATH
+  client_cert:
+    description:
+      - A file with the TLS client certificate, and its key unless O(client_key) names another file.
+    type: path
+    env:
+      - name: VIRTINFRA_CLIENT_CERT
+  client_key:
+    description:
+      - A file with the unencrypted key of O(client_cert).
+    type: path
+    env:
+      - name: VIRTINFRA_CLIENT_KEY
+  use_proxy:
+    description:
+      - Whether to use the proxies that the environment names (E(HTTPS_PROXY) and so on).
+    type: bool
+    default: true
+    env:
+      - name: VIRTINFRA_USE_PROXY
+  request_timeout:
+    description:
+      - The timeout of a single request, in seconds.
+    type: float
+    default: 30
+    env:
+      - name: VIRTINFRA_REQUEST_TIMEOUT
+  request_retries:
+    description:
+      - How often a request is retried when the service is overloaded (HTTP status 429), when no connection can be
+        established, or when no usable response arrives. The intervals grow up to 30 seconds.
+    type: int
+    default: 8
+    env:
+      - name: VIRTINFRA_REQUEST_RETRIES
+  service_version:
+    description:
+      - The version of the service as a quoted string, for example V('4.10.10'). Operations and parameters that need a
+        newer version are refused before anything is sent. By default no version is checked.
+      - Missing parts are 0, so V('4.10') means V('4.10.0'). A number without quotes is refused, because YAML
+        reads 4.10 as 4.1.
+    type: raw
+    env:
+      - name: VIRTINFRA_SERVICE_VERSION
+requirements:
+  - Python 3.10 or newer
+  - requests 2.28 or newer
+"""
