@@ -19,9 +19,9 @@ options:
       - The uuid of the new object, on servers that support this.
       - Unless O(uuid) is given, the module looks for an object with this uuid before it uses other options to find one.
     type: str
-  tag_uuids:
-    description:
-      - The uuids of tags for the new object, on servers that support this.
+  tags:
+    description: Tags of the new object, on servers that support this.
     type: list
     elements: str
+    aliases: [tag_uuids]
 """

@@ -32,9 +32,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
     DELETED_VM_STATES,
     Record,
     canonical_address,
-    to_snake_case,
     values_equal,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._references import option_name
 from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import wait_for_jobs
 
 Finder = Callable[[Client, Record], "Record | None"]
@@ -119,7 +119,7 @@ def find_vm_nic(client: Client, wanted: Record) -> Record | None:
         if not any(matches) and addresses.keys() == {"staticIp"}:
             _require_ip_addresses(nics, addresses["staticIp"])
         nics = [nic for nic, number in zip(nics, matches, strict=True) if number == max(matches) > 0]
-    return require_unique(nics, f"the {to_snake_case(key)} {wanted[key]!r} on this VM")
+    return require_unique(nics, f"the {option_name(key)} {wanted[key]!r} on this VM")
 
 
 def shows_ip_address(nic: Record, address: str | None) -> bool:
@@ -171,7 +171,7 @@ def _nics_of(vms: list[Record], wanted: Record) -> list[Record]:
     existing = list(filter(exists, vms))
     if not existing and "uuid" not in wanted:
         states = "".join(f": it is {vm.get('state')}" for vm in vms)
-        raise NotFound(f"no VM with uuid {wanted['vmInstanceUuid']!r}{states}. Check vm_instance_uuid.")
+        raise NotFound(f"no VM with uuid {wanted['vmInstanceUuid']!r}{states}. Check vm.")
     return [{**nic, "vm": vm} for vm in existing for nic in vm.get("vmNics") or []]
 
 
@@ -185,9 +185,7 @@ def find_cbt_task(client: Client, wanted: Record) -> Record | None:
     vm = wanted.get("vmInstanceUuid")
     if vm and not (task or wanted.get("uuid") or wanted.get("name")):
         tasks = [with_resources(each) for each in query(client, "QueryCbtTask")]
-        task = require_unique(
-            [each for each in tasks if vm in each.get("resourceUuids", ())], f"the vm_instance_uuid {vm!r}"
-        )
+        task = require_unique([each for each in tasks if vm in each.get("resourceUuids", ())], f"the vm {vm!r}")
         task = task or next((each for each in tasks if protects(each, vm)), None)
     return {**task, "vmInstanceUuid": vm} if task and vm in task.get("resourceUuids", ()) else task
 
@@ -249,7 +247,7 @@ def _by(find: Search, keys: tuple[str, ...]) -> Finder:
         if key != "uuid" and (made := wanted.get("resourceUuid")) and (found := find(client, "uuid", made)):
             return found[0]
         return (
-            require_unique(find(client, key, wanted[key]), f"the {to_snake_case(key)} {wanted[key]!r}") if key else None
+            require_unique(find(client, key, wanted[key]), f"the {option_name(key)} {wanted[key]!r}") if key else None
         )
 
     return read

@@ -46,6 +46,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
     values_equal,
     with_all_fields,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._references import option_name, parameter_name
 
 
 def info_module(operation: str, options: Options) -> ModuleSpec:
@@ -60,7 +61,7 @@ def info_module(operation: str, options: Options) -> ModuleSpec:
 
 
 def info_module_per_item(operation: str, returns: str, over: str, parameter: str, options: Options) -> ModuleSpec:
-    """Return the module that calls an operation concurrently for each value of the option ``over``.
+    """Return the module that calls an operation concurrently for each value of the option ``over``, by its API name.
 
     ``parameter`` of the operation gets the value. Calls that fail are reported in the list. The module fails when all
     calls fail, or when one fails and the option ``fail_on_error`` is set.
@@ -83,7 +84,7 @@ def info_module_per_item(operation: str, returns: str, over: str, parameter: str
             return {to_snake_case(parameter): value, **_members(operation, reply), **outcome}
 
         failures: dict[str, VirtinfraError] = {}
-        items = context.client.map_concurrently(ask, context.desired[to_camel_case(over)])
+        items = context.client.map_concurrently(ask, context.desired[over])
         failed = [item for item in items if item["error"]]
         if failed and (context.params["fail_on_error"] or len(failed) == len(items)):
             first = failures[failed[0][to_snake_case(parameter)]]
@@ -112,6 +113,7 @@ def list_module(
     and the option's value that says whether the record is selected.
     """
     equality_options = IDENTITY_OPTIONS if equality_options is None else equality_options
+    fields = [parameter_name(name, spec) for name, spec in equality_options.items()]
     kind = get_operation(operation).record if operation else str(cursor)
 
     def run(context: ModuleContext) -> dict[str, Any]:
@@ -126,7 +128,7 @@ def list_module(
             )
         if context.unresolved:
             return {returns: [], "total": 0}
-        equal = {field: desired[field] for field in map(to_camel_case, equality_options) if field in desired}
+        equal = {field: desired[field] for field in fields if field in desired}
         active = [(name, select) for name, select in (predicates or {}).items() if name in desired]
 
         def by_query(client: Client, equal: Record) -> tuple[list[Record], int]:
@@ -164,7 +166,7 @@ def list_module(
         run,
         {**equality_options, **LIST_OPTIONS, **filter_option, **(options or {})},
         called,
-        selecting_options=(*equality_options, *map(to_snake_case, predicates or ())),
+        selecting_options=(*equality_options, *map(option_name, predicates or ())),
     )
 
 

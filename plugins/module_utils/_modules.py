@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from traceback import format_exc
@@ -29,15 +29,13 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING, UNKNOWN, Job, WaitPolicy
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS
-from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, TAGS, Options
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, Options
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
     RECORD_FIELDS,
     Record,
     Unknown,
-    to_camel_case,
     to_snake_case,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._references import normalize_references
 from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import (
     MIN_SECRET_LENGTH,
     Masker,
@@ -48,6 +46,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import
     SessionStore,
     session_source,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._task_options import TaskOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import escape_controls
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock
 
@@ -55,9 +54,6 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._transport impor
 # shows. In the result of an asynchronous task the member stays.
 REQUEST_LOG_VERBOSITY = 3
 REQUEST_LOG = "virtinfra_requests"
-
-# Options with these endings name something, as uuids do: an empty text is a mistake there, not a value.
-IDENTIFIERS = ("name", "url", "_ip", "_mac", "_address", "user_id", "username")
 
 
 @dataclass
@@ -106,7 +102,7 @@ class ModuleResult:
 
 
 @dataclass(frozen=True)
-class ModuleSpec:
+class ModuleSpec(TaskOptions):
     """A module: its function, its own options, the operations that it calls, and the constraints of its options.
 
     ``shared_options`` are further option groups, in addition to the connection's. ``selecting_options`` are not
@@ -121,14 +117,6 @@ class ModuleSpec:
     constraints: Mapping[str, Any] = field(default_factory=dict)
     selecting_options: tuple[str, ...] = ()
     secret_results: tuple[str, ...] = ()
-
-    @property
-    def argument_spec(self) -> dict[str, Any]:
-        """The argument spec of all options."""
-        spec: dict[str, Any] = dict(CONNECTION)
-        for options in (*self.shared_options, self.options):
-            spec.update(options)
-        return spec
 
     def masker(self, params: Mapping[str, Any]) -> Masker:
         """Return the masker of the secrets in these options."""
@@ -178,14 +166,14 @@ class ModuleSpec:
     ) -> ModuleResult:
         context = None
         try:
-            params = self._with_references(params, check_mode)
+            params = self.with_references(params, check_mode)
             connection = connection_options(params)
             with (
                 session_source(connection, session_store, masker, on_request, before_send) as sessions,
                 create_client(params, check_mode, tell, on_request, masker, before_send, sessions) as client,
             ):
-                unresolved = isinstance(params.get("uuid"), Unknown) or any(self._null_selecting_options(params))
-                context = ModuleContext(params, self._desired(params), client, check_mode, check_mode and unresolved)
+                unresolved = isinstance(params.get("uuid"), Unknown) or any(self.null_selecting_options(params))
+                context = ModuleContext(params, self.desired(params), client, check_mode, check_mode and unresolved)
                 result = self.run(context)
             return ModuleResult({"changed": context.changed, **result}, context.warnings)
         except VirtinfraError as failure:
@@ -260,49 +248,6 @@ class ModuleSpec:
         if outcome.result.get("failed"):
             module.fail_json(**outcome.result)
         module.exit_json(**outcome.result)
-
-    def _with_references(self, params: Mapping[str, Any], check_mode: bool) -> Record:
-        """Return the options with normalized references.
-
-        Raise InvalidOptions for what is no reference and, unless in check mode, for a null one that cannot be left out.
-        """
-        own = {name: params.get(name) for name in self.argument_spec}
-        options = {**params, **normalize_references(own)}
-        for name, value in options.items():
-            if isinstance(value, Unknown) and name not in self.options:
-                options[name] = None
-            elif isinstance(value, Unknown) and not check_mode and not str(params[name]).strip():
-                raise InvalidOptions(f"{name} must not be empty")
-            elif isinstance(value, list) and not check_mode and any(isinstance(item, Unknown) for item in value):
-                raise InvalidOptions(f"{name} must not contain a null or an empty string")
-        if not check_mode and (null := next(self._null_selecting_options(options), None)):
-            raise InvalidOptions(f"{null} must not be null: it selects the object")
-        return options
-
-    def _null_selecting_options(self, options: Mapping[str, Any]) -> Iterator[str]:
-        """Yield the null options without which nothing selects the object."""
-        groups = [[name] for name, option in self.options.items() if option.get("required")]
-        if options.get("uuid") is None or isinstance(options["uuid"], Unknown):
-            required_by = self.constraints.get("required_by", {})
-            groups += [[name] for key, names in required_by.items() for name in names if options.get(key) is not None]
-            groups += [*self.constraints.get("required_one_of", ()), *([name] for name in self.selecting_options)]
-        for group in groups:
-            null = [name for name in group if isinstance(options.get(name), Unknown)]
-            if all(name in null or options.get(name) is None for name in group):
-                yield from null
-
-    def _desired(self, params: Mapping[str, Any]) -> Record:
-        wanted = {}
-        for name in (*self.options, *(TAGS if TAGS in self.shared_options else ())):
-            value = params.get(name)
-            if isinstance(value, str) and not isinstance(value, Unknown):
-                value = value.strip()
-                if not value and name.endswith(IDENTIFIERS):
-                    raise InvalidOptions(f"{name} must not be empty")
-            if value is not None:
-                # Ansible makes a list of an empty text in this way.
-                wanted[to_camel_case(name)] = [] if value == [""] else value
-        return wanted
 
 
 def _masked(show: Callable[[str], None], masker: Masker) -> Callable[[str], None]:

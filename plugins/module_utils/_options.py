@@ -61,9 +61,23 @@ TAGS: Options = {
     "user_tags": {"type": "list", "elements": "str"},
 }
 
+
+def reference(parameter: str, **details: Any) -> dict[str, Any]:
+    """Return the spec of an option that refers to an object; ``parameter``, the API's name for it, is its alias.
+
+    The option itself is named by what it refers to, see `option_name`.
+    """
+    return {"type": "str", "aliases": [parameter], **details}
+
+
+def references(parameter: str, **details: Any) -> dict[str, Any]:
+    """Return the spec of an option that refers to several objects."""
+    return reference(parameter, **{"type": "list", "elements": "str", **details})
+
+
 CREATE_OPTIONS: Options = {
     "resource_uuid": {"type": "str"},
-    "tag_uuids": {"type": "list", "elements": "str"},
+    "tags": references("tag_uuids"),
 }
 
 IDENTITY_OPTIONS: Options = {

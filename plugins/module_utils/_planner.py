@@ -32,6 +32,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
     with_all_fields,
     without_unknown,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._references import option_name
 
 
 @dataclass(frozen=True)
@@ -189,7 +190,7 @@ def build_update(resource: Resource, changes: Record, desired: Record, current: 
     along = [*(name for name in able if able[name].required or not able[name].is_compared), *TAG_PARAMS]
     needed = {name: desired[name] for name in along if name in desired}
     shown = changes if isinstance(current, AssumedRecord) else {*RECORD_FIELDS[resource.record_type], *current}
-    hidden = [to_snake_case(name) for name in changes if name not in shown]
+    hidden = [option_name(name) for name in changes if name not in shown]
     note = f"the service does not show {', '.join(hidden)}, so it is set each time" if hidden else ""
     return build_call(resource, resource.update, {**needed, **changes}, current, {**current, **changes}, note)
 
@@ -205,11 +206,11 @@ def unchangeable_error(resource: Resource, changes: Record, desired: Record, cur
     }
     wanted = record_to_result(changes, resource.record_type)
     differences = ", ".join(
-        f"{to_snake_case(options.get(name, name))} ({_difference(present[key], repr(wanted[key]))})"
+        f"{option_name(options.get(name, name))} ({_difference(present[key], repr(wanted[key]))})"
         for name, key in ((name, to_snake_case(name)) for name in changes)
     )
     key = resource.found_by(desired)
-    found = f". The {resource.noun} was found by {to_snake_case(key)} {desired[key]!r}." if key else ""
+    found = f". The {resource.noun} was found by {option_name(key)} {desired[key]!r}." if key else ""
     return Unchangeable(f"the API cannot change {differences}{found}")
 
 
@@ -221,8 +222,8 @@ def _difference(present: str, wanted: str) -> str:
 def not_found(resource: Resource, desired: Record, missing: Sequence[str] = ()) -> NotFound:
     """Return the failure that there is no such object; ``missing`` are the options needed to create it."""
     key = resource.found_by(desired)
-    sought = f"no {resource.noun} with {to_snake_case(key)} {desired[key]!r}" if key else f"no such {resource.noun}"
-    option = to_snake_case(key) if key else "options"
+    sought = f"no {resource.noun} with {option_name(key)} {desired[key]!r}" if key else f"no such {resource.noun}"
+    option = option_name(key) if key else "options"
     if resource.create is None:
         return NotFound(f"{sought}, and the API cannot create one. Check the {option}.")
     check = f"{sought}. Check the {option}"
@@ -263,7 +264,7 @@ def build_call(
     if row.missing(params):
         params = {**params, **null}
     names = [recorded[name] for name in row.missing(params)]
-    if missing := [to_snake_case(name) for name in names if current is None or name != "uuid"]:
+    if missing := [option_name(name) for name in names if current is None or name != "uuid"]:
         if current is None:
             raise not_found(resource, desired, missing)
         raise InvalidOptions(f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} required for {operation}")
@@ -296,7 +297,7 @@ def predict_record(resource: Resource, state: str, desired: Record) -> Record | 
     changeable = _updatable_params(resource)
     needed = ("uuid", *(name for name, parameter in changeable.items() if parameter.required))
     same = {name: value for name, value in _renamed(resource, desired).items() if name == key or name not in changeable}
-    return {**{name: Unknown(to_snake_case(name)) for name in needed}, **same}
+    return {**{name: Unknown(option_name(name)) for name in needed}, **same}
 
 
 def _renamed(resource: Resource, desired: Record) -> Record:

@@ -30,10 +30,10 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._planner import 
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
     Record,
-    to_snake_case,
     values_equal,
     without_unknown,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._references import option_name
 from ansible_collections.virtinfra.manager.plugins.module_utils._results import describe_target
 
 # What identifies an object: a result in which one of these has another value is that of another call.
@@ -158,7 +158,7 @@ class ObjectReader:
         except VirtinfraError:
             pass
         if uuids:
-            noun, key = self.resource.noun, to_snake_case(str(self.resource.found_by(self.desired)))
+            noun, key = self.resource.noun, option_name(str(self.resource.found_by(self.desired)))
             self.context.warnings.append(
                 f"{self.label}: the name is in use by another {noun} ({', '.join(sorted(uuids))}). A second {noun} with"
                 f" this name is created, because no {noun} has this {key}."

@@ -45,9 +45,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
     Record,
     Unknown,
     record_to_result,
-    to_snake_case,
     values_equal,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._references import option_name
 from ansible_collections.virtinfra.manager.plugins.module_utils._results import (
     format_diff,
     format_record,
@@ -263,7 +263,7 @@ class Reconciler:
 def _reject_foreign_options(resource: Resource, desired: Record, kind: str) -> None:
     """Raise InvalidOptions for options that belong to another kind of object."""
     known = {name for operation in resource.operations for name in get_operation(operation).parameters}
-    if others := [to_snake_case(name) for name in desired if name not in (*known, *TAG_PARAMS, "state")]:
+    if others := [option_name(name) for name in desired if name not in (*known, *TAG_PARAMS, "state")]:
         raise InvalidOptions(f"{', '.join(others)} cannot be used with {kind}")
 
 

@@ -13,7 +13,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, Unknown
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
+    Record,
+    Unknown,
+    to_camel_case,
+    to_snake_case,
+)
 
 # What a template makes of a null in a text. The empty text is the other thing.
 NULL = "None"
@@ -21,9 +27,35 @@ NULL = "None"
 # Options and parameters that map uuids to something.
 UUID_KEYED = ("data_volume_system_tags", "dataVolumeSystemTags")
 
+# What each parameter refers to. A topic is only a condition of a query.
+REFERS_TO: Mapping[str, str] = {
+    "topicUuid": "topic",
+    **{
+        parameter.name: parameter.refers_to
+        for operation in OPERATIONS.values()
+        for parameter in operation.parameters.values()
+        if parameter.refers_to and parameter.name != "uuid"
+    },
+}
+
+# Options that are not named by what their parameter refers to.
+_OPTIONS = {"defaultL3NetworkUuid": "default_l3_network", "interfaceUuids": "interfaces"}
+
+
+def option_name(parameter: str) -> str:
+    """Return the option for a parameter of the API: what it refers to, as ``cluster`` for ``clusterUuid``."""
+    if parameter not in REFERS_TO:
+        return to_snake_case(parameter)
+    return _OPTIONS.get(parameter) or f"{REFERS_TO[parameter]}{'s' if parameter.endswith('Uuids') else ''}"
+
+
+def parameter_name(option: str, spec: Mapping[str, Any]) -> str:
+    """Return the API's name for an option with this spec: that of its alias if it refers to an object."""
+    return to_camel_case(next(iter(spec.get("aliases", ())), option))
+
 
 def is_reference(name: str) -> bool:
-    """Return whether an option or a parameter of this name contains a uuid or a list of uuids."""
+    """Return whether a parameter or a field of this name contains a uuid or a list of uuids."""
     return bool(re.search(r"(^|_)uuids?(_|$)|Uuids?(?=[A-Z]|$)", name))
 
 
@@ -49,20 +81,23 @@ def normalize_reference(name: str, value: Any) -> str:
     return Unknown(name) if text in ("", NULL) else normalize_uuid(name, text)
 
 
-def normalize_references(values: Mapping[str, Any]) -> Record:
-    """Return options or parameters with all references in them normalized, also those in lists of mappings."""
-    return {name: _normalize(name, value) for name, value in values.items()}
+def normalize_references(values: Mapping[str, Any], parameters: Mapping[str, str] | None = None) -> Record:
+    """Return options or parameters with all references in them normalized, also those in lists of mappings.
+
+    ``parameters`` maps options to the API's names for them.
+    """
+    return {name: _normalize(name, (parameters or {}).get(name, name), value) for name, value in values.items()}
 
 
-def _normalize(name: str, value: Any) -> Any:
+def _normalize(name: str, parameter: str, value: Any) -> Any:
     if name in UUID_KEYED and isinstance(value, Mapping):
         return {normalize_uuid(f"each key of {name}", str(key)): item for key, item in value.items()}
     if isinstance(value, list):
-        if is_reference(name):
+        if is_reference(parameter):
             # Ansible makes a list of an empty text in this way.
             return [] if value == [""] else [normalize_reference(name, item) for item in value]
         return [_normalize_members(item) if isinstance(item, Mapping) else item for item in value]
-    return value if value is None or not is_reference(name) else normalize_reference(name, value)
+    return value if value is None or not is_reference(parameter) else normalize_reference(name, value)
 
 
 def _normalize_members(item: Mapping[str, Any]) -> Record:
@@ -70,15 +105,17 @@ def _normalize_members(item: Mapping[str, Any]) -> Record:
     return {name: None if isinstance(value, Unknown) else value for name, value in members.items()}
 
 
-def mark_nulls(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def mark_nulls(arguments: Mapping[str, Any], parameters: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Return the arguments of a task with a string for each null reference, which Ansible would treat as omitted.
 
-    A list that is null itself is omitted.
+    A list that is null itself is omitted. ``parameters`` maps options to the API's names for them.
     """
     marked = dict(arguments)
-    for name in filter(is_reference, arguments):
-        value = arguments[name]
-        if value is None and not name.lower().endswith("uuids"):
+    for name, value in arguments.items():
+        parameter = (parameters or {}).get(name, name)
+        if not is_reference(parameter):
+            continue
+        if value is None and not parameter.lower().endswith("uuids"):
             marked[name] = NULL
         elif isinstance(value, list):
             marked[name] = [NULL if item in (None, "") else item for item in value]

@@ -22,6 +22,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
     values_equal,
     with_all_fields,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._references import option_name
 
 _UUIDS = ("Uuid", "Uuids")
 
@@ -41,7 +42,7 @@ def describe_target(params: Record, noun: str = "") -> str:
     if name := next(filter(None, (params.get(key) for key in ("name", "managementIp", "uuid"))), None):
         return f"{noun} {name}".lstrip()
     owners = ", ".join(
-        f"{to_snake_case(key)} {_some(params[key])}" for key in params if params[key] and key.endswith(_UUIDS)
+        f"{option_name(key)} {_some(params[key])}" for key in params if params[key] and key.endswith(_UUIDS)
     )
     return f"{noun} of {owners}" if noun and owners else noun or owners
 

@@ -48,21 +48,23 @@ options:
   description:
     description: The description of the task, used when it is created.
     type: str
-  vm_instance_uuid:
+  vm:
     description:
-      - The VM to protect, for servers that take one VM per task. It replaces O(task_type) and O(resource_uuids).
+      - The VM to protect, for servers that take one VM per task. It replaces O(task_type) and O(vms).
       - It selects the task when neither O(uuid) nor O(name) is given. Any VM of the task selects it. The module warns
         when O(state=disabled) or O(state=absent) affects other VMs of that task.
       - Some services do not show which VMs their tasks protect. The module fails there, because it cannot know whether
         there is a task for the VM. Use O(name) or O(uuid) instead.
     type: str
+    aliases: [vm_instance_uuid]
   task_type:
-    description: The type of the task, used when it is created. Give O(resource_uuids) with it.
+    description: The type of the task, used when it is created. Give O(vms) with it.
     type: str
-  resource_uuids:
-    description: The uuids of the resources to protect, used when the task is created. Give O(task_type) with it.
+  vms:
+    description: The VMs to protect, used when the task is created. Give O(task_type) with it.
     type: list
     elements: str
+    aliases: [resource_uuids]
   bitmap_name:
     description: The name of the bitmap, sent when the task is enabled.
     type: str
@@ -81,7 +83,7 @@ EXAMPLES = r"""
 - name: Back up a VM
   virtinfra.manager.cbt_task:
     name: backup-vm-1
-    vm_instance_uuid: a0000004000040008000000000000001
+    vm: a0000004000040008000000000000001
     state: enabled
 
 - name: Stop the tracking
@@ -122,7 +124,7 @@ job:
 from dataclasses import replace
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._finders import find_cbt_task
-from ansible_collections.virtinfra.manager.plugins.module_utils._options import CREATE_OPTIONS
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import CREATE_OPTIONS, reference, references
 from ansible_collections.virtinfra.manager.plugins.module_utils._planner import (
     PlannedCall,
     Resource,
@@ -164,15 +166,15 @@ MODULE = resource_module(
         "uuid": {"type": "str"},
         "name": {"type": "str"},
         "description": {"type": "str"},
-        "vm_instance_uuid": {"type": "str"},
+        "vm": reference("vm_instance_uuid"),
         "task_type": {"type": "str"},
-        "resource_uuids": {"type": "list", "elements": "str"},
+        "vms": references("resource_uuids"),
         **CREATE_OPTIONS,
         "bitmap_name": {"type": "str"},
         "force": {"type": "bool"},
         "delete_mode": {"type": "str", "choices": ["Permissive", "Enforcing"]},
     },
-    required_one_of=[("uuid", "name", "vm_instance_uuid")],
+    required_one_of=[("uuid", "name", "vm")],
 )
 
 

@@ -19,11 +19,12 @@ extends_documentation_fragment:
   - virtinfra.manager._attributes.facts
   - virtinfra.manager._attributes.actiongroup_api
 options:
-  vm_instance_uuid:
+  vm:
     description:
       - Return only tasks that protect this VM, including tasks that protect other VMs as well.
       - The module fails with the code V(UNSUPPORTED) where the service does not show which VMs a task protects.
     type: str
+    aliases: [vm_instance_uuid]
 seealso:
   - module: virtinfra.manager.cbt_task
 """
@@ -38,7 +39,7 @@ EXAMPLES = r"""
 
 - name: Find the tasks that protect a VM
   virtinfra.manager.cbt_task_info:
-    vm_instance_uuid: a0000004000040008000000000000001
+    vm: a0000004000040008000000000000001
 
 - name: List the failed tasks
   virtinfra.manager.cbt_task_info:
@@ -69,6 +70,7 @@ total:
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._cbt import protects, with_resources
 from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import list_module
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import reference
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
 
 
@@ -80,7 +82,7 @@ def with_unknown_resources(task: Record) -> Record:
 MODULE = list_module(
     "QueryCbtTask",
     returns="cbt_tasks",
-    options={"vm_instance_uuid": {"type": "str"}},
+    options={"vm": reference("vm_instance_uuid")},
     view=with_unknown_resources,
     predicates={"vmInstanceUuid": protects},
 )

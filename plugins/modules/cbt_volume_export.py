@@ -29,14 +29,16 @@ attributes:
     details:
       - The API does not show which volumes are exported, so the operation is called each time.
 options:
-  volume_uuids:
-    description: The uuids of the volumes.
+  volumes:
+    description: The volumes.
     type: list
     elements: str
+    aliases: [volume_uuids]
     required: true
-  vm_instance_uuid:
-    description: The uuid of the VM that the volumes belong to.
+  vm:
+    description: The VM that the volumes belong to.
     type: str
+    aliases: [vm_instance_uuid]
     required: true
   force:
     description: Whether to export volumes that are already exported.
@@ -48,8 +50,8 @@ seealso:
 EXAMPLES = r"""
 - name: Export a volume, even if it is already exported
   virtinfra.manager.cbt_volume_export:
-    vm_instance_uuid: a0000004000040008000000000000002
-    volume_uuids:
+    vm: a0000004000040008000000000000002
+    volumes:
       - a0000007000040008000000000000003
     force: true
 """
@@ -69,12 +71,13 @@ job:
 """
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._action_modules import action_module
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import reference, references
 
 MODULE = action_module(
     "ExportNbdVolumes",
     options={
-        "volume_uuids": {"type": "list", "elements": "str", "required": True},
-        "vm_instance_uuid": {"type": "str", "required": True},
+        "volumes": references("volume_uuids", required=True),
+        "vm": reference("vm_instance_uuid", required=True),
         "force": {"type": "bool"},
     },
 )

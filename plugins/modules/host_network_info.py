@@ -19,10 +19,11 @@ extends_documentation_fragment:
   - virtinfra.manager._attributes.facts
   - virtinfra.manager._attributes.actiongroup_api
 options:
-  host_uuids:
-    description: The uuids of the hosts.
+  hosts:
+    description: The hosts.
     type: list
     elements: str
+    aliases: [host_uuids]
     required: true
   fail_on_error:
     description:
@@ -41,14 +42,14 @@ seealso:
 EXAMPLES = r"""
 - name: Read the interfaces of two hosts
   virtinfra.manager.host_network_info:
-    host_uuids:
+    hosts:
       - a0000003000040008000000000000001
       - a0000003000040008000000000000002
 """
 
 RETURN = r"""
 hosts:
-  description: The network facts of each host, in the order of O(host_uuids).
+  description: The network facts of each host, in the order of O(hosts).
   returned: success
   type: list
   elements: dict
@@ -85,14 +86,15 @@ hosts:
 """
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import info_module_per_item
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import references
 
 MODULE = info_module_per_item(
     "GetHostNetworkFacts",
     returns="hosts",
-    over="host_uuids",
+    over="hostUuids",
     parameter="hostUuid",
     options={
-        "host_uuids": {"type": "list", "elements": "str", "required": True},
+        "hosts": references("host_uuids", required=True),
         "fail_on_error": {"type": "bool", "default": False},
     },
 )

@@ -18,10 +18,11 @@ extends_documentation_fragment:
   - virtinfra.manager._attributes.facts
   - virtinfra.manager._attributes.actiongroup_api
 options:
-  host_uuids:
-    description: The uuids of the hosts.
+  hosts:
+    description: The hosts.
     type: list
     elements: str
+    aliases: [host_uuids]
     required: true
   interface_type:
     description:
@@ -49,7 +50,7 @@ seealso:
 EXAMPLES = r"""
 - name: List the interfaces that both hosts can use for a bond
   virtinfra.manager.host_nic_candidate_info:
-    host_uuids:
+    hosts:
       - a0000003000040008000000000000001
       - a0000003000040008000000000000002
     interface_type: all
@@ -74,11 +75,12 @@ candidate_nics:
 """
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import info_module
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import references
 
 MODULE = info_module(
     "GetCandidateNetworkInterfaces",
     options={
-        "host_uuids": {"type": "list", "elements": "str", "required": True},
+        "hosts": references("host_uuids", required=True),
         "interface_type": {"type": "str"},
         "intersecting": {"type": "bool"},
         "limit": {"type": "int"},

@@ -37,10 +37,11 @@ options:
     type: str
     choices: [present]
     default: present
-  interface_uuids:
-    description: The uuids of physical interfaces.
+  interfaces:
+    description: The physical interfaces.
     type: list
     elements: str
+    aliases: [interface_uuids]
     required: true
   vlan_ids:
     description: The VLANs on these interfaces. By default the interfaces themselves, which is VLAN 0.
@@ -59,13 +60,13 @@ seealso:
 EXAMPLES = r"""
 - name: Use an interface for tenant networks and for migration
   virtinfra.manager.host_nic_service:
-    interface_uuids:
+    interfaces:
       - a0000009000040008000000000000002
     service_types: [TenantNetwork, MigrationNetwork]
 
 - name: Use a VLAN on two interfaces for storage
   virtinfra.manager.host_nic_service:
-    interface_uuids:
+    interfaces:
       - a0000009000040008000000000000002
       - a0000009000040008000000000000006
     vlan_ids: [100]
@@ -73,7 +74,7 @@ EXAMPLES = r"""
 
 - name: Remove all service types of an interface
   virtinfra.manager.host_nic_service:
-    interface_uuids:
+    interfaces:
       - a0000009000040008000000000000002
     service_types: []
 """
@@ -144,6 +145,7 @@ from itertools import product
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Unchangeable
 from ansible_collections.virtinfra.manager.plugins.module_utils._finders import read_nic_services
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import references
 from ansible_collections.virtinfra.manager.plugins.module_utils._planner import PlannedCall, Resource
 from ansible_collections.virtinfra.manager.plugins.module_utils._reconciler import resource_module
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
@@ -193,7 +195,7 @@ MODULE = resource_module(
     SERVICES,
     options={
         "state": {"type": "str", "default": "present", "choices": ["present"]},
-        "interface_uuids": {"type": "list", "elements": "str", "required": True},
+        "interfaces": references("interface_uuids", required=True),
         "vlan_ids": {"type": "list", "elements": "int"},
         "service_types": {
             "type": "list",

@@ -62,9 +62,10 @@ options:
   description:
     description: The description of the host, used when it is added.
     type: str
-  cluster_uuid:
-    description: The uuid of the cluster of the host. Required to add a host.
+  cluster:
+    description: The cluster of the host. Required to add a host.
     type: str
+    aliases: [cluster_uuid]
   username:
     description: The SSH user with which the service sets up a host that is added. Required to add a host.
     type: str
@@ -86,7 +87,7 @@ EXAMPLES = r"""
   virtinfra.manager.kvm_host:
     management_ip: 10.0.0.21
     name: host-21
-    cluster_uuid: a0000002000040008000000000000001
+    cluster: a0000002000040008000000000000001
     username: root
     password: "{{ ssh_password }}"
     state: enabled
@@ -127,7 +128,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._finders import 
     find_by_query,
     first_readable,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._options import CREATE_OPTIONS
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import CREATE_OPTIONS, reference
 from ansible_collections.virtinfra.manager.plugins.module_utils._planner import Resource, StateTransition
 from ansible_collections.virtinfra.manager.plugins.module_utils._reconciler import resource_module
 
@@ -162,7 +163,7 @@ MODULE = resource_module(
         "management_ip": {"type": "str"},
         "name": {"type": "str"},
         "description": {"type": "str"},
-        "cluster_uuid": {"type": "str"},
+        "cluster": reference("cluster_uuid"),
         "username": {"type": "str"},
         "password": {"type": "str", "no_log": True},
         "ssh_port": {"type": "int"},

@@ -46,7 +46,7 @@ options:
     description:
       - The type of the endpoint. Options of another type are refused.
       - V(any) selects an existing endpoint of any type, including types that the API cannot create. Only O(name),
-        O(description) and O(platform_uuid) can be set.
+        O(description) and O(platform) can be set.
     type: str
     choices: [workchat, snmp, any]
     required: true
@@ -79,13 +79,14 @@ options:
       - The persons that messages of a workchat endpoint mention, each user ID with a remark. Both are sent as strings.
       - Use it instead of O(at_person_user_ids) or with it.
     type: dict
-  platform_uuid:
+  platform:
     description:
-      - The uuid of the platform that the endpoint sends through. It must have the type of the endpoint. Some servers
-        need it to create an SNMP endpoint.
+      - The platform that the endpoint sends through. It must have the type of the endpoint. Some servers need it to
+        create an SNMP endpoint.
       - Servers can change it since version 4.10.0. The API document does not say so. If a server ignores the change,
         the module fails after the call.
     type: str
+    aliases: [platform_uuid]
 seealso:
   - module: virtinfra.manager.sns_endpoint_info
   - module: virtinfra.manager.sns_snmp_platform
@@ -107,7 +108,7 @@ EXAMPLES = r"""
     type: snmp
     name: monitoring
     description: Traps for the monitoring
-    platform_uuid: a000000c000040008000000000000001
+    platform: a000000c000040008000000000000001
 
 - name: Set the description of an existing endpoint of any type
   virtinfra.manager.sns_endpoint:
@@ -144,7 +145,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._finders import 
     first_readable,
     with_assumed_fields,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._options import CREATE_OPTIONS
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import CREATE_OPTIONS, reference
 from ansible_collections.virtinfra.manager.plugins.module_utils._persons import (
     compared_persons,
     fields_missing_from_generic_query,
@@ -212,7 +213,7 @@ MODULE = resource_module(
         "at_all": {"type": "bool"},
         "at_person_user_ids": {"type": "list", "elements": "str"},
         "at_person_list": {"type": "dict"},
-        "platform_uuid": {"type": "str"},
+        "platform": reference("platform_uuid"),
         **CREATE_OPTIONS,
     },
     by="type",

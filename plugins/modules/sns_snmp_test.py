@@ -33,12 +33,14 @@ attributes:
     details:
       - Each run sends a trap, and nothing is changed.
 options:
-  platform_uuid:
-    description: The uuid of the SNMP platform to test.
+  platform:
+    description: The SNMP platform to test.
     type: str
-  endpoint_uuid:
-    description: The uuid of the SNMP endpoint to test.
+    aliases: [platform_uuid]
+  endpoint:
+    description: The SNMP endpoint to test.
     type: str
+    aliases: [endpoint_uuid]
   fail_on_error:
     description: Whether the module fails when the receiver was not reached.
     type: bool
@@ -51,7 +53,7 @@ seealso:
 EXAMPLES = r"""
 - name: Check that traps arrive
   virtinfra.manager.sns_snmp_test:
-    platform_uuid: a000000c000040008000000000000001
+    platform: a000000c000040008000000000000001
 """
 
 RETURN = r"""
@@ -75,6 +77,7 @@ job:
 import json
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._action_modules import action_module
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import reference
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
 
 
@@ -90,13 +93,13 @@ def connection_error(result: Record) -> str | None:
 MODULE = action_module(
     "SNSSnmpTestConnection",
     options={
-        "platform_uuid": {"type": "str"},
-        "endpoint_uuid": {"type": "str"},
+        "platform": reference("platform_uuid"),
+        "endpoint": reference("endpoint_uuid"),
         "fail_on_error": {"type": "bool", "default": True},
     },
     changes=False,
     judge=connection_error,
-    required_one_of=[("platform_uuid", "endpoint_uuid")],
+    required_one_of=[("platform", "endpoint")],
 )
 
 

@@ -39,16 +39,17 @@ options:
   uuid:
     description: The uuid of the person's record, as M(virtinfra.manager.sns_endpoint_info) returns it.
     type: str
-  endpoint_uuid:
+  endpoint:
     description:
-      - The uuid of the teamchat endpoint that the person belongs to. You can omit it if the service lists persons.
+      - The teamchat endpoint that the person belongs to. You can omit it if the service lists persons.
       - With O(user_id) it selects the person when O(uuid) is not given.
     type: str
+    aliases: [endpoint_uuid]
   user_id:
     description:
       - The user ID. With O(uuid), the person gets this user ID.
       - It selects the person when O(uuid) is not given. The module fails when persons of several endpoints have it and
-        O(endpoint_uuid) is not given.
+        O(endpoint) is not given.
     type: str
   remark:
     description:
@@ -66,7 +67,7 @@ EXAMPLES = r"""
 
 - name: Change the remark of a person
   virtinfra.manager.sns_teamchat_person:
-    endpoint_uuid: a000000d000040008000000000000002
+    endpoint: a000000d000040008000000000000002
     user_id: user-2
     remark: on leave
 """
@@ -91,6 +92,7 @@ job:
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions, ReadNotSupported
 from ansible_collections.virtinfra.manager.plugins.module_utils._finders import find_by_query, require_unique
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import reference
 from ansible_collections.virtinfra.manager.plugins.module_utils._planner import (
     AssumedRecord,
     PlannedCall,
@@ -145,12 +147,12 @@ MODULE = resource_module(
     options={
         "state": {"type": "str", "default": "present", "choices": ["present"]},
         "uuid": {"type": "str"},
-        "endpoint_uuid": {"type": "str"},
+        "endpoint": reference("endpoint_uuid"),
         "user_id": {"type": "str"},
         "remark": {"type": "str"},
     },
     required_one_of=[("uuid", "user_id")],
-    selecting_options=("endpoint_uuid",),
+    selecting_options=("endpoint",),
 )
 
 

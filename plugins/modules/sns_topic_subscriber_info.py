@@ -18,12 +18,14 @@ extends_documentation_fragment:
   - virtinfra.manager._attributes.facts
   - virtinfra.manager._attributes.actiongroup_api
 options:
-  topic_uuid:
-    description: Return only subscribers of the topic with this uuid.
+  topic:
+    description: Return only subscribers of this topic.
     type: str
-  endpoint_uuid:
-    description: Return only subscriptions of the endpoint with this uuid.
+    aliases: [topic_uuid]
+  endpoint:
+    description: Return only subscriptions of this endpoint.
     type: str
+    aliases: [endpoint_uuid]
 seealso:
   - module: virtinfra.manager.sns_endpoint_info
 """
@@ -31,7 +33,7 @@ seealso:
 EXAMPLES = r"""
 - name: List the subscribers of a topic
   virtinfra.manager.sns_topic_subscriber_info:
-    topic_uuid: a000000e000040008000000000000001
+    topic: a000000e000040008000000000000001
 """
 
 RETURN = r"""
@@ -51,11 +53,12 @@ total:
 """
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import list_module
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import reference
 
 MODULE = list_module(
     "QuerySNSTopicSubscriber",
     returns="subscribers",
-    equality_options={"topic_uuid": {"type": "str"}, "endpoint_uuid": {"type": "str"}},
+    equality_options={"topic": reference("topic_uuid"), "endpoint": reference("endpoint_uuid")},
 )
 
 

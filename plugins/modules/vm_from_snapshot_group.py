@@ -45,15 +45,17 @@ options:
   name:
     description: The name of the VM. The module fails when several VMs have it. Required to create a VM.
     type: str
-  volume_snapshot_group_uuid:
-    description: The uuid of the snapshot group to create the VM from. Required to create a VM.
+  snapshot_group:
+    description: The snapshot group to create the VM from. Required to create a VM.
     type: str
+    aliases: [volume_snapshot_group_uuid]
   description:
     description: The description of the VM.
     type: str
-  instance_offering_uuid:
-    description: The uuid of the instance offering, which sets the size of the VM.
+  instance_offering:
+    description: The instance offering, which sets the size of the VM.
     type: str
+    aliases: [instance_offering_uuid]
   cpu_num:
     description: The number of CPUs.
     type: int
@@ -63,13 +65,15 @@ options:
   reserved_memory_size:
     description: The memory that is reserved for the VM, in bytes.
     type: int
-  l3_network_uuids:
-    description: The uuids of the networks on which the VM gets a NIC.
+  l3_networks:
+    description: The networks on which the VM gets a NIC.
     type: list
     elements: str
-  default_l3_network_uuid:
-    description: The uuid of the network of the default route. Required with several O(l3_network_uuids).
+    aliases: [l3_network_uuids]
+  default_l3_network:
+    description: The network of the default route. Required with several O(l3_networks).
     type: str
+    aliases: [default_l3_network_uuid]
   vm_nic_params:
     description: Details of the NICs in the service's own format, as a list or a mapping, or as a JSON text.
     type: json
@@ -77,18 +81,22 @@ options:
     description: The type of the VM.
     type: str
     choices: [UserVm, ApplianceVm]
-  zone_uuid:
-    description: The uuid of the zone in which to create the VM.
+  zone:
+    description: The zone in which to create the VM.
     type: str
-  cluster_uuid:
-    description: The uuid of the cluster in which to create the VM.
+    aliases: [zone_uuid]
+  cluster:
+    description: The cluster in which to create the VM.
     type: str
-  host_uuid:
-    description: The uuid of the host on which to create the VM.
+    aliases: [cluster_uuid]
+  host:
+    description: The host on which to create the VM.
     type: str
-  primary_storage_uuid_for_root_volume:
-    description: The uuid of the primary storage for the root volume.
+    aliases: [host_uuid]
+  primary_storage:
+    description: The primary storage for the root volume.
     type: str
+    aliases: [primary_storage_uuid_for_root_volume]
   strategy:
     description: Whether the VM is started.
     type: str
@@ -118,8 +126,8 @@ EXAMPLES = r"""
 - name: Restore a VM from its snapshots
   virtinfra.manager.vm_from_snapshot_group:
     name: vm-restored
-    volume_snapshot_group_uuid: a000000b000040008000000000000001
-    l3_network_uuids:
+    snapshot_group: a000000b000040008000000000000001
+    l3_networks:
       - a0000005000040008000000000000001
     strategy: CreateStopped
 """
@@ -146,7 +154,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._finders import 
     find_by_query,
     first_readable,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._options import CREATE_OPTIONS
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import CREATE_OPTIONS, reference, references
 from ansible_collections.virtinfra.manager.plugins.module_utils._planner import PlannedCall, Resource, default_plan
 from ansible_collections.virtinfra.manager.plugins.module_utils._reconciler import resource_module
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
@@ -176,20 +184,20 @@ MODULE = resource_module(
         "state": {"type": "str", "default": "present", "choices": ["present"]},
         "uuid": {"type": "str"},
         "name": {"type": "str"},
-        "volume_snapshot_group_uuid": {"type": "str"},
+        "snapshot_group": reference("volume_snapshot_group_uuid"),
         "description": {"type": "str"},
-        "instance_offering_uuid": {"type": "str"},
+        "instance_offering": reference("instance_offering_uuid"),
         "cpu_num": {"type": "int"},
         "memory_size": {"type": "int"},
         "reserved_memory_size": {"type": "int"},
-        "l3_network_uuids": {"type": "list", "elements": "str"},
-        "default_l3_network_uuid": {"type": "str"},
+        "l3_networks": references("l3_network_uuids"),
+        "default_l3_network": reference("default_l3_network_uuid"),
         "vm_nic_params": {"type": "json"},
         "type": {"type": "str", "choices": ["UserVm", "ApplianceVm"]},
-        "zone_uuid": {"type": "str"},
-        "cluster_uuid": {"type": "str"},
-        "host_uuid": {"type": "str"},
-        "primary_storage_uuid_for_root_volume": {"type": "str"},
+        "zone": reference("zone_uuid"),
+        "cluster": reference("cluster_uuid"),
+        "host": reference("host_uuid"),
+        "primary_storage": reference("primary_storage_uuid_for_root_volume"),
         "strategy": {"type": "str", "choices": ["InstantStart", "CreateStopped"]},
         "root_volume_system_tags": {"type": "list", "elements": "str"},
         "data_volume_system_tags": {"type": "dict"},

@@ -12,7 +12,7 @@ author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Attaches networks to virtual machines, moves their NICs to other networks and addresses, and enables and disables
     them.
-  - The module finds a NIC by O(uuid), or by O(vm_instance_uuid), O(l3_network_uuid) and, if given, O(static_ip) or
+  - The module finds a NIC by O(uuid), or by O(vm), O(l3_network) and, if given, O(static_ip) or
     O(custom_mac). Two tasks with different addresses on one network attach two NICs. To change the address or the
     network of a NIC, give its O(uuid).
   - The API cannot remove NICs, and cannot change their MAC address or driver. The module fails if one of these differs
@@ -46,17 +46,19 @@ options:
     default: present
   uuid:
     description:
-      - The NIC with this uuid. With O(l3_network_uuid) it is moved to that network, with O(static_ip) to that address.
+      - The NIC with this uuid. With O(l3_network) it is moved to that network, with O(static_ip) to that address.
     type: str
-  vm_instance_uuid:
+  vm:
     description:
-      - The VM. With O(l3_network_uuid) it finds the NIC when O(uuid) is not given. Without O(static_ip) and
+      - The VM. With O(l3_network) it finds the NIC when O(uuid) is not given. Without O(static_ip) and
         O(custom_mac) the module fails when the VM has several NICs on the network.
       - A VM in the state V(Destroyed) or V(Expunging) is treated as not found.
     type: str
-  l3_network_uuid:
-    description: The uuid of the network to which the NIC is attached.
+    aliases: [vm_instance_uuid]
+  l3_network:
+    description: The network to which the NIC is attached.
     type: str
+    aliases: [l3_network_uuid]
   static_ip:
     description:
       - The IP address of the NIC. Without O(uuid), it selects the NIC. If the VM has no NIC with this address on the
@@ -87,14 +89,14 @@ seealso:
 EXAMPLES = r"""
 - name: Make sure that a VM has an enabled NIC on a network
   virtinfra.manager.vm_nic:
-    vm_instance_uuid: a0000004000040008000000000000001
-    l3_network_uuid: a0000005000040008000000000000002
+    vm: a0000004000040008000000000000001
+    l3_network: a0000005000040008000000000000002
     state: enabled
 
 - name: Attach another NIC with a given address
   virtinfra.manager.vm_nic:
-    vm_instance_uuid: a0000004000040008000000000000001
-    l3_network_uuid: a0000005000040008000000000000001
+    vm: a0000004000040008000000000000001
+    l3_network: a0000005000040008000000000000001
     static_ip: 10.101.0.42
 
 - name: Change the address of a NIC
@@ -105,7 +107,7 @@ EXAMPLES = r"""
 - name: Move a NIC to another network
   virtinfra.manager.vm_nic:
     uuid: a0000006000040008000000000000002
-    l3_network_uuid: a0000005000040008000000000000003
+    l3_network: a0000005000040008000000000000003
 
 - name: Disable the NIC
   virtinfra.manager.vm_nic:
@@ -145,6 +147,7 @@ from dataclasses import replace
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._finders import find_vm_nic, shows_ip_address
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import reference
 from ansible_collections.virtinfra.manager.plugins.module_utils._planner import (
     PlannedCall,
     Resource,
@@ -201,15 +204,15 @@ MODULE = resource_module(
     options={
         "state": {"type": "str", "default": "present", "choices": ["present", *NIC.transitions]},
         "uuid": {"type": "str"},
-        "vm_instance_uuid": {"type": "str"},
-        "l3_network_uuid": {"type": "str"},
+        "vm": reference("vm_instance_uuid"),
+        "l3_network": reference("l3_network_uuid"),
         "static_ip": {"type": "str"},
         "custom_mac": {"type": "str"},
         "driver_type": {"type": "str"},
         "vm_nic_params": {"type": "json"},
     },
-    required_one_of=[("uuid", "vm_instance_uuid")],
-    required_by={"vm_instance_uuid": ["l3_network_uuid"]},
+    required_one_of=[("uuid", "vm")],
+    required_by={"vm": ["l3_network"]},
 )
 
 

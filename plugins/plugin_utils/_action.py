@@ -96,7 +96,7 @@ class ActionModule(ActionBase):
         }
         from_environment = {option: variables.pop(each) for each, option in credentials.items() if each in variables}
         self._task.environment = [variables]
-        arguments = {**from_environment, **_prefer_given(mark_nulls(self._task.args))}
+        arguments = {**from_environment, **_prefer_given(mark_nulls(self._task.args, spec.parameters))}
         if not spec.secret_results:
             try:
                 with patched_environ(variables):
@@ -135,11 +135,11 @@ class ActionModule(ActionBase):
         except VirtinfraError:
             return {**arguments, **login, "session_id": None}
 
-    def _run_in_process(self, name: str, task: ModuleSpec) -> dict[str, Any]:
-        arguments = _prefer_given(mark_nulls(self._task.args))
-        validation = ArgumentSpecValidator(task.argument_spec, **task.constraints).validate(arguments)
+    def _run_in_process(self, name: str, spec: ModuleSpec) -> dict[str, Any]:
+        arguments = _prefer_given(mark_nulls(self._task.args, spec.parameters))
+        validation = ArgumentSpecValidator(spec.argument_spec, **spec.constraints).validate(arguments)
         params = validation.validated_parameters
-        masker = task.masker(params)
+        masker = spec.masker(params)
         if validation.error_messages:
             message = validation.errors.msg
             if isinstance(validation.errors[0], UnsupportedError):
@@ -147,11 +147,11 @@ class ActionModule(ActionBase):
             error = InvalidOptions(masker.text(message))
             result = {"failed": True, "msg": str(error), "error": error.error}
         else:
-            result = self._execute(task, params)
+            result = self._execute(spec, params)
         # Newer cores show it on demand only; older ones know no such option and always do.
         if getattr(ansible.constants, "INJECT_INVOCATION", True):
             result["invocation"] = masker.value({"module_args": params})
-        return _hide(result, task)
+        return _hide(result, spec)
 
     def _execute(self, task: ModuleSpec, params: Mapping[str, Any]) -> dict[str, Any]:
         """Execute a task; one that is stopped while a call is under way says so, by its result or at least a line."""

@@ -82,7 +82,7 @@ def host(rng: random.Random, serial: int) -> TaskRequest:
     """Return a task for a host."""
     number = old_or_new(rng, serial)
     address = f"10.{1 + number // 250}.0.{1 + number % 250}"
-    new = {"name": f"new-{number}", "cluster_uuid": CLUSTER, "username": "root", "password": PASSWORD}
+    new = {"name": f"new-{number}", "cluster": CLUSTER, "username": "root", "password": PASSWORD}
     state = rng.choice(("present", "enabled", "disabled", "maintenance"))
     return TaskRequest("kvm_host", {**new, "management_ip": address, "state": state}, f"host {address}")
 
@@ -91,7 +91,7 @@ def cbt_task(rng: random.Random, serial: int) -> TaskRequest:
     """Return a task for a CBT task of a running VM without a seeded one."""
     number = rng.randrange(5, SEED["vms"], 2)
     state = rng.choice(("present", "enabled", "disabled", "absent"))
-    options = {"name": f"cbt-{number}", "vm_instance_uuid": uuid(4, number), "state": state}
+    options = {"name": f"cbt-{number}", "vm": uuid(4, number), "state": state}
     return TaskRequest("cbt_task", options, f"CBT task {number}")
 
 
@@ -109,14 +109,14 @@ def endpoint(rng: random.Random, serial: int) -> TaskRequest:
 def vm(rng: random.Random, serial: int) -> TaskRequest:
     """Return a task for a VM from a snapshot group."""
     number = old_or_new(rng, serial)
-    options = {"name": f"restored-{number}", "volume_snapshot_group_uuid": SNAPSHOT_GROUP, "strategy": "CreateStopped"}
+    options = {"name": f"restored-{number}", "snapshot_group": SNAPSHOT_GROUP, "strategy": "CreateStopped"}
     return TaskRequest("vm_from_snapshot_group", options, f"vm {number}")
 
 
 def nic(rng: random.Random, serial: int) -> TaskRequest:
     """Return a task for a NIC of a VM on a network where it has no other one."""
     number, network = rng.randint(1, SEED["vms"]), rng.randint(2, SEED["l3_networks"])
-    options = {"vm_instance_uuid": uuid(4, number), "l3_network_uuid": uuid(5, network)}
+    options = {"vm": uuid(4, number), "l3_network": uuid(5, network)}
     state = rng.choice(("present", "enabled", "disabled"))
     return TaskRequest("vm_nic", {**options, "state": state}, f"NIC {number} on {network}")
 
@@ -125,9 +125,7 @@ def services(rng: random.Random, serial: int) -> TaskRequest:
     """Return a task for the service types of an interface."""
     number = 4 * rng.randint(1, SEED["hosts"]) - rng.randint(0, 2)
     types = rng.sample(("TenantNetwork", "StorageNetwork", "BackupNetwork", "MigrationNetwork"), rng.randint(0, 3))
-    return TaskRequest(
-        "host_nic_service", {"interface_uuids": [uuid(9, number)], "service_types": types}, f"NIC {number}"
-    )
+    return TaskRequest("host_nic_service", {"interfaces": [uuid(9, number)], "service_types": types}, f"NIC {number}")
 
 
 def platform(rng: random.Random, serial: int) -> TaskRequest:
@@ -148,10 +146,10 @@ def action(rng: random.Random, serial: int) -> TaskRequest:
     return rng.choice(
         (
             TaskRequest("vm_nic_qos", {"uuid": uuid(6, 1), "direction": rng.choice(("in", "out"))}),
-            TaskRequest("sns_snmp_test", {"platform_uuid": PLATFORM}),
+            TaskRequest("sns_snmp_test", {"platform": PLATFORM}),
             TaskRequest(
                 "cbt_volume_export",
-                {"vm_instance_uuid": uuid(4, stopped), "volume_uuids": [uuid(7, 2 * stopped)], "force": True},
+                {"vm": uuid(4, stopped), "volumes": [uuid(7, 2 * stopped)], "force": True},
             ),
             TaskRequest("api", {"operation": "DisableCbtTask", "params": {"uuid": uuid(16, rng.randint(1, 4))}}),
         )
@@ -170,8 +168,8 @@ def reading(rng: random.Random, serial: int) -> TaskRequest:
             TaskRequest("sns_topic_subscriber_info", {}),
             TaskRequest("primary_storage_info", {"name": "ps-1"}),
             TaskRequest("resource_info", {"resource_type": "vm", "sort": "uuid", "page_size": 10}),
-            TaskRequest("host_network_info", {"host_uuids": hosts}),
-            TaskRequest("host_nic_candidate_info", {"host_uuids": hosts}),
+            TaskRequest("host_network_info", {"hosts": hosts}),
+            TaskRequest("host_nic_candidate_info", {"hosts": hosts}),
             TaskRequest("job_info", {"jobs": [{"uuid": uuid(99, 1)}]}),
             TaskRequest("job_wait", {"jobs": [{"uuid": uuid(99, 1)}]}),
         )

@@ -37,9 +37,9 @@ SERVICES: dict[str, dict[str, Any]] = {
 
 # Options that a service to the letter wants instead.
 INSTEAD: dict[tuple[str, str], dict[str, Any]] = {
-    (LITERAL, "vm_instance_uuid"): {
+    (LITERAL, "vm"): {
         "task_type": "VmInstance",
-        "resource_uuids": ["a0000004000040008000000000000001"],
+        "vms": ["a0000004000040008000000000000001"],
     }
 }
 REPLACED_IN = {"cbt_task"}

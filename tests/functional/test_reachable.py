@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, WAIT
 from ansible_collections.virtinfra.manager.plugins.module_utils._parameters import TAG_PARAMS
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import to_camel_case
 
 from support.collection import MODULES, module
 from support.openapi_reference import METHODS, ReferenceParameter, description, operations, resolve
@@ -33,8 +32,8 @@ OPTION_OF = {
     ("ChangeHostState", "stateEvent"): "state",
     ("ChangeVmNicState", "vmNicUuid"): "uuid",
     ("ChangeVmNicNetwork", "vmNicUuid"): "uuid",
-    ("ChangeVmNicNetwork", "destL3NetworkUuid"): "l3_network_uuid",
-    ("GetHostNetworkFacts", "hostUuid"): "host_uuids",
+    ("ChangeVmNicNetwork", "destL3NetworkUuid"): "l3_network",
+    ("GetHostNetworkFacts", "hostUuid"): "hosts",
     ("CursorQuery", "filter"): "filters",
     **{(name, "q"): "query" for name in operations() if name.startswith("Query")},
 }
@@ -55,7 +54,7 @@ EXPLAINED = {
         "uuid": "GET on the record",
         "name": "a condition",
         "limit": "a limit of the result",
-        "vm_instance_uuid": "selects records",
+        "vm": "selects records",
     },
     "host_info": {"uuid": "GET on the record", "name": "a condition", "limit": "a limit of the result"},
     "host_network_info": {"fail_on_error": "says when the task fails"},
@@ -75,8 +74,8 @@ EXPLAINED = {
     "sns_snmp_test": {"fail_on_error": "says when the task fails"},
     "sns_teamchat_person": {"state": "has one value"},
     "sns_topic_subscriber_info": {
-        "topic_uuid": "a condition",
-        "endpoint_uuid": "a condition",
+        "topic": "a condition",
+        "endpoint": "a condition",
         "limit": "a limit of the result",
     },
     "vm_from_snapshot_group": {"state": "has one value", "uuid": "picks one of several with the name"},
@@ -97,7 +96,7 @@ def givers(operation: str, parameter: str) -> dict[str, dict[str, Any]]:
         task = module(name).task
         options = task.argument_spec
         wanted = OPTION_OF.get((operation, parameter)) or next(
-            (each for each in options if to_camel_case(each) == parameter), ""
+            (each for each in options if task.parameters[each] == parameter), ""
         )
         if operation in task.operations and wanted in options:
             found[name] = options[wanted]
@@ -125,7 +124,7 @@ def test_every_option_has_a_meaning(name: str) -> None:
     task = module(name).task
     parameters = {parameter for operation in described(name) for parameter in operations()[operation].parameters}
     renamed = {option for (operation, dummy), option in OPTION_OF.items() if operation in task.operations}
-    reaching = {option for option in task.options if to_camel_case(option) in parameters or option in renamed}
+    reaching = {option for option in task.options if task.parameters[option] in parameters or option in renamed}
     explained = EXPLAINED.get(name, {})
     assert task.options.keys() - reaching - explained.keys() == set()
     assert explained.keys() <= task.options.keys()

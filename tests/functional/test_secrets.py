@@ -138,7 +138,7 @@ def playbook(connection: str) -> list[dict[str, Any]]:
         task("sns_endpoint_info", {}, register="known"),
         task("api", add),
         task("api", make),
-        task("cbt_volume_export", {"vm_instance_uuid": STOPPED_VM, "volume_uuids": [VOLUME]}, timeout=5),
+        task("cbt_volume_export", {"vm": STOPPED_VM, "volumes": [VOLUME]}, timeout=5),
         task("host_info", {"session_id": "{{ omit }}"}, environment={"VIRTINFRA_SESSION_ID": "{{ session }}"}),
     ]
     if connection == "local":

@@ -70,7 +70,7 @@ class ModuleRunner:
         connection = {"base_url": self.sim.url, "session_id": self.sim.session, "api_token": self.sim.token}
         known = {option: value for option, value in connection.items() if option in task.argument_spec}
         validation = ArgumentSpecValidator(task.argument_spec, **task.constraints).validate(
-            mark_nulls({**known, **shared, **options})
+            mark_nulls({**known, **shared, **options}, task.parameters)
         )
         assert not validation.error_messages, validation.error_messages
         self.sim.clear_log()

@@ -109,7 +109,7 @@ def served(before: State, after: State) -> int:
 NEW_HOST = {
     "name": "host-91",
     "management_ip": "10.0.0.91",
-    "cluster_uuid": CLUSTER,
+    "cluster": CLUSTER,
     "username": "root",
     "password": PASSWORD,
 }
@@ -141,7 +141,7 @@ SCENARIOS = (
         "create-cbt-task",
         "CreateCbtTask",
         "cbt_task",
-        {"name": "backup-5", "task_type": "full", "resource_uuids": ["a0000004000040008000000000000005"]},
+        {"name": "backup-5", "task_type": "full", "vms": ["a0000004000040008000000000000005"]},
         more("cbttask", name="backup-5"),
     ),
     Scenario(
@@ -169,7 +169,7 @@ SCENARIOS = (
         "export-volumes",
         "ExportNbdVolumes",
         "cbt_volume_export",
-        {"vm_instance_uuid": STOPPED_VM, "volume_uuids": [VOLUME]},
+        {"vm": STOPPED_VM, "volumes": [VOLUME]},
         lambda before, after: len(after["exported"].get(STOPPED_VM, ())),
         action=True,
     ),
@@ -184,7 +184,7 @@ SCENARIOS = (
         "create-snmp-endpoint",
         "CreateSNSSnmpEndpoint",
         "sns_endpoint",
-        {"type": "snmp", "name": "traps", "platform_uuid": PLATFORM},
+        {"type": "snmp", "name": "traps", "platform": PLATFORM},
         more("endpoint", name="traps"),
     ),
     Scenario(
@@ -212,7 +212,7 @@ SCENARIOS = (
         "test-snmp",
         "SNSSnmpTestConnection",
         "sns_snmp_test",
-        {"platform_uuid": PLATFORM},
+        {"platform": PLATFORM},
         lambda before, after: len(after["traps"]) - len(before["traps"]),
         action=True,
         changes=False,
@@ -221,14 +221,14 @@ SCENARIOS = (
         "make-vm",
         "CreateVmInstanceFromVolumeSnapshotGroup",
         "vm_from_snapshot_group",
-        {"name": "restored", "volume_snapshot_group_uuid": SNAPSHOT_GROUP, "l3_network_uuids": [L3]},
+        {"name": "restored", "snapshot_group": SNAPSHOT_GROUP, "l3_networks": [L3]},
         more("vm", name="restored"),
     ),
     Scenario(
         "attach-network",
         "AttachL3NetworkToVm",
         "vm_nic",
-        {"vm_instance_uuid": VM, "l3_network_uuid": L3},
+        {"vm": VM, "l3_network": L3},
         attached,
     ),
     Scenario(
@@ -242,7 +242,7 @@ SCENARIOS = (
         "move-nic",
         "ChangeVmNicNetwork",
         "vm_nic",
-        {"uuid": NIC, "l3_network_uuid": L3},
+        {"uuid": NIC, "l3_network": L3},
         nic_has(l3NetworkUuid=L3),
     ),
     Scenario(
@@ -256,7 +256,7 @@ SCENARIOS = (
         "set-service-types",
         "SetServiceTypeOnHostNetworkInterface",
         "host_nic_service",
-        {"interface_uuids": [HOST_NIC], "service_types": ["StorageNetwork", "BackupNetwork"]},
+        {"interfaces": [HOST_NIC], "service_types": ["StorageNetwork", "BackupNetwork"]},
         served,
     ),
 )

@@ -197,7 +197,7 @@ def test_code_of_a_read(run: ModuleRunner, status: int, body: Any, code: str) ->
         ("kvm_host", {"name": "twin"}, "AMBIGUOUS"),
         ("kvm_host", {"name": "host-3", "description": "other"}, "UNCHANGEABLE"),
         ("cbt_task_info", {"session_id": None}, "UNSUPPORTED"),
-        ("vm_nic", {"vm_instance_uuid": NOWHERE, "l3_network_uuid": NOWHERE}, "NOT_FOUND"),
+        ("vm_nic", {"vm": NOWHERE, "l3_network": NOWHERE}, "NOT_FOUND"),
     ],
 )
 def test_code_of_what_is_not_sent(
@@ -306,7 +306,7 @@ def test_second_host_of_a_name_is_created_with_a_warning(run: ModuleRunner, sim:
     options = {
         "name": "host-1",
         "management_ip": "10.0.0.99",
-        "cluster_uuid": sim.records("cluster")[0]["uuid"],
+        "cluster": sim.records("cluster")[0]["uuid"],
         "username": "root",
         "password": "Tr0ub4dor&3",
     }

@@ -26,7 +26,7 @@ NOWHERE = "ffffffffffff4fff8fffffffffffffff"
 NEW_HOST = {
     "name": "host-9",
     "management_ip": "10.0.0.99",
-    "cluster_uuid": CLUSTER,
+    "cluster": CLUSTER,
     "username": "root",
     "password": "Tr0ub4dor&3",
 }
@@ -67,7 +67,7 @@ def cases(places: Places) -> dict[str, tuple[dict[str, Any], str]]:
     """Return failing tasks, each with a pattern of its whole message."""
     return {
         "wrong cluster": (
-            kvm_host(**{**NEW_HOST, "cluster_uuid": NOWHERE}),
+            kvm_host(**{**NEW_HOST, "cluster": NOWHERE}),
             rf"host host-9: AddKVMHost failed \(SYS\.1003\): .*{NOWHERE}.* check the uuids\.",
         ),
         "empty name": (kvm_host(name=""), "name must not be empty"),
@@ -98,7 +98,7 @@ def cases(places: Places) -> dict[str, tuple[dict[str, Any], str]]:
         ),
         "not there, and not enough to make one": (
             kvm_host(name="host-7", state="disabled"),
-            "host host-7: no host with name 'host-7'. Check the name, or give .* and cluster_uuid to add it.",
+            "host host-7: no host with name 'host-7'. Check the name, or give .* and cluster to add it.",
         ),
         "not there by its uuid": (
             kvm_host(uuid=NOWHERE, state="disabled"),
@@ -151,7 +151,7 @@ def cases(places: Places) -> dict[str, tuple[dict[str, Any], str]]:
             r"no operation QueryHosts\. Did you mean QueryHost.*",
         ),
         "a VM that has its task": (
-            {"virtinfra.manager.cbt_task": {"name": "second", "vm_instance_uuid": "a0000004000040008000000000000001"}},
+            {"virtinfra.manager.cbt_task": {"name": "second", "vm": "a0000004000040008000000000000001"}},
             r"cbt task second: CreateCbtTask failed \(SYS\.1006\): .*",
         ),
         "a job of nobody": (

@@ -258,7 +258,7 @@ REFUSED: dict[str, tuple[Resource, str, Record, Record | None, type[VirtinfraErr
         {"name": "host-21", "managementIp": "10.0.0.21"},
         None,
         NotFound,
-        "^no host with management_ip .10.0.0.21.. Check the management_ip, or give username, password and cluster_uuid",
+        "^no host with management_ip .10.0.0.21.. Check the management_ip, or give username, password and cluster",
     ),
     "one option missing": (
         KVM_HOST,
@@ -282,7 +282,7 @@ REFUSED: dict[str, tuple[Resource, str, Record, Record | None, type[VirtinfraErr
         {"managementIp": "10.0.0.21", "name": "other", "clusterUuid": "c2"},
         HOST,
         Unchangeable,
-        r"^the API cannot change name \(is 'host-21', should be 'other'\), cluster_uuid \(is 'c', should be 'c2'\)\.",
+        r"^the API cannot change name \(is 'host-21', should be 'other'\), cluster \(is 'c', should be 'c2'\)\.",
     ),
     "drift that the update does not take": (
         SNMP_ENDPOINT,

@@ -59,7 +59,7 @@ ids = st.lists(words.map(str.strip), max_size=3, unique=True)
 addresses = st.integers(100, 250).map("10.102.0.{}".format)
 macs = st.integers(0, 2**16 - 1).map(lambda number: f"fa:16:3e:00:{number >> 8:02x}:{number & 255:02x}")
 TAGS: Values = {"system_tags": some_words, "user_tags": some_words}
-NEW: Values = {"resource_uuid": new_uuid, "tag_uuids": some_uuids}
+NEW: Values = {"resource_uuid": new_uuid, "tags": some_uuids}
 
 # What names something, as references do, so that an empty text is refused.
 NAMING = ("name", "url", "ip", "mac", "address", "user_id", "username")
@@ -89,24 +89,24 @@ class Case:
 
     def parameter(self, option: str) -> str:
         """Return the parameter for an option."""
-        return self.told_as.get(option, to_camel_case(option))
+        return self.told_as.get(option, module(self.module).task.parameters[option])
 
 
 VM, STOPPED, NIC = seeded_uuid("vm", 5), seeded_uuid("vm", 4), seeded_uuid("vmnic", 1)
-CBT = {"name": "n", "vm_instance_uuid": VM}
+CBT = {"name": "n", "vm": VM}
 CHAT = {"type": "workchat", "name": "n", "url": "https://chat.example.com/"}
 SNMP = {"type": "snmp", "name": "n"}
-RESTORED = {"name": "n", "volume_snapshot_group_uuid": seeded_uuid("snapshotgroup", 1)}
-ATTACHED = {"vm_instance_uuid": VM, "l3_network_uuid": seeded_uuid("l3network", 2)}
+RESTORED = {"name": "n", "snapshot_group": seeded_uuid("snapshotgroup", 1)}
+ATTACHED = {"vm": VM, "l3_network": seeded_uuid("l3network", 2)}
 HOST = {
     "management_ip": "10.0.0.99",
     "name": "n",
-    "cluster_uuid": seeded_uuid("cluster", 1),
+    "cluster": seeded_uuid("cluster", 1),
     "username": "root",
     "password": "Tr0ub4dor&3",
 }
 PLATFORM, PERSON = seeded_uuid("platform", 1), seeded_uuid("person", 1)
-EXPORTED = {"vm_instance_uuid": STOPPED, "volume_uuids": [seeded_uuid("volume", 7)]}
+EXPORTED = {"vm": STOPPED, "volumes": [seeded_uuid("volume", 7)]}
 
 ACTING: dict[str, Case] = {
     "cbt_task created": Case(
@@ -117,7 +117,7 @@ ACTING: dict[str, Case] = {
             **NEW,
             "description": words,
             "task_type": words,
-            "resource_uuids": st.lists(spellings(VM), min_size=1, max_size=1),
+            "vms": st.lists(spellings(VM), min_size=1, max_size=1),
             "name": words,
         },
     ),
@@ -134,7 +134,7 @@ ACTING: dict[str, Case] = {
     "cbt_volume_export": Case("cbt_volume_export", EXPORTED, {**TAGS, "force": truth}, each_time=True),
     "host_nic_service": Case(
         "host_nic_service",
-        {"interface_uuids": [seeded_uuid("hostnic", 2)], "service_types": ["BackupNetwork"]},
+        {"interfaces": [seeded_uuid("hostnic", 2)], "service_types": ["BackupNetwork"]},
         {**TAGS, "vlan_ids": st.lists(st.integers(1, 4094), min_size=1, max_size=3, unique=True)},
     ),
     "kvm_host added": Case("kvm_host", HOST, {**TAGS, **NEW, "description": words, "ssh_port": st.integers(1, 65535)}),
@@ -154,7 +154,7 @@ ACTING: dict[str, Case] = {
         },
     ),
     "sns_endpoint snmp": Case(
-        "sns_endpoint", SNMP, {**TAGS, **NEW, "description": words, "platform_uuid": spellings(PLATFORM), "name": words}
+        "sns_endpoint", SNMP, {**TAGS, **NEW, "description": words, "platform": spellings(PLATFORM), "name": words}
     ),
     "sns_endpoint updated": Case(
         "sns_endpoint",
@@ -168,14 +168,14 @@ ACTING: dict[str, Case] = {
     ),
     "sns_snmp_test": Case(
         "sns_snmp_test",
-        {"platform_uuid": PLATFORM},
-        {**TAGS, "endpoint_uuid": spellings(seeded_uuid("endpoint", 1))},
+        {"platform": PLATFORM},
+        {**TAGS, "endpoint": spellings(seeded_uuid("endpoint", 1))},
         each_time=True,
     ),
     "sns_teamchat_person": Case(
         "sns_teamchat_person",
         {"uuid": PERSON, "remark": "changed"},
-        {**TAGS, "endpoint_uuid": spellings(seeded_uuid("endpoint", 2)), "user_id": words, "remark": words},
+        {**TAGS, "endpoint": spellings(seeded_uuid("endpoint", 2)), "user_id": words, "remark": words},
     ),
     "vm_from_snapshot_group": Case(
         "vm_from_snapshot_group",
@@ -185,17 +185,17 @@ ACTING: dict[str, Case] = {
             **NEW,
             "name": words,
             "description": words,
-            "instance_offering_uuid": spellings(seeded_uuid("instanceoffering", 1)),
+            "instance_offering": spellings(seeded_uuid("instanceoffering", 1)),
             "cpu_num": st.integers(1, 1024),
             "memory_size": st.integers(1, 2**49),
             "reserved_memory_size": st.integers(0, 2**49),
-            "l3_network_uuids": st.lists(spellings(seeded_uuid("l3network", 2)), min_size=1, max_size=1),
+            "l3_networks": st.lists(spellings(seeded_uuid("l3network", 2)), min_size=1, max_size=1),
             "vm_nic_params": some_json,
             "type": st.sampled_from(["UserVm", "ApplianceVm"]),
-            "zone_uuid": spellings(seeded_uuid("zone", 1)),
-            "cluster_uuid": spellings(seeded_uuid("cluster", 1)),
-            "host_uuid": spellings(seeded_uuid("host", 1)),
-            "primary_storage_uuid_for_root_volume": spellings(seeded_uuid("primarystorage", 1)),
+            "zone": spellings(seeded_uuid("zone", 1)),
+            "cluster": spellings(seeded_uuid("cluster", 1)),
+            "host": spellings(seeded_uuid("host", 1)),
+            "primary_storage": spellings(seeded_uuid("primarystorage", 1)),
             "strategy": st.sampled_from(["InstantStart", "CreateStopped"]),
             "root_volume_system_tags": some_words,
             "data_volume_system_tags": st.dictionaries(new_uuid, some_words, max_size=2),
@@ -208,8 +208,8 @@ ACTING: dict[str, Case] = {
     ),
     "vm_from_snapshot_group on networks": Case(
         "vm_from_snapshot_group",
-        {**RESTORED, "l3_network_uuids": [seeded_uuid("l3network", 1)]},
-        {"default_l3_network_uuid": spellings(seeded_uuid("l3network", 1))},
+        {**RESTORED, "l3_networks": [seeded_uuid("l3network", 1)]},
+        {"default_l3_network": spellings(seeded_uuid("l3network", 1))},
     ),
     "vm_nic attached": Case(
         "vm_nic",
@@ -218,7 +218,7 @@ ACTING: dict[str, Case] = {
     ),
     "vm_nic moved": Case(
         "vm_nic",
-        {"uuid": NIC, "l3_network_uuid": seeded_uuid("l3network", 2)},
+        {"uuid": NIC, "l3_network": seeded_uuid("l3network", 2)},
         {**TAGS, "static_ip": addresses, "vm_nic_params": some_json},
     ),
     "vm_nic disabled": Case("vm_nic", {"uuid": NIC, "state": "disabled"}, TAGS),
@@ -242,10 +242,10 @@ READING: dict[str, Case] = {
         )
         for name in ("host_info", "vm_info")
     },
-    "host_network_info": Case("host_network_info", {"host_uuids": [seeded_uuid("host", 1)]}, TAGS),
+    "host_network_info": Case("host_network_info", {"hosts": [seeded_uuid("host", 1)]}, TAGS),
     "host_nic_candidate_info": Case(
         "host_nic_candidate_info",
-        {"host_uuids": [seeded_uuid("host", 1)]},
+        {"hosts": [seeded_uuid("host", 1)]},
         {
             **TAGS,
             "interface_type": st.sampled_from(["all", "interface", "bonding"]),
@@ -271,7 +271,7 @@ READING: dict[str, Case] = {
 }
 
 # Options that choose records among what was listed, by uuid, by name or by number.
-CHOOSING = {"uuid", "name", "limit", "topic_uuid", "endpoint_uuid", "vm_instance_uuid", "type"}
+CHOOSING = {"uuid", "name", "limit", "topic", "endpoint", "vm", "type"}
 
 
 def each_option(cases: Mapping[str, Case], besides: bool = False) -> pytest.MarkDecorator:
@@ -485,8 +485,9 @@ class There:
 
     def expected(self, option: str, value: Any, here: Mapping[str, Any]) -> str:
         """Return the expected effect of the option: ``idle``, ``update`` or ``refused``."""
-        name = self.recorded.get(option, to_camel_case(option))
-        changeable = self.update and to_camel_case(option) in operations()[self.update].parameters
+        parameter = module(self.module).task.parameters[option]
+        name = self.recorded.get(option, parameter)
+        changeable = self.update and parameter in operations()[self.update].parameters
         if option in (*TAGS, *self.uncompared) or not (changeable or name in records()[self.record]):
             return "idle"
         if comparable(value) == comparable(here.get(name)):
@@ -511,7 +512,7 @@ THERE: dict[str, There] = {
             **TAGS,
             "description": words,
             "task_type": words,
-            "tag_uuids": some_uuids,
+            "tags": some_uuids,
             "bitmap_name": words,
             "force": truth,
         },
@@ -528,7 +529,7 @@ THERE: dict[str, There] = {
             "at_all": truth,
             "at_person_user_ids": ids,
             "at_person_list": st.dictionaries(words.map(str.strip), words, max_size=2),
-            "tag_uuids": some_uuids,
+            "tags": some_uuids,
         },
         update="UpdateSNSApplicationEndpoint",
         recorded={"at_person_list": "atPersonUserIds"},
@@ -538,7 +539,7 @@ THERE: dict[str, There] = {
         {"type": "snmp", "uuid": seeded_uuid("endpoint", 1)},
         "endpoint",
         "SNSApplicationEndpointInventory",
-        {**TAGS, "name": words, "description": words, "platform_uuid": spellings(PLATFORM)},
+        {**TAGS, "name": words, "description": words, "platform": spellings(PLATFORM)},
         update="UpdateSNSApplicationEndpoint",
     ),
     "platform": There(
@@ -571,12 +572,12 @@ THERE: dict[str, There] = {
         {
             **{name: values for name, values in ACTING["vm_from_snapshot_group"].values.items() if name != "name"},
             "resource_uuid": spellings(seeded_uuid("vm", 1)),
-            "cluster_uuid": st.sampled_from([seeded_uuid("cluster", number) for number in (1, 2)]),
-            "host_uuid": st.sampled_from([seeded_uuid("host", number) for number in (1, 2)]),
-            "zone_uuid": st.sampled_from([seeded_uuid("zone", 1), VM]),
-            "default_l3_network_uuid": st.sampled_from([seeded_uuid("l3network", 1), VM]),
+            "cluster": st.sampled_from([seeded_uuid("cluster", number) for number in (1, 2)]),
+            "host": st.sampled_from([seeded_uuid("host", number) for number in (1, 2)]),
+            "zone": st.sampled_from([seeded_uuid("zone", 1), VM]),
+            "default_l3_network": st.sampled_from([seeded_uuid("l3network", 1), VM]),
         },
-        uncompared=("cluster_uuid", "host_uuid"),
+        uncompared=("cluster", "host"),
     ),
     "host": There(
         "kvm_host",
@@ -587,11 +588,11 @@ THERE: dict[str, There] = {
             **TAGS,
             "name": st.one_of(st.just("host-1 "), words),
             "description": words,
-            "cluster_uuid": st.sampled_from([seeded_uuid("cluster", number) for number in (1, 2)]),
+            "cluster": st.sampled_from([seeded_uuid("cluster", number) for number in (1, 2)]),
             "username": words,
             "password": words,
             "ssh_port": st.integers(1, 65535),
-            "tag_uuids": some_uuids,
+            "tags": some_uuids,
         },
     ),
 }
@@ -634,7 +635,7 @@ def test_what_is_there(sim: Simulator, label: str, option: str, data: st.DataObj
     else:
         ran = run.twice(there.module, options)
         assert ran.calls == [there.update]
-        assert sent(ran, to_camel_case(option)) == [trimmed(value)]
+        assert sent(ran, module(there.module).task.parameters[option]) == [trimmed(value)]
 
 
 @NULLABLE

@@ -12,12 +12,15 @@ from typing import Any
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import Unknown, to_camel_case
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Unknown
 from ansible_collections.virtinfra.manager.plugins.module_utils._references import (
+    REFERS_TO,
     is_reference,
     mark_nulls,
     normalize_references,
     normalize_uuid,
+    option_name,
+    parameter_name,
 )
 
 from simulator.launch import Simulator
@@ -59,8 +62,13 @@ def test_anything_else_is_refused(text: str) -> None:
 
 
 def test_references_are_known_by_their_names() -> None:
-    options = {name for each in MODULES for name in module(each).task.argument_spec}
-    assert {name for name in options if is_reference(name)} == {name for name in options if "uuid" in name}
+    """Each option that refers to another object is named by that, and has the API's name as its alias."""
+    specs = [(option, spec) for each in MODULES for option, spec in module(each).task.argument_spec.items()]
+    names = {option: parameter_name(option, spec) for option, spec in specs}
+    assert {name for name in names.values() if "Uuid" in name and name not in ("jobUuid", "resourceUuid")} == {
+        *REFERS_TO
+    } - {"vmNicUuid", "destL3NetworkUuid", "hostUuid", "nicUuid", "interfaceUuid"} | {"hostUuid"}
+    assert {option_name(parameter) for parameter in names.values()} == names.keys()
     parameters = ("uuid", "vmInstanceUuid", "tagUuids", "primaryStorageUuidForRootVolume", "vmNicUuid")
     assert all(map(is_reference, parameters))
     assert not any(map(is_reference, ("userId", "user_id", "atPersonUserIds", "session_id", "name", "uuidless")))
@@ -81,13 +89,14 @@ def test_what_templates_make_of_a_null_is_unknown(null: str) -> None:
 
 
 def test_nulls_are_marked_where_a_reference_is_expected() -> None:
-    arguments = {"uuid": None, "name": None, "host_uuids": None, "tag_uuids": [None, "", HEX], "host_uuid": ""}
-    assert mark_nulls(arguments) == {
+    arguments = {"uuid": None, "name": None, "host_uuids": None, "tags": [None, "", HEX], "host": "", "vm": None}
+    assert mark_nulls(arguments, {"tags": "tagUuids", "host": "hostUuid", "vm": "vmInstanceUuid"}) == {
         "uuid": "None",
         "name": None,
         "host_uuids": None,
-        "tag_uuids": ["None", "None", HEX],
-        "host_uuid": "",
+        "tags": ["None", "None", HEX],
+        "host": "",
+        "vm": "None",
     }
 
 
@@ -95,43 +104,51 @@ VM, HOST, NIC = seeded_uuid("vm", 5), seeded_uuid("host", 1), seeded_uuid("vmnic
 NETWORK, PLATFORM, PERSON = seeded_uuid("l3network", 2), seeded_uuid("platform", 1), seeded_uuid("person", 1)
 
 CHANGING: dict[str, Mapping[str, Any]] = {
-    "cbt_task": {"name": "n", "vm_instance_uuid": VM},
+    "cbt_task": {"name": "n", "vm": VM},
     "kvm_host": {"uuid": HOST, "state": "disabled"},
-    "vm_nic": {"vm_instance_uuid": VM, "l3_network_uuid": NETWORK},
+    "vm_nic": {"vm": VM, "l3_network": NETWORK},
     "sns_snmp_platform": {"uuid": PLATFORM, "snmp_port": 1},
     "sns_teamchat_person": {"uuid": PERSON, "remark": "changed"},
-    "sns_endpoint": {"type": "snmp", "name": "n", "platform_uuid": PLATFORM},
+    "sns_endpoint": {"type": "snmp", "name": "n", "platform": PLATFORM},
     "vm_from_snapshot_group": {
         "name": "n",
-        "volume_snapshot_group_uuid": seeded_uuid("snapshotgroup", 1),
-        "l3_network_uuids": [NETWORK],
+        "snapshot_group": seeded_uuid("snapshotgroup", 1),
+        "l3_networks": [NETWORK],
     },
-    "host_nic_service": {"interface_uuids": [seeded_uuid("hostnic", 2)], "service_types": ["BackupNetwork"]},
+    "host_nic_service": {"interfaces": [seeded_uuid("hostnic", 2)], "service_types": ["BackupNetwork"]},
 }
 CALLING: dict[str, Mapping[str, Any]] = {
     "vm_nic_qos": {"uuid": NIC, "direction": "in"},
-    "sns_snmp_test": {"platform_uuid": PLATFORM},
-    "cbt_volume_export": {"vm_instance_uuid": seeded_uuid("vm", 4), "volume_uuids": [seeded_uuid("volume", 7)]},
+    "sns_snmp_test": {"platform": PLATFORM},
+    "cbt_volume_export": {"vm": seeded_uuid("vm", 4), "volumes": [seeded_uuid("volume", 7)]},
 }
 READING: dict[str, Mapping[str, Any]] = {
     "vm_info": {"uuid": VM},
     "host_info": {"uuid": HOST},
-    "cbt_task_info": {"vm_instance_uuid": VM},
+    "cbt_task_info": {"vm": VM},
     "primary_storage_info": {"uuid": seeded_uuid("primarystorage", 1)},
     "sns_endpoint_info": {"uuid": seeded_uuid("endpoint", 1)},
-    "host_network_info": {"host_uuids": [HOST]},
-    "host_nic_candidate_info": {"host_uuids": [HOST]},
-    "sns_topic_subscriber_info": {"topic_uuid": seeded_uuid("topic", 1)},
+    "host_network_info": {"hosts": [HOST]},
+    "host_nic_candidate_info": {"hosts": [HOST]},
+    "sns_topic_subscriber_info": {"topic": seeded_uuid("topic", 1)},
 }
+
+
+PARAMETERS = {option: parameter for each in MODULES for option, parameter in module(each).task.parameters.items()}
+
+
+def refers(option: str) -> bool:
+    """Return whether an option refers to an object."""
+    return is_reference(PARAMETERS.get(option, option))
 
 
 def changed_references(options: Mapping[str, Any], change: Any) -> dict[str, Any]:
     """Return options with each reference, also in a list, replaced by what ``change`` makes of it."""
     return {
         name: [change(item) for item in value]
-        if is_reference(name) and isinstance(value, list)
+        if refers(name) and isinstance(value, list)
         else change(value)
-        if is_reference(name)
+        if refers(name)
         else value
         for name, value in options.items()
     }
@@ -189,11 +206,11 @@ def test_what_is_no_uuid_is_refused_before_anything_is_sent(run: ModuleRunner, n
 
 @pytest.mark.parametrize("name", ["vm_from_snapshot_group", "api"])
 def test_uuids_that_are_keys_are_normalized(run: ModuleRunner, name: str) -> None:
-    options = {"name": "n", "volume_snapshot_group_uuid": seeded_uuid("snapshotgroup", 1)}
+    options = {"name": "n", "snapshot_group": seeded_uuid("snapshotgroup", 1)}
 
     def call(key: str) -> ModuleRun:
         given = {**options, "data_volume_system_tags": {key: ["tag"]}}
-        params = {to_camel_case(option): value for option, value in given.items()}
+        params = {PARAMETERS[option]: value for option, value in given.items()}
         operation = "CreateVmInstanceFromVolumeSnapshotGroup"
         return run(name, {"operation": operation, "params": params} if name == "api" else given)
 
@@ -238,7 +255,7 @@ def test_null_reference_in_a_real_run_is_one_sentence(run: ModuleRunner, name: s
     if name == "sns_endpoint" and null != "":
         assert ran.sent("CreateSNSSnmpEndpoint") == {"name": "n"}
         return
-    references = [option for option in options if is_reference(option)]
+    references = [option for option in options if refers(option)]
     assert any(f"{option} must not " in ran.message for option in references), ran.message
     assert ran.message.count("\n") == 0
     assert ran["error"]["code"] == "INVALID"
@@ -264,7 +281,7 @@ def test_null_reference_selects_nothing_to_read(run: ModuleRunner, name: str, nu
         ("cbt_task", {"state": "disabled"}),
         ("kvm_host", {"state": "maintenance"}),
         ("vm_nic", {"state": "disabled"}),
-        ("vm_nic", {"l3_network_uuid": NETWORK}),
+        ("vm_nic", {"l3_network": NETWORK}),
         ("sns_endpoint", {"type": "snmp", "name": "changed"}),
     ],
 )
@@ -280,14 +297,14 @@ def test_object_whose_own_uuid_is_null_will_exist(run: ModuleRunner, name: str, 
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        ("vm_nic", {"uuid": NIC, "l3_network_uuid": None}),
-        ("vm_nic", {"uuid": NIC, "vm_instance_uuid": seeded_uuid("vm", 1), "l3_network_uuid": None}),
-        ("sns_endpoint", {"type": "any", "name": "snmp-endpoint-1", "platform_uuid": None}),
+        ("vm_nic", {"uuid": NIC, "l3_network": None}),
+        ("vm_nic", {"uuid": NIC, "vm": seeded_uuid("vm", 1), "l3_network": None}),
+        ("sns_endpoint", {"type": "any", "name": "snmp-endpoint-1", "platform": None}),
         ("sns_endpoint", {"type": "any", "uuid": None, "name": "snmp-endpoint-1"}),
         ("sns_snmp_platform", {"uuid": None, "name": "renamed"}),
-        ("sns_teamchat_person", {"user_id": "user-1", "endpoint_uuid": None, "remark": "changed"}),
+        ("sns_teamchat_person", {"user_id": "user-1", "endpoint": None, "remark": "changed"}),
         ("kvm_host", {"name": "host-1", "uuid": None, "state": "disabled"}),
-        ("host_nic_service", {"interface_uuids": [None, seeded_uuid("hostnic", 2)], "service_types": []}),
+        ("host_nic_service", {"interfaces": [None, seeded_uuid("hostnic", 2)], "service_types": []}),
     ],
 )
 def test_null_reference_that_a_call_can_set_predicts_a_change(
@@ -302,7 +319,7 @@ def test_null_reference_that_a_call_can_set_predicts_a_change(
 @pytest.mark.parametrize("state", ["absent", "disabled"])
 def test_what_belongs_to_a_predicted_object_is_predicted_too(run: ModuleRunner, state: str) -> None:
     """A play that deletes or stops the task of a VM that it creates does so because it creates that task as well."""
-    ran = run("cbt_task", {"vm_instance_uuid": None, "state": state}, check=True)
+    ran = run("cbt_task", {"vm": None, "state": state}, check=True)
     assert not ran.failed, ran.message
     assert ran.changed
     assert (ran["cbt_task"] is None) == (state == "absent")
@@ -311,7 +328,7 @@ def test_what_belongs_to_a_predicted_object_is_predicted_too(run: ModuleRunner, 
 def test_object_that_exists_is_found_by_its_name_beside_a_null_reference(sim: Simulator, run: ModuleRunner) -> None:
     sim.reset(cbt_tasks=1)
     for check in (True, False):
-        ran = run("cbt_task", {"name": "cbt-task-1", "vm_instance_uuid": None}, check=check)
+        ran = run("cbt_task", {"name": "cbt-task-1", "vm": None}, check=check)
         assert not ran.failed, ran.message
         assert not ran.changed
 
@@ -328,19 +345,19 @@ CHAIN: list[dict[str, Any]] = [
     {
         "virtinfra.manager.vm_from_snapshot_group": {
             "name": "n",
-            "volume_snapshot_group_uuid": seeded_uuid("snapshotgroup", 1),
+            "snapshot_group": seeded_uuid("snapshotgroup", 1),
         },
         "register": "vm",
     },
     {
-        "virtinfra.manager.vm_nic": {"vm_instance_uuid": "{{ vm.vm.uuid }}", "l3_network_uuid": NETWORK},
+        "virtinfra.manager.vm_nic": {"vm": "{{ vm.vm.uuid }}", "l3_network": NETWORK},
         "register": "nic",
     },
     {"virtinfra.manager.vm_nic": {"uuid": "{{ nic.nic.uuid }}", "state": "disabled"}},
-    {"virtinfra.manager.cbt_task": {"name": "n", "vm_instance_uuid": "{{ vm.vm.uuid }}", "state": "enabled"}},
-    {"virtinfra.manager.cbt_task": {"name": "m", "task_type": "t", "resource_uuids": ["{{ vm.vm.uuid }}"]}},
-    {"virtinfra.manager.cbt_task": {"name": "o", "task_type": "t", "resource_uuids": "{{ [vm.vm.uuid] }}"}},
-    {"virtinfra.manager.cbt_task": {"vm_instance_uuid": "{{ vm.vm.uuid }}", "state": "absent"}},
+    {"virtinfra.manager.cbt_task": {"name": "n", "vm": "{{ vm.vm.uuid }}", "state": "enabled"}},
+    {"virtinfra.manager.cbt_task": {"name": "m", "task_type": "t", "vms": ["{{ vm.vm.uuid }}"]}},
+    {"virtinfra.manager.cbt_task": {"name": "o", "task_type": "t", "vms": "{{ [vm.vm.uuid] }}"}},
+    {"virtinfra.manager.cbt_task": {"vm": "{{ vm.vm.uuid }}", "state": "absent"}},
     {"virtinfra.manager.vm_nic_qos": {"uuid": "{{ nic.nic.uuid }}", "direction": "in"}},
     {
         "virtinfra.manager.api": {

@@ -211,14 +211,14 @@ def test_session_that_expires_during_the_waiting(sim: Simulator, runner: ModuleR
     [
         (
             "cbt_task",
-            {"name": "backup-5", "vm_instance_uuid": VM_5, "state": "enabled"},
+            {"name": "backup-5", "vm": VM_5, "state": "enabled"},
             "CreateCbtTask",
             "EnableCbtTask",
         ),
         ("kvm_host", {**NEW_HOST, "state": "maintenance"}, "AddKVMHost", "ChangeHostState"),
         (
             "vm_nic",
-            {"vm_instance_uuid": VM_5, "l3_network_uuid": "a0000005000040008000000000000003", "state": "disabled"},
+            {"vm": VM_5, "l3_network": "a0000005000040008000000000000003", "state": "disabled"},
             "AttachL3NetworkToVm",
             "ChangeVmNicState",
         ),
@@ -554,7 +554,7 @@ def in_little_memory(function: Callable[[], Any], megabytes: int = 400) -> str:
 # ------------------------------------------------------------------------------------------------ runs at the same time
 
 CHAT = {"type": "workchat", "name": "chat", "url": "https://chat.example.com/?key=1"}
-NEW_NIC = {"vm_instance_uuid": VM_5, "l3_network_uuid": "a0000005000040008000000000000003"}
+NEW_NIC = {"vm": VM_5, "l3_network": "a0000005000040008000000000000003"}
 
 
 @pytest.mark.parametrize(
@@ -577,7 +577,7 @@ def test_second_object_of_another_run(
         uuids = [record["uuid"] for record in sim.records("endpoint") if record["name"] == "chat"]
     else:
         (vm,) = (record for record in sim.records("vm") if record["uuid"] == VM_5)
-        uuids = [nic["uuid"] for nic in vm["vmNics"] if nic["l3NetworkUuid"] == NEW_NIC["l3_network_uuid"]]
+        uuids = [nic["uuid"] for nic in vm["vmNics"] if nic["l3NetworkUuid"] == NEW_NIC["l3_network"]]
     assert len(uuids) == 2
     (warning,) = ran.warnings
     assert all(uuid in warning for uuid in uuids)
@@ -588,7 +588,7 @@ def test_second_object_of_another_run(
     ("operation", "module", "options"),
     [
         ("AddKVMHost", "kvm_host", NEW_HOST),
-        ("CreateCbtTask", "cbt_task", {"name": "backup-5", "vm_instance_uuid": VM_5}),
+        ("CreateCbtTask", "cbt_task", {"name": "backup-5", "vm": VM_5}),
     ],
 )
 @pytest.mark.parametrize("server", [{"job_uuid": "ignore"}, {"sync": True}])
@@ -649,7 +649,7 @@ def test_second_delivery_of_an_export(sim: Simulator, runner: ModuleRunner, serv
     sim.configure(**server)
     sim.fault("duplicate", "ExportNbdVolumes")
     vm, volume = "a0000004000040008000000000000002", "a0000007000040008000000000000003"
-    ran = runner("cbt_volume_export", {"vm_instance_uuid": vm, "volume_uuids": [volume]})
+    ran = runner("cbt_volume_export", {"vm": vm, "volumes": [volume]})
     assert ran.failed
     assert ran.changed
     (warning,) = ran.warnings
@@ -671,7 +671,7 @@ def test_object_that_another_run_created_meanwhile(
 ) -> None:
     """The job id or the record proves that another run created it; with None it cannot be used."""
     host = {"uuid": "e" * 32, "name": NEW_HOST["name"], "managementIp": NEW_HOST["management_ip"], **record}
-    host.update({"clusterUuid": NEW_HOST["cluster_uuid"], "status": "Connected", "state": "Enabled"})
+    host.update({"clusterUuid": NEW_HOST["cluster"], "status": "Connected", "state": "Enabled"})
     calls: list[StubRequest] = []
 
     def answer(asked: StubRequest) -> StubResponse:

@@ -153,7 +153,7 @@ def test_the_alarm_names_no_job_where_the_service_names_none() -> None:
         ("primary_storage_info", {"uuid": UUID}),
         ("host_info", {}),
         ("resource_info", {"resource_type": "host", "sort": "uuid"}),
-        ("host_network_info", {"host_uuids": [UUID, UUID[:-1] + "2"]}),
+        ("host_network_info", {"hosts": [UUID, UUID[:-1] + "2"]}),
         ("api", {"operation": "QueryCbtTask"}),
         ("vm_nic", {"uuid": UUID, "state": "disabled"}),
     ],

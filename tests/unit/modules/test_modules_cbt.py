@@ -26,11 +26,11 @@ def vm(sim: Simulator) -> str:
 
 
 def by_machine(vm: str) -> dict[str, Any]:
-    return {"name": "nightly", "vm_instance_uuid": vm}
+    return {"name": "nightly", "vm": vm}
 
 
 def by_resources(vm: str) -> dict[str, Any]:
-    return {"name": "nightly", "task_type": "full", "resource_uuids": [vm]}
+    return {"name": "nightly", "task_type": "full", "vms": [vm]}
 
 
 def by_both(vm: str) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def test_form_that_a_server_does_not_read(run: ModuleRunner, sim: Simulator, vm:
 
 def test_neither_form(run: ModuleRunner) -> None:
     assert "no cbt task with name 'nightly'. Check the name, or give " in run.refused("cbt_task", {"name": "nightly"})
-    assert "or give resource_uuids to create it" in run.refused("cbt_task", {"name": "nightly", "task_type": "full"})
+    assert "or give vms to create it" in run.refused("cbt_task", {"name": "nightly", "task_type": "full"})
 
 
 @pytest.mark.parametrize("reply", ["volumeCbtBackupInfos", "inventory", "both", "empty"])
@@ -105,7 +105,7 @@ def test_create_that_tells_nothing(run: ModuleRunner, sim: Simulator, vm: str) -
 
 def test_uuid_of_ones_choice(run: ModuleRunner, sim: Simulator, vm: str) -> None:
     chosen = "0123456789ab4def8123456789abcdef"
-    ran = run.twice("cbt_task", {**by_machine(vm), "resource_uuid": chosen, "tag_uuids": [chosen]})
+    ran = run.twice("cbt_task", {**by_machine(vm), "resource_uuid": chosen, "tags": [chosen]})
     assert ran["cbt_task"]["uuid"] == chosen
     assert sim.state()["tags"][chosen]["tagUuids"] == [chosen]
     run.idle("cbt_task", {"uuid": chosen})
@@ -144,23 +144,23 @@ def test_task_is_found_by_any_of_its_vms(
     run: ModuleRunner, sim: Simulator, shared_task: list[str], number: int
 ) -> None:
     vm = shared_task[number]
-    found = run.idle("cbt_task", {"vm_instance_uuid": vm})
+    found = run.idle("cbt_task", {"vm": vm})
     assert found["cbt_task"]["vm_instance_uuid"] == vm
     assert found["cbt_task"]["resource_uuids"] == shared_task
-    run.idle("cbt_task", {"name": "cbt-task-1", "vm_instance_uuid": vm, "state": "enabled"})
+    run.idle("cbt_task", {"name": "cbt-task-1", "vm": vm, "state": "enabled"})
     for state, operation in (("disabled", "DisableCbtTask"), ("absent", "DeleteCbtTask")):
-        ran = run("cbt_task", {"vm_instance_uuid": vm, "state": state})
+        ran = run("cbt_task", {"vm": vm, "state": state})
         assert ran.calls == [operation]
         (warning,) = ran.warnings
         assert all(other in warning for other in shared_task if other != vm)
     assert sim.records("cbttask") == []
-    run.idle("cbt_task", {"vm_instance_uuid": vm, "state": "absent"})
+    run.idle("cbt_task", {"vm": vm, "state": "absent"})
 
 
 def test_task_that_is_named_ends_for_all_of_its_vms_without_a_warning(
     run: ModuleRunner, shared_task: list[str]
 ) -> None:
-    ran = run("cbt_task", {"name": "cbt-task-1", "vm_instance_uuid": shared_task[1], "state": "absent"})
+    ran = run("cbt_task", {"name": "cbt-task-1", "vm": shared_task[1], "state": "absent"})
     assert (ran.calls, ran.warnings) == (["DeleteCbtTask"], [])
 
 
@@ -169,7 +169,7 @@ def test_vm_of_a_task_that_the_service_does_not_show(run: ModuleRunner, sim: Sim
     sim.reset(cbt_tasks=2)
     for task in sim.records("cbttask"):
         sim.change("cbttask", task["uuid"], resourceRefs=None)
-    options = {"vm_instance_uuid": str(sim.records("vm")[0]["uuid"]), "state": state}
+    options = {"vm": str(sim.records("vm")[0]["uuid"]), "state": state}
     message = run.refused("cbt_task", options)
     assert "the service does not show which VMs the CBT task" in message
     assert "only by name or uuid" in message
@@ -177,7 +177,7 @@ def test_vm_of_a_task_that_the_service_does_not_show(run: ModuleRunner, sim: Sim
 
 
 def test_vm_without_a_task_where_there_are_none(run: ModuleRunner, vm: str) -> None:
-    run.idle("cbt_task", {"vm_instance_uuid": vm, "state": "absent"})
+    run.idle("cbt_task", {"vm": vm, "state": "absent"})
 
 
 def test_task_that_is_starting_is_disabled_at_once(run: ModuleRunner, sim: Simulator) -> None:

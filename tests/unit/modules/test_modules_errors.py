@@ -35,13 +35,13 @@ Options = Callable[[Simulator], dict[str, Any]]
 
 # Each operation that changes something, with a module and options that call it.
 CALLS: dict[str, tuple[str, Options]] = {
-    "CreateCbtTask": ("cbt_task", lambda sim: {"name": "n", "vm_instance_uuid": first(sim, "vm", name="vm-3")}),
+    "CreateCbtTask": ("cbt_task", lambda sim: {"name": "n", "vm": first(sim, "vm", name="vm-3")}),
     "EnableCbtTask": ("cbt_task", lambda sim: {"name": "cbt-task-1", "state": "enabled"}),
     "DisableCbtTask": ("cbt_task", lambda sim: {"name": "cbt-task-1", "state": "disabled"}),
     "DeleteCbtTask": ("cbt_task", lambda sim: {"name": "cbt-task-1", "state": "absent"}),
     "ExportNbdVolumes": (
         "cbt_volume_export",
-        lambda sim: {"vm_instance_uuid": first(sim, "vm"), "volume_uuids": [first(sim, "volume")]},
+        lambda sim: {"vm": first(sim, "vm"), "volumes": [first(sim, "volume")]},
     ),
     "CreateSNSWorkchatEndpoint": (
         "sns_endpoint",
@@ -60,21 +60,21 @@ CALLS: dict[str, tuple[str, Options]] = {
         "sns_teamchat_person",
         lambda sim: {"uuid": first(sim, "person"), "remark": "other"},
     ),
-    "SNSSnmpTestConnection": ("sns_snmp_test", lambda sim: {"platform_uuid": first(sim, "platform", type="Snmp")}),
+    "SNSSnmpTestConnection": ("sns_snmp_test", lambda sim: {"platform": first(sim, "platform", type="Snmp")}),
     "CreateVmInstanceFromVolumeSnapshotGroup": (
         "vm_from_snapshot_group",
-        lambda sim: {"name": "n", "volume_snapshot_group_uuid": first(sim, "snapshotgroup")},
+        lambda sim: {"name": "n", "snapshot_group": first(sim, "snapshotgroup")},
     ),
     "AttachL3NetworkToVm": (
         "vm_nic",
         lambda sim: {
-            "vm_instance_uuid": first(sim, "vm"),
-            "l3_network_uuid": first(sim, "l3network", name="l3-2"),
+            "vm": first(sim, "vm"),
+            "l3_network": first(sim, "l3network", name="l3-2"),
         },
     ),
     "ChangeVmNicNetwork": (
         "vm_nic",
-        lambda sim: {"uuid": first(sim, "vmnic"), "l3_network_uuid": first(sim, "l3network", name="l3-2")},
+        lambda sim: {"uuid": first(sim, "vmnic"), "l3_network": first(sim, "l3network", name="l3-2")},
     ),
     "ChangeVmNicState": ("vm_nic", lambda sim: {"uuid": first(sim, "vmnic"), "state": "disabled"}),
     "DeleteNicQos": ("vm_nic_qos", lambda sim: {"uuid": first(sim, "vmnic"), "direction": "in"}),
@@ -83,7 +83,7 @@ CALLS: dict[str, tuple[str, Options]] = {
         lambda sim: {
             "name": "n",
             "management_ip": "10.0.0.99",
-            "cluster_uuid": first(sim, "cluster"),
+            "cluster": first(sim, "cluster"),
             "username": "root",
             "password": "Tr0ub4dor&3",
         },
@@ -92,7 +92,7 @@ CALLS: dict[str, tuple[str, Options]] = {
     "SetServiceTypeOnHostNetworkInterface": (
         "host_nic_service",
         lambda sim: {
-            "interface_uuids": [first(sim, "hostnic", interfaceName="eth1")],
+            "interfaces": [first(sim, "hostnic", interfaceName="eth1")],
             "service_types": ["StorageNetwork"],
         },
     ),
@@ -102,11 +102,11 @@ CALLS: dict[str, tuple[str, Options]] = {
 ABOUT = {
     "CreateCbtTask": "cbt task n: ",
     "ChangeHostState": r"host a\w{31}: ",
-    "AttachL3NetworkToVm": r"nic of vm_instance_uuid a\w{31}, l3_network_uuid a\w{31}: ",
-    "SetServiceTypeOnHostNetworkInterface": r"services of interface_uuids a\w{31}: ",
+    "AttachL3NetworkToVm": r"nic of vm a\w{31}, l3_network a\w{31}: ",
+    "SetServiceTypeOnHostNetworkInterface": r"services of interfaces a\w{31}: ",
     "DeleteNicQos": r"limit a\w{31}: ",
-    "SNSSnmpTestConnection": r"platform_uuid a\w{31}: ",
-    "ExportNbdVolumes": r"volume_uuids a\w{31}, vm_instance_uuid a\w{31}: ",
+    "SNSSnmpTestConnection": r"platform a\w{31}: ",
+    "ExportNbdVolumes": r"volumes a\w{31}, vm a\w{31}: ",
 }
 
 ADVISED = {
@@ -208,7 +208,7 @@ def test_every_call_is_tried() -> None:
 def test_machine_that_is_protected_already(run: ModuleRunner, sim: Simulator) -> None:
     sim.reset(cbt_tasks=1)
     vm = first(sim, "vm")
-    ran = run("cbt_task", {"name": "second", "vm_instance_uuid": vm})
+    ran = run("cbt_task", {"name": "second", "vm": vm})
     assert "cbt task second: CreateCbtTask failed (SYS.1006)" in ran.message
     assert f"vm[uuid: {vm}] has the cbt task[uuid: {first(sim, 'cbttask')}] already" in ran.message
     assert not ran.changed
@@ -221,7 +221,7 @@ def test_host_that_is_not_connected(run: ModuleRunner, sim: Simulator) -> None:
     assert f"kvm host {host}" not in ran.message
     assert f"host {host}: ChangeHostState failed" in ran.message
     assert "Disconnected" in ran.message
-    facts = run("host_network_info", {"host_uuids": [host]})
+    facts = run("host_network_info", {"hosts": [host]})
     assert "does not answer, its status is Disconnected" in facts.message
 
 

@@ -46,7 +46,7 @@ def management(sim: Simulator) -> str:
 
 def set_to(run: ModuleRunner, interfaces: list[str], types: list[str], *vlans: int) -> ModuleRun:
     """Set service types, and check the prediction and that a second run changes nothing."""
-    options = {"interface_uuids": interfaces, "service_types": types, "vlan_ids": list(vlans) or None}
+    options = {"interfaces": interfaces, "service_types": types, "vlan_ids": list(vlans) or None}
     return run.twice("host_nic_service", options)
 
 
@@ -75,20 +75,20 @@ def test_order_never_matters(run: ModuleRunner, plain: list[str]) -> None:
     set_to(run, plain[:2], TYPES, 5, 7)
     for types in (TYPES, TYPES[::-1]):
         for interfaces, vlans in (([plain[0], plain[1]], [7, 5]), ([plain[1], plain[0]], [5, 7])):
-            run.idle("host_nic_service", {"interface_uuids": interfaces, "vlan_ids": vlans, "service_types": types})
+            run.idle("host_nic_service", {"interfaces": interfaces, "vlan_ids": vlans, "service_types": types})
 
 
 def test_order_that_the_service_tells_does_not_matter_either(run: ModuleRunner, plain: list[str]) -> None:
     for types in (TYPES, TYPES[::-1]):
         once = {"interfaceUuids": plain[:1], "serviceTypes": types}
         run("api", {"operation": "SetServiceTypeOnHostNetworkInterface", "params": once})
-        ran = run.idle("host_nic_service", {"interface_uuids": plain[:1], "service_types": TYPES})
+        ran = run.idle("host_nic_service", {"interfaces": plain[:1], "service_types": TYPES})
         assert told(ran) == {(plain[0], 0): sorted(TYPES)}
 
 
 @pytest.mark.parametrize("vlans", [{}, {"vlan_ids": []}, {"vlan_ids": [0]}])
 def test_no_vlan_is_vlan_0(run: ModuleRunner, sim: Simulator, plain: list[str], vlans: dict[str, Any]) -> None:
-    options = {"interface_uuids": plain[:1], "service_types": ["TenantNetwork"], **vlans}
+    options = {"interfaces": plain[:1], "service_types": ["TenantNetwork"], **vlans}
     assert told(run.twice("host_nic_service", options)) == {(plain[0], 0): ["TenantNetwork"]}
     run.idle("host_nic_service", {**options, "vlan_ids": None})
 
@@ -142,7 +142,7 @@ def test_whatever_was_there(
     for (interface, vlan), kinds in before.items():
         once = {"interfaceUuids": [nics[interface]], "vlanIds": [vlan], "serviceTypes": sorted(kinds, reverse=True)}
         run("api", {"operation": "SetServiceTypeOnHostNetworkInterface", "params": once})
-    asked = {"interface_uuids": [nics[each] for each in interfaces], "vlan_ids": vlans, "service_types": types}
+    asked = {"interfaces": [nics[each] for each in interfaces], "vlan_ids": vlans, "service_types": types}
     ran = run("host_nic_service", asked)
     wanted = set(itertools.product(interfaces, vlans or [0]))
     differing = [pair for pair in wanted if before.get(pair, set()) != set(types)]
@@ -156,7 +156,7 @@ def test_whatever_was_there(
 def test_management_network_stays_and_that_is_said(run: ModuleRunner, management: str) -> None:
     ran = set_to(run, [management], ["TenantNetwork"])
     assert told(ran) == {(management, 0): ["ManagementNetwork", "TenantNetwork"]}
-    assert ran.warnings == [f"services of interface_uuids {management}: ManagementNetwork stays on {management}."]
+    assert ran.warnings == [f"services of interfaces {management}: ManagementNetwork stays on {management}."]
     cleared = set_to(run, [management], [])
     assert told(cleared) == {(management, 0): ["ManagementNetwork"]}
     assert len(cleared.warnings) == 1
@@ -165,38 +165,38 @@ def test_management_network_stays_and_that_is_said(run: ModuleRunner, management
 def test_management_network_that_is_asked_for_is_no_surprise(run: ModuleRunner, management: str) -> None:
     ran = set_to(run, [management], ["ManagementNetwork", "TenantNetwork"])
     assert ran.warnings == []
-    run.idle("host_nic_service", {"interface_uuids": [management], "service_types": ["TenantNetwork"]})
+    run.idle("host_nic_service", {"interfaces": [management], "service_types": ["TenantNetwork"]})
 
 
 def test_management_network_cannot_be_added(
     run: ModuleRunner, sim: Simulator, management: str, plain: list[str]
 ) -> None:
     types = ["ManagementNetwork", "TenantNetwork"]
-    message = run.refused("host_nic_service", {"interface_uuids": [management, plain[0]], "service_types": types})
-    told = f"services of interface_uuids {management} and 1 more: the API cannot add ManagementNetwork to the interface"
+    message = run.refused("host_nic_service", {"interfaces": [management, plain[0]], "service_types": types})
+    told = f"services of interfaces {management} and 1 more: the API cannot add ManagementNetwork to the interface"
     assert message == f"{told} {plain[0]} on VLAN 0"
 
 
 def test_interface_that_is_not_there(run: ModuleRunner, plain: list[str]) -> None:
     """The service sets one interface after the other, so the first one is changed although the call fails."""
-    ran = run("host_nic_service", {"interface_uuids": [NOWHERE], "service_types": TYPES})
+    ran = run("host_nic_service", {"interfaces": [NOWHERE], "service_types": TYPES})
     assert "SetServiceTypeOnHostNetworkInterface failed (SYS.1003)" in ran.message
     assert not ran.changed
-    ran = run("host_nic_service", {"interface_uuids": [plain[0], NOWHERE], "service_types": TYPES})
+    ran = run("host_nic_service", {"interfaces": [plain[0], NOWHERE], "service_types": TYPES})
     assert ran.failed
     assert ran.changed
-    run.idle("host_nic_service", {"interface_uuids": plain[:1], "service_types": TYPES})
+    run.idle("host_nic_service", {"interfaces": plain[:1], "service_types": TYPES})
 
 
 def test_vlan_that_cannot_be(run: ModuleRunner, plain: list[str]) -> None:
-    ran = run("host_nic_service", {"interface_uuids": plain[:1], "vlan_ids": [4095], "service_types": TYPES})
+    ran = run("host_nic_service", {"interfaces": plain[:1], "vlan_ids": [4095], "service_types": TYPES})
     assert "SYS.1007" in ran.message
     assert not ran.changed
 
 
 def test_records_of_service_types_are_returned(run: ModuleRunner, sim: Simulator, plain: list[str]) -> None:
     """Of all calls, when one interface and VLAN needs other types than another."""
-    options = {"interface_uuids": plain[:2], "vlan_ids": [5], "service_types": TYPES}
+    options = {"interfaces": plain[:2], "vlan_ids": [5], "service_types": TYPES}
     ran = run("host_nic_service", options)
     assert {(each["interface_uuid"], each["vlan_id"], each["service_type"]) for each in ran["records"]} == set(
         itertools.product(plain[:2], [5], TYPES)
@@ -215,7 +215,7 @@ def test_services_that_cannot_be_read(
     run: ModuleRunner, sim: Simulator, plain: list[str], management: str, lacking: dict[str, Any]
 ) -> None:
     sim.configure(**lacking)
-    options = {"interface_uuids": plain[:2], "vlan_ids": [5, 7], "service_types": TYPES}
+    options = {"interfaces": plain[:2], "vlan_ids": [5, 7], "service_types": TYPES}
     for dummy in range(2):
         ran = run("host_nic_service", options)
         assert ran.calls == ["SetServiceTypeOnHostNetworkInterface"]
@@ -223,7 +223,7 @@ def test_services_that_cannot_be_read(
         (warning,) = ran.warnings
         assert "does not offer GetHostNicServiceTypeStatistic" in warning
         assert told(ran) == {pair: sorted(TYPES) for pair in itertools.product(plain[:2], [5, 7])}
-    refused = run("host_nic_service", {"interface_uuids": [management], "service_types": TYPES})
+    refused = run("host_nic_service", {"interfaces": [management], "service_types": TYPES})
     assert "ManagementNetwork cannot be taken from" in refused.message
     assert not refused.changed
 
@@ -232,7 +232,7 @@ def test_services_that_cannot_be_read(
 
 
 def test_hosts_are_asked_in_the_order_given(run: ModuleRunner, hosts: list[str]) -> None:
-    ran = run("host_network_info", {"host_uuids": hosts[::-1]})
+    ran = run("host_network_info", {"hosts": hosts[::-1]})
     assert [host["host_uuid"] for host in ran["hosts"]] == hosts[::-1]
     for host in ran["hosts"]:
         assert host["error"] is None
@@ -248,7 +248,7 @@ def test_hosts_are_asked_at_the_same_time(run: ModuleRunner, sim: Simulator) -> 
     hosts = [host["uuid"] for host in sim.records("host")]
     waiting = 0
     with ThreadPoolExecutor(1) as pool:
-        asking = pool.submit(run, "host_network_info", {"host_uuids": hosts})
+        asking = pool.submit(run, "host_network_info", {"hosts": hosts})
         while not asking.done():
             waiting = max(waiting, sum(entry["status"] is None for entry in sim.log()))
     assert waiting == len(hosts)
@@ -256,7 +256,7 @@ def test_hosts_are_asked_at_the_same_time(run: ModuleRunner, sim: Simulator) -> 
 
 
 def test_tags_go_along(run: ModuleRunner, hosts: list[str]) -> None:
-    ran = run("host_network_info", {"host_uuids": hosts[:1], "system_tags": ["a::1", "b"], "user_tags": ["c"]})
+    ran = run("host_network_info", {"hosts": hosts[:1], "system_tags": ["a::1", "b"], "user_tags": ["c"]})
     assert ran.asked("GetHostNetworkFacts") == [{"systemTags": ["a::1", "b"], "userTags": ["c"]}]
 
 
@@ -264,7 +264,7 @@ def test_host_that_cannot_be_asked_is_reported_beside_the_others(
     run: ModuleRunner, sim: Simulator, hosts: list[str]
 ) -> None:
     sim.change("host", hosts[1], status="Disconnected")
-    ran = run("host_network_info", {"host_uuids": [*hosts[:2], NOWHERE]})
+    ran = run("host_network_info", {"hosts": [*hosts[:2], NOWHERE]})
     assert not ran.failed
     good, silent, unknown = ran["hosts"]
     assert good["error"] is None
@@ -277,7 +277,7 @@ def test_host_that_cannot_be_asked_is_reported_beside_the_others(
 
 def test_one_host_that_cannot_be_asked_may_be_too_many(run: ModuleRunner, sim: Simulator, hosts: list[str]) -> None:
     sim.change("host", hosts[1], status="Disconnected")
-    ran = run("host_network_info", {"host_uuids": hosts[:2], "fail_on_error": True})
+    ran = run("host_network_info", {"hosts": hosts[:2], "fail_on_error": True})
     assert ran.message.startswith("1 of 2 failed, the first: GetHostNetworkFacts failed (HOST.1001")
     assert [bool(host["error"]) for host in ran["hosts"]] == [False, True]
     assert ran["error"] == ran["hosts"][1]["error"]
@@ -286,32 +286,32 @@ def test_one_host_that_cannot_be_asked_may_be_too_many(run: ModuleRunner, sim: S
 def test_no_host_that_can_be_asked_is_a_failure(run: ModuleRunner, sim: Simulator, hosts: list[str]) -> None:
     for host in hosts:
         sim.change("host", host, status="Disconnected")
-    ran = run("host_network_info", {"host_uuids": hosts})
+    ran = run("host_network_info", {"hosts": hosts})
     assert ran.message.startswith(f"{len(hosts)} of {len(hosts)} failed")
 
 
 def test_expired_session_is_said_once(run: ModuleRunner, sim: Simulator, hosts: list[str]) -> None:
     sim.configure(session_expired=True)
-    ran = run("host_network_info", {"host_uuids": hosts})
+    ran = run("host_network_info", {"hosts": hosts})
     assert "log in again" in ran.message
 
 
 @pytest.mark.parametrize("empty", [[], ""])
 def test_no_hosts_to_ask(run: ModuleRunner, empty: Any) -> None:
-    ran = run("host_network_info", {"host_uuids": empty})
+    ran = run("host_network_info", {"hosts": empty})
     assert ran.result == {"changed": False, "hosts": []}
     assert ran.log == []
 
 
 def test_candidates_of_all_hosts(run: ModuleRunner, hosts: list[str]) -> None:
-    ran = run("host_nic_candidate_info", {"host_uuids": hosts, "interface_type": "all"})
+    ran = run("host_nic_candidate_info", {"hosts": hosts, "interface_type": "all"})
     assert {nic["host_uuid"] for nic in ran["candidate_nics"]} == set(hosts)
     assert sorted({nic["interface_name"] for nic in ran["candidate_nics"]}) == ran["slave_names"]
     assert {"gateway", "call_back_ip", "offload_status", "description"} & ran["candidate_nics"][0].keys()
 
 
 def test_every_option_for_candidates_is_sent(run: ModuleRunner, hosts: list[str]) -> None:
-    options = {"host_uuids": hosts[:2], "interface_type": "all", "intersecting": False, "limit": 1, "start": 1}
+    options = {"hosts": hosts[:2], "interface_type": "all", "intersecting": False, "limit": 1, "start": 1}
     ran = run("host_nic_candidate_info", {**options, "system_tags": ["a"], "user_tags": ["b"]})
     assert ran.asked("GetCandidateNetworkInterfaces") == [
         {
@@ -328,7 +328,7 @@ def test_every_option_for_candidates_is_sent(run: ModuleRunner, hosts: list[str]
 
 
 def test_no_candidates(run: ModuleRunner, sim: Simulator, hosts: list[str]) -> None:
-    options = {"host_uuids": hosts[:1], "interface_type": "bonding"}
+    options = {"hosts": hosts[:1], "interface_type": "bonding"}
     for name in ("eth0", "eth1", "eth2", "eth3"):
         for nic in sim.records("hostnic"):
             if nic["interfaceName"] == name:
@@ -338,7 +338,7 @@ def test_no_candidates(run: ModuleRunner, sim: Simulator, hosts: list[str]) -> N
 
 
 def test_candidates_of_an_unknown_host(run: ModuleRunner) -> None:
-    ran = run("host_nic_candidate_info", {"host_uuids": [NOWHERE]})
+    ran = run("host_nic_candidate_info", {"hosts": [NOWHERE]})
     assert "GetCandidateNetworkInterfaces failed (SYS.1003)" in ran.message
 
 

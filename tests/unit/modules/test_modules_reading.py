@@ -119,7 +119,7 @@ def test_limit(run: ModuleRunner, name: str) -> None:
 @pytest.mark.parametrize("name", LISTS)
 def test_nothing_there(run: ModuleRunner, sim: Simulator, name: str) -> None:
     sim.reset(hosts=0, vms=0, cbt_tasks=0)
-    options = {"name": "nobody"} if name in NAMED else {"topic_uuid": NOWHERE}
+    options = {"name": "nobody"} if name in NAMED else {"topic": NOWHERE}
     assert listed(run, name, **options) == []
 
 
@@ -189,13 +189,13 @@ def test_interfaces_have_all_their_fields(run: ModuleRunner, sim: Simulator) -> 
     sim.reset(null_members=False, **MANY)
     hosts = [host["uuid"] for host in sim.records("host")]
     nic = {to_snake_case(field) for field in RECORD_FIELDS["HostNetworkInterface"]}
-    for host in run("host_network_info", {"host_uuids": hosts})["hosts"]:
+    for host in run("host_network_info", {"hosts": hosts})["hosts"]:
         assert [each for each in host["nics"] if each["bonding_uuid"] is None]
         assert all(nic <= each.keys() for each in host["nics"])
         for bonding in host["bondings"]:
             assert {to_snake_case(field) for field in RECORD_FIELDS["Bonding"]} <= bonding.keys()
             assert all(nic <= slave.keys() for slave in bonding["slaves"])
-    candidates = run("host_nic_candidate_info", {"host_uuids": hosts})["candidate_nics"]
+    candidates = run("host_nic_candidate_info", {"hosts": hosts})["candidate_nics"]
     assert candidates
     assert all(
         {to_snake_case(field) for field in RECORD_FIELDS["CandidateNetworkInterface"]} <= each.keys()
@@ -220,10 +220,10 @@ def test_more_than_a_page(run: ModuleRunner, sim: Simulator) -> None:
 
 def test_subscribers_by_topic_and_endpoint(run: ModuleRunner, sim: Simulator) -> None:
     first, second = sim.records("subscriber")[:2]
-    assert len(listed(run, "sns_topic_subscriber_info", topic_uuid=first["topicUuid"])) == 2
-    (one,) = listed(run, "sns_topic_subscriber_info", endpoint_uuid=second["endpointUuid"])
+    assert len(listed(run, "sns_topic_subscriber_info", topic=first["topicUuid"])) == 2
+    (one,) = listed(run, "sns_topic_subscriber_info", endpoint=second["endpointUuid"])
     assert one["endpoint_uuid"] == second["endpointUuid"]
-    both = {"topic_uuid": first["topicUuid"], "endpoint_uuid": NOWHERE}
+    both = {"topic": first["topicUuid"], "endpoint": NOWHERE}
     assert listed(run, "sns_topic_subscriber_info", **both) == []
     assert listed(run, "sns_topic_subscriber_info", query=[f"endpointUuid={NOWHERE}"]) == []
 
@@ -276,25 +276,25 @@ def test_cbt_tasks_of_a_vm(run: ModuleRunner, sim: Simulator) -> None:
     """A task is found by any VM that it protects."""
     sim.reset(cbt_tasks=0)
     first, second, third = (vm["uuid"] for vm in sim.records("vm")[:3])
-    pair = {"name": "pair", "task_type": "VmInstance", "resource_uuids": [second, third]}
-    run("cbt_task", {"name": "single", "vm_instance_uuid": first})
+    pair = {"name": "pair", "task_type": "VmInstance", "vms": [second, third]}
+    run("cbt_task", {"name": "single", "vm": first})
     run("cbt_task", pair)
     for vm, name in ((first, "single"), (second, "pair"), (third, "pair")):
-        (task,) = counted(run("cbt_task_info", {"vm_instance_uuid": vm, "limit": 1}), "cbt_tasks")
+        (task,) = counted(run("cbt_task_info", {"vm": vm, "limit": 1}), "cbt_tasks")
         assert task["name"] == name
     assert (task["vm_instance_uuid"], task["resource_uuids"]) == (second, [second, third])
-    assert counted(run("cbt_task_info", {"vm_instance_uuid": NOWHERE}), "cbt_tasks") == []
-    assert counted(run("cbt_task_info", {"vm_instance_uuid": third, "name": "single"}), "cbt_tasks") == []
+    assert counted(run("cbt_task_info", {"vm": NOWHERE}), "cbt_tasks") == []
+    assert counted(run("cbt_task_info", {"vm": third, "name": "single"}), "cbt_tasks") == []
 
 
 def test_cbt_tasks_of_a_vm_where_records_do_not_show_it(run: ModuleRunner, sim: Simulator) -> None:
     sim.reset(cbt_tasks=0)
     vm = sim.records("vm")[0]["uuid"]
-    run("cbt_task", {"name": "single", "vm_instance_uuid": vm})
+    run("cbt_task", {"name": "single", "vm": vm})
     sim.configure(extra_members=False)
     (task,) = counted(run("cbt_task_info", {}), "cbt_tasks")
     assert (task["vm_instance_uuid"], task["resource_uuids"]) == (None, None)
-    ran = run("cbt_task_info", {"vm_instance_uuid": vm})
+    ran = run("cbt_task_info", {"vm": vm})
     assert ran["error"]["code"] == "UNSUPPORTED"
     assert "does not show which VMs" in ran.message
 

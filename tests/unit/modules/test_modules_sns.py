@@ -241,7 +241,7 @@ def test_key_in_the_url_is_not_in_the_result(run: ModuleRunner) -> None:
 
 
 def test_snmp_endpoint_is_made_once(run: ModuleRunner, sim: Simulator, platform: str) -> None:
-    ran = run.twice("sns_endpoint", {**SNMP, "platform_uuid": platform})
+    ran = run.twice("sns_endpoint", {**SNMP, "platform": platform})
     assert ran.sent("CreateSNSSnmpEndpoint") == {"name": "monitoring", "description": "traps", "platformUuid": platform}
     assert len(endpoints(sim, "monitoring")) == 1
 
@@ -259,7 +259,7 @@ def test_platform_of_an_endpoint_changes(run: ModuleRunner, sim: Simulator, opti
     endpoint = run("sns_endpoint", options)["endpoint"]
     other = seeded_uuid("platform", 2)
     sim.change("platform", other, type=endpoint["type"])
-    ran = run.twice("sns_endpoint", {**options, "platform_uuid": other})
+    ran = run.twice("sns_endpoint", {**options, "platform": other})
     assert ran.sent("UpdateSNSApplicationEndpoint") == {"platformUuid": other}
     assert ran["endpoint"]["platform_uuid"] == other
 
@@ -465,28 +465,28 @@ def test_user_id_of_somebody_else_is_the_services_refusal(
 
 def test_person_stays_with_the_endpoint(run: ModuleRunner, sim: Simulator, person: dict[str, Any]) -> None:
     other = next(each["uuid"] for each in sim.records("endpoint") if each["uuid"] != person["endpointUuid"])
-    message = run.refused("sns_teamchat_person", {"uuid": person["uuid"], "endpoint_uuid": other, "remark": "r"})
-    assert "the API cannot change endpoint_uuid" in message
-    run.idle("sns_teamchat_person", {"uuid": person["uuid"], "endpoint_uuid": person["endpointUuid"]})
+    message = run.refused("sns_teamchat_person", {"uuid": person["uuid"], "endpoint": other, "remark": "r"})
+    assert "the API cannot change endpoint" in message
+    run.idle("sns_teamchat_person", {"uuid": person["uuid"], "endpoint": person["endpointUuid"]})
 
 
 def test_people_that_cannot_be_read(run: ModuleRunner, sim: Simulator, person: dict[str, Any]) -> None:
     sim.configure(companions="404")
-    options = {"uuid": person["uuid"], "endpoint_uuid": person["endpointUuid"], "remark": "on leave"}
+    options = {"uuid": person["uuid"], "endpoint": person["endpointUuid"], "remark": "on leave"}
     for dummy in range(2):
         ran = run("sns_teamchat_person", options)
         assert ran.changed
         assert len(ran.warnings) == 1
         assert ran["person"]["user_id"] == person["userId"]
     assert "Omit user_id." in run.refused("sns_teamchat_person", {**options, "user_id": "user-7"})
-    assert "endpoint_uuid is required" in run.refused("sns_teamchat_person", {"uuid": person["uuid"], "remark": "r"})
+    assert "endpoint is required" in run.refused("sns_teamchat_person", {"uuid": person["uuid"], "remark": "r"})
     assert "remark is required" in run.refused("sns_teamchat_person", {**options, "remark": None})
 
 
 def test_person_is_found_by_the_user_id_and_the_endpoint(
     run: ModuleRunner, sim: Simulator, person: dict[str, Any]
 ) -> None:
-    key = {"user_id": person["userId"], "endpoint_uuid": person["endpointUuid"]}
+    key = {"user_id": person["userId"], "endpoint": person["endpointUuid"]}
     ran = run.twice("sns_teamchat_person", {**key, "remark": "on leave"})
     assert ran["person"]["uuid"] == person["uuid"]
     assert "userId" not in ran.sent("UpdateAtPersonOfAtTeamchatEndpoint")
@@ -508,35 +508,35 @@ def test_person_that_is_not_there(run: ModuleRunner) -> None:
 # ------------------------------------------------------------------------------------------------------ connection test
 
 
-@pytest.mark.parametrize("way", ["platform_uuid", "endpoint_uuid"])
+@pytest.mark.parametrize("way", ["platform", "endpoint"])
 def test_connection_is_tested_by_one_trap(run: ModuleRunner, sim: Simulator, platform: str, way: str) -> None:
-    uuid = platform if way == "platform_uuid" else sim.records("endpoint")[0]["uuid"]
+    uuid = platform if way == "platform" else sim.records("endpoint")[0]["uuid"]
     ran = run("sns_snmp_test", {way: uuid})
     assert ran.result == {"changed": False, "connected": True, "webhook_resp": {"statusCode": 200}}
     assert len(sim.state()["traps"]) == 1
 
 
 def test_check_mode_sends_no_trap(run: ModuleRunner, sim: Simulator, platform: str) -> None:
-    ran = run("sns_snmp_test", {"platform_uuid": platform}, check=True)
+    ran = run("sns_snmp_test", {"platform": platform}, check=True)
     assert ran.result == {"changed": False, "connected": None, "webhook_resp": None}
     assert sim.state()["traps"] == []
 
 
 def test_receiver_that_does_not_answer(run: ModuleRunner, sim: Simulator, platform: str) -> None:
     sim.configure(snmp_connected=False)
-    ran = run("sns_snmp_test", {"platform_uuid": platform})
-    assert ran.message.startswith(f"platform_uuid {platform}: the service could not reach the SNMP receiver")
+    ran = run("sns_snmp_test", {"platform": platform})
+    assert ran.message.startswith(f"platform {platform}: the service could not reach the SNMP receiver")
     assert ran["connected"] is False
     assert ran["webhook_resp"]["statusCode"] == 504
     assert not ran.changed
-    told = run("sns_snmp_test", {"platform_uuid": platform, "fail_on_error": False})
+    told = run("sns_snmp_test", {"platform": platform, "fail_on_error": False})
     assert told["connected"] is False
     assert not told.failed
 
 
 def test_connection_test_that_takes_too_long_changes_nothing(run: ModuleRunner, sim: Simulator, platform: str) -> None:
     sim.configure(latency=60.0)
-    ran = run("sns_snmp_test", {"platform_uuid": platform}, wait_timeout=0.1)
+    ran = run("sns_snmp_test", {"platform": platform}, wait_timeout=0.1)
     assert "still running" in ran.message
     assert not ran.changed
     assert ran["job"]["operation"] == "SNSSnmpTestConnection"

@@ -46,8 +46,8 @@ def restored(seeded: Seeded) -> dict[str, Any]:
     """Options of a VM to create."""
     return {
         "name": "restored",
-        "volume_snapshot_group_uuid": seeded("snapshotgroup", 1),
-        "l3_network_uuids": [seeded("l3network", 1)],
+        "snapshot_group": seeded("snapshotgroup", 1),
+        "l3_networks": [seeded("l3network", 1)],
         "description": "from last night",
         "cpu_num": 3,
         "memory_size": 3 * 2**30,
@@ -89,7 +89,7 @@ def test_machine_that_is_otherwise(run: ModuleRunner, restored: dict[str, Any], 
 
 def test_where_a_machine_runs_is_not_compared(run: ModuleRunner, seeded: Seeded, restored: dict[str, Any]) -> None:
     run("vm_from_snapshot_group", restored)
-    elsewhere = {"cluster_uuid": seeded("cluster", 2), "host_uuid": seeded("host", 2)}
+    elsewhere = {"cluster": seeded("cluster", 2), "host": seeded("host", 2)}
     run.idle("vm_from_snapshot_group", {**restored, **elsewhere, "strategy": "InstantStart"})
 
 
@@ -108,20 +108,18 @@ def test_machines_have_no_other_name_by_their_uuid(run: ModuleRunner, seeded: Se
 
 
 def test_what_a_new_machine_needs(run: ModuleRunner, restored: dict[str, Any]) -> None:
-    del restored["volume_snapshot_group_uuid"]
+    del restored["snapshot_group"]
     message = run.refused("vm_from_snapshot_group", restored)
-    assert message == (
-        "vm restored: no vm with name 'restored'. Check the name, or give volume_snapshot_group_uuid to create it."
-    )
+    assert message == ("vm restored: no vm with name 'restored'. Check the name, or give snapshot_group to create it.")
     assert "no vm with uuid" in run.refused("vm_from_snapshot_group", {**restored, "uuid": NOWHERE})
 
 
 def test_several_networks_need_a_default(run: ModuleRunner, seeded: Seeded, restored: dict[str, Any]) -> None:
     networks = [seeded("l3network", 1), seeded("l3network", 2)]
-    ran = run("vm_from_snapshot_group", {**restored, "l3_network_uuids": networks})
+    ran = run("vm_from_snapshot_group", {**restored, "l3_networks": networks})
     assert "more than one L3 network needs defaultL3NetworkUuid" in ran.message
     assert not ran.changed
-    chosen = {"l3_network_uuids": networks, "default_l3_network_uuid": networks[1]}
+    chosen = {"l3_networks": networks, "default_l3_network": networks[1]}
     ran = run.twice("vm_from_snapshot_group", {**restored, **chosen})
     assert {nic["l3_network_uuid"] for nic in ran["vm"]["vm_nics"]} == set(networks)
 
@@ -149,7 +147,7 @@ def test_machines_that_cannot_be_found_are_not_made(
 @pytest.fixture
 def wanted(seeded: Seeded) -> dict[str, Any]:
     """Options of a NIC to attach."""
-    return {"vm_instance_uuid": seeded("vm", 1), "l3_network_uuid": seeded("l3network", 2)}
+    return {"vm": seeded("vm", 1), "l3_network": seeded("l3network", 2)}
 
 
 def free_address(sim: Simulator, network: str, number: int = 99) -> str:
@@ -166,29 +164,29 @@ def test_network_is_attached_once(run: ModuleRunner, sim: Simulator, wanted: dic
     """Most servers would attach a second NIC."""
     ran = run.twice("vm_nic", wanted)
     assert ran.calls == ["AttachL3NetworkToVm"]
-    assert ran["nic"]["l3_network_uuid"] == wanted["l3_network_uuid"]
-    assert ran["vm"]["uuid"] == wanted["vm_instance_uuid"]
+    assert ran["nic"]["l3_network_uuid"] == wanted["l3_network"]
+    assert ran["vm"]["uuid"] == wanted["vm"]
     assert ran["nic"]["uuid"] in {nic["uuid"] for nic in ran["vm"]["vm_nics"]}
-    assert len(nics(sim, wanted["vm_instance_uuid"])) == 2
+    assert len(nics(sim, wanted["vm"])) == 2
 
 
 def test_uuid_of_the_nic_is_not_that_of_the_machine(run: ModuleRunner, wanted: dict[str, Any]) -> None:
     """The replies contain the VM."""
     for state in ("disabled", "enabled"):
         ran = run("vm_nic", {**wanted, "state": state})
-        assert ran["nic"]["uuid"] != wanted["vm_instance_uuid"]
-        assert ran["nic"]["vm_instance_uuid"] == wanted["vm_instance_uuid"]
+        assert ran["nic"]["uuid"] != wanted["vm"]
+        assert ran["nic"]["vm_instance_uuid"] == wanted["vm"]
 
 
 def test_network_that_is_attached_already(run: ModuleRunner, sim: Simulator, seeded: Seeded) -> None:
     nic = sim.records("vmnic")[0]
-    options = {"vm_instance_uuid": seeded("vm", 1), "l3_network_uuid": seeded("l3network", 1)}
+    options = {"vm": seeded("vm", 1), "l3_network": seeded("l3network", 1)}
     ran = run.idle("vm_nic", {**options, "static_ip": nic["ip"], "custom_mac": nic["mac"].upper(), "state": "enabled"})
     assert ran["nic"]["uuid"] == nic["uuid"]
 
 
 def test_everything_about_a_new_nic_is_sent(run: ModuleRunner, sim: Simulator, wanted: dict[str, Any]) -> None:
-    address = free_address(sim, wanted["l3_network_uuid"])
+    address = free_address(sim, wanted["l3_network"])
     options = {"static_ip": address, "custom_mac": "FA:16:3E:00:00:01", "driver_type": "e1000", "vm_nic_params": "[]"}
     ran = run.twice("vm_nic", {**wanted, **options})
     expected = {"staticIp": address, "customMac": "fa:16:3e:00:00:01", "driverType": "e1000", "vmNicParams": "[]"}
@@ -231,10 +229,10 @@ def test_attached_and_disabled_at_once(run: ModuleRunner, wanted: dict[str, Any]
 
 
 def test_nic_is_moved_to_another_network(run: ModuleRunner, sim: Simulator, seeded: Seeded) -> None:
-    options = {"uuid": seeded("vmnic", 2), "l3_network_uuid": seeded("l3network", 3), "vm_nic_params": "[]"}
+    options = {"uuid": seeded("vmnic", 2), "l3_network": seeded("l3network", 3), "vm_nic_params": "[]"}
     ran = run.twice("vm_nic", options)
     assert ran.calls == ["ChangeVmNicNetwork"]
-    assert ran.log[1]["path"].endswith(f"/{options['uuid']}/l3-networks/{options['l3_network_uuid']}")
+    assert ran.log[1]["path"].endswith(f"/{options['uuid']}/l3-networks/{options['l3_network']}")
     assert ran.sent("ChangeVmNicNetwork") == {"vmNicParams": "[]"}
     assert ran["nic"]["ip"] == sim.records("vmnic")[1]["ip"]
 
@@ -242,21 +240,21 @@ def test_nic_is_moved_to_another_network(run: ModuleRunner, sim: Simulator, seed
 def test_nic_is_moved_to_another_network_and_address(run: ModuleRunner, sim: Simulator, seeded: Seeded) -> None:
     network = seeded("l3network", 3)
     address = free_address(sim, network)
-    ran = run.twice("vm_nic", {"uuid": seeded("vmnic", 2), "l3_network_uuid": network, "static_ip": address})
+    ran = run.twice("vm_nic", {"uuid": seeded("vmnic", 2), "l3_network": network, "static_ip": address})
     assert ran.sent("ChangeVmNicNetwork") == {"staticIp": address}
     assert ran["nic"]["ip"] == address
 
 
 def test_address_of_before_is_not_foretold_for_another_network(run: ModuleRunner, seeded: Seeded) -> None:
-    options = {"uuid": seeded("vmnic", 2), "l3_network_uuid": seeded("l3network", 3)}
+    options = {"uuid": seeded("vmnic", 2), "l3_network": seeded("l3network", 3)}
     predicted = run("vm_nic", options, check=True)["nic"]
-    assert (predicted["l3_network_uuid"], predicted["ip"]) == (options["l3_network_uuid"], None)
+    assert (predicted["l3_network_uuid"], predicted["ip"]) == (options["l3_network"], None)
 
 
 def test_other_address_on_the_same_network(run: ModuleRunner, sim: Simulator, seeded: Seeded) -> None:
     network = seeded("l3network", 1)
     address = free_address(sim, network, 77)
-    ran = run.twice("vm_nic", {"uuid": seeded("vmnic", 1), "l3_network_uuid": network, "static_ip": address})
+    ran = run.twice("vm_nic", {"uuid": seeded("vmnic", 1), "l3_network": network, "static_ip": address})
     assert ran.calls == ["ChangeVmNicNetwork"]
     assert ran.sent("ChangeVmNicNetwork") == {"staticIp": address}
     assert len(nics(sim, seeded("vm", 1))) == 1
@@ -266,13 +264,13 @@ def test_two_addresses_on_one_network_make_two_nics_that_stay(
     run: ModuleRunner, sim: Simulator, wanted: dict[str, Any]
 ) -> None:
     """The tasks must not change the address of one NIC in turn."""
-    addresses = [free_address(sim, wanted["l3_network_uuid"], number) for number in (81, 82)]
+    addresses = [free_address(sim, wanted["l3_network"], number) for number in (81, 82)]
     made = [run.twice("vm_nic", {**wanted, "static_ip": address}) for address in addresses]
     assert [ran.calls for ran in made] == [["AttachL3NetworkToVm"]] * 2
     for ran, address in zip(made, addresses, strict=True):
         again = run.idle("vm_nic", {**wanted, "static_ip": address})
         assert (again["nic"]["uuid"], again["nic"]["ip"]) == (ran["nic"]["uuid"], address)
-    assert len(nics(sim, wanted["vm_instance_uuid"])) == 3
+    assert len(nics(sim, wanted["vm"])) == 3
 
 
 def test_two_mac_addresses_on_one_network_make_two_nics_that_stay(run: ModuleRunner, wanted: dict[str, Any]) -> None:
@@ -285,7 +283,7 @@ def test_two_mac_addresses_on_one_network_make_two_nics_that_stay(run: ModuleRun
 def test_nic_with_only_one_of_both_addresses_is_not_made_again(
     run: ModuleRunner, sim: Simulator, wanted: dict[str, Any]
 ) -> None:
-    address, other = (free_address(sim, wanted["l3_network_uuid"], number) for number in (83, 84))
+    address, other = (free_address(sim, wanted["l3_network"], number) for number in (83, 84))
     both = {"static_ip": address, "custom_mac": "fa:16:3e:00:00:13"}
     uuid = run.twice("vm_nic", {**wanted, **both})["nic"]["uuid"]
     message = run.refused("vm_nic", {**wanted, **both, "static_ip": other})
@@ -299,11 +297,11 @@ def test_second_address_of_a_nic_is_one_of_its_addresses(
     run: ModuleRunner, sim: Simulator, wanted: dict[str, Any]
 ) -> None:
     """A NIC with IPv4 and IPv6 shows only one of them as ip; IPv6 addresses have several notations."""
-    vm = next(vm for vm in sim.records("vm") if vm["uuid"] == wanted["vm_instance_uuid"])
+    vm = next(vm for vm in sim.records("vm") if vm["uuid"] == wanted["vm"])
     nic = vm["vmNics"][0]
     used = [*nic["usedIps"], {"uuid": "f" * 32, "ip": "2001:db8::1", "ipVersion": 6}]
     sim.change("vm", vm["uuid"], vmNics=[{**nic, "usedIps": used}])
-    options = {"vm_instance_uuid": vm["uuid"], "l3_network_uuid": nic["l3NetworkUuid"], "static_ip": "2001:DB8:0::1"}
+    options = {"vm": vm["uuid"], "l3_network": nic["l3NetworkUuid"], "static_ip": "2001:DB8:0::1"}
     assert run.idle("vm_nic", options)["nic"]["uuid"] == nic["uuid"]
     run.idle("vm_nic", {"uuid": nic["uuid"], "static_ip": "2001:DB8:0::1"})
 
@@ -317,7 +315,7 @@ def test_nic_that_shows_no_address_may_be_the_one_that_is_meant(
     vm = sim.records("vm")[0]
     nic = {**vm["vmNics"][0], "ip": None, "usedIps": []}
     sim.change("vm", vm["uuid"], vmNics=[nic])
-    options = {"vm_instance_uuid": vm["uuid"], "l3_network_uuid": nic["l3NetworkUuid"]}
+    options = {"vm": vm["uuid"], "l3_network": nic["l3NetworkUuid"]}
     message = run.refused("vm_nic", {**options, "static_ip": "10.101.0.42"})
     assert f"the NIC {nic['uuid']} shows no IP address (yet), so it may be the NIC with 10.101.0.42" in message
     assert "Pass uuid" in message
@@ -345,7 +343,7 @@ def test_deleted_machine_is_not_there(
     sim.change("vm", first["uuid"], state=state)
     second = run.twice("vm_from_snapshot_group", restored)["vm"]
     assert second["uuid"] != first["uuid"]
-    gone = {"vm_instance_uuid": first["uuid"], "l3_network_uuid": wanted["l3_network_uuid"]}
+    gone = {"vm": first["uuid"], "l3_network": wanted["l3_network"]}
     message = run.refused("vm_nic", gone)
     assert f"no VM with uuid '{first['uuid']}': it is {state}" in message
     assert "no nic with uuid" in run.refused("vm_nic", {"uuid": first["vm_nics"][0]["uuid"]})
@@ -369,18 +367,18 @@ def test_what_the_api_cannot_change_of_a_nic(run: ModuleRunner, seeded: Seeded, 
 def test_nic_stays_with_its_machine(run: ModuleRunner, seeded: Seeded) -> None:
     options = {
         "uuid": seeded("vmnic", 1),
-        "vm_instance_uuid": seeded("vm", 2),
-        "l3_network_uuid": seeded("l3network", 1),
+        "vm": seeded("vm", 2),
+        "l3_network": seeded("l3network", 1),
     }
-    assert "the API cannot change vm_instance_uuid" in run.refused("vm_nic", options)
+    assert "the API cannot change vm" in run.refused("vm_nic", options)
 
 
 def test_several_nics_on_one_network(run: ModuleRunner, sim: Simulator, wanted: dict[str, Any]) -> None:
     """The IP or MAC address selects one of several NICs."""
-    call = {"vmInstanceUuid": wanted["vm_instance_uuid"], "l3NetworkUuid": wanted["l3_network_uuid"]}
+    call = {"vmInstanceUuid": wanted["vm"], "l3NetworkUuid": wanted["l3_network"]}
     for dummy in range(2):
         run("api", {"operation": "AttachL3NetworkToVm", "params": call})
-    first, second = [nic for nic in sim.records("vmnic") if nic["l3NetworkUuid"] == wanted["l3_network_uuid"]]
+    first, second = [nic for nic in sim.records("vmnic") if nic["l3NetworkUuid"] == wanted["l3_network"]]
     message = run.refused("vm_nic", wanted)
     assert first["uuid"] in message
     assert second["uuid"] in message
@@ -392,14 +390,14 @@ def test_several_nics_on_one_network(run: ModuleRunner, sim: Simulator, wanted: 
 def test_nic_with_network_services(run: ModuleRunner, sim: Simulator, seeded: Seeded) -> None:
     uuid = seeded("vmnic", 1)
     sim.configure(nic_services=[uuid])
-    ran = run("vm_nic", {"uuid": uuid, "l3_network_uuid": seeded("l3network", 3)})
+    ran = run("vm_nic", {"uuid": uuid, "l3_network": seeded("l3network", 3)})
     assert ran.message.startswith(f"nic {uuid}: ChangeVmNicNetwork failed (SYS.1006)")
     assert "has network services attached" in ran.message
     assert not ran.changed
 
 
 def test_machine_that_is_not_there(run: ModuleRunner, sim: Simulator, seeded: Seeded) -> None:
-    options = {"vm_instance_uuid": NOWHERE, "l3_network_uuid": seeded("l3network", 1)}
+    options = {"vm": NOWHERE, "l3_network": seeded("l3network", 1)}
     assert f"no VM with uuid '{NOWHERE}'" in run.refused("vm_nic", options)
     sim.configure(companions="404")
     assert f"no VM with uuid '{NOWHERE}'" in run.refused("vm_nic", options)
@@ -425,8 +423,8 @@ def test_nics_are_read_by_a_cursor_where_nothing_is_listed(
     sim.configure(companions="405")
     ran = run.twice("vm_nic", wanted)
     assert ran.warnings == []
-    assert ran["vm"]["uuid"] == wanted["vm_instance_uuid"]
-    run.twice("vm_nic", {"uuid": ran["nic"]["uuid"], "l3_network_uuid": seeded("l3network", 3), "state": "disabled"})
+    assert ran["vm"]["uuid"] == wanted["vm"]
+    run.twice("vm_nic", {"uuid": ran["nic"]["uuid"], "l3_network": seeded("l3network", 3), "state": "disabled"})
 
 
 def test_nics_that_cannot_be_read_are_not_attached_twice(
@@ -435,13 +433,13 @@ def test_nics_that_cannot_be_read_are_not_attached_twice(
     sim.configure(companions="404")
     message = run.refused("vm_nic", wanted, api_token=None)
     assert "cannot check whether it exists" in message
-    assert len(nics(sim, wanted["vm_instance_uuid"])) == 1
+    assert len(nics(sim, wanted["vm"])) == 1
 
 
 def test_nic_that_cannot_be_read_is_set_by_its_uuid(run: ModuleRunner, sim: Simulator, seeded: Seeded) -> None:
     sim.configure(companions="404")
     uuid, mac = seeded("vmnic", 1), sim.records("vmnic")[0]["mac"].upper()
-    options = {"uuid": uuid, "l3_network_uuid": seeded("l3network", 3), "custom_mac": mac, "state": "disabled"}
+    options = {"uuid": uuid, "l3_network": seeded("l3network", 3), "custom_mac": mac, "state": "disabled"}
     for calls in (["ChangeVmNicNetwork", "ChangeVmNicState"], ["ChangeVmNicNetwork"]):
         ran = run("vm_nic", options, api_token=None)
         assert ran.calls == calls, "the reply to the first call tells the state"
@@ -450,7 +448,7 @@ def test_nic_that_cannot_be_read_is_set_by_its_uuid(run: ModuleRunner, sim: Simu
         assert "does not offer QueryVmInstance" in warning
         assert (ran["nic"]["uuid"], ran["nic"]["state"]) == (uuid, "disable")
     message = run.refused("vm_nic", {"uuid": uuid, "static_ip": "192.0.2.9"}, api_token=None)
-    assert "l3_network_uuid is required for ChangeVmNicNetwork" in message
+    assert "l3_network is required for ChangeVmNicNetwork" in message
 
 
 # ----------------------------------------------------------------------------------------------------- bandwidth limits
@@ -513,7 +511,7 @@ def test_read_of_a_limit_that_is_taken_for_a_change(run: ModuleRunner) -> None:
 def volumes(sim: Simulator) -> dict[str, Any]:
     """Options for the volumes of a stopped VM."""
     vm = next(vm for vm in sim.records("vm") if vm["state"] == "Stopped")
-    return {"vm_instance_uuid": vm["uuid"], "volume_uuids": [volume["uuid"] for volume in vm["allVolumes"]]}
+    return {"vm": vm["uuid"], "volumes": [volume["uuid"] for volume in vm["allVolumes"]]}
 
 
 def test_volumes_are_exported_each_time(run: ModuleRunner, volumes: dict[str, Any]) -> None:
@@ -521,10 +519,10 @@ def test_volumes_are_exported_each_time(run: ModuleRunner, volumes: dict[str, An
     assert (checked.changed, checked.calls, checked["volume_infos"]) == (True, [], None)
     ran = run("cbt_volume_export", volumes)
     assert ran.sent("ExportNbdVolumes") == {
-        "volumeUuids": volumes["volume_uuids"],
-        "vmInstanceUuid": volumes["vm_instance_uuid"],
+        "volumeUuids": volumes["volumes"],
+        "vmInstanceUuid": volumes["vm"],
     }
-    assert [info["volume"]["volume_uuid"] for info in ran["volume_infos"]] == volumes["volume_uuids"]
+    assert [info["volume"]["volume_uuid"] for info in ran["volume_infos"]] == volumes["volumes"]
     again = run("cbt_volume_export", volumes)
     assert "are exported already" in again.message
     assert not again.changed
@@ -538,6 +536,6 @@ def test_server_that_tells_nothing_of_exports(run: ModuleRunner, sim: Simulator,
 
 def test_volumes_of_a_running_machine(run: ModuleRunner, seeded: Seeded) -> None:
     vm = seeded("vm", 1)
-    ran = run("cbt_volume_export", {"vm_instance_uuid": vm, "volume_uuids": [seeded("volume", 1)]})
+    ran = run("cbt_volume_export", {"vm": vm, "volumes": [seeded("volume", 1)]})
     assert f"vm[uuid: {vm}] is running" in ran.message
     assert not ran.changed

@@ -32,7 +32,7 @@ NIC_PARAMS = {"up": True, "list": [1, "x"], "text": "it's"}
 )
 def test_json_option_arrives_as_json_text(playbook_runner: PlaybookRunner, value: Any, as_module: bool) -> None:
     variables = {"as_mapping": NIC_PARAMS, "as_text": json.dumps(NIC_PARAMS)}
-    moved = {"uuid": NIC, "l3_network_uuid": NETWORK, "vm_nic_params": value}
+    moved = {"uuid": NIC, "l3_network": NETWORK, "vm_nic_params": value}
     called = {"vmNicUuid": NIC, "destL3NetworkUuid": NETWORK, "vmNicParams": value}
     run = playbook_runner.play(
         {"virtinfra.manager.vm_nic": moved},
@@ -52,7 +52,7 @@ def test_json_option_arrives_as_json_text(playbook_runner: PlaybookRunner, value
 
 def test_list_of_json_arrives_as_objects(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
     encryptions = [{"uuid": seeded_uuid("volume", 1), "encrypted": True}]
-    options = {"name": "n", "volume_snapshot_group_uuid": seeded_uuid("snapshotgroup", 1)}
+    options = {"name": "n", "snapshot_group": seeded_uuid("snapshotgroup", 1)}
     for value in (encryptions, "{{ encryptions }}", [json.dumps(encryptions[0])], ["{{ encryptions[0] | to_json }}"]):
         sim.reset()
         task = {"virtinfra.manager.vm_from_snapshot_group": {**options, "volume_snapshot_encryptions": value}}
@@ -63,7 +63,7 @@ def test_list_of_json_arrives_as_objects(sim: Simulator, playbook_runner: Playbo
 
 @pytest.mark.parametrize("text", ["{'up': True}", "up=1", ""])
 def test_json_option_that_is_no_json_is_refused(sim: Simulator, playbook_runner: PlaybookRunner, text: str) -> None:
-    options = {"uuid": NIC, "l3_network_uuid": NETWORK, "vm_nic_params": text}
+    options = {"uuid": NIC, "l3_network": NETWORK, "vm_nic_params": text}
     for check in (True, False):
         played = playbook_runner.run_module("vm_nic", options, check)
         assert "vmNicParams of ChangeVmNicNetwork must be JSON" in played.result["msg"]
