@@ -120,8 +120,8 @@ def reply_to(client: Client, name: str, params: Mapping[str, Any]) -> dict[str, 
     )
 
 
-def client_of(service: StubServer, **options: Any) -> Client:
+def client_of(service: StubServer, clock: FakeClock | None = None, **options: Any) -> Client:
     """Return a client of a stub server that waits with a fake clock."""
-    clock = FakeClock()
+    clock = clock or FakeClock()
     connection = ConnectionOptions(base_url=service.url, session_id="the-session", api_token="the-token", **options)
     return Client(connection, clock=clock, wait=WaitPolicy(clock))

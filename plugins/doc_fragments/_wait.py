@@ -31,7 +31,10 @@ options:
     type: str
   webhook_url:
     description:
-      - The service posts the result of the call to this URL when it has finished.
+      - The service posts the result of the call to this URL when it has finished, for example to the event source
+        C(virtinfra.manager.job_results). The post names neither the operation nor the object, so add what you need, as
+        in V(https://receiver.example.com/SECRET?about=host-1).
+      - The environment variable E(VIRTINFRA_WEBHOOK_URL) is used when the option is not given.
     type: str
   api_timeout:
     description:

@@ -100,6 +100,7 @@ class Client:
             self._headers["X-API-Timeout"] = str(api_timeout)
         self._local = threading.local()
         self._transports: list[Transport] = []
+        self._pools: list[ThreadPoolExecutor] = []
         self._before_send = before_send
         self._deadline: float | None = None
         self.jobs: list[Job] = []
@@ -108,6 +109,9 @@ class Client:
         return self
 
     def __exit__(self, *dummy: object) -> None:
+        for pool in self._pools:
+            # A task that is stopped does not wait for the answers that are still to come.
+            pool.shutdown(wait=False, cancel_futures=True)
         for transport in self._transports:
             transport.close()
 
@@ -221,12 +225,9 @@ class Client:
         items = list(items)
         if len(items) < 2:
             return [function(item) for item in items]
-        pool = ThreadPoolExecutor(min(MAX_CONNECTIONS, len(items)))
-        try:
-            return list(pool.map(function, items))
-        finally:
-            # A task that is stopped does not wait for the answers that are still to come.
-            pool.shutdown(wait=False, cancel_futures=True)
+        if not self._pools:
+            self._pools.append(ThreadPoolExecutor(MAX_CONNECTIONS))
+        return list(self._pools[0].map(function, items))
 
     def _request(self, operation: Operation, params: Mapping[str, Any]) -> Request:
         version = self.connection.service_version

@@ -18,8 +18,10 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     WaitTimeout,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import (
+    FAILED,
     RUNNING,
     SUCCEEDED,
+    UNKNOWN,
     Job,
     job_path,
     polling_path,
@@ -27,9 +29,11 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import (
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules import ModuleContext, ModuleSpec
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS
-from ansible_collections.virtinfra.manager.plugins.module_utils._options import JOB_HANDLES, WAIT_LIMITS
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import JOB_HANDLES, WAIT_LIMITS, Options
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, mask_webhooks
-from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import wait_for_jobs
+from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import ALL, ANY, wait_for_jobs
+
+WAIT_FOR: Options = {**JOB_HANDLES, "wait_for": {"type": "str", "choices": [ALL, ANY], "default": ALL}}
 
 
 def job_module(wait: bool) -> ModuleSpec:
@@ -40,22 +44,24 @@ def job_module(wait: bool) -> ModuleSpec:
         jobs = [job_from_handle(client, handle, context.check_mode) for handle in context.params["jobs"]]
         if not wait:
             client.map_concurrently(client.poll, [job for job in jobs if job.state == RUNNING])
-            return {"jobs": [job_to_result(job) for job in jobs]}
+            return jobs_to_result(jobs)
         try:
-            wait_for_jobs(client, jobs)
+            wait_for_jobs(client, jobs, wait_for=context.params["wait_for"])
         except WaitTimeout as late:
-            late.result = {"jobs": [job_to_result(job) for job in jobs]}
+            late.result = jobs_to_result(jobs)
             raise
         if failures := [job.failure for job in jobs if job.failure]:
             count = f"{len(failures)} of {len(jobs)} jobs did not succeed, the first: " if len(jobs) > 1 else ""
-            raise SeveralFailed(
-                f"{count}{failures[0]}",
-                failures[0],
-                jobs=[job_to_result(job) for job in jobs],
-            )
-        return {"jobs": [job_to_result(job) for job in jobs]}
+            raise SeveralFailed(f"{count}{failures[0]}", failures[0], **jobs_to_result(jobs))
+        return jobs_to_result(jobs)
 
-    return ModuleSpec(run, JOB_HANDLES, shared_options=(WAIT_LIMITS,) if wait else ())
+    return ModuleSpec(run, WAIT_FOR if wait else JOB_HANDLES, shared_options=(WAIT_LIMITS,) if wait else ())
+
+
+def jobs_to_result(jobs: list[Job]) -> Record:
+    """Return the jobs in the form of the result, and how many of them are in each state."""
+    summary = {state: sum(job.state == state for job in jobs) for state in (SUCCEEDED, FAILED, RUNNING, UNKNOWN)}
+    return {"jobs": [job_to_result(job) for job in jobs], "summary": summary}
 
 
 def job_from_handle(client: Client, handle: Mapping[str, Any], check_mode: bool = False) -> Job:

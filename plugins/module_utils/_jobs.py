@@ -115,8 +115,11 @@ class WaitPolicy:
         """Return the moment of the clock until which a task waits that begins to wait now."""
         return float(self.clock.monotonic() + self.timeout)
 
-    def poll_intervals(self, label: str, deadline: float) -> Iterator[float]:
-        """Sleep and yield the elapsed seconds before each poll: at least once, and until ``deadline``."""
+    def poll_intervals(self, label: str, deadline: float, ratio: float = BACKOFF_RATIO) -> Iterator[float]:
+        """Sleep and yield the elapsed seconds before each poll: at least once, and until ``deadline``.
+
+        ``ratio`` is the growth of the elapsed time after which the next poll comes.
+        """
         begin = self.clock.monotonic()
         pause, quiet_until = FIRST_INTERVAL, FIRST_PROGRESS_AFTER
         while True:
@@ -129,9 +132,9 @@ class WaitPolicy:
             yield elapsed
             if self.clock.monotonic() >= deadline:
                 return
-            pause = next_interval(self.clock.monotonic() - begin, self.interval, self.clock.random())
+            pause = next_interval(self.clock.monotonic() - begin, self.interval, self.clock.random(), ratio)
 
 
-def next_interval(elapsed: float, interval: float, chance: float) -> float:
+def next_interval(elapsed: float, interval: float, chance: float, ratio: float = BACKOFF_RATIO) -> float:
     """Return the seconds until the next poll; at the longest interval up to 10 % less, so that tasks spread."""
-    return max(SHORTEST_INTERVAL, min(BACKOFF_RATIO * elapsed, interval * (1 - 0.1 * chance)))
+    return max(SHORTEST_INTERVAL, min(ratio * elapsed, interval * (1 - 0.1 * chance)))

@@ -52,7 +52,7 @@ WAIT: Options = {
     **WAIT_LIMITS,
     "wait": {"type": "bool", "default": True},
     "job_uuid": {"type": "str"},
-    "webhook_url": {"type": "str", "no_log": True},
+    **_with_fallbacks({"webhook_url": {"type": "str", "no_log": True}}),
     "api_timeout": {"type": "int"},
 }
 
@@ -98,3 +98,6 @@ JOB_HANDLES: Options = {
         "options": {name: {"type": "str"} for name in ("uuid", "location", "operation", "state")},
     }
 }
+
+# Options that many modules of the action group have. A default of the group is left out where a module lacks one.
+GROUP_OPTIONS: Options = {**CONNECTION, **WAIT, **TAGS, **CREATE_OPTIONS, **LIST_OPTIONS}

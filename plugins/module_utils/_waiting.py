@@ -8,16 +8,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import TransportError, WaitTimeout
-from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING, UNKNOWN, Job
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import BACKOFF_RATIO, RUNNING, UNKNOWN, Job
 
 # For how many seconds a call whose response was lost is looked for by its job.
 JOB_LOOKUP_GRACE = 2.0
+
+# What a wait for several jobs waits for.
+ALL, ANY = "all", "any"
+
+# While any job is waited for, each of them is polled once in so many rounds.
+ROUNDS_FOR_ANY = 8
+
+# A batch of few jobs is polled less often than one job, so that it takes no more than four polls a job either.
+MAX_BATCH_RATIO = 0.15
+BATCH_RATIO_BY_JOB = 1.5
 
 
 def wait_for_job(client: Client, job: Job) -> dict[str, Any]:
@@ -28,35 +38,40 @@ def wait_for_job(client: Client, job: Job) -> dict[str, Any]:
     return job.result
 
 
-def wait_for_jobs(client: Client, jobs: Iterable[Job], deadline: float | None = None) -> None:
-    """Wait until all jobs have ended. Only the oldest is polled; the others when it has ended or at the deadline.
+def wait_for_jobs(client: Client, jobs: Iterable[Job], deadline: float | None = None, wait_for: str = ALL) -> None:
+    """Wait until all jobs have ended, or any of them.
 
     ``deadline`` is that of the task, if it has begun to wait before. An inconclusive response never ends the waiting.
-    Raise WaitTimeout when a job has not ended by the deadline.
+    Raise WaitTimeout when the jobs have not ended by the deadline.
     """
     running = [job for job in jobs if job.state == RUNNING]
     if not running:
         return
     last_error: TransportError | None = None
-    first = running[0]
+    first, count = running[0], len(running)
     label = " ".join(filter(None, (first.operation or "job", first.label, f"(job {first.uuid})")))
-    label = label if len(running) == 1 else f"{len(running)} jobs, the first {label}"
+    label = label if count == 1 else f"{count} jobs, the first {label}"
     deadline = client.wait.deadline() if deadline is None else deadline
     poll = client.until(deadline).poll
-    for dummy in client.wait.poll_intervals(label, deadline):
+    for number, dummy in enumerate(client.wait.poll_intervals(label, deadline, _ratio(count, wait_for))):
         try:
-            if poll(running[0]):
-                client.map_concurrently(poll, running[1:])
+            if wait_for == ANY:
+                _poll_in_turn(client, poll, running, number)
+            else:
+                _poll_in_order(client, poll, running)
             last_error = None
         except TransportError as error:
             last_error = error
         running = [job for job in running if job.state == RUNNING]
-        if not running:
+        if not running or (wait_for == ANY and len(running) < count):
             return
     if last_error is None:
         with suppress(TransportError):
-            client.map_concurrently(poll, running[1:])
-    first, others = running[0], sum(job.state == RUNNING for job in running[1:])
+            client.map_concurrently(poll, running if wait_for == ANY else running[1:])
+        running = [job for job in running if job.state == RUNNING]
+        if not running or (wait_for == ANY and len(running) < count):
+            return
+    first, others = running[0], len(running) - 1
     state = "has no result" if last_error else "is still running"
     more = f" (and {others} more jobs)" if others else ""
     reason = f" The last poll failed: {last_error}." if last_error else ""
@@ -65,6 +80,31 @@ def wait_for_jobs(client: Client, jobs: Iterable[Job], deadline: float | None = 
         f" Continue with job_wait, job {first.uuid}.{reason}",
         job=first.handle(),
     )
+
+
+def _ratio(jobs: int, wait_for: str) -> float:
+    """Return the growth of the elapsed time after which so many jobs are polled again."""
+    if jobs == 1:
+        return BACKOFF_RATIO
+    return MAX_BATCH_RATIO if wait_for == ANY else max(BACKOFF_RATIO, min(MAX_BATCH_RATIO, BATCH_RATIO_BY_JOB / jobs))
+
+
+def _poll_in_order(client: Client, poll: Callable[[Job], bool], jobs: list[Job]) -> None:
+    """Poll the oldest job; when it has ended the next one, then the next two, four, ... until one is running.
+
+    So a job is polled once after its end, and rarely before it.
+    """
+    done = 0
+    while done < len(jobs) and all(client.map_concurrently(poll, jobs[done : 2 * done + 1])):
+        done = 2 * done + 1
+
+
+def _poll_in_turn(client: Client, poll: Callable[[Job], bool], jobs: list[Job], number: int) -> None:
+    """Poll the jobs whose turn it is in this round; when one of them has ended, all others too."""
+    rounds = min(ROUNDS_FOR_ANY, len(jobs))
+    turn = jobs[number % rounds :: rounds]
+    if any(client.map_concurrently(poll, turn)):
+        client.map_concurrently(poll, [job for job in jobs if job not in turn])
 
 
 def job_exists(client: Client, job: Job, deadline: float, seconds: float = JOB_LOOKUP_GRACE) -> bool:

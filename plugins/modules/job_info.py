@@ -84,6 +84,28 @@ jobs:
       operation: ChangeHostState
       state: succeeded
       result: {}
+summary:
+  description: How many of the jobs are in each state.
+  returned: success
+  type: dict
+  contains:
+    succeeded:
+      description: The number of jobs that have succeeded.
+      type: int
+    failed:
+      description: The number of jobs that have failed.
+      type: int
+    running:
+      description: The number of jobs that have not ended.
+      type: int
+    unknown:
+      description: The number of jobs that the service does not know.
+      type: int
+  sample:
+    succeeded: 1
+    failed: 0
+    running: 0
+    unknown: 0
 """
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._job_modules import job_module

@@ -10,9 +10,23 @@ short_description: Wait for jobs to end
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Waits until all of the given jobs have ended. Handles of jobs are returned by modules with O(ignore:wait=false) and
-    after a timeout.
+  - Waits until all of the given jobs have ended, or any of them. Handles of jobs are returned by modules with
+    O(ignore:wait=false) and after a timeout.
   - The module fails when a job has failed, when the service no longer knows a job, and when O(wait_timeout) expires.
+    The result has the outcome of each job then too.
+options:
+  wait_for:
+    description:
+      - What to wait for.
+      - With V(all), the module waits until all jobs have ended. With V(any), it returns when one of them has ended;
+        jobs that still run then are no failure, and a later task can wait for them.
+      - Ten or more jobs of a few seconds take at most four polls a job. With V(any), the end of the first job is
+        noticed later than with V(all), since the jobs take turns.
+    type: str
+    choices:
+      - all
+      - any
+    default: all
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait.times
@@ -37,6 +51,16 @@ EXAMPLES = r"""
   virtinfra.manager.job_wait:
     jobs: "{{ started.results | selectattr('job', 'defined') | map(attribute='job') }}"
     wait_timeout: 600
+
+- name: Wait until one of the jobs has ended
+  virtinfra.manager.job_wait:
+    jobs: "{{ started.results | selectattr('job', 'defined') | map(attribute='job') }}"
+    wait_for: any
+  register: first
+
+- name: Show the jobs that still run
+  ansible.builtin.debug:
+    msg: "{{ first.jobs | selectattr('state', 'equalto', 'running') | map(attribute='uuid') }}"
 """
 
 RETURN = r"""
@@ -89,6 +113,28 @@ jobs:
       operation: ChangeHostState
       state: succeeded
       result: {}
+summary:
+  description: How many of the jobs are in each state.
+  returned: always
+  type: dict
+  contains:
+    succeeded:
+      description: The number of jobs that have succeeded.
+      type: int
+    failed:
+      description: The number of jobs that have failed.
+      type: int
+    running:
+      description: The number of jobs that have not ended.
+      type: int
+    unknown:
+      description: The number of jobs that the service does not know.
+      type: int
+  sample:
+    succeeded: 1
+    failed: 0
+    running: 0
+    unknown: 0
 """
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._job_modules import job_module

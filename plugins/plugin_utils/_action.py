@@ -40,7 +40,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._modules import 
     TaskInterrupted,
     connection_options,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, GROUP_OPTIONS
 from ansible_collections.virtinfra.manager.plugins.module_utils._references import mark_nulls
 from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker
 from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import AccountSession
@@ -52,6 +52,9 @@ tls_context(True, None, None, None)
 
 # A worker's own standard error leads nowhere, and nobody listens to its Display once the parent is interrupted.
 STDERR = os.dup(2)
+
+# The name of the action group in module_defaults.
+GROUP = "group/virtinfra.manager.api"
 
 # The longest a request may take, in seconds, to log in for a module process, which can log in itself.
 HANDOVER_TIMEOUT = 10.0
@@ -74,10 +77,28 @@ class ActionModule(ActionBase):
         variables: dict[str, Any] = {}
         self._compute_environment_string(variables)
         spec: ModuleSpec = import_module(f"ansible_collections.virtinfra.manager.plugins.modules.{name}").MODULE
+        self._task.args = self._without_defaults_for_others(spec)
         if not self._can_run_in_process():
             return self._run_as_module(f"virtinfra.manager.{name}", spec, variables, task_vars)
         with patched_environ(variables):
             return self._run_in_process(f"virtinfra.manager.{name}", spec)
+
+    def _without_defaults_for_others(self, spec: ModuleSpec) -> dict[str, Any]:
+        """Return the options of the task without those that it has by a default of the group, and the module lacks.
+
+        One default may serve all modules that have such an option, as a C(webhook_url) does. A name that no module
+        has is a mistake and stays.
+        """
+        arguments: dict[str, Any] = self._task.args
+        foreign = [name for name in arguments if name in GROUP_OPTIONS and name not in spec.argument_spec]
+        if not foreign:
+            return arguments
+        defaults: dict[str, Any] = {}
+        for each in self._task.module_defaults:
+            defaults = each.get(GROUP) or defaults
+        defaults = self._templar.template(defaults)
+        unused = [name for name in foreign if name in defaults and defaults[name] == arguments[name]]
+        return {name: value for name, value in arguments.items() if name not in unused}
 
     def _can_run_in_process(self) -> bool:
         """Whether the task may run in the controller's process; the Python of a module process may have requests."""
@@ -92,11 +113,12 @@ class ActionModule(ActionBase):
             error = InvalidOptions(f"{name} cannot be used with async, which would show its result")
             return {"failed": True, "msg": str(error), "error": error.error}
         credentials = {
-            f"VIRTINFRA_{option.upper()}": option for option in CONNECTION if CONNECTION[option].get("no_log")
+            f"VIRTINFRA_{option.upper()}": option for option, rules in GROUP_OPTIONS.items() if rules.get("no_log")
         }
         from_environment = {option: variables.pop(each) for each, option in credentials.items() if each in variables}
         self._task.environment = [variables]
-        arguments = {**from_environment, **_prefer_given(mark_nulls(self._task.args, spec.parameters))}
+        known = {option: value for option, value in from_environment.items() if option in spec.argument_spec}
+        arguments = {**known, **_prefer_given(mark_nulls(self._task.args, spec.parameters))}
         if not spec.secret_results:
             try:
                 with patched_environ(variables):

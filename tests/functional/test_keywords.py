@@ -14,7 +14,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils import _jobs
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION
 
 from simulator.launch import Simulator
-from support.playbook_runner import PlaybookRunner
+from support.playbook_runner import PlaybookRunner, Run
 
 READ = {"virtinfra.manager.host_info": {"name": "host-1"}}
 ELSEWHERE = {"ansible_connection": "elsewhere"}
@@ -122,6 +122,49 @@ def test_defaults_of_a_module_are_for_no_other(playbook_runner: PlaybookRunner) 
     assert [played.status for played in run] == ["ok"] * 4, run.output
     lists = ("hosts", "hosts", "vms", "primary_storages")
     assert [len(result[member]) for result, member in zip(run.results, lists, strict=True)] == [1, 1, 2, 2]
+
+
+REST = {"virtinfra.manager.kvm_host": {"name": "host-1", "state": "disabled"}}
+HOOK = "http://127.0.0.1:9/a-secret-path"
+
+
+def hooks_of(run: Run) -> list[str | None]:
+    """Return the webhooks of the calls that the simulator received."""
+    requests = [request for played in run for request in played.requests]
+    return [request["headers"].get("x-web-hook") for request in requests if request["method"] != "GET"]
+
+
+def test_group_defaults_are_for_the_modules_that_have_the_option(
+    sim: Simulator, playbook_runner: PlaybookRunner
+) -> None:
+    """In the controller and in a module process; what a task itself gives, and what no module has, is refused."""
+    sim.configure(webhook_tries=1)
+    defaults = {**playbook_runner.defaults, "webhook_url": "{{ hook }}", "wait_timeout": 60, "user_tags": ["a"]}
+    group = "group/virtinfra.manager.api"
+    mistaken = {group: {**playbook_runner.defaults, "webhok_url": HOOK}}
+    run = playbook_runner.play(
+        *(READ, REST, {"virtinfra.manager.host_info": {"name": "host-1", "webhook_url": "http://127.0.0.1:9/other"}}),
+        *({**READ, "module_defaults": mistaken}, {**READ, "vars": {**ELSEWHERE, "hook": HOOK}}),
+        module_defaults={group: defaults},
+        vars={"hook": HOOK},
+    )
+    assert [played.status for played in run] == ["ok", "ok", "failed", "failed", "ok"], run.output
+    assert "Unsupported parameters for (virtinfra.manager.host_info) module: webhook_url" in run.results[2]["msg"]
+    assert "Unsupported parameters for (virtinfra.manager.host_info) module: webhok_url" in run.results[3]["msg"]
+    assert hooks_of(run) == [HOOK]
+    assert "a-secret-path" not in run.output
+
+
+def test_webhook_of_the_environment(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
+    """It is in the way of no module, and no module process has it on its command line."""
+    sim.configure(webhook_tries=1)
+    environment = {"VIRTINFRA_WEBHOOK_URL": HOOK}
+    again = {"virtinfra.manager.kvm_host": {"name": "host-1", "state": "enabled"}, "vars": ELSEWHERE}
+    play = playbook_runner.a_play(READ, REST, {**READ, "vars": ELSEWHERE}, again)
+    run = playbook_runner.playbook([{**play, "environment": environment}], arguments=["-vvv"])
+    assert [played.status for played in run] == ["ok"] * 4, run.output
+    assert hooks_of(run) == [HOOK] * 2
+    assert "a-secret-path" not in run.output
 
 
 def test_no_log_hides_the_result_and_the_waiting(

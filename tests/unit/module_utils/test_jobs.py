@@ -7,8 +7,10 @@
 from __future__ import annotations
 
 import math
+import random
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 
 import pytest
@@ -22,12 +24,13 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import (
     polling_path,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import wait_for_job, wait_for_jobs
-from conftest import ClientFactory, FakeClock
+from conftest import ClientFactory, FakeClock, client_of
 from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.launch import Simulator
 from support.playbook_runner import PlaybookRunner
+from support.stub_server import StubRequest, StubResponse, StubServer
 
 HOST = "a0000003000040008000000000000001"
 STILL_RUNNING = "ChangeHostState is still running after 25 s of waiting. Continue with job_wait, job"
@@ -247,8 +250,8 @@ def test_when_the_oldest_has_ended_the_others_are_looked_at(sim: Simulator, no_w
     assert sorted(polls) == sorted(job.uuid for job in jobs)
 
 
-def test_all_of_the_others_are_looked_at_together(sim: Simulator, new_client: ClientFactory, clock: FakeClock) -> None:
-    """When the oldest job has ended, all others are polled, and the oldest running one is next."""
+def test_after_the_oldest_the_next_ones_are_polled(sim: Simulator, new_client: ClientFactory, clock: FakeClock) -> None:
+    """Up to the first that is still running, and the others at the deadline."""
     sim.fault("hang", "ChangeHostState", skip=2, count=2)
     client = new_client(clock=clock, wait=WaitPolicy(clock, timeout=30))
     jobs = [disable(client) for dummy in range(5)]
@@ -258,7 +261,55 @@ def test_all_of_the_others_are_looked_at_together(sim: Simulator, new_client: Cl
     assert [job.state for job in jobs] == ["succeeded", "succeeded", "running", "running", "succeeded"]
     assert caught.value.result["job"]["uuid"] == jobs[2].uuid
     polls = [entry["job"] for entry in sim.log() if entry["operation"] == "poll"]
-    assert polls.count(jobs[3].uuid) == 2
+    assert [polls.count(jobs[number].uuid) for number in (0, 1, 3, 4)] == [1, 1, 1, 1]
+
+
+@contextmanager
+def batch_of(count: int, seconds: float, clock: FakeClock) -> Iterator[tuple[StubServer, list[Job]]]:
+    """Serve jobs that take this time, 20 % more or less, by a fake clock."""
+    rng = random.Random(count)
+    ends = {f"/service/v1/api-jobs/{number}": clock.now + seconds * rng.uniform(0.8, 1.2) for number in range(count)}
+
+    def answer(request: StubRequest) -> StubResponse:
+        return StubResponse(202 if clock.now < ends[request.path] else 200, {})
+
+    with StubServer(answer) as service:
+        yield service, [Job(str(number), path) for number, path in enumerate(ends)]
+
+
+@pytest.mark.parametrize("wait_for", ["all", "any"])
+@pytest.mark.parametrize(("count", "seconds"), [(10, 0.2), (10, 2), (30, 1), (100, 2)])
+def test_batches_take_four_polls_a_job(count: int, seconds: float, wait_for: str, clock: FakeClock) -> None:
+    with batch_of(count, seconds, clock) as (service, jobs), client_of(service, clock=clock) as client:
+        wait_for_jobs(client, jobs, wait_for=wait_for)
+        assert len(service.requests) <= 4 * count
+        assert len({request.client_port for request in service.requests}) <= 16 + 1
+    ended = [job.state for job in jobs].count("succeeded")
+    assert ended >= (count if wait_for == "all" else 1)
+    assert clock.now - 1000 <= seconds * 1.2 * 1.2 + 0.1
+
+
+def test_waiting_for_any_job_polls_all_when_one_has_ended(
+    sim: Simulator, new_client: ClientFactory, clock: FakeClock
+) -> None:
+    """The others that have ended by then are in the result too."""
+    sim.fault("hang", "ChangeHostState", count=10)
+    client = new_client(clock=clock, wait=WaitPolicy(clock, timeout=30))
+    jobs = [disable(client) for dummy in range(12)]
+    sim.advance()
+    wait_for_jobs(client, jobs, wait_for="any")
+    assert [job.state for job in jobs] == ["running"] * 10 + ["succeeded"] * 2
+
+
+def test_waiting_for_any_job_has_a_timeout(sim: Simulator, new_client: ClientFactory, clock: FakeClock) -> None:
+    sim.fault("hang", "ChangeHostState", count=None)
+    client = new_client(clock=clock, wait=WaitPolicy(clock, timeout=30))
+    jobs = [disable(client) for dummy in range(3)]
+    with pytest.raises(WaitTimeout, match=r"after 30 s of waiting \(and 2 more jobs\)"):
+        wait_for_jobs(client, jobs, wait_for="any")
+    assert clock.now - 1000 == pytest.approx(30)
+    polls = [entry["job"] for entry in sim.log() if entry["operation"] == "poll"]
+    assert all(polls.count(job.uuid) > 1 for job in jobs)
 
 
 @pytest.mark.parametrize(("count", "several"), [(1, ""), (3, "3 jobs, the first ")])
