@@ -16,6 +16,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -29,6 +30,13 @@ RUNTIME = ("-r", "tests/integration/requirements.txt")
 
 # The share of mutations that the unit tests must notice.
 LEAST_NOTICED = 0.85
+
+# What precedes the compressed labels in a file that Sphinx reads as the inventory of another site.
+INTERSPHINX_HEADER = b"""# Sphinx inventory version 2
+# Project: Ansible
+# Version: latest
+# The remainder of this file is compressed using zlib.
+"""
 
 # The tests of what meets ansible-core. The client, the engine and the simulator do not: they are tested with one core.
 DEPENDS_ON_CORE = (
@@ -286,6 +294,24 @@ def changelog(session: nox.Session) -> None:
     """Check the changelog and its fragments, or run antsibull-changelog with the arguments given."""
     session.install("antsibull-changelog>=0.30,<1", "ansible-core>=2.19,<2.22")
     session.run("antsibull-changelog", *(session.posargs or ["lint"]), env=linked_collection())
+
+
+@nox.session(name="docs-site")
+def docs_site(session: nox.Session) -> None:
+    """Build the documentation site in .cache/docs-site/html; a warning is a failure."""
+    session.install("antsibull-docs>=2.28,<3", "sphinx-ansible-theme>=0.10,<0.11", "ansible-core>=2.19,<2.22", *RUNTIME)
+    site = CACHE / "docs-site"
+    shutil.rmtree(site, ignore_errors=True)
+    source = site / "rst"
+    source.mkdir(parents=True)
+    # antsibull-docs refuses a folder that others can write to.
+    source.chmod(0o755)
+    options = ("--use-current", "--squash-hierarchy", "--fail-on-error", "--dest-dir", str(source))
+    session.run("antsibull-docs", "collection", *options, "virtinfra.manager", env=linked_collection(), silent=True)
+    labels = (ROOT / "docs" / "docsite" / "ansible_labels.txt").read_bytes()
+    (source / "ansible.inv").write_bytes(INTERSPHINX_HEADER + zlib.compress(labels))
+    session.run("sphinx-build", "-q", "-W", "--keep-going", "-c", "docs/docsite", str(source), str(site / "html"))
+    session.log(f"The site is {site}/html/index.html")
 
 
 @nox.session(name="galaxy-import")

@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Making one call exactly once, whatever happens to its response. docs/resilience.md says how that is decided."""
+"""Making one call exactly once, whatever happens to its response. The guide Resilience says how that is decided."""
 
 from __future__ import annotations
 

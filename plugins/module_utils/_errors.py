@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Exceptions that end a task. Each has a stable code; docs/errors.md lists the codes. Section "ErrorCode"."""
+"""Exceptions that end a task. Each has a stable code; the guide Errors lists the codes. Section "ErrorCode"."""
 
 from __future__ import annotations
 

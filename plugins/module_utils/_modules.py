@@ -188,7 +188,7 @@ class ModuleSpec(TaskOptions):
             raise
 
     def _failed(self, context: ModuleContext | None, failure: VirtinfraError) -> ModuleResult:
-        """Return the failed result; docs/errors.md lists its members."""
+        """Return the failed result; the guide Errors lists its members."""
         result = {
             "failed": True,
             "msg": str(failure),

@@ -71,7 +71,7 @@ hosts:
     error:
       description:
         - Why the host could not be queried, with C(code), C(description), C(details) and C(causes) as in every failed
-          result (docs/errors.md of the collection). Null on success.
+          result (see the guide Errors). Null on success.
       type: dict
   sample:
     - host_uuid: a0000003000040008000000000000001

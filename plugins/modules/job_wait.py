@@ -90,7 +90,7 @@ jobs:
       type: str
       returned: when the job has failed or is unknown
     error:
-      description: What went wrong, as in every failed result (docs/errors.md of the collection).
+      description: What went wrong, as in every failed result (see the guide Errors).
       type: dict
       returned: when the job has failed or is unknown
       contains:

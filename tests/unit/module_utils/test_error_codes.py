@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -324,21 +325,21 @@ def test_object_that_cannot_be_read_is_not_said_to_be_absent(run: ModuleRunner) 
     assert ran.warnings == []
 
 
-ERRORS_PAGE = Path(__file__).resolve().parents[3] / "docs" / "errors.md"
+ERRORS_GUIDE = Path(__file__).resolve().parents[3] / "docs" / "docsite" / "rst" / "guide_errors.rst"
 
 
 def test_every_code_is_documented() -> None:
     def subclasses(kind: type[VirtinfraError]) -> set[type[VirtinfraError]]:
         return {kind}.union(*map(subclasses, kind.__subclasses__()))
 
-    documented = set(re.findall(r"^\| `([A-Z_]+)` \|", ERRORS_PAGE.read_text(encoding="utf-8"), re.M))
+    documented = set(re.findall(r"^   \* - ``([A-Z_]+)``$", ERRORS_GUIDE.read_text(encoding="utf-8"), re.M))
     assert documented == {kind.code for kind in subclasses(VirtinfraError) if isinstance(kind.code, str)}
 
 
 @pytest.mark.parametrize("number", [0, 1])
 def test_recipes(playbook_runner: PlaybookRunner, number: int) -> None:
     """The recipes accept a missing object and fail on any other error."""
-    recipe = re.findall(r"```yaml\n(- .*?)```", ERRORS_PAGE.read_text(encoding="utf-8"), re.S)[number]
+    recipe = re.findall(r"yaml\+jinja\n\n(.*?)\n\n(?=\S)", ERRORS_GUIDE.read_text(encoding="utf-8"), re.S)[number]
     for name, code in (("host-1", 0), ("nobody", 0), ("''", 2)):
-        run = playbook_runner.play(*yaml.safe_load(recipe.replace("host-1", name)), ignore_errors=False)
+        run = playbook_runner.play(*yaml.safe_load(dedent(recipe).replace("host-1", name)), ignore_errors=False)
         assert run.code == code, run.output

@@ -24,7 +24,7 @@ from simulator.launch import FOLDER, Simulator, SimulatorError
 from simulator.query import parse_timestamp
 from simulator.store import KINDS, seeded_uuid
 
-DOCUMENT = FOLDER.parent / "docs" / "simulator.md"
+GUIDE = FOLDER.parent / "docs" / "docsite" / "rst" / "guide_simulator.rst"
 
 
 @pytest.fixture
@@ -243,9 +243,9 @@ def test_every_option_and_fault_is_documented() -> None:
     from simulator import faults
     from simulator.options import Seed, Switches
 
-    text = DOCUMENT.read_text(encoding="utf-8")
+    text = GUIDE.read_text(encoding="utf-8")
     names = [*Seed.__dataclass_fields__, *Switches.__dataclass_fields__, *faults.FAULTS, *faults.GARBAGE, "literal"]
-    assert [name for name in names if f"`{name}`" not in text] == []
+    assert [name for name in names if f"``{name}``" not in text] == []
 
 
 def has_exited(pid: int) -> bool:

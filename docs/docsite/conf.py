@@ -1,0 +1,26 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Configure Sphinx for the documentation site, which the nox session docs-site builds."""
+
+from __future__ import annotations
+
+project = "virtinfra.manager"
+project_copyright = "2026, Contributors to the virtinfra.manager project"
+title = "virtinfra.manager"
+html_short_title = "virtinfra.manager"
+
+extensions = ["sphinx.ext.intersphinx", "sphinx_antsibull_ext"]
+pygments_style = "ansible"
+highlight_language = "YAML+Jinja"
+nitpicky = True
+
+html_theme = "sphinx_ansible_theme"
+html_show_sphinx = False
+html_use_index = False
+html_copy_source = False
+
+# Where the documentation of Ansible cannot be reached, its labels are those of a file that the session writes.
+intersphinx_mapping = {"ansible": ("https://docs.ansible.com/projects/ansible/latest/", (None, "ansible.inv"))}
+intersphinx_timeout = 5
