@@ -23,7 +23,8 @@ from simulator.launch import Simulator
 from support.collection import module
 from support.playbook_runner import PlaybookRunner
 from support.scenarios import NEW_HOST
-from support.stub_server import Speaker, StubRequest, StubResponse, StubServer
+from support.socket_servers import Speaker
+from support.stub_server import StubRequest, StubResponse, StubServer
 
 SESSION = "secret-session-4711"
 PROXY_PASSWORD = "pr0xy/s3cret"

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import ssl
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from http.client import HTTPConnection, parse_headers
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
@@ -69,14 +67,6 @@ def forward(port: int, request: StubRequest) -> StubResponse:
         connection.close()
 
 
-@contextmanager
-def taken_port() -> Iterator[socket.socket]:
-    """Return a socket with a reserved port, which refuses connections until it listens."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        yield taken
-
-
 class StubServer:
     """A server whose responses ``answer`` returns; ``requests`` are those received so far."""
 
@@ -127,9 +117,14 @@ class StubServer:
         return Handler
 
     @property
+    def port(self) -> int:
+        """The port."""
+        return self._server.server_port
+
+    @property
     def url(self) -> str:
         """The base URL."""
-        return f"{self._scheme}://127.0.0.1:{self._server.server_port}"
+        return f"{self._scheme}://127.0.0.1:{self.port}"
 
     def __enter__(self) -> StubServer:
         """Serve."""
@@ -142,45 +137,4 @@ class StubServer:
         """Stop."""
         self._server.shutdown()
         self._server.server_close()
-        self._thread.join()
-
-
-def read_request(client: socket.socket) -> bytes:
-    """Read a whole request and return its first line.
-
-    Closing a socket with unread bytes resets the connection, and the client may lose the response.
-    """
-    with client.makefile("rb") as stream:
-        request_line = stream.readline()
-        stream.read(int(parse_headers(stream).get("Content-Length") or 0))
-    return request_line
-
-
-class Speaker:
-    """A server that answers each request with the bytes that ``speak`` yields, and closes the connection."""
-
-    def __init__(self, speak: Callable[[], Iterator[bytes]]) -> None:
-        self._speak = speak
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        self._thread = threading.Thread(target=self._serve)
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                client = self._listener.accept()[0]
-            except OSError:
-                return
-            with client, suppress(OSError):
-                read_request(client)
-                for part in self._speak():
-                    client.sendall(part)
-
-    def __enter__(self) -> Speaker:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *dummy: object) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
         self._thread.join()

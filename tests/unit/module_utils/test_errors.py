@@ -17,7 +17,8 @@ import trustme
 
 from simulator.launch import Simulator
 from support.playbook_runner import PlaybookRunner, Played, Run
-from support.stub_server import StubResponse, StubServer, taken_port
+from support.socket_servers import taken_port
+from support.stub_server import StubResponse, StubServer
 
 HOST = "a0000003000040008000000000000001"
 OTHER_HOST = "a0000003000040008000000000000002"

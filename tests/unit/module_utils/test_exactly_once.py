@@ -46,6 +46,10 @@ SERVERS: Mapping[str, tuple[Mapping[str, Any], tuple[str, ...]]] = {
     BLIND: ({"job_uuid": "ignore", "literal": True}, MOST),
 }
 
+# Every scenario is tried with the losses of MOST. What the client concludes from the others does not depend on the
+# operation, so one scenario of each kind shows it; all of them are played by chaos-short.
+WITH_EVERY_LOSS = ("add-host", "disable-host", "delete-cbt-task", "export-volumes", "test-snmp", "attach-network")
+
 
 @pytest.fixture(autouse=True)
 def _hurried() -> Iterator[None]:
@@ -94,6 +98,8 @@ def test_every_writing_operation_has_a_scenario() -> None:
 def test_lost_answer(sim: Simulator, scenario: Scenario, server: str) -> None:
     switches, losses = SERVERS[server]
     for loss in losses:
+        if loss not in MOST and scenario.name not in WITH_EVERY_LOSS:
+            continue
         fault = LOSSES[loss][1]
         trial = Trial(sim, scenario, switches)
         sim.fault(**{"operation": scenario.operation, **fault})

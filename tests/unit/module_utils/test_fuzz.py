@@ -28,7 +28,8 @@ from hypothesis import strategies as st
 from simulator.launch import Simulator
 from support.hurried_tasks import hurried, run
 from support.scenarios import HOST, SCENARIOS, VM
-from support.stub_server import Speaker, StubRequest, StubResponse, StubServer, forward
+from support.socket_servers import Speaker
+from support.stub_server import StubRequest, StubResponse, StubServer, forward
 
 READERS: tuple[tuple[str, Mapping[str, Any]], ...] = (
     ("api", {"operation": "GetHostNetworkFacts", "params": {"hostUuid": HOST}}),

@@ -10,9 +10,7 @@ import itertools
 import os
 import re
 import resource
-import selectors
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -20,7 +18,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +40,8 @@ from support.hurried_tasks import hurried, run
 from support.module_runner import ModuleRunner
 from support.playbook_runner import PlaybookRunner
 from support.scenarios import CREATED_TASK, HOST, NEW_HOST, SCENARIOS, Scenario
-from support.stub_server import Speaker, StubRequest, StubResponse, StubServer
+from support.socket_servers import Relay, Speaker
+from support.stub_server import StubRequest, StubResponse, StubServer
 
 JOB = "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
 VM_5 = "a0000004000040008000000000000005"
@@ -53,58 +51,6 @@ COLLECTIONS = Path(__file__).resolve().parents[3] / ".cache"
 @pytest.fixture
 def runner(sim: Simulator) -> ModuleRunner:
     return ModuleRunner(sim)
-
-
-class Relay:
-    """Forwards connections to a simulator and counts them."""
-
-    def __init__(self, sim: Simulator) -> None:
-        self.accepted = 0
-        self._sim = sim
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        self._selector = selectors.DefaultSelector()
-        self._selector.register(self._listener, selectors.EVENT_READ)
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._serve)
-
-    def _serve(self) -> None:
-        while not self._over.is_set():
-            for key, dummy in self._selector.select(0.05):
-                end = key.fileobj
-                assert isinstance(end, socket.socket)
-                if end is self._listener:
-                    self._join(end.accept()[0])
-                else:
-                    self._pass_on(end, key.data)
-
-    def _join(self, client: socket.socket) -> None:
-        self.accepted += 1
-        service = socket.create_connection(("127.0.0.1", self._sim.port))
-        self._selector.register(client, selectors.EVENT_READ, service)
-        self._selector.register(service, selectors.EVENT_READ, client)
-
-    def _pass_on(self, end: socket.socket, other: socket.socket) -> None:
-        data = b""
-        with suppress(OSError):
-            data = end.recv(65536)
-            other.sendall(data)
-        if not data:
-            for each in (end, other):
-                self._selector.unregister(each)
-                each.close()
-
-    def __enter__(self) -> Relay:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *dummy: object) -> None:
-        self._over.set()
-        self._thread.join()
-        for key in list(self._selector.get_map().values()):
-            assert isinstance(key.fileobj, socket.socket)
-            key.fileobj.close()
-        self._selector.close()
 
 
 # -------------------------------------------------------------------------------------------------------------- waiting
@@ -370,7 +316,7 @@ def test_one_connection_for_a_task(sim: Simulator, runner: ModuleRunner, scenari
     for kind, uuid, members in scenario.prepare:
         sim.change(kind, uuid, **members)
     sim.fault("status", status=429, retry_after=0)
-    with Relay(sim) as relay, hurried():
+    with Relay(sim.port) as relay, hurried():
         ran = runner(scenario.module, scenario.options, base_url=relay.url)
     assert not ran.failed, ran.result
     assert relay.accepted == 1

@@ -10,7 +10,6 @@ import base64
 import datetime
 import errno
 import re
-import selectors
 import socket
 import ssl
 import threading
@@ -39,8 +38,11 @@ from cryptography.hazmat.primitives.serialization import (
 
 from simulator.launch import Simulator
 from support.playbook_runner import PlaybookRunner
+from support.socket_servers import Proxy
 from support.stub_server import TLS_ALERT, StubResponse, StubServer
 from support.tls import untrusted_context
+
+SESSION = "c81e728d9d4c2f636f067f89cc14862c"
 
 
 class Papers:
@@ -66,16 +68,19 @@ def papers(tmp_path_factory: pytest.TempPathFactory) -> Papers:
     return Papers(tmp_path_factory.mktemp("papers"))
 
 
-def serving(papers: Papers, name: str, *arguments: str, **details: Any) -> Simulator:
-    """Return a simulator with a certificate for a name."""
-    certificate, key = papers.issue(name, **details)
-    return Simulator("--tls-cert", certificate, "--tls-key", key, *arguments)
+def serving(papers: Papers, name: str, guests_only: bool = False, **details: Any) -> StubServer:
+    """Return a service of three hosts with a certificate for a name; ``guests_only`` of the authority may connect."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=papers.ca)
+    context.load_cert_chain(*papers.issue(name, **details))
+    context.verify_mode = ssl.CERT_REQUIRED if guests_only else ssl.CERT_NONE
+    hosts = [{"uuid": f"{number:032x}", "name": f"host-{number}"} for number in range(3)]
+    return StubServer(lambda request: StubResponse(200, {"inventories": hosts, "total": 3}), context)
 
 
-@pytest.fixture(scope="module")
-def secure(papers: Papers) -> Iterator[Simulator]:
-    with serving(papers, "127.0.0.1") as simulator:
-        yield simulator
+@pytest.fixture
+def secure(papers: Papers) -> Iterator[StubServer]:
+    with serving(papers, "127.0.0.1") as service:
+        yield service
 
 
 @pytest.fixture(scope="module")
@@ -84,18 +89,16 @@ def guest(papers: Papers) -> tuple[str, str]:
     return papers.issue("client.example.com")
 
 
-@pytest.fixture(scope="module")
-def guarded(papers: Papers, guest: tuple[str, str]) -> Iterator[Simulator]:
-    """A simulator that lets in only clients with a certificate of the authority."""
-    certificate, key = papers.issue("127.0.0.1")
-    arguments = ("--tls-cert", certificate, "--tls-key", key, "--tls-client-ca", papers.ca)
-    with Simulator(*arguments, client_cert=guest) as simulator:
-        yield simulator
+@pytest.fixture
+def guarded(papers: Papers) -> Iterator[StubServer]:
+    """A service that accepts only clients with a certificate of the authority."""
+    with serving(papers, "127.0.0.1", guests_only=True) as service:
+        yield service
 
 
-def hosts(simulator: Simulator, url: str = "", **options: Any) -> int:
-    """Return how many hosts a client with these options of the connection sees."""
-    connection = ConnectionOptions(url or simulator.url, session_id=simulator.session, request_retries=1, **options)
+def hosts(service: StubServer, url: str = "", **options: Any) -> int:
+    """Return how many hosts a client with these options of the connection lists."""
+    connection = ConnectionOptions(url or service.url, session_id=SESSION, request_retries=1, **options)
     with Client(connection, clock=FakeClock()) as client:
         return len(query(client, "QueryHost"))
 
@@ -103,7 +106,7 @@ def hosts(simulator: Simulator, url: str = "", **options: Any) -> int:
 # ---------------------------------------------------------------------------------------------- who is at the other end
 
 
-def test_authority_in_a_folder(papers: Papers, secure: Simulator, tmp_path: Path) -> None:
+def test_authority_in_a_folder(papers: Papers, secure: StubServer, tmp_path: Path) -> None:
     (tmp_path / "README").write_text("The authorities of this house", encoding="utf-8")
     with pytest.raises(TransportError, match="certificate"):
         hosts(secure, ca_path=str(tmp_path))
@@ -114,7 +117,7 @@ def test_authority_in_a_folder(papers: Papers, secure: Simulator, tmp_path: Path
 
 
 def test_authority_replaces_those_of_the_system(
-    papers: Papers, secure: Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    papers: Papers, secure: StubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", papers.ca)
     other = tmp_path / "other.pem"
@@ -132,11 +135,11 @@ def test_certificates_that_are_not_valid(papers: Papers, name: str, days: int, r
     if days:
         day = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=days)
         details = {"not_before": day, "not_after": day + datetime.timedelta(hours=1)}
-    with serving(papers, name, **details) as simulator:
+    with serving(papers, name, **details) as service:
         with pytest.raises(TransportError) as caught:
-            hosts(simulator, ca_path=papers.ca)
-        assert simulator.log() == []
-        assert hosts(simulator, validate_certs=False) == 3
+            hosts(service, ca_path=papers.ca)
+        assert service.requests == []
+        assert hosts(service, validate_certs=False) == 3
     assert reason in str(caught.value)
     assert not caught.value.transient
     assert "see validate_certs, ca_path and client_cert" in str(caught.value)
@@ -144,11 +147,11 @@ def test_certificates_that_are_not_valid(papers: Papers, name: str, days: int, r
 
 @pytest.mark.parametrize("as_module", [False, True])
 def test_unchecked_whatever_the_environment_says(
-    secure: Simulator, playbook_runner: PlaybookRunner, as_module: bool
+    secure: StubServer, playbook_runner: PlaybookRunner, as_module: bool
 ) -> None:
     bundles = dict.fromkeys(("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"), "/nonexistent/bundle.pem")
     task = {
-        "virtinfra.manager.host_info": {"base_url": secure.url, "session_id": secure.session},
+        "virtinfra.manager.host_info": {"base_url": secure.url, "session_id": SESSION},
         "environment": bundles,
     }
     checked, unchecked = playbook_runner.play(
@@ -220,7 +223,7 @@ def test_connection_that_ends_during_the_handshake_is_an_outage(name: str, reset
     assert len(clock.slept) == 3
 
 
-def test_unchecked_certificates_are_not_warned_of(secure: Simulator) -> None:
+def test_unchecked_certificates_are_not_warned_of(secure: StubServer) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert hosts(secure, validate_certs=False) == 3
@@ -279,13 +282,13 @@ def test_ipv6_addresses_without_a_port(monkeypatch: pytest.MonkeyPatch, scheme: 
 def test_ipv6_addresses_by_way_of_a_tunnel(
     papers: Papers, monkeypatch: pytest.MonkeyPatch, port: str, named: bytes
 ) -> None:
-    with serving(papers, "2001:db8::1") as simulator, Proxy(simulator.port) as proxy:
+    with serving(papers, "2001:db8::1") as service, Proxy(service.port) as proxy:
         monkeypatch.setenv("https_proxy", f"http://{proxy.address}")
-        assert hosts(simulator, f"https://[2001:db8::1]{port}", ca_path=papers.ca) == 3
+        assert hosts(service, f"https://[2001:db8::1]{port}", ca_path=papers.ca) == 3
     assert proxy.heads[0].startswith(b"CONNECT " + named + b" HTTP/1.")
 
 
-def test_client_with_a_certificate(papers: Papers, guarded: Simulator, guest: tuple[str, str], tmp_path: Path) -> None:
+def test_client_with_a_certificate(papers: Papers, guarded: StubServer, guest: tuple[str, str], tmp_path: Path) -> None:
     certificate, key = guest
     assert hosts(guarded, ca_path=papers.ca, client_cert=certificate, client_key=key) == 3
     together = tmp_path / "together.pem"
@@ -311,71 +314,11 @@ def test_client_with_a_key_that_does_not_fit(papers: Papers, guest: tuple[str, s
 # ---------------------------------------------------------------------------------------------------- by way of a proxy
 
 
-class Proxy:
-    """A proxy that leads by CONNECT to ``target``, whatever host is asked for; ``heads`` is what it was told."""
-
-    def __init__(self, target: int, refusal: bytes = b"") -> None:
-        self.heads: list[bytes] = []
-        self._target, self._refusal = target, refusal
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
-        self._thread = threading.Thread(target=self._serve)
-
-    def __enter__(self) -> Proxy:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *dummy: object) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        self._thread.join()
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                client = self._listener.accept()[0]
-            except OSError:
-                return
-            with client:
-                self._lead(client)
-
-    def _lead(self, client: socket.socket) -> None:
-        head = b""
-        while b"\r\n\r\n" not in head and (more := client.recv(4096)):
-            head += more
-        self.heads.append(head)
-        if self._refusal:
-            client.sendall(self._refusal)
-            return
-        with socket.create_connection(("127.0.0.1", self._target)) as service:
-            if head.startswith(b"CONNECT"):
-                client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            else:
-                service.sendall(re.sub(rb"http://[^/]*", b"", head, count=1))
-            join(client, service)
-
-
-def join(one: socket.socket, other: socket.socket) -> None:
-    """Pass on what comes from either side until one of them ends."""
-    with selectors.DefaultSelector() as selector:
-        selector.register(one, selectors.EVENT_READ, other)
-        selector.register(other, selectors.EVENT_READ, one)
-        while True:
-            for key, dummy in selector.select():
-                try:
-                    data = key.fileobj.recv(65536)  # type: ignore[union-attr]
-                    if not data:
-                        return
-                    key.data.sendall(data)
-                except OSError:
-                    return
-
-
 @pytest.fixture
-def service(papers: Papers) -> Iterator[Simulator]:
-    """A simulator at a name that only the proxy knows."""
-    with serving(papers, "manager.example.com") as simulator:
-        yield simulator
+def service(papers: Papers) -> Iterator[StubServer]:
+    """A service at a name that only the proxy knows."""
+    with serving(papers, "manager.example.com") as service:
+        yield service
 
 
 HOSTNAME = "https://manager.example.com:8443"
@@ -384,7 +327,7 @@ Variables = Callable[[str], dict[str, str]]
 
 @pytest.mark.parametrize("variable", ["https_proxy", "HTTPS_PROXY", "all_proxy"])
 def test_tls_by_way_of_a_proxy(
-    papers: Papers, service: Simulator, monkeypatch: pytest.MonkeyPatch, variable: str
+    papers: Papers, service: StubServer, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
     with Proxy(service.port) as proxy:
         monkeypatch.setenv(variable, f"http://us%40er:pass%3Aword@{proxy.address}")
@@ -392,11 +335,11 @@ def test_tls_by_way_of_a_proxy(
     (head,) = proxy.heads
     assert head.startswith(b"CONNECT manager.example.com:8443 HTTP/1.")
     assert b"Proxy-Authorization: Basic " + base64.b64encode(b"us@er:pass:word") in head
-    assert service.session.encode() not in head
+    assert SESSION.encode() not in head
     assert b"\r\nAuthorization" not in head
 
 
-def test_proxy_that_wants_a_name_only(service: Simulator, papers: Papers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proxy_that_wants_a_name_only(service: StubServer, papers: Papers, monkeypatch: pytest.MonkeyPatch) -> None:
     with Proxy(service.port) as proxy:
         monkeypatch.setenv("https_proxy", f"http://user@{proxy.address}")
         assert hosts(service, HOSTNAME, ca_path=papers.ca) == 3
@@ -404,7 +347,7 @@ def test_proxy_that_wants_a_name_only(service: Simulator, papers: Papers, monkey
 
 
 def test_the_proxy_cannot_put_itself_in_between(
-    papers: Papers, service: Simulator, monkeypatch: pytest.MonkeyPatch
+    papers: Papers, service: StubServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Proxy(service.port) as proxy:
         monkeypatch.setenv("https_proxy", proxy.address)
@@ -412,10 +355,10 @@ def test_the_proxy_cannot_put_itself_in_between(
             TransportError, match=r"TLS with https://other\.example\.com \(proxy 127\.0\.0\.1:\d+\) failed"
         ):
             hosts(service, "https://other.example.com", ca_path=papers.ca)
-    assert service.log() == []
+    assert service.requests == []
 
 
-def test_proxy_that_is_not_to_be_used(secure: Simulator, papers: Papers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proxy_that_is_not_to_be_used(secure: StubServer, papers: Papers, monkeypatch: pytest.MonkeyPatch) -> None:
     with Proxy(secure.port) as proxy:
         for name in ("http_proxy", "https_proxy", "all_proxy"):
             monkeypatch.setenv(name, f"http://{proxy.address}")
@@ -433,16 +376,16 @@ def test_proxy_that_is_not_to_be_used(secure: Simulator, papers: Papers, monkeyp
         (b"nonsense", "cannot connect"),
     ],
 )
-def test_proxy_that_refuses(service: Simulator, monkeypatch: pytest.MonkeyPatch, refusal: bytes, words: str) -> None:
+def test_proxy_that_refuses(service: StubServer, monkeypatch: pytest.MonkeyPatch, refusal: bytes, words: str) -> None:
     with Proxy(service.port, refusal) as proxy:
         monkeypatch.setenv("https_proxy", f"http://user:secret-word@{proxy.address}")
-        connection = ConnectionOptions(HOSTNAME, session_id=service.session, request_retries=2)
+        connection = ConnectionOptions(HOSTNAME, session_id=SESSION, request_retries=2)
         with Client(connection, clock=FakeClock()) as client, pytest.raises(TransportError, match=words) as caught:
             client.start_job("DeleteCbtTask", {"uuid": "a0000010000040008000000000000001"})
     assert not isinstance(caught.value, ResponseLost)
     assert "secret-word" not in str(caught.value)
     assert len(proxy.heads) == 3
-    assert service.log() == []
+    assert service.requests == []
 
 
 def test_write_that_a_proxy_took_along_is_not_sent_again(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:

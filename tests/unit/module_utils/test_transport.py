@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import re
-import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -34,7 +33,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._queries import 
 from conftest import ClientFactory, FakeClock, client_of, reply_to
 
 from simulator.launch import Simulator
-from support.stub_server import Speaker, StubRequest, StubResponse, StubServer, read_request, taken_port
+from support.socket_servers import Speaker, read_request, taken_port
+from support.stub_server import StubRequest, StubResponse, StubServer
 
 HOST = "a0000003000040008000000000000001"
 DISABLE = {"uuid": HOST, "stateEvent": "disable"}
@@ -289,37 +289,6 @@ def test_connection_that_breaks(sim: Simulator, new_client: ClientFactory, fault
     told = re.escape(f": the connection to {sim.url} broke: ")
     assert re.fullmatch(f"QueryHost{told}{reason}", str(failure_of(client)))
     assert re.fullmatch(f"ChangeHostState{told}{reason}", str(failure_of(client, "ChangeHostState")))
-
-
-def test_answer_that_drips() -> None:
-    """Single bytes keep the connection busy, but the request has a timeout."""
-    stop = threading.Event()
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def drip() -> None:
-            peer = listener.accept()[0]
-            with peer:
-                peer.recv(65536)
-                peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
-                stop.wait(0.05)
-                while not stop.wait(0.02):
-                    try:
-                        peer.sendall(b" ")
-                    except OSError:
-                        return
-
-        thread = threading.Thread(target=drip)
-        thread.start()
-        try:
-            url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-            connection = ConnectionOptions(
-                base_url=url, session_id="the-session", request_timeout=0.3, request_retries=0
-            )
-            with Client(connection) as client:
-                assert "within 0.3 s" in str(failure_of(client))
-        finally:
-            stop.set()
-            thread.join()
 
 
 @pytest.mark.parametrize("name", ["QueryHost", "ChangeHostState"])

@@ -6,12 +6,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
 import pytest
 
-from simulator.launch import Simulator
 from simulator.store import seeded_uuid
 from support.playbook_runner import PlaybookRunner
 
@@ -25,47 +25,53 @@ NIC_PARAMS = {"up": True, "list": [1, "x"], "text": "it's"}
 
 
 @BOTH_PROCESSES
-@pytest.mark.parametrize(
-    "value",
-    [NIC_PARAMS, "{{ as_mapping }}", "{{ as_text }}", "{{ as_mapping | to_json }}", json.dumps(NIC_PARAMS)],
-    ids=["mapping", "variable", "variable of JSON text", "to_json", "JSON text"],
-)
-def test_json_option_arrives_as_json_text(playbook_runner: PlaybookRunner, value: Any, as_module: bool) -> None:
-    variables = {"as_mapping": NIC_PARAMS, "as_text": json.dumps(NIC_PARAMS)}
-    moved = {"uuid": NIC, "l3_network": NETWORK, "vm_nic_params": value}
-    called = {"vmNicUuid": NIC, "destL3NetworkUuid": NETWORK, "vmNicParams": value}
-    run = playbook_runner.play(
-        {"virtinfra.manager.vm_nic": moved},
-        {"virtinfra.manager.api": {"operation": "ChangeVmNicNetwork", "params": called}},
-        vars=variables,
-        as_module=as_module,
-    )
-    bodies = [
-        entry["body"] for played in run for entry in played.requests if entry["operation"] == "ChangeVmNicNetwork"
+def test_json_option_arrives_as_json_text(playbook_runner: PlaybookRunner, as_module: bool) -> None:
+    text = json.dumps(NIC_PARAMS)
+    forms = [NIC_PARAMS, "{{ as_mapping }}", "{{ as_text }}", "{{ as_mapping | to_json }}", text]
+    tasks: list[dict[str, Any]] = [
+        {"virtinfra.manager.vm_nic": {"uuid": NIC, "l3_network": network, "vm_nic_params": form}}
+        for form, network in zip(forms, itertools.cycle([seeded_uuid("l3network", 3), seeded_uuid("l3network", 2)]))
     ]
-    assert len(bodies) == 2, run.results
-    for body in bodies:
-        text = body["params"]["vmNicParams"]
-        assert isinstance(text, str)
-        assert json.loads(text) == NIC_PARAMS
+    for form in forms:
+        called = {"vmNicUuid": NIC, "destL3NetworkUuid": seeded_uuid("l3network", 1), "vmNicParams": form}
+        tasks.append({"virtinfra.manager.api": {"operation": "ChangeVmNicNetwork", "params": called}})
+    run = playbook_runner.play(*tasks, vars={"as_mapping": NIC_PARAMS, "as_text": text}, as_module=as_module)
+    for played in run:
+        (body,) = [entry["body"] for entry in played.requests if entry["operation"] == "ChangeVmNicNetwork"]
+        sent = body["params"]["vmNicParams"]
+        assert isinstance(sent, str)
+        assert json.loads(sent) == NIC_PARAMS
+    assert len(run.tasks) == len(tasks), run.output
 
 
-def test_list_of_json_arrives_as_objects(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
+def test_list_of_json_arrives_as_objects(playbook_runner: PlaybookRunner) -> None:
     encryptions = [{"uuid": seeded_uuid("volume", 1), "encrypted": True}]
-    options = {"name": "n", "snapshot_group": seeded_uuid("snapshotgroup", 1)}
-    for value in (encryptions, "{{ encryptions }}", [json.dumps(encryptions[0])], ["{{ encryptions[0] | to_json }}"]):
-        sim.reset()
-        task = {"virtinfra.manager.vm_from_snapshot_group": {**options, "volume_snapshot_encryptions": value}}
-        (played,) = playbook_runner.play(task, vars={"encryptions": encryptions})
+    forms = [encryptions, "{{ encryptions }}", [json.dumps(encryptions[0])], ["{{ encryptions[0] | to_json }}"]]
+    options = {"snapshot_group": seeded_uuid("snapshotgroup", 1)}
+    tasks: list[dict[str, Any]] = [
+        {"virtinfra.manager.vm_from_snapshot_group": {**options, "name": name, "volume_snapshot_encryptions": form}}
+        for name, form in zip("abcd", forms, strict=True)
+    ]
+    run = playbook_runner.play(*tasks, vars={"encryptions": encryptions})
+    assert len(run.tasks) == len(tasks), run.output
+    for played in run:
         (body,) = [entry["body"] for entry in played.requests if entry["method"] == "POST"]
         assert body["params"]["volumeSnapshotEncryptions"] == encryptions
 
 
-@pytest.mark.parametrize("text", ["{'up': True}", "up=1", ""])
-def test_json_option_that_is_no_json_is_refused(sim: Simulator, playbook_runner: PlaybookRunner, text: str) -> None:
-    options = {"uuid": NIC, "l3_network": NETWORK, "vm_nic_params": text}
-    for check in (True, False):
-        played = playbook_runner.run_module("vm_nic", options, check)
+def test_json_option_that_is_no_json_is_refused(playbook_runner: PlaybookRunner) -> None:
+    run = playbook_runner.play(
+        *(
+            {
+                "virtinfra.manager.vm_nic": {"uuid": NIC, "l3_network": NETWORK, "vm_nic_params": text},
+                "check_mode": check,
+            }
+            for text in ("{'up': True}", "up=1", "")
+            for check in (True, False)
+        )
+    )
+    assert len(run.tasks) == 6, run.output
+    for played in run:
         assert "vmNicParams of ChangeVmNicNetwork must be JSON" in played.result["msg"]
         assert played.written == []
 
@@ -75,9 +81,10 @@ def test_json_option_that_is_no_json_is_refused(sim: Simulator, playbook_runner:
 
 @BOTH_PROCESSES
 def test_version_that_yaml_reads_as_a_number_is_refused(playbook_runner: PlaybookRunner, as_module: bool) -> None:
-    for version in (4.10, 5):
-        played = playbook_runner.run_module("host_info", {"service_version": version}, as_module=as_module)
+    tasks = [{"virtinfra.manager.host_info": {"service_version": version}} for version in (4.10, 5, "4.10")]
+    *refused, accepted = playbook_runner.play(*tasks, as_module=as_module)
+    assert len(refused) == 2
+    for played in refused:
         assert "service_version must be quoted" in played.result["msg"]
         assert played.requests == []
-    played = playbook_runner.run_module("host_info", {"service_version": "4.10"}, as_module=as_module)
-    assert played.status == "ok"
+    assert accepted.status == "ok"

@@ -23,7 +23,7 @@ import trustme
 from simulator.http_client import HttpClient
 from simulator.launch import Simulator
 from simulator.store import seeded_uuid
-from support.stub_server import taken_port
+from support.socket_servers import taken_port
 
 HOST = seeded_uuid("host", 1)
 PATH = f"hosts/{HOST}/actions"

@@ -1,0 +1,142 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Servers that work on bytes: one that sends what a test yields, and two that forward connections."""
+
+from __future__ import annotations
+
+import re
+import selectors
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from http.client import parse_headers
+from typing import TypeVar
+
+Server = TypeVar("Server", bound="SocketServer")
+
+
+@contextmanager
+def taken_port() -> Iterator[socket.socket]:
+    """Return a socket with a reserved port, which refuses connections until it listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield taken
+
+
+def read_request(client: socket.socket) -> bytes:
+    """Read a whole request and return its first line.
+
+    Closing a socket with unread bytes resets the connection, and the client may lose the response.
+    """
+    with client.makefile("rb") as stream:
+        request_line = stream.readline()
+        stream.read(int(parse_headers(stream).get("Content-Length") or 0))
+    return request_line
+
+
+class SocketServer:
+    """Passes each connection to ``handle``, in a thread, and closes it afterwards; ``accepted`` counts them."""
+
+    def __init__(self) -> None:
+        self.accepted = 0
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
+        self.url = f"http://{self.address}"
+        self._thread = threading.Thread(target=self._serve)
+
+    def handle(self, client: socket.socket) -> None:
+        """Serve a connection."""
+        raise NotImplementedError
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                client = self._listener.accept()[0]
+            except OSError:
+                return
+            self.accepted += 1
+            threading.Thread(target=self._handle, args=(client,), daemon=True).start()
+
+    def _handle(self, client: socket.socket) -> None:
+        with client, suppress(OSError):
+            self.handle(client)
+
+    def __enter__(self: Server) -> Server:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *dummy: object) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thread.join()
+
+
+class Speaker(SocketServer):
+    """Answers each request with the bytes that ``speak`` yields, and closes the connection."""
+
+    def __init__(self, speak: Callable[[], Iterator[bytes]]) -> None:
+        super().__init__()
+        self._speak = speak
+
+    def handle(self, client: socket.socket) -> None:
+        """Read the request and send the bytes."""
+        read_request(client)
+        for part in self._speak():
+            client.sendall(part)
+
+
+class Relay(SocketServer):
+    """Forwards each connection to a port of this machine."""
+
+    def __init__(self, port: int) -> None:
+        super().__init__()
+        self._port = port
+
+    def handle(self, client: socket.socket) -> None:
+        """Connect to the port and forward the bytes of both sides."""
+        with socket.create_connection(("127.0.0.1", self._port)) as service:
+            forward_bytes(client, service)
+
+
+class Proxy(SocketServer):
+    """An HTTP proxy that connects to one port, whatever host is requested, or sends ``refusal`` instead.
+
+    ``heads`` are the heads of the requests to the proxy.
+    """
+
+    def __init__(self, port: int, refusal: bytes = b"") -> None:
+        super().__init__()
+        self.heads: list[bytes] = []
+        self._port, self._refusal = port, refusal
+
+    def handle(self, client: socket.socket) -> None:
+        """Open a tunnel for CONNECT, and forward any other request without the host in its target."""
+        head = b""
+        while b"\r\n\r\n" not in head and (more := client.recv(4096)):
+            head += more
+        self.heads.append(head)
+        if self._refusal:
+            client.sendall(self._refusal)
+            return
+        with socket.create_connection(("127.0.0.1", self._port)) as service:
+            if head.startswith(b"CONNECT"):
+                client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            else:
+                service.sendall(re.sub(rb"http://[^/]*", b"", head, count=1))
+            forward_bytes(client, service)
+
+
+def forward_bytes(one: socket.socket, other: socket.socket) -> None:
+    """Forward the bytes of both sides until one of them ends."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(one, selectors.EVENT_READ, other)
+        selector.register(other, selectors.EVENT_READ, one)
+        while True:
+            for key, dummy in selector.select():
+                data = key.fileobj.recv(65536)  # type: ignore[union-attr]
+                if not data:
+                    return
+                key.data.sendall(data)
