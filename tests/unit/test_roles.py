@@ -1,0 +1,170 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What holds for every role and playbook: documentation, names of variables, and how they call the service."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any
+
+import pytest
+from ansible.parsing.dataloader import DataLoader
+
+from support.collection import ROOT
+
+ROLES = sorted(path.name for path in (ROOT / "roles").iterdir())
+PLAYBOOKS = sorted(path.stem for path in (ROOT / "playbooks").glob("*.yml"))
+CONNECTION = import_module("ansible_collections.virtinfra.manager.plugins.module_utils._options").CONNECTION
+PREFIX = "virtinfra.manager."
+
+# The roles that run for each inventory host; the others run on localhost.
+PER_HOST = {"host_maintenance", "host_onboarding"}
+
+# The sections of the README of a role.
+SECTIONS = ["Variables", "Result", "Idempotence and check mode", "When something fails", "Undo"]
+
+
+def load(*parts: str) -> Any:
+    """Return the content of a YAML file of the collection, {} if it does not exist."""
+    path = ROOT.joinpath(*parts)
+    return (DataLoader().load_from_file(str(path)) if path.exists() else None) or {}
+
+
+def options_of(role: str) -> dict[str, dict[str, Any]]:
+    """Return the documented variables of a role."""
+    return dict(load("roles", role, "meta", "argument_specs.yml")["argument_specs"]["main"]["options"])
+
+
+def tasks_in(node: Any, inherited: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield all tasks of a file, each with the keywords of the blocks around it."""
+    for task in node or ():
+        keywords = {**inherited, **task}
+        for part in ("block", "rescue", "always"):
+            yield from tasks_in(task.get(part), {name: keywords[name] for name in keywords.keys() - {part, "name"}})
+        if "block" not in task:
+            yield {name: value for name, value in keywords.items() if name not in ("block", "rescue", "always")}
+
+
+def tasks_of(role: str, file: str = "main.yml", inherited: Mapping[str, Any] | None = None) -> Iterator[dict[str, Any]]:
+    """Yield all tasks of a role. Those of an included file inherit from the blocks around the include."""
+    for task in tasks_in(load("roles", role, "tasks", file), inherited or {}):
+        yield task
+        included = task.get("ansible.builtin.include_tasks") or task.get("ansible.builtin.import_tasks")
+        if isinstance(included, str) and "{" not in included:
+            around = {name: value for name, value in task.items() if name in ("delegate_to", "become")}
+            yield from tasks_of(role, included, around)
+
+
+def names_of(role: str) -> set[str]:
+    """Return all words in a role's files that may be its variables."""
+    paths = [
+        path
+        for part in ("tasks", "defaults", "vars", "templates")
+        for path in (ROOT / "roles" / role / part).rglob("*")
+    ]
+    texts = " ".join(path.read_text(encoding="utf-8") for path in paths if path.is_file())
+    return set(re.findall(rf"\b(?:__)?{role}_\w+", texts))
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_every_variable_of_a_role_is_documented(role: str) -> None:
+    options = options_of(role)
+    public = {name for name in names_of(role) if not name.startswith("__")}
+    assert public - {f"{role}_report"} == options.keys()
+    defaults = load("roles", role, "defaults", "main.yml")
+    assert {name: spec["default"] for name, spec in options.items() if "default" in spec} == defaults
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_the_readme_of_a_role_lists_its_variables(role: str) -> None:
+    readme = (ROOT / "roles" / role / "README.md").read_text(encoding="utf-8")
+    sections = re.split(r"^## (.*)$", readme, flags=re.MULTILINE)
+    assert sections[0].startswith(f"# {PREFIX}{role}\n")
+    assert sections[1::2] == SECTIONS
+    rows = re.findall(r"^\| `(\w+)` \|(.*?)\|", sections[sections.index("Variables") + 1], re.MULTILINE)
+    options = options_of(role)
+    assert [name for name, dummy in rows] == list(options)
+    for name, default in rows:
+        value = options[name].get("default", "")
+        # What a default is taken from is described in words.
+        if "{{" not in str(value):
+            assert default.strip("` ") == (value if isinstance(value, str) else json.dumps(value)), name
+    assert f"`{role}_report`" in readme
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_variables_of_a_role_have_its_prefix(role: str) -> None:
+    """A role runs in the namespace of the play: any other name could be one of the user's."""
+    made = {str(name) for part in ("defaults", "vars") for name in load("roles", role, part, "main.yml")}
+    for task in tasks_of(role):
+        made |= {str(task[keyword]) for keyword in ("register",) if keyword in task}
+        made |= task.get("vars", {}).keys() | task.get("ansible.builtin.set_fact", {}).keys()
+        made |= {
+            task["loop_control"][name] for name in ("loop_var", "index_var") if name in task.get("loop_control", {})
+        }
+    allowed = {*options_of(role), f"{role}_report"}
+    assert {name for name in made if name not in allowed and not name.startswith(f"__{role}_")} == set()
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_takes_its_connection_from_the_play(role: str) -> None:
+    assert not {name for name in options_of(role) for option in CONNECTION if name == f"{role}_{option}"}
+    for task in tasks_of(role):
+        for name, arguments in task.items():
+            if name.startswith(PREFIX):
+                assert not (arguments or {}).keys() & CONNECTION.keys(), task["name"]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_failures_of_a_role_are_not_ignored(role: str) -> None:
+    for task in tasks_of(role):
+        assert "ignore_errors" not in task, task["name"]
+        assert task.get("failed_when") is not False, task["name"]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_calls_of_a_role_are_made_in_the_controller(role: str) -> None:
+    """Also for the hosts of a play that uses become."""
+    for task in tasks_of(role):
+        if any(name.startswith(PREFIX) for name in task):
+            assert task.get("become") is False, task["name"]
+            assert task.get("delegate_to") == ("localhost" if role in PER_HOST else None), task["name"]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_is_described_for_galaxy(role: str) -> None:
+    assert load("roles", role, "meta", "main.yml")["galaxy_info"]["description"]
+    spec = load("roles", role, "meta", "argument_specs.yml")["argument_specs"]["main"]
+    assert {"version_added", "author", "short_description", "description"} <= spec.keys()
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_every_role_has_an_integration_target(role: str) -> None:
+    target = ROOT / "tests" / "integration" / "targets" / f"role_{role}"
+    assert load(str(target / "meta" / "main.yml")) == {"dependencies": ["setup_simulator"]}
+    assert (target / "tasks" / "main.yml").is_file()
+
+
+def test_the_readme_lists_roles_and_playbooks() -> None:
+    section = (ROOT / "README.md").read_text(encoding="utf-8").split("## Roles and playbooks\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| `(\w+)` \| `(\w+)` \|", section, re.MULTILINE)
+    assert sorted(role for role, dummy in rows) == ROLES
+    assert sorted(playbook for dummy, playbook in rows) == [name for name in PLAYBOOKS if name != "demo"]
+
+
+@pytest.mark.parametrize("playbook", [name for name in PLAYBOOKS if name != "demo"])
+def test_every_playbook_has_an_example_of_its_variables(playbook: str) -> None:
+    """The example shows variables of the playbook and its role, each with a comment."""
+    play = load("playbooks", f"{playbook}.yml")[0]
+    role = play["roles"][0]["role"].removeprefix(PREFIX)
+    example = load("docs", "examples", f"{playbook}.yml")
+    assert example
+    for name in example:
+        assert name in options_of(role) or name.startswith(f"{playbook}_"), name
+    text = (ROOT / "docs" / "examples" / f"{playbook}.yml").read_text(encoding="utf-8")
+    assert f"ansible-playbook {PREFIX}{playbook} " in text
