@@ -15,6 +15,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     ApiError,
     JobNotFound,
     JobUuidUsed,
+    LoginFailed,
     OutcomeUnknown,
     ResponseLost,
     VirtinfraError,
@@ -135,7 +136,7 @@ def resolve(call: Call, attempt: Attempt, needed: bool | None, error: VirtinfraE
             return replace(attempt, job=_resend(call, attempt), doubt=None)
         if job_exists(call.client, job, attempt.deadline, call.client.connection.request_timeout):
             return replace(attempt, job=_follow(call, job, attempt.deadline), doubt=None)
-    except (ApiError, ResponseLost, JobNotFound) as doubt:
+    except (ApiError, LoginFailed, ResponseLost, JobNotFound) as doubt:
         return replace(attempt, doubt=doubt)
     return attempt
 

@@ -222,6 +222,35 @@ class ApiError(VirtinfraError):
         return {**self._error, "code": self.code}
 
 
+class LoginFailed(VirtinfraError):
+    """An account got no session; ``error`` is that of the reason. Nothing else was sent, so nothing was changed.
+
+    A class of its own, so that nobody takes it for the failure of the call that needed the session.
+    """
+
+    def __init__(self, message: str, error: Mapping[str, Any], **facts: Any) -> None:
+        super().__init__(message, **facts)
+        self._error = dict(error)
+        self.code = self._error["code"]
+
+    @classmethod
+    def because_of(cls, reason: VirtinfraError) -> LoginFailed:
+        """Return the failure of a login for a reason. Other than a call, a login whose response is lost is harmless."""
+        if isinstance(reason, ApiError):
+            return cls(reason.message, reason.error, operation=reason.operation, status=reason.status)
+        return cls(reason.message, TransportError(reason.message).error)
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether the service answered, or else it could not be reached."""
+        return "status" in self.result
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """The error of the reason."""
+        return self._error
+
+
 class JobNotFound(VirtinfraError):
     """The outcome of ``job`` is unknown: the service does not know it, or no longer knows it, or see ``reason``."""
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
@@ -24,6 +25,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._connection impo
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     ApiError,
+    LoginFailed,
     ReadNotSupported,
     ResponseLost,
     TransportError,
@@ -34,8 +36,13 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import 
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock
 from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import wait_for_job
 
-# How often a login is tried whose response is lost: a session that nobody knows expires.
-MAX_LOGIN_ATTEMPTS = 3
+# How often a login whose response is lost is retried, and the first of the pauses, which double, in seconds. A session
+# that nobody knows expires.
+MAX_LOGIN_RETRIES = 3
+LOGIN_BACKOFF = 0.3
+
+# The seconds that a logout may take that nobody waits for.
+LOGOUT_TIMEOUT = 5.0
 
 WRONG_ACCOUNT = "ID.1000"
 
@@ -46,18 +53,26 @@ def hash_password(password: str) -> str:
 
 
 def log_in(client: Client, account: str, password: str) -> str:
-    """Return a new session of an account.
+    """Return a new session of an account. Raise ReadNotSupported where the service has no login, else LoginFailed."""
+    try:
+        return _log_in(client, account, password)
+    except ReadNotSupported:
+        raise
+    except VirtinfraError as reason:
+        raise LoginFailed.because_of(reason).with_label(f"account {account}") from None
 
-    Raises ReadNotSupported where the service has no login, and ApiError for a wrong account or password.
-    """
+
+def _log_in(client: Client, account: str, password: str) -> str:
     params = {"accountName": account, "password": hash_password(password)}
-    for attempt in range(1, MAX_LOGIN_ATTEMPTS + 1):
+    retries = min(client.connection.request_retries, MAX_LOGIN_RETRIES)
+    for attempt in range(retries + 1):
         try:
             reply = wait_for_job(client, client.start_job("LogInByAccount", params))
             break
         except ResponseLost:
-            if attempt == MAX_LOGIN_ATTEMPTS:
+            if attempt == retries:
                 raise
+            client.clock.sleep(LOGIN_BACKOFF * 2**attempt)
         except ApiError as refusal:
             if refusal.status not in (404, 405):
                 raise
@@ -86,6 +101,24 @@ def log_out(client: Client, session_id: str) -> None:
     wait_for_job(client, client.start_job("LogOut", {"sessionUuid": session_id}))
 
 
+def end_session(
+    connection: ConnectionOptions,
+    session_id: str,
+    masker: Masker | None = None,
+    on_request: Callable[[str], None] | None = None,
+) -> None:
+    """Log out at the end, when nobody is left to hear of a failure: once and not for long, since sessions expire."""
+    timeout = min(connection.request_timeout, LOGOUT_TIMEOUT)
+    brief = replace(without_credentials(connection), request_retries=0, request_timeout=timeout)
+    with Client(brief, masker=masker, on_request=on_request) as client, suppress(VirtinfraError):
+        log_out(client, session_id)
+
+
+def without_credentials(connection: ConnectionOptions) -> ConnectionOptions:
+    """Return the options for operations that take no credentials."""
+    return replace(connection, session_id=None, account=None, account_password=None, api_token=None)
+
+
 class SessionStore(Protocol):
     """Keeps the session of an account for all who share it."""
 
@@ -95,7 +128,7 @@ class SessionStore(Protocol):
     def open(self) -> AbstractContextManager[dict[str, Any]]:
         """Return what is kept, for nobody but the caller until it is left; changes to it are kept.
 
-        ``session_id`` is the session, ``refusal`` the status and the error of a login that cannot succeed.
+        ``session_id`` is the session, ``failure`` describes the last login if that failed.
         """
 
 
@@ -154,8 +187,7 @@ class AccountSession:
     def __exit__(self, *dummy: object) -> None:
         """Log out, unless others share the session."""
         if self._store.is_private and self._session_id:
-            with self._client() as client, suppress(VirtinfraError):
-                log_out(client, self._session_id)
+            end_session(self._connection, self._session_id, self._masker, self._on_request)
 
     def current(self) -> str:
         """Return the session, after logging in if there is none."""
@@ -178,35 +210,44 @@ class AccountSession:
         return self.current()
 
     def _shared_session(self, refused: str | None) -> str:
+        since = time.monotonic()
         with self._store.open() as kept:
             if kept.get("session_id") in (None, refused):
                 with self._client() as client:
                     if refused and kept.pop("session_id", None):
                         with suppress(VirtinfraError):
                             log_out(client, refused)
-                    kept["session_id"] = self._log_in(client, kept)
+                    kept["session_id"] = self._log_in(client, kept, since)
             self._session_id = str(kept["session_id"])
         self._masker.add(self._session_id)
         return self._session_id
 
-    def _log_in(self, client: Client, kept: dict[str, Any]) -> str:
-        account, password = str(self._connection.account), str(self._connection.account_password)
+    def _log_in(self, client: Client, kept: dict[str, Any], since: float) -> str:
+        """Log in, unless a login has failed that is as good as this one would be."""
+        account, retries = str(self._connection.account), self._connection.request_retries
+        if failure := kept.get("failure"):
+            # Services lock an account after some attempts. And all who waited for a login share its failure: one after
+            # the other would wait as long for its own.
+            is_own = failure["time"] > since and failure["retries"] >= retries
+            if is_own or failure["error"]["code"] == WRONG_ACCOUNT:
+                raise LoginFailed(failure["message"], failure["error"], **failure["facts"]).with_label(
+                    f"account {account}"
+                )
         try:
-            if refusal := kept.get("refusal"):
-                # Services lock an account after some attempts: no other task tries the same password again.
-                raise ApiError("LogInByAccount", refusal["status"], refusal["error"])
-            return log_in(client, account, password)
-        except ApiError as failure:
-            if failure.code == WRONG_ACCOUNT:
-                kept["refusal"] = {"status": failure.status, "error": failure.error}
-            raise failure.with_label(f"account {account}") from None
+            session_id = log_in(client, account, str(self._connection.account_password))
+        except LoginFailed as failed:
+            reason = {"message": failed.message, "error": failed.error, "facts": failed.result}
+            kept["failure"] = {**reason, "time": time.monotonic(), "retries": retries}
+            raise
+        kept.pop("failure", None)
+        return session_id
 
     def _client(self) -> Client:
         """Return a client that may log in, also in check mode: nothing that users manage is changed by that."""
         password = self._connection.account_password or ""
         self._masker.add(password, hash_password(password), self._session_id or "")
         return Client(
-            replace(self._connection, account=None, account_password=None, session_id=None, api_token=None),
+            without_credentials(self._connection),
             wait=WaitPolicy(Clock, self._connection.request_timeout),
             masker=self._masker,
             on_request=self._on_request,

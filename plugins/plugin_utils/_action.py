@@ -29,8 +29,8 @@ from ansible.utils.display import Display
 from ansible_collections.virtinfra.manager.plugins.module_utils._adapter import HAS_REQUESTS
 from ansible_collections.virtinfra.manager.plugins.module_utils._connection import tls_context
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
-    ApiError,
     InvalidOptions,
+    LoginFailed,
     VirtinfraError,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules import (
@@ -138,7 +138,7 @@ class ActionModule(ActionBase):
         """Return the options of a module process, with the session of this run instead of the password of an account.
 
         Where only the host of the module process can reach the service, it gets the password and logs in. Raises
-        ApiError when the service refuses the account.
+        LoginFailed when the service refuses the account.
         """
         given = {name: value for name, value in arguments.items() if name in CONNECTION}
         validation = ArgumentSpecValidator(CONNECTION).validate(given)
@@ -152,9 +152,9 @@ class ActionModule(ActionBase):
             brief = replace(connection, request_retries=0, request_timeout=timeout)
             session = AccountSession(brief, FileStore(connection), Masker(), self._request_log())
             return {**arguments, **dict.fromkeys(login), "session_id": session.valid()}
-        except ApiError:
-            raise
-        except VirtinfraError:
+        except VirtinfraError as failure:
+            if isinstance(failure, LoginFailed) and failure.is_refusal:
+                raise
             return {**arguments, **login, "session_id": None}
 
     def _run_in_process(self, name: str, spec: ModuleSpec) -> dict[str, Any]:

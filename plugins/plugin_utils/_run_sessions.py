@@ -22,22 +22,20 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
+from multiprocessing import active_children
 from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Any
 
 import ansible.constants
-from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import VirtinfraError
-from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import log_out
+from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import (
+    end_session,
+    without_credentials,
+)
 
 OWNER = os.getpid()
-
-# The seconds that each logout at the end of a run may take.
-LOGOUT_TIMEOUT = 5.0
-
-_SECRETS = ("session_id", "api_token", "account", "account_password")
 
 
 class FileStore:
@@ -54,32 +52,37 @@ class FileStore:
     @contextmanager
     def open(self) -> Iterator[dict[str, Any]]:
         """Return what is kept, for nobody but the caller until it is left; changes to it are kept."""
-        with os.fdopen(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "r+") as file:
+        try:
+            file = os.fdopen(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "r+")
             fcntl.flock(file, fcntl.LOCK_EX)
+        except OSError as error:
+            raise VirtinfraError(
+                f"the session cannot be kept in {self._path.parent}: {error.strerror}. Check local_tmp in ansible.cfg."
+            ) from None
+        with file:
             kept = _load(file.read())
             before = dict(kept)
             try:
                 yield kept
             finally:
                 if kept != before:
-                    options = {name: value for name, value in asdict(self._connection).items() if name not in _SECRETS}
                     file.seek(0)
                     file.truncate()
-                    file.write(json.dumps({**kept, "connection": options}))
+                    file.write(json.dumps({**kept, "connection": asdict(without_credentials(self._connection))}))
 
 
 def log_out_all() -> None:
-    """Log out of all sessions that this process owns. Nobody is left to hear of a failure; sessions expire."""
+    """Log out of all sessions that this process owns, once its workers have ended: one may still be logging in."""
     if os.getpid() != OWNER:
         return
+    for worker in active_children():
+        worker.join()
     for path in Path(ansible.constants.DEFAULT_LOCAL_TMP).glob(f"virtinfra-{OWNER}-*"):
-        with suppress(VirtinfraError, OSError):
+        with suppress(OSError):
             kept = _load(path.read_text(encoding="utf-8"))
             path.unlink()
             if session_id := kept.get("session_id"):
-                options = {**kept["connection"], "request_retries": 0, "request_timeout": LOGOUT_TIMEOUT}
-                with Client(ConnectionOptions(**options)) as client:
-                    log_out(client, session_id)
+                end_session(ConnectionOptions(**kept["connection"]), session_id)
 
 
 def _load(text: str) -> dict[str, Any]:

@@ -22,6 +22,8 @@ from simulator.launch import Simulator
 
 ROOT = Path(__file__).resolve().parents[2]
 HOSTS = 20
+ITEMS = 5
+FORKS = 20
 PASSWORD = "c0rrect horse/battery+staple"
 
 READ: dict[str, Any] = {"virtinfra.manager.host_info": {"name": "host-1"}}
@@ -42,6 +44,7 @@ class Run:
         variables = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable, "base_url": sim.url}
         self._write("static.yml", {"local": {"hosts": names, "vars": variables}})
         self._write("infrastructure.virtinfra_hosts.yml", {"plugin": "virtinfra.manager.hosts"})
+        (folder / "tmp").mkdir()
 
     def _write(self, name: str, content: Any) -> None:
         (self.folder / name).write_text(json.dumps(content), encoding="utf-8")
@@ -52,7 +55,7 @@ class Run:
         program = str(Path(sys.executable).with_name("ansible-playbook"))
         inventories = [f"-i{self.folder / name}" for name in ("static.yml", "infrastructure.virtinfra_hosts.yml")]
         return subprocess.Popen(
-            [program, *inventories, f"-f{HOSTS}", "-vvv", str(self.folder / "book.yml")],
+            [program, *inventories, f"-f{FORKS}", str(self.folder / "book.yml")],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -82,9 +85,15 @@ def run(tmp_path: Path, sim: Simulator) -> Run:
     return Run(tmp_path, sim)
 
 
+def queries(sim: Simulator) -> int:
+    """Return how often hosts were listed."""
+    return sum(entry["operation"] == "QueryHost" for entry in sim.log())
+
+
 def test_all_tasks_of_a_run_share_a_session(run: Run, sim: Simulator) -> None:
+    """Also those in loops, in module processes, and of the inventory. One login replaces it when it has expired."""
     tasks = [
-        {**READ, "loop": [1, 2]},
+        {**READ, "loop": list(range(ITEMS))},
         {**READ, "run_once": True, "async": 60, "poll": 1},
         {**READ, "run_once": True, "delegate_to": "far", "vars": {"ansible_connection": "elsewhere"}},
         END_SESSIONS,
@@ -95,11 +104,8 @@ def test_all_tasks_of_a_run_share_a_session(run: Run, sim: Simulator) -> None:
     process = run.start(tasks)
     output = process.communicate(timeout=300)[0]
     assert process.returncode == 0, output
-    assert "host-1" in output
-    assert PASSWORD not in output
     assert sim.sessions() == {"live": 0, "logins": 2, "failed_logins": 0, "logouts": 1}
-    headers = [entry["operation"] for entry in sim.log()]
-    assert headers.count("QueryHost") >= 3 * HOSTS + 4
+    assert queries(sim) > ITEMS * HOSTS
     assert run.leftovers() == []
 
 
@@ -112,11 +118,12 @@ def test_a_lookup_alone_leaves_no_session(run: Run, sim: Simulator) -> None:
 
 
 def test_an_interrupted_run_leaves_no_session(run: Run, sim: Simulator) -> None:
-    sim.fault("hang", "ChangeHostState", count=None)
-    process = run.start([{"virtinfra.manager.kvm_host": {"name": "host-1", "state": "disabled"}, "run_once": True}])
+    # When all workers wait for the service, none of them holds the lock of the queue to ansible-playbook, which would
+    # wait for that for ever.
+    sim.fault("slow", "QueryHost", seconds=60, skip=2 * FORKS, count=None)
+    process = run.start([{**READ, "loop": list(range(ITEMS))}])
     deadline = time.monotonic() + 120
-    # A task of the test before may still poll.
-    while time.monotonic() < deadline and not any(entry["operation"] == "ChangeHostState" for entry in sim.log()):
+    while time.monotonic() < deadline and queries(sim) < 3 * FORKS:
         time.sleep(0.2)
     os.kill(process.pid, signal.SIGINT)
     output = process.communicate(timeout=120)[0]

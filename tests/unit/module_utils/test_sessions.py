@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from ansible.plugins.loader import lookup_loader
 from ansible_collections.virtinfra.manager.plugins.module_utils._calls import Call, make_call
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import LoginFailed, VirtinfraError
 from ansible_collections.virtinfra.manager.plugins.module_utils._planner import PlannedCall
 from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker
 from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import AccountSession, hash_password
@@ -32,6 +35,7 @@ from support.stub_server import StubRequest, StubResponse, StubServer
 
 NO_ACCOUNT: dict[str, Any] = {"account": None, "account_password": None}
 ACCOUNT: dict[str, Any] = {"account": "admin", "account_password": "password", "session_id": None}
+ACTION = {"vm_instance_uuid": STOPPED_VM, "volume_uuids": [VOLUME]}
 
 
 @pytest.fixture
@@ -114,8 +118,7 @@ def test_the_session_of_an_account_is_checked_before_a_call_that_is_not_waited_f
 
 
 def test_a_job_that_was_started_with_an_expired_session(sim: Simulator, run: ModuleRunner) -> None:
-    action = {"vm_instance_uuid": STOPPED_VM, "volume_uuids": [VOLUME]}
-    ran = run("cbt_volume_export", action, session_id="long-gone", wait=False)
+    ran = run("cbt_volume_export", ACTION, session_id="long-gone", wait=False)
     assert ran.changed
     waited = run("job_wait", {"jobs": [ran["job"]]})
     assert waited.message.endswith(
@@ -164,8 +167,38 @@ def test_a_lost_login_is_repeated(sim: Simulator, run: ModuleRunner) -> None:
     assert run("host_info", {}, **ACCOUNT)["total"] == 3
     assert sim.sessions()["logins"] == 3
     sim.fault("drop_after", "LogInByAccount", count=None)
-    assert run("host_info", {}, **ACCOUNT).failed
-    assert sim.sessions()["logins"] == 6
+    assert run("host_info", {}, request_retries=1, **ACCOUNT).failed
+    assert sim.sessions()["logins"] == 5
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [
+        ({"fault": "fail", "error": {"code": "ID.1000", "details": "no"}}, "ID.1000"),
+        ({"fault": "drop_after"}, "UNREACHABLE"),
+    ],
+)
+@pytest.mark.parametrize(("module", "options"), [("host_info", {}), ("cbt_volume_export", ACTION)])
+@pytest.mark.parametrize("expired", [False, True])
+def test_a_failed_login_is_not_taken_for_the_failure_of_the_call(
+    sim: Simulator, run: ModuleRunner, fault: dict[str, Any], code: str, module: str, options: Any, expired: bool
+) -> None:
+    if expired:
+        sim.fault("session_expiry", "QueryHost" if module == "host_info" else "ExportNbdVolumes", count=None)
+    sim.fault(operation="LogInByAccount", skip=int(expired), count=None, **fault)
+    ran = run(module, options, request_retries=0, **ACCOUNT)
+    assert ran["error"]["code"] == code
+    assert re.search("account admin: .*LogInByAccount", ran.message)
+    assert not ran.changed
+    assert "job" not in ran.result
+
+
+def test_a_failed_login_leaves_a_lost_call_in_doubt(sim: Simulator, run: ModuleRunner) -> None:
+    sim.fault("drop_before", "ChangeHostState")
+    sim.fault("session_expiry", "ChangeHostState", skip=1, count=None)
+    sim.fault("fail", "LogInByAccount", skip=1, count=None)
+    ran = run("kvm_host", {"uuid": HOST, "state": "disabled"}, **ACCOUNT)
+    assert (ran["error"]["code"], ran.changed) == ("OUTCOME_UNKNOWN", True)
 
 
 def test_an_account_needs_a_password(run: ModuleRunner) -> None:
@@ -233,7 +266,11 @@ def test_workers_share_a_session(sim: Simulator, connection: ConnectionOptions, 
     assert sim.sessions() == {"live": 1, "logins": 2, "failed_logins": 0, "logouts": 1}
     (file,) = folder.iterdir()
     assert file.stat().st_mode & 0o777 == 0o600
-    assert "password" not in file.read_text(encoding="utf-8")
+    kept = json.loads(file.read_text(encoding="utf-8"))
+    assert kept["session_id"] == second
+    credentials = ("account", "account_password", "session_id", "api_token")
+    assert [kept["connection"].pop(name) for name in credentials] == [None] * 4
+    assert "password" not in str(kept)
     _run_sessions.log_out_all()
     assert sim.sessions()["live"] == 0
     assert list(folder.iterdir()) == []
@@ -244,6 +281,30 @@ def test_workers_log_in_again_after_another_was_killed(connection: ConnectionOpt
     (file,) = folder.iterdir()
     file.write_text('{"session_id": "', encoding="utf-8")
     assert shared(connection).current() != session_id
+
+
+def test_those_who_wait_for_a_login_share_its_failure(sim: Simulator, folder: Path) -> None:
+    def fail(retries: int) -> str:
+        connection = ConnectionOptions(sim.url, account="admin", account_password="a", request_retries=retries)
+        with pytest.raises(LoginFailed, match=r"account admin: LogInByAccount failed \(ID\.1003\)") as failed:
+            shared(connection).current()
+        return str(failed.value.error["details"])
+
+    sim.fault("fail", "LogInByAccount", count=None, error={"code": "ID.1003", "details": "too many"})
+    sim.configure(latencies={"LogInByAccount": 0.5})
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(fail, [0, 0, 0, 0])) == ["too many"] * 4
+    assert operations(sim.log()) == ["LogInByAccount"]
+    # A later task does not share it.
+    fail(0)
+    assert operations(sim.log()) == ["LogInByAccount"] * 2
+
+
+def test_a_folder_that_cannot_be_written_is_named(connection: ConnectionOptions, folder: Path) -> None:
+    store = FileStore(connection)
+    folder.rmdir()
+    with pytest.raises(VirtinfraError, match=f"the session cannot be kept in {folder}: No such file or directory"):
+        AccountSession(connection, store, Masker()).current()
 
 
 def test_a_wrong_password_is_tried_once(sim: Simulator, folder: Path) -> None:
