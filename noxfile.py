@@ -186,7 +186,7 @@ def unit_of_another_core(session: nox.Session) -> None:
 def run_pytest(session: nox.Session, *selection: str) -> None:
     """Run a selection of the tests, all without one, on all processors; or what the command line asks for."""
     session.install("-r", "tests/unit/requirements.txt")
-    arguments = session.posargs or ("--numprocesses", "auto", *selection)
+    arguments = session.posargs or ("--numprocesses", "auto", "--dist", "loadfile", *selection)
     session.run("python", "-m", "pytest", *arguments, env=linked_collection())
 
 
