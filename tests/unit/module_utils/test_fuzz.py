@@ -49,7 +49,7 @@ READERS: tuple[tuple[str, Mapping[str, Any]], ...] = (
 )
 WRITERS = tuple((each.module, {**each.options, "wait_timeout": 20}) for each in SCENARIOS)
 MOST_REQUESTS = 3000
-EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "150"))
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "100"))
 
 
 @pytest.fixture(autouse=True)

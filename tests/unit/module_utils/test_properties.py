@@ -33,7 +33,7 @@ from support.openapi_reference import operations, records
 Options = Mapping[str, Any]
 Values = Mapping[str, st.SearchStrategy[Any]]
 
-FEW = settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 letters = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=20).filter(str.strip)
 words = st.tuples(st.sampled_from(["", " ", "\n"]), letters, st.sampled_from(["", " ", "\t"])).map("".join)

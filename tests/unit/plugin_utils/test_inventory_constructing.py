@@ -197,7 +197,7 @@ def one(**options: Any) -> dict[str, Any]:
     return {**NOTHING, "strict": False, "leading_separator": True, "use_extra_vars": False, **options}
 
 
-@settings(max_examples=1500, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=800, deadline=None, suppress_health_check=list(HealthCheck))
 @given(expression=EXPRESSIONS, records=RECORDS, strict=st.booleans())
 def test_every_expression_has_the_result_of_core(expression: str, records: list[dict[str, Any]], strict: bool) -> None:
     options = one(
