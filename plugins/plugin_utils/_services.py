@@ -62,6 +62,7 @@ class ResourceType:
 
 HOSTS = ResourceType("QueryHost", "host", "HostInventory")
 VMS = ResourceType("QueryVmInstance", "vm", "VmInstanceInventory", DELETED_VM_STATES)
+CBT_TASKS = ResourceType("QueryCbtTask", "cbttask", "CbtTaskInventory")
 PRIMARY_STORAGES = ResourceType("QueryPrimaryStorage", "primarystorage", "PrimaryStorageInventory")
 
 

@@ -1,0 +1,66 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: job_result
+short_description: Make one form of event out of the posts of the service, whatever source has received them
+version_added: 1.0.0
+author: Contributors to the virtinfra.manager project (@virtinfra)
+description:
+  - Turns the events of webhook sources, such as C(ansible.eda.webhook), C(eda.builtin.webhook) and the event streams of
+    Ansible Automation Platform, into the form of those of the source C(virtinfra.manager.job_results).
+  - Drops events that are not the result of a job. Events of C(virtinfra.manager.job_results) stay as they are, so a
+    rulebook can have this filter although the platform replaces its source by an event stream.
+  - It needs the headers C(X-Job-UUID) and C(X-Job-Success) in C(meta.headers). C(about) and C(operation) are read from
+    the query in C(meta.endpoint), which C(ansible.eda.webhook) leaves out.
+  - The filter confirms nothing and drops no repeats.
+options: {}
+"""
+
+EXAMPLES = r"""
+- name: React to jobs that fail
+  hosts: localhost
+  sources:
+    - name: Results of jobs
+      eda.builtin.webhook:
+        port: 5443
+        token: "{{ webhook_token }}"
+      filters:
+        - virtinfra.manager.job_result:
+  rules:
+    - name: Report a failed job
+      condition: not event.job.succeeded
+      action:
+        debug:
+          msg: "{{ event.job.uuid }}: {{ event.msg }}"
+"""
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+# ansible-rulebook runs this file alone: the collection is found from here.
+sys.path.insert(0, str(Path(__file__).absolute().parents[7]))
+
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._job_events import InvalidPost, read_post
+
+
+def main(event: Mapping[str, Any]) -> Mapping[str, Any] | list[Any]:
+    """Return the event in the form of job_results, or an empty list, which drops it."""
+    job = event.get("job")
+    if isinstance(job, Mapping) and "uuid" in job and "succeeded" in job:
+        return event
+    meta = event.get("meta")
+    meta = meta if isinstance(meta, Mapping) else {}
+    headers = meta.get("headers")
+    try:
+        body = json.dumps(event.get("payload")).encode()
+        post = read_post(headers if isinstance(headers, Mapping) else {}, body, str(meta.get("endpoint", "")))
+    except (InvalidPost, TypeError, ValueError):
+        return []
+    return {**post.event(), "meta": meta}

@@ -1,0 +1,197 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: job_results
+short_description: Receive the results of jobs that the service posts
+version_added: 1.0.0
+author: Contributors to the virtinfra.manager project (@virtinfra)
+description:
+  - Listens for the posts that the service sends to the C(webhook_url) of a call when its job has ended, and emits one
+    event for each job.
+  - A post is acknowledged when its event is in the buffer. When the buffer is full, the post is refused with the HTTP
+    status 503, and the service posts again (15 times, every 2 seconds).
+  - Repeats of a job id are dropped. Malformed posts, posts to another path and posts without the token are refused,
+    counted and logged.
+  - An event has C(job) with C(uuid), C(succeeded) and C(batch), the outcome that the service states for an operation on
+    several objects. It has C(operation) and C(about) if the query of the URL has them, as in
+    V(https://receiver.example.com/SECRET?about=host-1), and C(result), or C(error) and C(msg).
+extends_documentation_fragment:
+  - virtinfra.manager._connection
+options:
+  host:
+    description:
+      - The address to listen on.
+    type: str
+    default: 0.0.0.0
+  port:
+    description:
+      - The TCP port to listen on.
+    type: int
+    required: true
+  path:
+    description:
+      - The path of the URL. The service sends no credentials, so let the path contain a secret of your own.
+    type: str
+    required: true
+  token:
+    description:
+      - "A secret that a relay adds to each post as C(Authorization: Bearer). Posts without it are refused."
+    type: str
+  certfile:
+    description:
+      - A file with the TLS certificate of the receiver, and its key unless O(keyfile) names another file. Without it,
+        the receiver speaks plain HTTP.
+    type: path
+  keyfile:
+    description:
+      - A file with the unencrypted key of O(certfile).
+    type: path
+  client_ca:
+    description:
+      - A file with CA certificates. Only clients with a certificate of these CAs can connect.
+    type: path
+  body_limit:
+    description:
+      - The longest body of a post, in bytes.
+    type: int
+    default: 4194304
+  buffer_size:
+    description:
+      - How many results are kept while the rules are busy.
+    type: int
+    default: 1000
+  confirm:
+    description:
+      - Whether to poll the job, with the connection options, before a result is believed. The event has the result of
+        the poll then. Anybody who knows the URL can forge a post, but not this.
+      - A result that cannot be confirmed because the service does not answer is refused with the HTTP status 503, and
+        the service posts again. The service must honour job ids, and keeps jobs for about three hours.
+      - Without it, the connection options are not used.
+    type: bool
+    default: false
+  spool:
+    description:
+      - A SQLite file that keeps the acknowledged results until the rules have them, so that a kill of ansible-rulebook
+        loses none. After a restart the results are handed over, at most one of them a second time. Repeats are
+        recognized across restarts.
+      - The file is readable by its owner only, and can be used by one source at a time.
+    type: path
+requirements:
+  - aiohttp, which comes with ansible-rulebook
+  - ansible-core in the Python environment of ansible-rulebook
+"""
+
+EXAMPLES = r"""
+- name: React to jobs that fail
+  hosts: localhost
+  sources:
+    - name: Results of jobs
+      virtinfra.manager.job_results:
+        port: 5443
+        path: /{{ webhook_secret }}
+        certfile: /etc/rulebook/receiver.pem
+        spool: /var/lib/rulebook/job_results.sqlite
+        confirm: true
+        base_url: https://manager.example.com:8443
+  rules:
+    - name: Report a failed job
+      condition: not event.job.succeeded
+      action:
+        debug:
+          msg: "{{ event.about | default(event.job.uuid) }}: {{ event.msg }}"
+"""
+
+import asyncio
+import logging
+import re
+import ssl
+import sys
+from collections.abc import Mapping
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+# ansible-rulebook runs this file alone: the collection is found from here.
+sys.path.insert(0, str(Path(__file__).absolute().parents[7]))
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules import connection_options
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, Options
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._event_sources import ServiceAccess, read_options
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._event_store import Spool
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._receiver import HAS_AIOHTTP, Receiver, listen
+
+LOG = logging.getLogger("virtinfra.manager.job_results")
+
+OPTIONS: Options = {
+    **CONNECTION,
+    "host": {"type": "str", "default": "0.0.0.0"},
+    "port": {"type": "int", "required": True},
+    "path": {"type": "str", "required": True},
+    "token": {"type": "str", "no_log": True},
+    "certfile": {"type": "path"},
+    "keyfile": {"type": "path", "no_log": False},
+    "client_ca": {"type": "path"},
+    "body_limit": {"type": "int", "default": 4 * 1024 * 1024},
+    "buffer_size": {"type": "int", "default": 1000},
+    "confirm": {"type": "bool", "default": False},
+    "spool": {"type": "path"},
+}
+
+
+async def main(queue: asyncio.Queue[Any], args: dict[str, Any]) -> None:
+    """Receive posts and put their events into the queue, until the rulebook ends."""
+    options = read_options(OPTIONS, args)
+    check_options(options)
+    context = tls_context(options)
+    with ExitStack() as stack:
+        client = None
+        if options["confirm"]:
+            access = stack.enter_context(ServiceAccess(connection_options(options)))
+            client = stack.enter_context(access.new_client())
+        spool = stack.enter_context(closing(Spool(options["spool"])))
+        receiver = Receiver(options, spool, client, LOG)
+        async with listen(receiver, options, context):
+            await receiver.forward(queue)
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    """Raise InvalidOptions for a value that cannot be used."""
+    if not HAS_AIOHTTP:
+        raise InvalidOptions("the Python library aiohttp is missing where ansible-rulebook runs")
+    if not 1 <= options["port"] <= 65535:
+        raise InvalidOptions("port must be from 1 to 65535")
+    if not re.fullmatch(r"/[\w./~-]+", options["path"], re.ASCII):
+        raise InvalidOptions("path must be like /a-secret-of-your-own: a slash, then letters, digits and . / _ ~ -")
+    if options["token"] is not None and not re.fullmatch(r"[\x21-\x7e]+", options["token"]):
+        raise InvalidOptions("token must be printable ASCII without blanks, and not empty")
+    for name in ("body_limit", "buffer_size"):
+        if options[name] < 1:
+            raise InvalidOptions(f"{name} must be at least 1")
+    for name in ("keyfile", "client_ca"):
+        if options[name] and not options["certfile"]:
+            raise InvalidOptions(f"{name} needs certfile")
+
+
+def tls_context(options: Mapping[str, Any]) -> ssl.SSLContext | None:
+    """Return the TLS context of the receiver, None for plain HTTP. Raise InvalidOptions for unusable files."""
+    certfile, client_ca = options["certfile"], options["client_ca"]
+    if not certfile:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        # Without a password callback OpenSSL would ask for one at the terminal.
+        context.load_cert_chain(certfile, options["keyfile"], password=lambda: "")
+    except (OSError, ssl.SSLError) as error:
+        raise InvalidOptions(f"certfile {certfile} cannot be used: {error}") from None
+    if client_ca:
+        try:
+            context.load_verify_locations(client_ca)
+        except (OSError, ssl.SSLError) as error:
+            raise InvalidOptions(f"client_ca {client_ca} cannot be used: {error}") from None
+        context.verify_mode = ssl.CERT_REQUIRED
+    return context

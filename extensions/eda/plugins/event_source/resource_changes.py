@@ -1,0 +1,271 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: resource_changes
+short_description: Poll hosts, VMs, CBT tasks or primary storages, and report what has changed
+version_added: 1.0.0
+author: Contributors to the virtinfra.manager project (@virtinfra)
+description:
+  - Lists all objects of a type again and again, and emits one event for each change of one of their fields. A list is
+    complete, or it is not used.
+  - An event has C(change) with C(resource_type), C(uuid), C(name), C(field), C(before) and C(after), and the C(record)
+    of the object as the info modules return it. A change of a threshold also has C(percent), C(below) and C(rearm).
+  - The first look at an object, and an object that is gone, are no change.
+  - When the service does not answer, the interval grows up to five minutes. One warning says when that begins, and one
+    when it ends.
+extends_documentation_fragment:
+  - virtinfra.manager._connection
+options:
+  resource_type:
+    description:
+      - What to list. The names are those of M(virtinfra.manager.resource_info).
+    type: str
+    choices:
+      - host
+      - vm
+      - cbttask
+      - primarystorage
+    required: true
+  fields:
+    description:
+      - The fields to watch, by the names that the info modules return. An empty list watches the O(thresholds) only.
+      - By default these are V(state), V(status) and the hardware status fields such as V(disk_status) of hosts,
+        V(state) of VMs, V(status) of CBT tasks, V(state) and V(status) of primary storages.
+    type: list
+    elements: str
+  thresholds:
+    description:
+      - Capacities to watch. A capacity changes from V(normal) to V(low) when it falls below a part of the total, and
+        back when it has risen to a higher part, so that one near the limit does not change all the time.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      field:
+        description:
+          - The available capacity, for example V(available_capacity) or V(available_physical_capacity) of primary
+            storages, V(available_memory_capacity) of hosts.
+        type: str
+        required: true
+      below:
+        description: The limit in percent of the total, under which the capacity is low.
+        type: float
+        required: true
+      rearm:
+        description:
+          - The limit in percent of the total, from which on it is normal again. By default it is O(thresholds[].below).
+        type: float
+  interval:
+    description:
+      - The pause between two polls, in seconds.
+    type: float
+    default: 30
+  source:
+    description:
+      - How to read the records. V(query) uses a query, which needs O(session_id) or O(account). V(cursor) uses a cursor
+        query, which needs O(api_token). By default the credentials decide, or O(query) or O(filters).
+    type: str
+    choices:
+      - query
+      - cursor
+  query:
+    description:
+      - Conditions that the records must meet, as of the inventory plugins, for example V(clusterUuid=...). An object
+        that no longer meets them is gone, which is no change.
+    type: list
+    elements: str
+  filters:
+    description:
+      - Filters for O(source=cursor), in the service's own syntax.
+    type: list
+    elements: str
+  page_size:
+    description:
+      - How many records to request per page.
+    type: int
+    default: 1000
+  state_file:
+    description:
+      - A SQLite file with the last known values, so that a restart reports what has changed meanwhile, and nothing
+        else. Without it, the first poll after a start shows no change.
+      - It is written when an event is handed over to the rules. After a kill at most one event comes twice.
+      - The file is readable by its owner only, and can be used by one source at a time.
+    type: path
+requirements:
+  - ansible-core in the Python environment of ansible-rulebook
+"""
+
+EXAMPLES = r"""
+- name: React to primary storages that run full
+  hosts: localhost
+  sources:
+    - name: Primary storages
+      virtinfra.manager.resource_changes:
+        base_url: https://manager.example.com:8443
+        account: "{{ account }}"
+        account_password: "{{ account_password }}"
+        resource_type: primarystorage
+        fields: []
+        thresholds:
+          - field: available_capacity
+            below: 10
+            rearm: 12
+        state_file: /var/lib/rulebook/primary_storages.sqlite
+  rules:
+    - name: Report a primary storage that is low
+      condition: event.change.after == "low"
+      action:
+        debug:
+          msg: "{{ event.change.name }}: {{ event.change.percent }} % free"
+"""
+
+import asyncio
+import logging
+import sys
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+# ansible-rulebook runs this file alone: the collection is found from here.
+sys.path.insert(0, str(Path(__file__).absolute().parents[7]))
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions, VirtinfraError
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, Options
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
+    RECORD_FIELDS,
+    to_camel_case,
+    to_snake_case,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import escape_controls
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._changes import (
+    Known,
+    Poll,
+    Threshold,
+    Watch,
+    total_of,
+)
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._event_sources import (
+    ServiceAccess,
+    hand_over,
+    read_options,
+)
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._event_store import StateFile
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import (
+    CBT_TASKS,
+    HOSTS,
+    PRIMARY_STORAGES,
+    VMS,
+    ResourceType,
+    Service,
+    services,
+)
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import OPTIONS as SERVICE_OPTIONS
+
+LOG = logging.getLogger("virtinfra.manager.resource_changes")
+
+# The longest pause between two polls of a service that does not answer, in seconds, unless the interval is longer.
+LONGEST_BACKOFF = 300.0
+
+HOST_FIELDS = ("state", "status", *(name for name in RECORD_FIELDS["HostInventory"] if name.endswith("Status")))
+RESOURCE_TYPES: Mapping[str, tuple[ResourceType, tuple[str, ...]]] = {
+    "host": (HOSTS, tuple(to_snake_case(name) for name in HOST_FIELDS if name != "ipmiPowerStatus")),
+    "vm": (VMS, ("state",)),
+    "cbttask": (CBT_TASKS, ("status",)),
+    "primarystorage": (PRIMARY_STORAGES, ("state", "status")),
+}
+
+THRESHOLD: Options = {
+    "field": {"type": "str", "required": True},
+    "below": {"type": "float", "required": True},
+    "rearm": {"type": "float"},
+}
+OPTIONS: Options = {
+    **SERVICE_OPTIONS,
+    **CONNECTION,
+    "page_size": {"type": "int", "default": 1000},
+    "resource_type": {"type": "str", "required": True, "choices": list(RESOURCE_TYPES)},
+    "fields": {"type": "list", "elements": "str"},
+    "thresholds": {"type": "list", "elements": "dict", "default": [], "options": THRESHOLD},
+    "interval": {"type": "float", "default": 30},
+    "state_file": {"type": "path"},
+}
+
+
+async def main(queue: asyncio.Queue[Any], args: dict[str, Any]) -> None:
+    """Poll and put an event for each change into the queue, until the rulebook ends."""
+    options = read_options(OPTIONS, args)
+    if not options["interval"] > 0:
+        raise InvalidOptions("interval must be more than 0 seconds")
+    watch = watch_of(options)
+    (service,) = services({name: options[name] for name in SERVICE_OPTIONS}, None, options["page_size"])
+    with closing(StateFile(options["state_file"])) as state, ServiceAccess(service.connection) as access:
+        known, failures = state.load(), 0
+        while True:
+            try:
+                poll = await asyncio.to_thread(compare, access, service, watch, known)
+            except InvalidOptions:
+                raise
+            except VirtinfraError as error:
+                failures += 1
+                if failures == 1:
+                    reason = escape_controls(str(error))
+                    LOG.warning("%s cannot be read, and is polled until it can: %s", service.name, reason)
+                await asyncio.sleep(backoff(options["interval"], failures))
+                continue
+            if failures:
+                LOG.warning("%s can be read again after %d failed polls", service.name, failures)
+                failures = 0
+            await report(queue, poll, known, state)
+            await asyncio.sleep(options["interval"])
+
+
+def compare(access: ServiceAccess, service: Service, watch: Watch, known: Known) -> Poll:
+    """List all objects and compare them with what is known."""
+    kind = RESOURCE_TYPES[watch.resource_type][0]
+    with access.new_client() as client:
+        return watch.compare((record for page in service.pages(client, kind) for record in page), known)
+
+
+async def report(queue: asyncio.Queue[Any], poll: Poll, known: dict[str, dict[str, Any]], state: StateFile) -> None:
+    """Hand an event over to the rules for each change, and remember each when they have it."""
+    for uuid in poll.gone:
+        del known[uuid]
+    known.update(poll.new)
+    if poll.new or poll.gone:
+        state.save(poll.new, poll.gone)
+    for change in poll.changes:
+        await hand_over(queue, change.event)
+        known[change.uuid][change.key] = change.after
+        state.save({change.uuid: known[change.uuid]})
+
+
+def watch_of(options: Mapping[str, Any]) -> Watch:
+    """Return what the options say is to be watched. Raise InvalidOptions naming an unknown field."""
+    kind, usual = RESOURCE_TYPES[options["resource_type"]]
+    fields = usual if options["fields"] is None else tuple(options["fields"])
+    names = RECORD_FIELDS[kind.record]
+    for name in fields:
+        if to_camel_case(name) not in names:
+            raise InvalidOptions(f"fields: {options['resource_type']} records have no field {name}")
+    thresholds = []
+    for each in options["thresholds"]:
+        name, below = to_camel_case(each["field"]), each["below"]
+        rearm = below if each["rearm"] is None else each["rearm"]
+        if name not in names or not name.startswith("available") or total_of(name) not in names:
+            raise InvalidOptions(
+                f"thresholds: {each['field']} is no available capacity of a {options['resource_type']}"
+            )
+        if not 0 < below <= rearm <= 100:
+            raise InvalidOptions("thresholds: below must be more than 0, and rearm from below to 100 percent")
+        thresholds.append(Threshold(each["field"], below, rearm))
+    return Watch(options["resource_type"], kind.record, fields, tuple(thresholds))
+
+
+def backoff(interval: float, failures: int) -> float:
+    """Return the seconds until the next poll after so many failed ones."""
+    return min(interval * 2.0 ** min(failures, 20), max(interval, LONGEST_BACKOFF))

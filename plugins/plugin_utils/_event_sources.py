@@ -1,0 +1,86 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""What the event sources share: their options, their client, and handing events over to the rules."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from difflib import get_close_matches
+from typing import Any
+
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible_collections.virtinfra.manager.plugins.module_utils._adapter import HAS_REQUESTS
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions, SessionSource
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import Options
+from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker, collect_secrets
+from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import MemoryStore, session_source
+
+# The longest pause, in seconds, between two looks whether the rules have taken an event.
+LONGEST_PAUSE = 0.05
+
+# How many turns of the event loop the rules get to start the action of an event that they have taken.
+SETTLING_TURNS = 20
+
+
+def read_options(spec: Options, args: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a source, validated, with defaults and what the environment gives.
+
+    ansible-rulebook validates no arguments. Raise InvalidOptions with one sentence for the first mistake.
+    """
+    given = {name: value for name, value in args.items() if value is not None}
+    for name in given.keys() - spec.keys():
+        nearest = get_close_matches(name, spec, 1)
+        raise InvalidOptions(f"unknown argument {name}" + (f", perhaps {nearest[0]} is meant" if nearest else ""))
+    validation = ArgumentSpecValidator(spec).validate(given)
+    if validation.error_messages:
+        raise InvalidOptions(Masker(collect_secrets(spec, given)).text(validation.error_messages[0]))
+    params: dict[str, Any] = validation.validated_parameters
+    return params
+
+
+class ServiceAccess:
+    """A service with one session for all clients of a source. Leaving it ends the session of an account."""
+
+    def __init__(self, connection: ConnectionOptions) -> None:
+        if not HAS_REQUESTS:
+            raise InvalidOptions("the Python library requests is missing where ansible-rulebook runs")
+        self.connection = connection
+        self._masker = Masker(filter(None, (connection.session_id, connection.api_token, connection.account_password)))
+        self._source: AbstractContextManager[SessionSource] = session_source(connection, MemoryStore, self._masker)
+
+    def __enter__(self) -> ServiceAccess:
+        self._sessions = self._source.__enter__()
+        return self
+
+    def __exit__(self, *dummy: object) -> None:
+        self._source.__exit__(None, None, None)
+
+    def new_client(self) -> Client:
+        """Return a client that only reads, with credentials masked in all replies."""
+        return Client(self.connection, True, masker=self._masker, mask_replies=True, sessions=self._sessions)
+
+
+async def hand_over(queue: asyncio.Queue[Any], event: dict[str, Any]) -> None:
+    """Put an event into the queue and return when the rules have taken it and had the time to start its action.
+
+    The queue of ansible-rulebook holds one event. What is put there is lost with a kill, and so is what has been taken
+    from there until its action begins. The source remembers it until then, and hands over the next event only after it
+    has forgotten this one: a kill makes at most one event come twice.
+    """
+    await queue.put(event)
+    # ansible-rulebook gives a source a queue that only filters and puts; the queue of the rules is behind it.
+    of_rules = getattr(queue, "queue", queue)
+    pause = 0.0
+    while not of_rules.empty():
+        await asyncio.sleep(pause)
+        pause = min(pause + 0.001, LONGEST_PAUSE)
+    for dummy in range(SETTLING_TURNS):
+        await asyncio.sleep(0)

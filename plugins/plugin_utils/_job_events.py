@@ -1,0 +1,92 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The result of a job as an event, the same through all doors: our own source, other webhook sources, event streams."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import ApiError, VirtinfraError
+from ansible_collections.virtinfra.manager.plugins.module_utils._job_modules import job_to_result
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import FAILED, SUCCEEDED, Job
+from ansible_collections.virtinfra.manager.plugins.module_utils._response import Response, printable
+from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker
+
+# The HTTP status with which the service answers a poll of a failed job, whose body the post repeats.
+FAILED_STATUS = 503
+
+LONGEST_CONTEXT = 256
+
+
+class InvalidPost(VirtinfraError):
+    """A post that cannot be the result of a job."""
+
+    code = "INVALID"
+    description = "The post is not the result of a job."
+
+
+@dataclass(frozen=True)
+class JobPost:
+    """A post of the service: the job that has ended, and what else is known of it.
+
+    ``batch`` is the outcome that the service states for an operation on several objects. ``about`` is what the caller
+    wrote into the URL.
+    """
+
+    job: Job
+    batch: str | None = None
+    about: str | None = None
+
+    def event(self) -> dict[str, Any]:
+        """Return the event: ``job``, ``operation`` and ``about`` if known, ``result``, or ``error`` and ``msg``."""
+        outcome = job_to_result(self.job)
+        context = {"operation": self.job.operation, "about": self.about}
+        job = {"uuid": self.job.uuid, "succeeded": self.job.state == SUCCEEDED, "batch": self.batch}
+        members = {name: outcome[name] for name in ("result", "error", "msg") if name in outcome}
+        event: dict[str, Any] = Masker().value(
+            {"job": job, **{name: value for name, value in context.items() if value}, **members}
+        )
+        return event
+
+
+def read_post(headers: Mapping[str, str], body: bytes, target: str) -> JobPost:
+    """Return what a post says; ``target`` is the URL or the path that it was sent to. Section "Events".
+
+    Raise InvalidPost for anything that is not the result of a job.
+    """
+    values = {name.lower(): str(value).strip() for name, value in headers.items()}
+    uuid = values.get("x-job-uuid", "")
+    if not re.fullmatch(r"[\w.-]{1,128}", uuid, re.ASCII):
+        raise InvalidPost("the header X-Job-UUID is missing or is no job id")
+    response = Response(200, {}, body)
+    if response.object is None:
+        raise InvalidPost("the body is not a JSON object")
+    stated = values.get("x-job-success", "").lower()
+    if not stated and response.error is None:
+        raise InvalidPost("the header X-Job-Success is missing")
+    about, operation = (_context(target, name) for name in ("about", "operation"))
+    job = Job(uuid, "", operation if re.fullmatch(r"\w+", operation, re.ASCII) else "")
+    if stated == "true" and response.error is None:
+        job.state, job.result = SUCCEEDED, response.object
+    elif response.error is None:
+        job.state, job.failure = FAILED, VirtinfraError("the operation failed, and the service does not say why")
+    else:
+        job.state, job.failure = FAILED, ApiError(job.operation or "the operation", FAILED_STATUS, response.error)
+    return JobPost(job, values.get("x-job-batch") or None, about or None)
+
+
+def _context(target: str, name: str) -> str:
+    """Return what the query of the URL says about the call, ``""`` for nothing."""
+    try:
+        texts = parse_qs(urlsplit(target).query, errors="replace").get(name, [""])
+    except ValueError:
+        return ""
+    return printable(texts[0])[:LONGEST_CONTEXT]

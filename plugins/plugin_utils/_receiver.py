@@ -1,0 +1,172 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The receiver of the results that the service posts: what it believes, what it refuses, and when it has enough."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+import ssl
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions, TransportError
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING, UNKNOWN, Job, job_path
+from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import escape_controls
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._event_sources import hand_over
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._event_store import Spool
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._job_events import InvalidPost, JobPost, read_post
+
+try:
+    from aiohttp import web
+except ImportError:
+    HAS_AIOHTTP = False
+else:
+    HAS_AIOHTTP = True
+
+# For how many seconds a post may take to arrive, and a poll that confirms it to be answered.
+BODY_TIMEOUT = 30.0
+CONFIRM_TIMEOUT = 10.0
+
+# HTTP statuses. After any but the first the service posts again, for half a minute.
+ACCEPTED, BAD_REQUEST, UNAUTHORIZED, FORBIDDEN, NOT_FOUND, NOT_ALLOWED = 204, 400, 401, 403, 404, 405
+TIMED_OUT, TOO_LARGE, BROKEN, UNAVAILABLE = 408, 413, 500, 503
+
+
+class Refusal(Exception):
+    """A post that is not believed; ``status`` is that of the response, the text says why."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+class Receiver:
+    """Receives posts, keeps them in a spool and hands them over to the rules, each job once.
+
+    ``options`` are those of the source. ``client`` confirms results, None if they are
+    believed as they are. ``counts`` says how many posts were accepted, repeated, and refused for which reason.
+    """
+
+    def __init__(self, options: Mapping[str, Any], spool: Spool, client: Client | None, log: logging.Logger) -> None:
+        self._options, self._spool, self._client, self._log = options, spool, client, log
+        self._arrived = asyncio.Event()
+        self._confirming: set[str] = set()
+        self.counts: Counter[str] = Counter()
+
+    async def handle(self, request: web.Request) -> web.Response:
+        """Answer a post. Nothing that is sent can make this fail."""
+        try:
+            outcome = await self._receive(request)
+            self.counts[outcome] += 1
+            return web.Response(status=ACCEPTED)
+        except Refusal as refusal:
+            return self._refuse(request, refusal)
+        except web.HTTPRequestEntityTooLarge:
+            return self._refuse(request, Refusal(TOO_LARGE, "the body is larger than body_limit"))
+        except asyncio.TimeoutError:
+            return self._refuse(request, Refusal(TIMED_OUT, "the body did not arrive in time"))
+        except Exception as error:
+            return self._refuse(request, Refusal(BROKEN, f"it could not be handled: {type(error).__name__}: {error}"))
+
+    async def _receive(self, request: web.Request) -> str:
+        """Add the result in a post to the spool, and return whether it was accepted or repeated."""
+        self._check_sender(request)
+        self._check_room()
+        body = await asyncio.wait_for(request.read(), BODY_TIMEOUT)
+        try:
+            post = read_post(request.headers, body, request.raw_path)
+        except InvalidPost as mistake:
+            raise Refusal(BAD_REQUEST, str(mistake)) from None
+        if self._client and not self._spool.knows(post.job.uuid):
+            post = await self._confirmed(post, self._client)
+        # From here on nothing waits, so that no second delivery comes between.
+        self._check_room()
+        if not self._spool.add(post.job.uuid, post.event()):
+            return "repeated"
+        self._arrived.set()
+        return "accepted"
+
+    def _check_sender(self, request: web.Request) -> None:
+        if not _are_equal(request.path, self._options["path"]):
+            raise Refusal(NOT_FOUND, "wrong path")
+        token = self._options["token"]
+        if token and not _are_equal(request.headers.get("Authorization", ""), f"Bearer {token}"):
+            raise Refusal(UNAUTHORIZED, "wrong or missing token")
+        if request.method != "POST":
+            raise Refusal(NOT_ALLOWED, "not a POST")
+
+    def _check_room(self) -> None:
+        if self._spool.pending >= self._options["buffer_size"]:
+            raise Refusal(UNAVAILABLE, "the buffer is full; the service tries again")
+
+    async def _confirmed(self, post: JobPost, client: Client) -> JobPost:
+        """Return a post with the result that the service gives to a poll, instead of what was posted."""
+        uuid = post.job.uuid
+        if uuid in self._confirming:
+            raise Refusal(UNAVAILABLE, "the same result is being confirmed")
+        self._confirming.add(uuid)
+        job = Job(uuid, job_path(uuid, client.connection.path_prefix))
+        try:
+            deadline = client.clock.monotonic() + CONFIRM_TIMEOUT
+            await asyncio.to_thread(client.until(deadline).poll, job)
+        except TransportError as error:
+            raise Refusal(UNAVAILABLE, f"it could not be confirmed: {error}") from None
+        finally:
+            self._confirming.discard(uuid)
+        if job.state == RUNNING:
+            raise Refusal(FORBIDDEN, "not confirmed: the job is still running")
+        if job.state == UNKNOWN:
+            raise Refusal(FORBIDDEN, "not confirmed: the service does not know the job")
+        job.operation = post.job.operation
+        return replace(post, job=job)
+
+    def _refuse(self, request: web.Request, refusal: Refusal) -> web.Response:
+        """Count a refused post; log the first of its kind, and then each time their number has doubled."""
+        reason = escape_controls(str(refusal))
+        self.counts[reason] += 1
+        count = self.counts[reason]
+        if count & (count - 1) == 0:
+            self._log.warning("refused %d posts so far, the last from %s: %s", count, request.remote, reason)
+        return web.Response(status=refusal.status)
+
+    async def forward(self, queue: asyncio.Queue[Any]) -> None:
+        """Hand the results in the spool over to the rules, for ever."""
+        while True:
+            self._arrived.clear()
+            while found := self._spool.first():
+                number, event = found
+                await hand_over(queue, event)
+                self._spool.remove(number)
+            await self._arrived.wait()
+
+
+@asynccontextmanager
+async def listen(receiver: Receiver, options: Mapping[str, Any], context: ssl.SSLContext | None) -> AsyncIterator[None]:
+    """Listen for posts. Raise InvalidOptions when the address cannot be listened on."""
+    app = web.Application(client_max_size=options["body_limit"])
+    app.router.add_route("*", "/{path:.*}", receiver.handle)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    try:
+        try:
+            await web.TCPSite(runner, options["host"], options["port"], ssl_context=context).start()
+        except OSError as error:
+            raise InvalidOptions(f"cannot listen on {options['host']} port {options['port']}: {error}") from None
+        yield
+    finally:
+        await runner.cleanup()
+
+
+def _are_equal(text: str, secret: str) -> bool:
+    """Compare texts in a time that does not depend on where they differ."""
+    return hmac.compare_digest(text.encode("utf-8", "replace"), secret.encode("utf-8", "replace"))

@@ -1,0 +1,163 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The event source resource_changes: one event for each change, across polls, restarts and outages."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulator.launch import Simulator
+from support.event_sources import Rules, running, wait_until
+
+RECORDS = 2000
+INTERVAL = 0.05
+
+
+@pytest.fixture(scope="module")
+def running_crowd() -> Iterator[Simulator]:
+    with Simulator("--hosts", str(RECORDS), "--vms", "1", "--latency", "0") as simulator:
+        yield simulator
+
+
+@pytest.fixture
+def crowd(running_crowd: Simulator) -> Simulator:
+    """A service with 2,000 hosts."""
+    running_crowd.reset()
+    return running_crowd
+
+
+def args_of(sim: Simulator, **args: Any) -> dict[str, Any]:
+    """Return the arguments of a source that polls often and retries nothing."""
+    return {"base_url": sim.url, "session_id": sim.session, "interval": INTERVAL, "request_retries": 0, **args}
+
+
+def count_polls(sim: Simulator, operation: str) -> int:
+    """Return how many lists of a service were asked for."""
+    return sum(entry["operation"] == operation for entry in sim.log())
+
+
+async def polls(sim: Simulator, operation: str, count: int) -> None:
+    """Wait until so many more lists have been asked for."""
+    before = await asyncio.to_thread(count_polls, sim, operation)
+    await wait_until(lambda: count_polls(sim, operation) >= before + count, in_thread=True)
+
+
+def hosts_of(sim: Simulator) -> list[str]:
+    """Return the uuids of all hosts."""
+    return sorted(str(record["uuid"]) for record in sim.records("host"))
+
+
+def test_each_change_once_across_a_restart_and_an_outage(
+    crowd: Simulator, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """2,000 hosts, 200 changes in five portions; the third while nobody polls, the fourth while nobody answers."""
+    uuids = hosts_of(crowd)
+    args = args_of(crowd, resource_type="host", state_file=str(tmp_path / "state.sqlite"))
+    events: list[dict[str, Any]] = []
+
+    def change(portion: int) -> None:
+        for uuid in uuids[portion * 40 : portion * 40 + 40]:
+            crowd.change("host", uuid, diskStatus="Error")
+
+    async def first_run() -> None:
+        rules = Rules()
+        async with running("resource_changes", args, rules):
+            await polls(crowd, "QueryHost", 8)
+            assert rules.events == []
+            for portion in (0, 1):
+                await asyncio.to_thread(change, portion)
+                await rules.wait_for(40 * portion + 40)
+            # A kill would let the last one come again.
+            await polls(crowd, "QueryHost", 8)
+        events.extend(rules.events)
+
+    async def second_run() -> None:
+        rules = Rules()
+        async with running("resource_changes", args, rules):
+            await rules.wait_for(40)
+            await asyncio.to_thread(crowd.fault, "status", "QueryHost", status=502, count=3)
+            await asyncio.to_thread(change, 3)
+            await rules.wait_for(80)
+            await asyncio.to_thread(change, 4)
+            await rules.wait_for(120)
+            await polls(crowd, "QueryHost", 8)
+        events.extend(rules.events)
+
+    asyncio.run(first_run())
+    change(2)
+    asyncio.run(second_run())
+    assert sorted(event["change"]["uuid"] for event in events) == uuids[:200]
+    changes = [{name: event["change"][name] for name in ("field", "before", "after")} for event in events]
+    assert all(change == {"field": "disk_status", "before": "Normal", "after": "Error"} for change in changes)
+    assert events[0]["record"]["disk_status"] == "Error"
+    warnings = [record.message for record in caplog.records if record.levelno >= logging.WARNING]
+    assert len(warnings) == 2, warnings
+    assert "cannot be read, and is polled until it can" in warnings[0]
+    assert "can be read again after" in warnings[1]
+
+
+def test_threshold_has_hysteresis(sim: Simulator) -> None:
+    """Low under 10 %, normal from 12 % on, and between both what it was."""
+    (uuid, *dummy) = sorted(record["uuid"] for record in sim.records("primarystorage"))
+    total = 1000
+    threshold = {"field": "available_capacity", "below": 10, "rearm": 12}
+    args = args_of(sim, resource_type="primarystorage", fields=[], thresholds=[threshold])
+
+    async def play(rules: Rules) -> None:
+        async with running("resource_changes", args, rules):
+            for percent in (50, 11, 9, 11, 8, 12, 11, 9):
+                sim.change("primarystorage", uuid, availableCapacity=percent * total // 100, totalCapacity=total)
+                # The second list is asked for after the events of the first.
+                await polls(sim, "QueryPrimaryStorage", 2)
+
+    sim.change("primarystorage", uuid, availableCapacity=500, totalCapacity=total)
+    rules = Rules()
+    asyncio.run(play(rules))
+    changes = [event["change"] for event in rules.events]
+    assert [(change["before"], change["after"], change["percent"]) for change in changes] == [
+        ("normal", "low", 9),
+        ("low", "normal", 12),
+        ("normal", "low", 9),
+    ]
+    assert changes[0]["field"] == "available_capacity"
+    assert (changes[0]["below"], changes[0]["rearm"]) == (10, 12)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ({}, "missing required arguments: resource_type"),
+        ({"resource_type": "zone"}, "value of resource_type must be one of"),
+        ({"resource_type": "host", "base_url": None}, "base_url is required"),
+        ({"resource_type": "host", "session_id": None}, "session_id, account or api_token is required"),
+        ({"resource_type": "host", "field": ["state"]}, "unknown argument field, perhaps fields is meant"),
+        ({"resource_type": "vm", "fields": ["status"]}, "fields: vm records have no field status"),
+        ({"resource_type": "vm", "thresholds": [{"field": "state", "below": 1}]}, "state is no available capacity"),
+        (
+            {
+                "resource_type": "primarystorage",
+                "thresholds": [{"field": "available_capacity", "below": 12, "rearm": 10}],
+            },
+            "rearm from below to 100 percent",
+        ),
+        ({"resource_type": "host", "interval": 0}, "interval must be more than 0 seconds"),
+        ({"resource_type": "host", "query": ["state"]}, "state"),
+        ({"resource_type": "host", "state_file": "/nowhere/state"}, "state_file /nowhere/state cannot be used"),
+    ],
+)
+def test_wrong_arguments_are_one_sentence(sim: Simulator, args: dict[str, Any], message: str) -> None:
+    async def play() -> None:
+        async with running("resource_changes", {**args_of(sim), **args}, Rules()) as source:
+            await asyncio.wait([source])
+
+    with pytest.raises(Exception, match=message) as caught:
+        asyncio.run(play())
+    assert type(caught.value).__name__ == "InvalidOptions"

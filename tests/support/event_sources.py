@@ -1,0 +1,119 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Run event sources within a test, as ansible-rulebook does but without rules, and post to them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib.util
+import socket
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
+
+import aiohttp
+
+from support.collection import ROOT
+
+PLUGINS = ROOT / ".cache/ansible_collections/virtinfra/manager/extensions/eda/plugins"
+PATIENCE = 60.0
+
+
+def plugin(kind: str, name: str) -> Any:
+    """Return ``main`` of an event source or filter, loaded as a file of its own."""
+    spec = importlib.util.spec_from_file_location(name, PLUGINS / kind / f"{name}.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.main
+
+
+class Rules:
+    """The queue of a source, and what came out of it: ``events``, in order, as soon as they are taken."""
+
+    def __init__(self, pause: Callable[[], Any] | None = None) -> None:
+        # As ansible-rulebook has it.
+        self.queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue(1)
+        self.events: list[dict[str, Any]] = []
+        self._pause = pause
+
+    async def run(self) -> None:
+        """Take events for ever."""
+        while True:
+            self.events.append(await self.queue.get())
+            if self._pause:
+                await self._pause()
+
+    async def wait_for(self, count: int) -> list[dict[str, Any]]:
+        """Return the events as soon as there are so many."""
+        await wait_until(lambda: len(self.events) >= count)
+        return self.events
+
+
+async def wait_until(condition: Callable[[], bool], in_thread: bool = False) -> None:
+    """Return as soon as a condition holds; one that blocks is checked in a thread."""
+    deadline = time.monotonic() + PATIENCE
+    while not (await asyncio.to_thread(condition) if in_thread else condition()):
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.005)
+
+
+@contextlib.asynccontextmanager
+async def running(name: str, args: Mapping[str, Any], rules: Rules) -> AsyncIterator[asyncio.Task[None]]:
+    """Run a source; a mistake in its arguments is raised here."""
+    source: asyncio.Task[None] = asyncio.create_task(plugin("event_source", name)(rules.queue, dict(args)))
+    taker = asyncio.create_task(rules.run())
+    try:
+        yield source
+        if source.done():
+            source.result()
+    finally:
+        for task in (taker, source):
+            task.cancel()
+        await asyncio.wait([taker, source])
+
+
+@contextlib.asynccontextmanager
+async def receiving(rules: Rules, scheme: str = "http", **args: Any) -> AsyncIterator[str]:
+    """Run the source job_results and yield its URL as soon as it listens."""
+    port = free_port()
+    given = {"host": "127.0.0.1", "port": port, "path": "/secret", **args}
+    async with running("job_results", given, rules) as source:
+        await wait_until(lambda: source.done() or is_listening(port))
+        if source.done():
+            source.result()
+        yield f"{scheme}://127.0.0.1:{port}/secret"
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on now."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+def is_listening(port: int) -> bool:
+    """Whether somebody listens on a port of this machine."""
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
+
+
+def job_headers(uuid: str, success: str = "true") -> dict[str, str]:
+    """Return the headers of the post for a job."""
+    return {"X-Job-UUID": uuid, "X-Job-Success": success}
+
+
+async def post(session: aiohttp.ClientSession, url: str, uuid: str, body: bytes = b"{}", **headers: str) -> int:
+    """Post the result of a job and return the status of the response."""
+    async with session.post(url, data=body, headers={**job_headers(uuid), **headers}) as response:
+        return int(response.status)
+
+
+async def deliver(session: aiohttp.ClientSession, url: str, uuid: str, body: bytes = b"{}") -> None:
+    """Post the result of a job until it is acknowledged, as the service does, in a hurry."""
+    while await post(session, url, uuid, body) != 204:
+        await asyncio.sleep(0.01)
