@@ -28,6 +28,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     WaitTimeout,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING, UNKNOWN, Job, WaitPolicy
+from ansible_collections.virtinfra.manager.plugins.module_utils._name_lookup import resolve_names
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, Options
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
@@ -172,6 +173,7 @@ class ModuleSpec(TaskOptions):
                 session_source(connection, session_store, masker, on_request, before_send) as sessions,
                 create_client(params, check_mode, tell, on_request, masker, before_send, sessions) as client,
             ):
+                params = resolve_names(client, params, self.parameters)
                 unresolved = isinstance(params.get("uuid"), Unknown) or any(self.null_selecting_options(params))
                 context = ModuleContext(params, self.desired(params), client, check_mode, check_mode and unresolved)
                 result = self.run(context)

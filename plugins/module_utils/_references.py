@@ -21,6 +21,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
     to_snake_case,
 )
 
+_UUID = re.compile(r"[0-9a-f]{32}", re.ASCII)
+
 # What a template makes of a null in a text. The empty text is the other thing.
 NULL = "None"
 
@@ -62,9 +64,14 @@ def is_reference(name: str) -> bool:
 def normalize_uuid(name: str, text: str) -> str:
     """Return a uuid as 32 hexadecimal digits in lower case. Raise InvalidOptions for anything else."""
     digits = text.strip().replace("-", "").lower()
-    if not re.fullmatch(r"[0-9a-f]{32}", digits, re.ASCII):
+    if not _UUID.fullmatch(digits):
         raise InvalidOptions(f"{name} must be a uuid (32 hexadecimal digits), not {text!r}")
     return digits
+
+
+def is_name(value: Any) -> bool:
+    """Return whether the normalized value of a reference is a name, and neither a uuid nor null."""
+    return isinstance(value, str) and not isinstance(value, Unknown) and not _UUID.fullmatch(value)
 
 
 def unify_uuid(text: str) -> str:
@@ -75,29 +82,35 @@ def unify_uuid(text: str) -> str:
         return text.strip()
 
 
-def normalize_reference(name: str, value: Any) -> str:
-    """Return the normalized uuid in an option, or Unknown for null and for an empty string."""
+def _normalize_reference(name: str, may_be_name: bool, value: Any) -> str:
+    """Return the normalized uuid in an option or the name, or Unknown for null and for an empty string."""
     text = "" if value is None else str(value).strip()
-    return Unknown(name) if text in ("", NULL) else normalize_uuid(name, text)
+    if text in ("", NULL):
+        return Unknown(name)
+    return unify_uuid(text) if may_be_name else normalize_uuid(name, text)
 
 
 def normalize_references(values: Mapping[str, Any], parameters: Mapping[str, str] | None = None) -> Record:
     """Return options or parameters with all references in them normalized, also those in lists of mappings.
 
-    ``parameters`` maps options to the API's names for them.
+    ``parameters`` maps options to the API's names for them: options may also refer to an object by its name.
     """
-    return {name: _normalize(name, (parameters or {}).get(name, name), value) for name, value in values.items()}
+    parameters = parameters or {}
+    return {
+        name: _normalize(name, parameters.get(name, name), name in parameters, value) for name, value in values.items()
+    }
 
 
-def _normalize(name: str, parameter: str, value: Any) -> Any:
+def _normalize(name: str, parameter: str, is_option: bool, value: Any) -> Any:
+    may_be_name = is_option and parameter in REFERS_TO
     if name in UUID_KEYED and isinstance(value, Mapping):
         return {normalize_uuid(f"each key of {name}", str(key)): item for key, item in value.items()}
     if isinstance(value, list):
         if is_reference(parameter):
             # Ansible makes a list of an empty text in this way.
-            return [] if value == [""] else [normalize_reference(name, item) for item in value]
+            return [] if value == [""] else [_normalize_reference(name, may_be_name, item) for item in value]
         return [_normalize_members(item) if isinstance(item, Mapping) else item for item in value]
-    return value if value is None or not is_reference(parameter) else normalize_reference(name, value)
+    return value if value is None or not is_reference(parameter) else _normalize_reference(name, may_be_name, value)
 
 
 def _normalize_members(item: Mapping[str, Any]) -> Record:

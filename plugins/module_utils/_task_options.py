@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
@@ -36,13 +37,22 @@ class TaskOptions:
             spec.update(options)
         return spec
 
-    @property
+    @cached_property
     def parameters(self) -> dict[str, str]:
         """The API's names for the options."""
         return {name: parameter_name(name, spec) for name, spec in self.argument_spec.items()}
 
+    def alias_warnings(self, arguments: Mapping[str, Any]) -> list[str]:
+        """Return what a module process warns of where a task gives an option and its alias; the alias counts."""
+        return [
+            f"Both option {name} and its alias {alias} are set."
+            for name, spec in self.argument_spec.items()
+            for alias in spec.get("aliases", ())
+            if {name, alias} <= arguments.keys()
+        ]
+
     def with_references(self, params: Mapping[str, Any], check_mode: bool) -> Record:
-        """Return the options with normalized references.
+        """Return the options with normalized references; names in them stay, see `resolve_names`.
 
         Raise InvalidOptions for what is no reference and, unless in check mode, for a null one that cannot be left out.
         """

@@ -41,7 +41,8 @@ options:
     required: true
   params:
     description:
-      - The parameters of the operation, by the API's own names, including those of the path.
+      - The parameters of the operation, by the API's own names, including those of the path. References are uuids here.
+        They are not looked up by name.
       - The values of C(url) and of parameters named like a password, secret or token are masked in all output. Use
         C(no_log) on the task where others are secret.
     type: dict

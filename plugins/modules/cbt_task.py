@@ -18,6 +18,7 @@ extends_documentation_fragment:
   - virtinfra.manager._wait.times
   - virtinfra.manager._tags
   - virtinfra.manager._creation
+  - virtinfra.manager._references
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.actiongroup_api
 attributes:
@@ -83,7 +84,7 @@ EXAMPLES = r"""
 - name: Back up a VM
   virtinfra.manager.cbt_task:
     name: backup-vm-1
-    vm: a0000004000040008000000000000001
+    vm: vm-1
     state: enabled
 
 - name: Stop the tracking

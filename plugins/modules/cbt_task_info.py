@@ -15,6 +15,7 @@ extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._listing
   - virtinfra.manager._listing.names
+  - virtinfra.manager._references
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.facts
   - virtinfra.manager._attributes.actiongroup_api
@@ -39,7 +40,7 @@ EXAMPLES = r"""
 
 - name: Find the tasks that protect a VM
   virtinfra.manager.cbt_task_info:
-    vm: a0000004000040008000000000000001
+    vm: vm-1
 
 - name: List the failed tasks
   virtinfra.manager.cbt_task_info:

@@ -17,6 +17,7 @@ extends_documentation_fragment:
   - virtinfra.manager._wait
   - virtinfra.manager._wait.times
   - virtinfra.manager._tags
+  - virtinfra.manager._references
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.actiongroup_api
 attributes:
@@ -50,9 +51,8 @@ seealso:
 EXAMPLES = r"""
 - name: Export a volume, even if it is already exported
   virtinfra.manager.cbt_volume_export:
-    vm: a0000004000040008000000000000002
-    volumes:
-      - a0000007000040008000000000000003
+    vm: vm-2
+    volumes: [root-of-vm-2]
     force: true
 """
 

@@ -15,6 +15,7 @@ description:
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._tags
+  - virtinfra.manager._references
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.facts
   - virtinfra.manager._attributes.actiongroup_api
@@ -42,9 +43,7 @@ seealso:
 EXAMPLES = r"""
 - name: Read the interfaces of two hosts
   virtinfra.manager.host_network_info:
-    hosts:
-      - a0000003000040008000000000000001
-      - a0000003000040008000000000000002
+    hosts: [host-1, host-2]
 """
 
 RETURN = r"""

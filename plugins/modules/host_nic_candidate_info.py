@@ -14,6 +14,7 @@ description:
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._tags
+  - virtinfra.manager._references
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.facts
   - virtinfra.manager._attributes.actiongroup_api
@@ -50,9 +51,7 @@ seealso:
 EXAMPLES = r"""
 - name: List the interfaces that both hosts can use for a bond
   virtinfra.manager.host_nic_candidate_info:
-    hosts:
-      - a0000003000040008000000000000001
-      - a0000003000040008000000000000002
+    hosts: [host-1, host-2]
     interface_type: all
 """
 

@@ -19,6 +19,7 @@ extends_documentation_fragment:
   - virtinfra.manager._wait
   - virtinfra.manager._wait.times
   - virtinfra.manager._tags
+  - virtinfra.manager._references
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.actiongroup_api
 attributes:
@@ -37,8 +38,12 @@ options:
     type: str
     choices: [present]
     default: present
+  host:
+    description: The host of the O(interfaces). Required where they are given by name and several hosts have them.
+    type: str
+    aliases: [host_uuid]
   interfaces:
-    description: The physical interfaces.
+    description: The physical interfaces. Their names are, for example, V(eth1).
     type: list
     elements: str
     aliases: [interface_uuids]
@@ -60,8 +65,8 @@ seealso:
 EXAMPLES = r"""
 - name: Use an interface for tenant networks and for migration
   virtinfra.manager.host_nic_service:
-    interfaces:
-      - a0000009000040008000000000000002
+    host: host-1
+    interfaces: [eth1]
     service_types: [TenantNetwork, MigrationNetwork]
 
 - name: Use a VLAN on two interfaces for storage
@@ -74,8 +79,8 @@ EXAMPLES = r"""
 
 - name: Remove all service types of an interface
   virtinfra.manager.host_nic_service:
-    interfaces:
-      - a0000009000040008000000000000002
+    host: host-1
+    interfaces: [eth1]
     service_types: []
 """
 
@@ -145,8 +150,8 @@ from itertools import product
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Unchangeable
 from ansible_collections.virtinfra.manager.plugins.module_utils._finders import read_nic_services
-from ansible_collections.virtinfra.manager.plugins.module_utils._options import references
-from ansible_collections.virtinfra.manager.plugins.module_utils._planner import PlannedCall, Resource
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import reference, references
+from ansible_collections.virtinfra.manager.plugins.module_utils._planner import PlannedCall, Resource, build_call
 from ansible_collections.virtinfra.manager.plugins.module_utils._reconciler import resource_module
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
 
@@ -164,15 +169,14 @@ def plan_service_types(resource: Resource, state: str, desired: Record, current:
     calls: dict[tuple[tuple[str, ...], tuple[int, ...]], list[str]] = {}
     for (interface, kept), vlans in differing.items():
         calls.setdefault((kept, tuple(vlans)), []).append(interface)
-    steps = []
+    steps, wanted = [], set(desired["serviceTypes"])
     for (kept, on), interfaces in calls.items():
         here = {**here, **{pair: list(kept) for pair in product(interfaces, on)}}
         rows = [{"interfaceUuid": pair[0], "vlanId": pair[1], "serviceTypes": here[pair]} for pair in sorted(here)]
         vlan_ids = {"vlanIds": list(on)} if "vlanIds" in desired else {}
         params = {**desired, **vlan_ids, "interfaceUuids": interfaces, "serviceTypes": list(kept)}
-        stays = MANAGEMENT in kept and MANAGEMENT not in desired["serviceTypes"]
-        note = f"{MANAGEMENT} stays on {', '.join(interfaces)}" if stays else ""
-        steps.append(PlannedCall(str(resource.update), params, {"services": rows}, note))
+        note = f"{MANAGEMENT} stays on {', '.join(interfaces)}" if MANAGEMENT in set(kept) - wanted else ""
+        steps.append(build_call(resource, resource.update, params, current, {"services": rows}, note))
     return steps
 
 
@@ -195,6 +199,7 @@ MODULE = resource_module(
     SERVICES,
     options={
         "state": {"type": "str", "default": "present", "choices": ["present"]},
+        "host": reference("host_uuid"),
         "interfaces": references("interface_uuids", required=True),
         "vlan_ids": {"type": "list", "elements": "int"},
         "service_types": {
@@ -204,6 +209,7 @@ MODULE = resource_module(
             "choices": [MANAGEMENT, "TenantNetwork", "StorageNetwork", "BackupNetwork", "MigrationNetwork"],
         },
     },
+    selecting_options=("host",),
 )
 
 

@@ -20,6 +20,7 @@ extends_documentation_fragment:
   - virtinfra.manager._wait.times
   - virtinfra.manager._tags
   - virtinfra.manager._creation
+  - virtinfra.manager._references
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.actiongroup_api
 attributes:
@@ -87,7 +88,7 @@ EXAMPLES = r"""
   virtinfra.manager.kvm_host:
     management_ip: 10.0.0.21
     name: host-21
-    cluster: a0000002000040008000000000000001
+    cluster: cluster-1
     username: root
     password: "{{ ssh_password }}"
     state: enabled

@@ -20,6 +20,7 @@ extends_documentation_fragment:
   - virtinfra.manager._wait.times
   - virtinfra.manager._tags
   - virtinfra.manager._creation
+  - virtinfra.manager._references
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.actiongroup_api
 attributes:
@@ -108,7 +109,7 @@ EXAMPLES = r"""
     type: snmp
     name: monitoring
     description: Traps for the monitoring
-    platform: a000000c000040008000000000000001
+    platform: snmp-1
 
 - name: Set the description of an existing endpoint of any type
   virtinfra.manager.sns_endpoint:

@@ -17,6 +17,7 @@ extends_documentation_fragment:
   - virtinfra.manager._wait
   - virtinfra.manager._wait.times
   - virtinfra.manager._tags
+  - virtinfra.manager._references
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.actiongroup_api
 attributes:
@@ -53,7 +54,7 @@ seealso:
 EXAMPLES = r"""
 - name: Check that traps arrive
   virtinfra.manager.sns_snmp_test:
-    platform: a000000c000040008000000000000001
+    platform: snmp-1
 """
 
 RETURN = r"""

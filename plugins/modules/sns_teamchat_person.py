@@ -17,6 +17,7 @@ extends_documentation_fragment:
   - virtinfra.manager._wait
   - virtinfra.manager._wait.times
   - virtinfra.manager._tags
+  - virtinfra.manager._references
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.actiongroup_api
 attributes:
@@ -67,7 +68,7 @@ EXAMPLES = r"""
 
 - name: Change the remark of a person
   virtinfra.manager.sns_teamchat_person:
-    endpoint: a000000d000040008000000000000002
+    endpoint: teamchat-endpoint-1
     user_id: user-2
     remark: on leave
 """

@@ -14,6 +14,7 @@ description:
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._listing
+  - virtinfra.manager._references
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.facts
   - virtinfra.manager._attributes.actiongroup_api
@@ -33,7 +34,7 @@ seealso:
 EXAMPLES = r"""
 - name: List the subscribers of a topic
   virtinfra.manager.sns_topic_subscriber_info:
-    topic: a000000e000040008000000000000001
+    topic: topic-1
 """
 
 RETURN = r"""

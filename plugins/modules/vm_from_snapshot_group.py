@@ -21,6 +21,7 @@ extends_documentation_fragment:
   - virtinfra.manager._wait.times
   - virtinfra.manager._tags
   - virtinfra.manager._creation
+  - virtinfra.manager._references
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.actiongroup_api
 attributes:
@@ -126,9 +127,8 @@ EXAMPLES = r"""
 - name: Restore a VM from its snapshots
   virtinfra.manager.vm_from_snapshot_group:
     name: vm-restored
-    snapshot_group: a000000b000040008000000000000001
-    l3_networks:
-      - a0000005000040008000000000000001
+    snapshot_group: snapshot-group-1
+    l3_networks: [l3-1]
     strategy: CreateStopped
 """
 

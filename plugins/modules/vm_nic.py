@@ -22,6 +22,7 @@ extends_documentation_fragment:
   - virtinfra.manager._wait
   - virtinfra.manager._wait.times
   - virtinfra.manager._tags
+  - virtinfra.manager._references
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.actiongroup_api
 attributes:
@@ -89,14 +90,14 @@ seealso:
 EXAMPLES = r"""
 - name: Make sure that a VM has an enabled NIC on a network
   virtinfra.manager.vm_nic:
-    vm: a0000004000040008000000000000001
-    l3_network: a0000005000040008000000000000002
+    vm: vm-1
+    l3_network: l3-2
     state: enabled
 
 - name: Attach another NIC with a given address
   virtinfra.manager.vm_nic:
-    vm: a0000004000040008000000000000001
-    l3_network: a0000005000040008000000000000001
+    vm: vm-1
+    l3_network: l3-1
     static_ip: 10.101.0.42
 
 - name: Change the address of a NIC
@@ -107,7 +108,7 @@ EXAMPLES = r"""
 - name: Move a NIC to another network
   virtinfra.manager.vm_nic:
     uuid: a0000006000040008000000000000002
-    l3_network: a0000005000040008000000000000003
+    l3_network: l3-3
 
 - name: Disable the NIC
   virtinfra.manager.vm_nic:

@@ -167,9 +167,11 @@ class ActionModule(ActionBase):
             if isinstance(validation.errors[0], UnsupportedError):
                 message = f"Unsupported parameters for ({name}) module: {message}"
             error = InvalidOptions(masker.text(message))
-            result = {"failed": True, "msg": str(error), "error": error.error}
+            result: dict[str, Any] = {"failed": True, "msg": str(error), "error": error.error}
         else:
             result = self._execute(spec, params)
+        if warnings := [*spec.alias_warnings(arguments), *result.pop("warnings", ())]:
+            result["warnings"] = warnings
         # Newer cores show it on demand only; older ones know no such option and always do.
         if getattr(ansible.constants, "INJECT_INVOCATION", True):
             result["invocation"] = masker.value({"module_args": params})

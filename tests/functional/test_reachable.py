@@ -58,7 +58,7 @@ EXPLAINED = {
     },
     "host_info": {"uuid": "GET on the record", "name": "a condition", "limit": "a limit of the result"},
     "host_network_info": {"fail_on_error": "says when the task fails"},
-    "host_nic_service": {"state": "has one value"},
+    "host_nic_service": {"state": "has one value", "host": "says which interfaces are named"},
     "job_info": {"jobs": "polling addresses"},
     "job_wait": {"jobs": "polling addresses"},
     "primary_storage_info": {"uuid": "GET on the record", "name": "a condition", "limit": "a limit of the result"},

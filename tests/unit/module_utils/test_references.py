@@ -197,11 +197,16 @@ def test_jobs_are_found_however_their_uuids_are_spelled(run: ModuleRunner) -> No
 
 @pytest.mark.parametrize("name", [*CHANGING, *CALLING, *READING])
 def test_what_is_no_uuid_is_refused_before_anything_is_sent(run: ModuleRunner, name: str) -> None:
+    """The object itself is selected by its uuid; another one may also be named, so it is looked for by that name."""
     options = {**CHANGING, **CALLING, **READING}[name]
     ran = run(name, changed_references(options, lambda dummy: "../../hosts"))
-    assert "must be a uuid (32 hexadecimal digits), not '../../hosts'" in ran.message
-    assert ran["error"]["code"] == "INVALID"
-    assert ran.log == []
+    if "uuid" in options:
+        assert "uuid must be a uuid (32 hexadecimal digits), not '../../hosts'" in ran.message
+        assert (ran["error"]["code"], ran.log) == ("INVALID", [])
+    else:
+        assert " has the name '../../hosts'. Check the name" in ran.message
+        assert (ran["error"]["code"], ran.calls) == ("NOT_FOUND", [])
+        assert not any("../" in entry["path"] for entry in ran.log)
 
 
 @pytest.mark.parametrize("name", ["vm_from_snapshot_group", "api"])

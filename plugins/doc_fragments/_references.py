@@ -1,0 +1,24 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this doc fragment is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Document references by name, which ``_name_lookup`` resolves."""
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    """What options take that refer to another object."""
+
+    DOCUMENTATION = r"""
+options: {}
+notes:
+  - Options that refer to another object, the ones with an alias, take its uuid or its name. Results contain uuids.
+  - A name is looked up with one request, in check mode too. If no object or several objects have it, the module fails
+    and changes nothing. An object that check mode only predicts has no name yet. Use its registered uuid, which is
+    null then.
+  - Looking up names needs a service that lists such objects, or O(api_token). Elsewhere, give the uuid.
+  - 32 hexadecimal digits, with or without dashes, are always a uuid.
+"""

@@ -1,0 +1,103 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""References by name: the one place where the names in options become uuids."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    NotFound,
+    ReadNotSupported,
+    VirtinfraError,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._finders import exists, first_readable, require_unique
+from ansible_collections.virtinfra.manager.plugins.module_utils._pagination import paginate_cursor
+from ansible_collections.virtinfra.manager.plugins.module_utils._queries import RESOURCE_QUERIES, find_by_attribute
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
+    Record,
+    Unknown,
+    holds_unknown,
+    values_equal,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._references import REFERS_TO, is_name
+
+# The field of a record that holds its name, where that is another one than ``name``.
+_NAME_FIELDS = {"host_nic": "interfaceName"}
+
+# What the names of a kind are unique in, by the API's name of the option that says it. They are not unique in general.
+_OWNERS = {"host_nic": "hostUuid"}
+
+
+def resolve_names(client: Client, options: Mapping[str, Any], parameters: Mapping[str, str]) -> Record:
+    """Return the options with the uuids of the objects that they refer to by name.
+
+    ``parameters`` maps options to the API's names for them. Each name is looked up once, several at the same time.
+    Raise NotFound, AmbiguousMatch, or ReadNotSupported where the service cannot be asked for names.
+    """
+    kinds = {option: REFERS_TO[name] for option, name in parameters.items() if name in REFERS_TO}
+    owned = {option: kind for option, kind in kinds.items() if kind in _OWNERS}
+    others = {option: kind for option, kind in kinds.items() if kind not in _OWNERS}
+    resolved = _resolve(client, options, others, {})
+    owner = {name: resolved[option] for option, name in parameters.items() if name in _OWNERS.values()}
+    return (
+        _resolve(client, resolved, owned, {name: uuid for name, uuid in owner.items() if uuid}) if owned else resolved
+    )
+
+
+def _resolve(client: Client, options: Mapping[str, Any], kinds: Mapping[str, str], owner: Record) -> Record:
+    """Return the options with uuids for the names in those of ``kinds``; what an Unknown owner has is Unknown."""
+    names = {(kind, name): option for option, kind in kinds.items() for name in _names_in(options.get(option))}
+
+    def find(item: tuple[tuple[str, str], str]) -> str:
+        (kind, name), option = item
+        try:
+            return Unknown(option) if holds_unknown([*owner.values()]) else find_uuid(client, kind, name, owner)
+        except VirtinfraError as failure:
+            raise failure.with_label(option) from None
+
+    uuids = dict(zip(names, client.map_concurrently(find, names.items()), strict=True))
+
+    def resolved(kind: str, value: Any) -> Any:
+        return [resolved(kind, item) for item in value] if isinstance(value, list) else uuids.get((kind, value), value)
+
+    return {**options, **{option: resolved(kind, options.get(option)) for option, kind in kinds.items()}}
+
+
+def _names_in(value: Any) -> list[str]:
+    return [item for item in (value if isinstance(value, list) else [value]) if is_name(item)]
+
+
+def find_uuid(client: Client, kind: str, name: str, owner: Record) -> str:
+    """Return the uuid of the only object of a kind that has this name and owner, by the query or by the cursor."""
+    key, noun, resource_type = _NAME_FIELDS.get(kind, "name"), kind.replace("_", " "), kind.replace("_", "")
+
+    def by_query(client: Client, owner: Record) -> list[Record]:
+        if resource_type not in RESOURCE_QUERIES:
+            raise ReadNotSupported(f"no query is known for the resource type {resource_type}")
+        conditions = [f"{field}={uuid}" for field, uuid in owner.items()]
+        return find_by_attribute(client, RESOURCE_QUERIES[resource_type], key, name, conditions)
+
+    def by_cursor(client: Client, owner: Record) -> list[Record]:
+        return [record for page, dummy in paginate_cursor(client, resource_type) for record in page]
+
+    try:
+        records = first_readable(by_query, by_cursor)(client, owner)
+    except ReadNotSupported as reason:
+        raise ReadNotSupported(f"cannot look up the name {name!r}: {reason}. Give the uuid.") from None
+    desired = {key: name, **owner}
+    records = [
+        record
+        for record in records
+        if record.get("uuid") and all(values_equal(value, record.get(field)) for field, value in desired.items())
+    ]
+    found = require_unique([record for record in records if kind != "vm" or exists(record)], f"the name {name!r}")
+    if found is None:
+        raise NotFound(f"no {noun} has the name {name!r}. Check the name, or give the uuid (32 hexadecimal digits).")
+    return str(found["uuid"])

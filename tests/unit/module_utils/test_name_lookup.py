@@ -1,0 +1,243 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""References by name: every option takes the name of the object, with one request for each name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from simulator.launch import Simulator
+from simulator.store import seeded_uuid
+from support.module_runner import ModuleRun, ModuleRunner
+from support.playbook_runner import PlaybookRunner
+
+NOWHERE = "ffffffffffff4fff8fffffffffffffff"
+LITERAL = {"literal": True, "sync": True}
+
+
+@pytest.fixture
+def run(sim: Simulator) -> ModuleRunner:
+    return ModuleRunner(sim)
+
+
+CASES: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = [
+    (
+        "kvm_host",
+        {"name": "n", "management_ip": "10.9.9.9", "username": "root", "password": "secret-1"},
+        {"cluster": ("cluster", 1)},
+    ),
+    ("cbt_task", {"name": "n"}, {"vm": ("vm", 5)}),
+    ("cbt_task", {"name": "n", "task_type": "full"}, {"vms": [("vm", 5)]}),
+    ("cbt_task_info", {}, {"vm": ("vm", 1)}),
+    ("cbt_volume_export", {}, {"vm": ("vm", 4), "volumes": [("volume", 7), ("volume", 8)]}),
+    ("host_network_info", {}, {"hosts": [("host", 2), ("host", 1)]}),
+    ("host_nic_candidate_info", {}, {"hosts": [("host", 1), ("host", 2)]}),
+    (
+        "host_nic_service",
+        {"service_types": ["BackupNetwork"]},
+        {"host": ("host", 2), "interfaces": [("hostnic", 6), ("hostnic", 7)]},
+    ),
+    ("sns_endpoint", {"type": "snmp", "name": "n"}, {"platform": ("platform", 1)}),
+    ("sns_snmp_test", {}, {"platform": ("platform", 1)}),
+    ("sns_snmp_test", {}, {"endpoint": ("endpoint", 1)}),
+    ("sns_teamchat_person", {"user_id": "user-1", "remark": "changed"}, {"endpoint": ("endpoint", 2)}),
+    ("sns_topic_subscriber_info", {}, {"topic": ("topic", 1), "endpoint": ("endpoint", 1)}),
+    (
+        "vm_from_snapshot_group",
+        {"name": "n"},
+        {
+            "snapshot_group": ("snapshotgroup", 1),
+            "l3_networks": [("l3network", 1), ("l3network", 2)],
+            "default_l3_network": ("l3network", 2),
+            "zone": ("zone", 1),
+            "cluster": ("cluster", 1),
+            "host": ("host", 1),
+            "primary_storage": ("primarystorage", 1),
+        },
+    ),
+    ("vm_nic", {}, {"vm": ("vm", 5), "l3_network": ("l3network", 2)}),
+]
+"""Modules with options that are the same in each run, and the objects that the other options refer to."""
+
+
+def references(sim: Simulator, objects: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Return the options that refer to seeded objects by their ``key``: name or uuid."""
+
+    def of(kind: str, number: int) -> str:
+        (record,) = [record for record in sim.records(kind) if record["uuid"] == seeded_uuid(kind, number)]
+        return str(record[key] if key == "uuid" or kind != "hostnic" else record["interfaceName"])
+
+    return {
+        option: [of(*item) for item in value] if isinstance(value, list) else of(*value)
+        for option, value in objects.items()
+    }
+
+
+def sent(ran: ModuleRun) -> list[tuple[Any, ...]]:
+    """Return the calls of a run that change something."""
+    return [(entry["path"], entry["body"]) for entry in ran.log if entry["method"] != "GET"]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "objects"), CASES, ids=[f"{case[0]}-{'-'.join(case[2])}" for case in CASES]
+)
+def test_name_does_what_the_uuid_does(
+    sim: Simulator, run: ModuleRunner, name: str, options: Mapping[str, Any], objects: Mapping[str, Any]
+) -> None:
+    """In check mode too; it takes one request more for each name."""
+    seed = {"sync": True, "cbt_tasks": 1}
+    sim.reset(**seed)
+    named = {**options, **references(sim, objects, "name")}
+    by_uuid = {**options, **references(sim, objects, "uuid")}
+    count = len({item for value in objects.values() for item in (value if isinstance(value, list) else [value])})
+    for check in (True, False):
+        sim.reset(**seed)
+        plain = run(name, by_uuid, check=check)
+        sim.reset(**seed)
+        ran = run(name, named, check=check)
+        assert not ran.failed, ran.message
+        assert sent(ran) == sent(plain)
+        assert without_dates(ran.result) == without_dates(plain.result)
+        assert len(ran.log) == len(plain.log) + count
+
+
+def without_dates(value: Any) -> Any:
+    """Return a result without the moments at which something was made."""
+    if isinstance(value, dict):
+        return {name: without_dates(item) for name, item in value.items() if not name.endswith("_date")}
+    return [without_dates(item) for item in value] if isinstance(value, list) else value
+
+
+def test_name_that_stands_twice_in_a_task_is_looked_up_once(sim: Simulator, run: ModuleRunner) -> None:
+    options = {"name": "n", "snapshot_group": seeded_uuid("snapshotgroup", 1)}
+    name = sim.records("l3network")[0]["name"]
+    ran = run("vm_from_snapshot_group", {**options, "l3_networks": [name, f" {name} "], "default_l3_network": name})
+    assert not ran.failed, ran.message
+    assert [entry["operation"] for entry in ran.log].count("QueryL3Network") == 1
+    assert ran.sent("CreateVmInstanceFromVolumeSnapshotGroup")["l3NetworkUuids"] == [seeded_uuid("l3network", 1)] * 2
+
+
+@pytest.mark.parametrize("check", [False, True])
+@pytest.mark.parametrize(
+    ("module", "options", "message"),
+    [
+        (
+            "cbt_task",
+            {"name": "n", "vm": "nobody"},
+            "vm: no vm has the name 'nobody'. Check the name, or give the uuid (32 hexadecimal digits).",
+        ),
+        (
+            "vm_nic",
+            {"vm": "vm-1", "l3_network": "ab-12"},
+            "l3_network: no l3 network has the name 'ab-12'. Check the name, or give the uuid (32 hexadecimal digits).",
+        ),
+        (
+            "host_network_info",
+            {"hosts": ["host-1", "host-9"]},
+            "hosts: no host has the name 'host-9'. Check the name, or give the uuid (32 hexadecimal digits).",
+        ),
+    ],
+)
+def test_name_that_nothing_has_fails(
+    run: ModuleRunner, module: str, options: Mapping[str, Any], message: str, check: bool
+) -> None:
+    ran = run(module, options, check=check)
+    assert ran.message == message
+    assert (ran["error"]["code"], ran.changed, ran.calls) == ("NOT_FOUND", False, [])
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_name_that_several_objects_have_fails_with_their_uuids(sim: Simulator, run: ModuleRunner, check: bool) -> None:
+    clusters = sorted(record["uuid"] for record in sim.records("cluster"))
+    sim.change("cluster", clusters[1], name="cluster-1")
+    new = {"name": "n", "management_ip": "10.9.9.9", "username": "root", "password": "secret-1"}
+    ran = run("kvm_host", {**new, "cluster": "cluster-1"}, check=check)
+    assert ran.message == (f"cluster: 2 objects have the name 'cluster-1': {', '.join(clusters)}. Select one by uuid.")
+    assert (ran["error"]["code"], ran["uuids"], ran.changed, ran.calls) == ("AMBIGUOUS", clusters, False, [])
+    assert run("kvm_host", {**new, "cluster": clusters[1]}).changed
+
+
+def test_vm_that_is_deleted_has_no_name(sim: Simulator, run: ModuleRunner) -> None:
+    """Services keep its record for some time, and another VM may have its name."""
+    sim.change("vm", seeded_uuid("vm", 5), name="vm-1", state="Destroyed")
+    assert run("vm_nic", {"vm": "vm-1", "l3_network": "l3-2"}, check=True).changed
+    assert "no vm has the name 'vm-5'" in run("vm_nic", {"vm": "vm-5", "l3_network": "l3-2"}).message
+
+
+def test_name_with_an_operator_of_conditions_is_found(sim: Simulator, run: ModuleRunner) -> None:
+    for name in ("a!=b", "50%", "a=b, c", "null"):
+        sim.change("cluster", seeded_uuid("cluster", 2), name=name)
+        new = {"name": "n", "management_ip": "10.9.9.9", "username": "root", "password": "secret-1", "cluster": name}
+        ran = run("kvm_host", new, check=True)
+        assert ran["host"]["cluster_uuid"] == seeded_uuid("cluster", 2)
+
+
+def test_name_that_looks_like_a_uuid_is_a_uuid(sim: Simulator, run: ModuleRunner) -> None:
+    sim.change("vm", seeded_uuid("vm", 5), name=NOWHERE)
+    ran = run("vm_nic", {"vm": NOWHERE, "l3_network": seeded_uuid("l3network", 1)})
+    assert (
+        ran.message
+        == f"nic of vm {NOWHERE}, l3_network {seeded_uuid('l3network', 1)}: no VM with uuid '{NOWHERE}'. Check vm."
+    )
+
+
+def test_interface_that_several_hosts_have_needs_the_host(run: ModuleRunner) -> None:
+    options = {"interfaces": ["eth1"], "service_types": ["BackupNetwork"]}
+    assert "interfaces: 3 objects have the name 'eth1'" in run("host_nic_service", options).message
+    chosen = run("host_nic_service", {**options, "host": "host-3"})
+    assert [row["interface_uuid"] for row in chosen["services"]] == [seeded_uuid("hostnic", 10)]
+    predicted = run("host_nic_service", {**options, "host": None}, check=True)
+    assert (predicted.changed, predicted.log) == (True, [])
+    assert run("host_nic_service", {**options, "host": None}).message == "host must not be null: it selects the object"
+
+
+# ------------------------------------------------------------------------------------- services that cannot be asked
+
+
+def test_names_are_looked_up_by_cursor_with_a_token_only(sim: Simulator, run: ModuleRunner) -> None:
+    sim.reset(**LITERAL)
+    ran = run("vm_nic", {"vm": "vm-5", "l3_network": "l3-2"})
+    assert (ran.changed, ran.calls) == (True, ["AttachL3NetworkToVm"])
+    assert "no platform has the name 'none'" in run("sns_snmp_test", {"platform": "none"}, session_id=None).message
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_where_names_cannot_be_looked_up_the_uuid_is_asked_for(sim: Simulator, run: ModuleRunner, check: bool) -> None:
+    sim.reset(**LITERAL)
+    options = {"name": "n", "task_type": "full", "vms": ["vm-5"]}
+    ran = run("cbt_task", options, check=check, api_token=None)
+    assert ran.message == (
+        "vms: cannot look up the name 'vm-5': the service does not offer QueryVmInstance (HTTP status 404); CursorQuery"
+        " needs api_token (or VIRTINFRA_API_TOKEN in the environment). Give the uuid."
+    )
+    assert (ran["error"]["code"], ran.calls) == ("UNSUPPORTED", [])
+    assert run("cbt_task", {**options, "vms": [seeded_uuid("vm", 5)]}, check=check, api_token=None).changed
+
+
+def test_kind_without_a_query_is_looked_up_by_cursor_only(run: ModuleRunner) -> None:
+    options = {"name": "n", "snapshot_group": seeded_uuid("snapshotgroup", 1), "instance_offering": "small"}
+    ran = run("vm_from_snapshot_group", options, api_token=None)
+    assert ran.message == (
+        "instance_offering: cannot look up the name 'small': no query is known for the resource type instanceoffering;"
+        " CursorQuery needs api_token (or VIRTINFRA_API_TOKEN in the environment). Give the uuid."
+    )
+
+
+# ------------------------------------------------------------------------------------------------- names of the options
+
+
+@pytest.mark.parametrize("as_module", [False, True], ids=["controller", "module process"])
+def test_name_of_the_api_is_an_alias(playbook_runner: PlaybookRunner, as_module: bool) -> None:
+    nic = {"vm_instance_uuid": "vm-5", "l3_network_uuid": "l3-2"}
+    both = {"vm": "vm-5", "l3_network": "l3-1", "l3_network_uuid": "l3-2"}
+    first, second = playbook_runner.play(
+        {"virtinfra.manager.vm_nic": nic}, {"virtinfra.manager.vm_nic": both}, as_module=as_module
+    )
+    assert first.result["nic"]["l3_network_uuid"] == seeded_uuid("l3network", 2)
+    assert (second.result["changed"], second.result["nic"]) == (False, first.result["nic"])
+    assert second.result["warnings"] == ["Both option l3_network and its alias l3_network_uuid are set."]
