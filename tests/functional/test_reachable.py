@@ -60,7 +60,7 @@ EXPLAINED = {
     "host_network_info": {"fail_on_error": "says when the task fails"},
     "host_nic_service": {"state": "has one value", "host": "says which interfaces are named"},
     "job_info": {"jobs": "polling addresses"},
-    "job_wait": {"jobs": "polling addresses"},
+    "job_wait": {"jobs": "polling addresses", "wait_for": "says when the wait ends"},
     "primary_storage_info": {"uuid": "GET on the record", "name": "a condition", "limit": "a limit of the result"},
     "resource_info": {"uuid": "GET on the record", "name": "a condition", "limit": "a limit of the result"},
     "sns_endpoint": {"state": "has one value", "type": "says which operations are called"},
