@@ -28,6 +28,9 @@ CACHE = ROOT / ".cache"
 FOLDER = Path("ansible_collections", "virtinfra", "manager")
 RUNTIME = ("-r", "tests/integration/requirements.txt")
 
+# The commands of the browsers with which the session report works.
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
 # The share of mutations that the unit tests must notice.
 LEAST_NOTICED = 0.85
 
@@ -218,6 +221,15 @@ def unit_with_oldest_requests(session: nox.Session) -> None:
 def integration_of_another_core(session: nox.Session) -> None:
     """Run the integration targets that a core between the oldest and the newest could fail."""
     ansible_test(session, "integration", *(() if session.posargs else DIFFERS_BETWEEN_CORES))
+
+
+@nox.session
+def report(session: nox.Session) -> None:
+    """Look at the capacity report in Chromium or Chrome."""
+    if not any(map(shutil.which, BROWSERS)):
+        session.skip(f"There is no browser: none of {', '.join(BROWSERS)} is on the PATH.")
+    session.install("ansible-core>=2.19,<2.22", *RUNTIME)
+    run_pytest(session, "tests/browser")
 
 
 @nox.session(default=False)
