@@ -180,6 +180,8 @@ class AccountSession:
         self._connection, self._store = connection, store
         self._masker, self._on_request, self._before_send = masker, on_request, before_send
         self._session_id: str | None = None
+        password = connection.account_password or ""
+        masker.add(password, hash_password(password))
 
     def __enter__(self) -> AccountSession:
         return self
@@ -244,8 +246,6 @@ class AccountSession:
 
     def _client(self) -> Client:
         """Return a client that may log in, also in check mode: nothing that users manage is changed by that."""
-        password = self._connection.account_password or ""
-        self._masker.add(password, hash_password(password), self._session_id or "")
         return Client(
             without_credentials(self._connection),
             wait=WaitPolicy(Clock, self._connection.request_timeout),

@@ -44,6 +44,9 @@ CHAT = f"https://chat.example.com/cgi-bin/webhook/send?v=1&key={KEY}"
 HOOK = f"http://127.0.0.1:9/hooks/{HOOK_KEY}/result"
 
 
+LOOKUP = """{{ lookup('virtinfra.manager.session', base_url=url, account='admin', account_password=password) }}"""
+
+
 def forms(secret: str) -> set[str]:
     """Return the forms in which a service may repeat a secret."""
     java = "".join(
@@ -181,6 +184,7 @@ def environment_in(home: Path) -> dict[str, str]:
         "LC_ALL": "C.UTF-8",
         "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS),
         "ANSIBLE_CONNECTION_PLUGINS": str(Path(__file__).resolve().parents[1] / "support" / "plugins" / "connection"),
+        "ANSIBLE_LOCAL_TEMP": str(home / "tmp"),
         "ANSIBLE_LOG_PATH": str(home / "ansible.log"),
         "ANSIBLE_CACHE_PLUGIN": "jsonfile",
         "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(home / "facts"),
@@ -241,8 +245,13 @@ def test_nothing_is_shown_of_an_account(tmp_path: Path, connection: str) -> None
     # A module process does not know the password.
     repeated = secrets if connection == "local" else all_forms(made)
     refusal = {"error": {"code": "SYS.1006", "details": f"refused: {' | '.join(repeated)}"}}
+    variables, book, home = tmp_path / "variables.yml", tmp_path / "book.yml", tmp_path / "home"
+    files: set[tuple[int, int]] = set()
 
     def answer(asked: StubRequest) -> StubResponse:
+        for file in home.glob("tmp/*/virtinfra-*"):
+            files.add((file.parent.stat().st_mode & 0o777, file.stat().st_mode & 0o777))
+            assert not [secret for secret in all_forms(PASSWORD, hash_password(PASSWORD)) if secret in read(file)]
         if asked.path.endswith("/accounts/login"):
             assert hash_password(PASSWORD) in asked.body.decode()
             return StubResponse(200, {"inventory": {"uuid": made}})
@@ -253,22 +262,28 @@ def test_nothing_is_shown_of_an_account(tmp_path: Path, connection: str) -> None
     account = {"account": "admin", "account_password": "{{ password }}"}
     tasks = [
         task("host_info", account),
+        task(
+            "host_info", {}, environment={"VIRTINFRA_ACCOUNT": "admin", "VIRTINFRA_ACCOUNT_PASSWORD": "{{ password }}"}
+        ),
+        {"ansible.builtin.set_fact": {"looked_up": LOOKUP}, "no_log": True},
+        {"ansible.builtin.debug": {"msg": "looked up {{ looked_up | length }} characters"}},
         task("session", account, register="login"),
         task("session", {"session_id": "{{ login.session_id }}"}, loop=[1]),
         task("session", {"session_id": "{{ login.session_id }}", "state": "absent"}),
         {"ansible.builtin.debug": {"msg": "registered {{ login.session_id | length }} characters"}},
     ]
-    variables, book, home = tmp_path / "variables.yml", tmp_path / "book.yml", tmp_path / "home"
     with StubServer(answer) as service:
         variables.write_text(yaml.safe_dump({"password": PASSWORD, "url": service.url}), encoding="utf-8")
         (play,) = playbook(connection)
         play |= {"tasks": tasks, "module_defaults": {"group/virtinfra.manager.api": {"base_url": "{{ url }}"}}}
         book.write_text(yaml.safe_dump([play]), encoding="utf-8")
-        command = [str(PROGRAMS / "ansible-playbook"), "-vvvv", "--diff", "-e", f"@{variables}", str(book)]
+        command = [str(PROGRAMS / "ansible-playbook"), "-vvvvv", "--diff", "-e", f"@{variables}", str(book)]
         output, seen = watched(command, environment_in(home))
         logouts = [asked.path for asked in service.requests if asked.method == "DELETE"]
     assert "registered 32 characters" in output
-    assert "refused: ********" in output
+    assert "looked up 32 characters" in output
+    assert output.count("refused: ********") >= 2
+    assert files == {(0o700, 0o600)}
     # By the task, and at the end of the run.
     assert len(logouts) == 2
     kept = [read(path) for path in home.rglob("*") if path.is_file()]

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -17,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from jinja2 import Template
 
 from simulator.launch import Simulator
 
@@ -75,6 +79,19 @@ class Run:
             "VIRTINFRA_ACCOUNT_PASSWORD": PASSWORD,
         }
 
+    def command(self, line: str, variables: Mapping[str, str]) -> str:
+        """Run a command of Ansible with other variables than those above and return its output."""
+        program, *arguments = shlex.split(line)
+        inherited = {name: value for name, value in self._environment().items() if not name.startswith("VIRTINFRA_")}
+        return subprocess.run(
+            [str(Path(sys.executable).with_name(program)), *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**inherited, **variables},
+            check=True,
+        ).stdout
+
     def leftovers(self) -> list[Path]:
         """Return what the run left in the folder of its temporary files."""
         return list((self.folder / "tmp").rglob("virtinfra-*"))
@@ -118,15 +135,33 @@ def test_a_lookup_alone_leaves_no_session(run: Run, sim: Simulator) -> None:
 
 
 def test_an_interrupted_run_leaves_no_session(run: Run, sim: Simulator) -> None:
-    # When all workers wait for the service, none of them holds the lock of the queue to ansible-playbook, which would
-    # wait for that for ever.
-    sim.fault("slow", "QueryHost", seconds=60, skip=2 * FORKS, count=None)
+    # So few queries are answered that no worker ends. When all of them wait for an answer, none holds the lock of the
+    # queue to ansible-playbook, which would wait for that for ever.
+    answered = ITEMS - 1
+    sim.fault("slow", "QueryHost", seconds=60, skip=answered, count=None)
     process = run.start([{**READ, "loop": list(range(ITEMS))}])
     deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and queries(sim) < 3 * FORKS:
+    while time.monotonic() < deadline and queries(sim) < answered + FORKS:
         time.sleep(0.2)
     os.kill(process.pid, signal.SIGINT)
     output = process.communicate(timeout=120)[0]
     assert "User interrupted execution" in output
     assert sim.sessions() == {"live": 0, "logins": 1, "failed_logins": 0, "logouts": 1}
     assert run.leftovers() == []
+
+
+def test_the_first_command_of_the_guide_works_with_its_credential_type(run: Run, sim: Simulator) -> None:
+    guide = (ROOT / "docs" / "authentication.md").read_text(encoding="utf-8")
+    (command,) = re.findall(r"^\$ (ansible localhost .*)$", guide, re.MULTILINE)
+    blocks = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", guide, re.DOTALL)]
+    (inputs,) = [block for block in blocks if "fields" in block]
+    (injectors,) = [block["env"] for block in blocks if "env" in block]
+    fields = {field["id"]: field for field in inputs["fields"]}
+    values = {"base_url": sim.url, "account": "admin", "account_password": PASSWORD}
+    assert set(inputs["required"]) == values.keys()
+    assert {name for name, field in fields.items() if field.get("secret")} == {"account_password", "api_token"}
+    assert injectors == {f"VIRTINFRA_{name.upper()}": f"{{{{ {name} }}}}" for name in fields}
+    # What is not filled in becomes an empty text.
+    output = run.command(command, {name: Template(text).render(values) for name, text in injectors.items()})
+    assert '"name": "host-1"' in output
+    assert sim.sessions() == {"live": 0, "logins": 1, "failed_logins": 0, "logouts": 1}
