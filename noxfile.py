@@ -134,7 +134,7 @@ def run_and_read(session: nox.Session, *command: str, refuse: str, env: dict[str
     output = str(session.run(*command, env=env, silent=True))
     print(output)
     if refused := re.findall(rf"^.*(?:{refuse}).*$", output, re.MULTILINE):
-        session.error(f"{len(refused)} lines of the output tell of a problem, the first: {refused[0]}")
+        session.error(f"{len(refused)} lines of the output report a problem, the first: {refused[0]}")
 
 
 def prepared_home(session: nox.Session) -> Path:
@@ -335,15 +335,51 @@ def docs_site(session: nox.Session) -> None:
     session.log(f"The site is {site}/html/index.html")
 
 
+def built_archive(session: nox.Session, env: dict[str, str] | None = None) -> Path:
+    """Build the collection from a copy of its files, as for a release, and return the archive in .cache/artifact."""
+    target = CACHE / "artifact"
+    target.mkdir(parents=True, exist_ok=True)
+    with copied_collection() as copy, session.chdir(copy):
+        session.run("python", "tests/tools/artifact.py", str(target), env=env)
+    return next(target.glob("*.tar.gz"))
+
+
 @nox.session(name="galaxy-import")
 def galaxy_import(session: nox.Session) -> None:
     """Build the collection and let Galaxy's importer judge it; a warning is a failure."""
     session.install("galaxy-importer>=0.4.44,<0.5", "ansible-core>=2.19,<2.22")
+    archive = built_archive(session)
+    command = ("python", "-m", "galaxy_importer.main", str(archive))
     with copied_collection() as copy, session.chdir(copy):
-        session.run("ansible-galaxy", "collection", "build", "--output-path", "..", silent=True)
-        artifact = next(copy.parent.glob("*.tar.gz"))
-        command = ("python", "-m", "galaxy_importer.main", str(artifact))
         run_and_read(session, *command, refuse="^(?:WARNING|ERROR)", env=linked_collection())
+
+
+@nox.session
+def artifact(session: nox.Session) -> None:
+    """Build the collection twice, install it where only ansible-core and requests are, and play the demo."""
+    session.install("ansible-core>=2.19,<2.22", "ansible-builder>=3.1,<4", *RUNTIME)
+    first, second = (built_archive(session).read_bytes() for dummy in range(2))
+    if first != second:
+        session.error("Building the collection twice from the same files gave different archives")
+    with tempfile.TemporaryDirectory() as place:
+        bare = Path(place, "bare", "bin")
+        session.run("python", "-m", "venv", str(bare.parent))
+        required = ("ansible-core>=2.19,<2.22", "-r", "requirements.txt")
+        session.run(str(bare / "python"), "-m", "pip", "install", "--quiet", *required, external=True)
+        environment = {"ANSIBLE_COLLECTIONS_PATH": place, "PYTHONPATH": str(ROOT / "tests")}
+        archive = next((CACHE / "artifact").glob("*.tar.gz"))
+        session.run("ansible-galaxy", "collection", "install", str(archive), "-p", place, env=environment, silent=True)
+        if "requests>=2.28" not in str(session.run("ansible-builder", "introspect", place, silent=True)):
+            session.error("ansible-builder does not find the requirements of the collection")
+        # The simulator runs in this session's environment, the playbook in the other one.
+        simulating = (str(Path(session.bin, "python")), str(ROOT / "tests" / "tools" / "demo.py"))
+        demo_command = ("env", f"PATH={bare}{os.pathsep}{os.defpath}", *simulating)
+        with session.chdir(place):
+            session.run(*demo_command, env=environment, external=True, silent=True)
+            for member in Path(place, FOLDER).iterdir():
+                if member.name not in ("meta", "playbooks", "plugins", "roles"):
+                    shutil.rmtree(member) if member.is_dir() else member.unlink()
+            session.run(*demo_command, env=environment, external=True, silent=True)
 
 
 core_session("unit", "2.19", unit)
