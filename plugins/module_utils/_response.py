@@ -8,8 +8,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import re
 import time
 from collections.abc import Iterable, Mapping
@@ -20,18 +18,13 @@ from functools import cached_property
 from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import is_error_code
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
-    RESERVED_KEY_PREFIX,
-    rename_reserved_keys,
-)
+from ansible_collections.virtinfra.manager.plugins.module_utils._json import decode_object
 from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker
+from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import printable
 
 MEBIBYTE = 1024 * 1024
 MAX_BODY_SIZE = 64 * MEBIBYTE
 MAX_ERROR_SIZE = MEBIBYTE
-
-# How deeply a reply may be nested. Ansible itself gives up soon after that.
-MAX_JSON_DEPTH = 100
 
 # Bounds the memory that a reply takes, up to 100 bytes a value. 64 MiB of real records hold some 4 million.
 MAX_JSON_VALUES = 5_000_000
@@ -129,48 +122,3 @@ def read_response(status: int, headers: Mapping[str, str], chunks: Iterable[byte
     if len(body) > MAX_JSON_VALUES and sum(map(body.count, (b"{", b"[", b",", b":"))) > MAX_JSON_VALUES:
         raise ValueError(f"it contains more than {MAX_JSON_VALUES} values")
     return Response(status, headers, bytes(body[:limit] if len(body) > limit else body))
-
-
-def printable(text: str) -> str:
-    """Return a text on one line, with a blank for what cannot be printed."""
-    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
-
-
-def decode_object(body: bytes) -> dict[str, Any] | None:
-    """Return the JSON object in a body; None when it is not one, is nested too deeply, or has a number without bounds.
-
-    The one place where a reply of the service becomes Python objects.
-    """
-    try:
-        value = json.loads(body.decode("utf-8-sig"), parse_constant=_reject_constant, parse_float=_finite_float)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(value, dict) or _is_too_deep(value):
-        return None
-    if re.search(rb"\\u[dD]", body):
-        # Half of a surrogate pair is not a character: it could not be written anywhere.
-        value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
-    if RESERVED_KEY_PREFIX.encode() in body or re.search(rb"\\u00[567]", body):
-        # The letters of a key may be written as escapes.
-        value = rename_reserved_keys(value)
-    return dict(value)
-
-
-def _reject_constant(constant: str) -> None:
-    raise ValueError(f"{constant} is not JSON")
-
-
-def _finite_float(text: str) -> float:
-    if math.isinf(value := float(text)):
-        raise ValueError(f"{text} is too large for a number")
-    return value
-
-
-def _is_too_deep(value: dict[str, Any]) -> bool:
-    level: list[Any] = [value]
-    for dummy in range(MAX_JSON_DEPTH):
-        children = (item.values() if isinstance(item, dict) else item for item in level)
-        level = [child for item in children for child in item if isinstance(child, (dict, list))]
-        if not level:
-            return False
-    return True

@@ -22,3 +22,8 @@ def escape_controls(text: str) -> str:
         each if each.isprintable() or unicodedata.category(each) == "Zs" else each.encode("unicode_escape").decode()
         for each in text
     )
+
+
+def printable(text: str) -> str:
+    """Return a text on one line, with a blank for what cannot be printed."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())

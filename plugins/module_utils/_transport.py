@@ -33,8 +33,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._failures import connect_error, read_error, rejected
 from ansible_collections.virtinfra.manager.plugins.module_utils._operation import Request
-from ansible_collections.virtinfra.manager.plugins.module_utils._response import Response, printable
+from ansible_collections.virtinfra.manager.plugins.module_utils._response import Response
 from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker
+from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import printable
 
 HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "virtinfra.manager"}
 
