@@ -230,6 +230,6 @@ def second_delivery_warning(call: PlannedCall, label: str, error: VirtinfraError
         return ""
     return (
         f"{label}: {call.operation} may have been performed. If a proxy delivered the call twice, the service performed"
-        " the first delivery and refused the second one. The service does not identify calls by their job ids, so this"
-        " cannot be told apart. Check the object."
+        " the first delivery and refused the second one. The service does not identify calls by their job ids, which"
+        " would show that. Check the object."
     )

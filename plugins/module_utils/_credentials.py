@@ -129,7 +129,7 @@ def _mask_match(match: re.Match[str]) -> str:
 
 
 def mask_url(url: Any) -> Any:
-    """Return scheme and host of an address, which tell where it leads, with all the rest masked."""
+    """Return scheme and host of an address, with all the rest masked."""
     if not isinstance(url, str) or not url.strip():
         return url
     parts = SplitResult("", "", "", "", "")

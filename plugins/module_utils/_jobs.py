@@ -98,18 +98,18 @@ class WaitPolicy:
     """How a task waits: for how many seconds in all, and how often it polls meanwhile.
 
     The first poll comes after 30 ms, the next ones when the elapsed time has grown by 5 %, never less than 50 ms and
-    never more than ``interval`` seconds after the last. ``tell`` is called with a line after 10 s and then each time
-    the elapsed time has doubled; the line says how long the wait can still take.
+    never more than ``interval`` seconds after the last. ``on_progress`` is called with a line after 10 s and then each
+    time the elapsed time has doubled; the line says how long the wait can still take.
     """
 
     def __init__(
-        self, clock: Any, timeout: float = 1800, interval: float = 5, tell: Callable[[str], None] | None = None
+        self, clock: Any, timeout: float = 1800, interval: float = 5, on_progress: Callable[[str], None] | None = None
     ) -> None:
         if math.isnan(timeout) or timeout < 0:
             raise InvalidOptions("wait_timeout must not be negative")
         if math.isnan(interval) or interval < SHORTEST_INTERVAL:
             raise InvalidOptions(f"wait_interval must be at least {SHORTEST_INTERVAL} seconds")
-        self.clock, self.timeout, self.interval, self.on_progress = clock, timeout, interval, tell
+        self.clock, self.timeout, self.interval, self.on_progress = clock, timeout, interval, on_progress
 
     def deadline(self) -> float:
         """Return the moment of the clock until which a task waits that begins to wait now."""

@@ -129,7 +129,7 @@ class ModuleSpec(TaskOptions):
         self,
         params: Mapping[str, Any],
         check_mode: bool = False,
-        tell: Callable[[str], None] | None = None,
+        on_progress: Callable[[str], None] | None = None,
         on_request: Callable[[str], None] | None = None,
         before_send: Callable[[], None] = lambda: None,
         session_store: Callable[[ConnectionOptions], SessionStore] = MemoryStore,
@@ -144,9 +144,9 @@ class ModuleSpec(TaskOptions):
         ``session_store`` keeps the session of an account; by default nobody shares it.
         """
         masker = self.masker(params)
-        tell = tell and _masked(tell, masker)
+        on_progress = on_progress and _masked(on_progress, masker)
         on_request = on_request and _masked(on_request, masker)
-        outcome = self._run(params, check_mode, masker, tell, on_request, before_send, session_store)
+        outcome = self._run(params, check_mode, masker, on_progress, on_request, before_send, session_store)
         result = self._masked(outcome.result, masker)
         # After masking, which must find the secrets as they are.
         if "msg" in result:
@@ -160,7 +160,7 @@ class ModuleSpec(TaskOptions):
         params: Mapping[str, Any],
         check_mode: bool,
         masker: Masker,
-        tell: Callable[[str], None] | None,
+        on_progress: Callable[[str], None] | None,
         on_request: Callable[[str], None] | None,
         before_send: Callable[[], None],
         session_store: Callable[[ConnectionOptions], SessionStore],
@@ -171,7 +171,7 @@ class ModuleSpec(TaskOptions):
             connection = connection_options(params)
             with (
                 session_source(connection, session_store, masker, on_request, before_send) as sessions,
-                create_client(params, check_mode, tell, on_request, masker, before_send, sessions) as client,
+                create_client(params, check_mode, on_progress, on_request, masker, before_send, sessions) as client,
             ):
                 params = resolve_names(client, params, self.parameters)
                 unresolved = isinstance(params.get("uuid"), Unknown) or any(self.null_selecting_options(params))
@@ -278,7 +278,7 @@ def connection_options(params: Mapping[str, Any]) -> ConnectionOptions:
 def create_client(
     params: Mapping[str, Any],
     read_only: bool = False,
-    tell: Callable[[str], None] | None = None,
+    on_progress: Callable[[str], None] | None = None,
     on_request: Callable[[str], None] | None = None,
     masker: Masker | None = None,
     before_send: Callable[[], None] = lambda: None,
@@ -290,7 +290,7 @@ def create_client(
     return Client(
         connection_options(params),
         read_only,
-        WaitPolicy(Clock, tell=tell, **waiting),
+        WaitPolicy(Clock, on_progress=on_progress, **waiting),
         masker=masker,
         on_request=on_request,
         before_send=before_send,

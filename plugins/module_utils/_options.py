@@ -38,7 +38,7 @@ CONNECTION = _with_fallbacks(
         "use_proxy": {"type": "bool", "default": True},
         "request_timeout": {"type": "float", "default": 30},
         "request_retries": {"type": "int", "default": 8},
-        # A number is told from a text only here: YAML makes 4.1 of 4.10.
+        # A number can be distinguished from a text only here: YAML makes 4.1 of 4.10.
         "service_version": {"type": "raw"},
     }
 )

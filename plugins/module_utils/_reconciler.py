@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""The module that brings one object to a state: the only loop of reading, planning and calling."""
+"""The module that changes one object to a state: the only loop of reading, planning and calling."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def resource_module(
     selecting_options: tuple[str, ...] = (),
     **rules: Any,
 ) -> ModuleSpec:
-    """Return the module that brings one object to the state that its options describe.
+    """Return the module that changes one object to the state that its options describe.
 
     Where there are several kinds of it, ``by`` names the option that says which one is meant. ``selecting_options`` are
     those of `ModuleSpec`.
@@ -226,7 +226,7 @@ class Reconciler:
                 warning = (
                     f"{self.reader.label}: {error.message.rstrip('.')}, but it is as requested now. Another run made"
                     " the same call meanwhile, or a proxy delivered this call twice. The task reports a change, because"
-                    " the service does not identify calls by their job ids, so this cannot be told apart."
+                    " the service does not identify calls by their job ids, which would show who made it."
                 )
                 self.context.record_call(call.operation, warnings=[warning])
                 return self.reader.read()

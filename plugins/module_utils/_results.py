@@ -28,7 +28,7 @@ _UUIDS = ("Uuid", "Uuids")
 
 
 def pending_job_result(job: Job) -> Record:
-    """Return the member of the result that tells of a job that was not waited for."""
+    """Return the member of the result for a job that was not waited for."""
     return {"job": job.handle()} if job.state == RUNNING else {}
 
 

@@ -159,7 +159,7 @@ class Masker:
         return MASKED_OPTION if hasattr(value, "__ENCRYPTED__") else value
 
     def _is_clean(self, value: Mapping[Any, Any]) -> bool:
-        """Whether there is surely nothing to mask: lists have many records, and next to none has a secret in it."""
+        """Whether there is certainly nothing to mask: lists have many records, and next to none has a secret in it."""
         try:
             text = json.dumps(value, ensure_ascii=False)
         except (TypeError, ValueError):

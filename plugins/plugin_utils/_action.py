@@ -179,11 +179,11 @@ class ActionModule(ActionBase):
 
     def _execute(self, task: ModuleSpec, params: Mapping[str, Any]) -> dict[str, Any]:
         """Execute a task; one that is stopped while a call is under way says so, by its result or at least a line."""
-        tell = None if self._task.no_log else self._show_progress
+        on_progress = None if self._task.no_log else self._show_progress
         with signals_as_exceptions():
             try:
                 outcome = task.execute(
-                    params, self._task.check_mode, tell, self._request_log(), stop_with_parent(), FileStore
+                    params, self._task.check_mode, on_progress, self._request_log(), stop_with_parent(), FileStore
                 )
             except TaskInterrupted as stop:
                 if isinstance(stop.__cause__, KeyboardInterrupt):

@@ -123,7 +123,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
     def fetch_related(self, client: Client, service: Service) -> list[Record] | None:
         """Return the related records, if the option says so; they are kept in the cache with the others.
 
-        When it says nothing they are returned where a session is at hand, and only a warning tells of a refusal.
+        When it says nothing they are returned where a session is at hand, and a refusal becomes a warning.
         """
         option, kind = self.RELATED
         wanted = self.get_option(option)
@@ -199,7 +199,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
     # Reading
 
     def _answers(self, path: str, cache: bool) -> Iterator[ServiceData]:
-        """Yield what each service tells, from the cache where that holds the answers to the same questions."""
+        """Yield the records of each service, from the cache where that holds the answers to the same questions."""
         wanted = services(
             {name: self.get_option(name) for name in OPTIONS}, self.get_option("services"), self.get_option("page_size")
         )

@@ -17,8 +17,9 @@ from urllib.parse import parse_qs, urlsplit
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import ApiError, VirtinfraError
 from ansible_collections.virtinfra.manager.plugins.module_utils._job_modules import job_to_result
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import FAILED, SUCCEEDED, Job
-from ansible_collections.virtinfra.manager.plugins.module_utils._response import Response, printable
+from ansible_collections.virtinfra.manager.plugins.module_utils._response import Response
 from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker
+from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import printable
 
 # The HTTP status with which the service answers a poll of a failed job, whose body the post repeats.
 FAILED_STATUS = 503

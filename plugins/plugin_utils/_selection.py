@@ -135,7 +135,7 @@ def deduplicate_names(
     counts = _format_counts(repeated)
     if policy == "error":
         raise VirtinfraError(
-            f"duplicates: several records have the same name: {counts}. Say by hostnames what tells them apart."
+            f"duplicates: several records have the same name: {counts}. Set hostnames to a field that differs."
         )
     if policy == "first":
         firsts = {name: index for index, name in reversed(list(enumerate(names)))}
@@ -149,7 +149,7 @@ def deduplicate_names(
             for name, end in zip(renamed, ends, strict=True)
         ]
     if repeated := _repeated(renamed):
-        raise VirtinfraError(f"duplicates: nothing tells these records apart: {_format_counts(repeated)}")
+        raise VirtinfraError(f"duplicates: these records have the same name and uuid: {_format_counts(repeated)}")
     return list(renamed), [f"several records have the same name, so the uuid is appended: {counts}"]
 
 

@@ -63,7 +63,7 @@ def page(start: int, size: int, total: int) -> bytes:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers queries; the path prefix tells how many hosts there are and after how many milliseconds it answers."""
+    """Answers queries; the path prefix has the number of hosts and the milliseconds until it responds."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True

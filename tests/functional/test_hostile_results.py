@@ -41,7 +41,7 @@ TRUSTED = {"__ansible_type": "_AnsibleTaggedStr", "tags": [{"__ansible_type": "T
 )
 def test_reserved_keys_are_renamed_however_they_are_written(key: str) -> None:
     body = '{"inventories": [{"a": [{"b": {"KEY": "x", "kept_key": "__ansible_type"}}]}]}'.replace("KEY", key)
-    with StubServer(lambda asked: StubResponse(200, body.encode())) as service, client_of(service) as client:
+    with StubServer(lambda request: StubResponse(200, body.encode())) as service, client_of(service) as client:
         reply = client.get("QueryHost", {})
     (record,) = record_to_result(reply["inventories"])
     assert record["a"] == [{"b": {"ansible_type": "x", "kept_key": "__ansible_type"}}]
@@ -51,7 +51,7 @@ def test_reserved_keys_are_renamed_however_they_are_written(key: str) -> None:
 def test_a_reply_in_another_encoding_is_no_json(encoding: str) -> None:
     body = json.dumps({"inventories": [{"uuid": HOST, "a": TRUSTED}]}).encode(encoding)
     with (
-        StubServer(lambda asked: StubResponse(200, body)) as service,
+        StubServer(lambda request: StubResponse(200, body)) as service,
         client_of(service, request_retries=0) as client,
         pytest.raises(TransportError, match="not a JSON object"),
     ):
@@ -105,7 +105,7 @@ ERROR = {"error": {"code": "SYS.1000", "description": "x", "details": FORGED}}
 
 @pytest.mark.parametrize("as_module", [False, True])
 def test_a_message_shows_no_controls_of_the_service(sim: Simulator, tmp_path: Path, as_module: bool) -> None:
-    with StubServer(lambda asked: StubResponse(503, ERROR)) as service:
+    with StubServer(lambda request: StubResponse(503, ERROR)) as service:
         playbook_runner = PlaybookRunner(
             tmp_path, sim.url, {"base_url": service.url, "session_id": "the-session", "request_retries": 0}
         )
@@ -115,9 +115,11 @@ def test_a_message_shows_no_controls_of_the_service(sim: Simulator, tmp_path: Pa
 
 
 def test_an_inventory_shows_no_controls_of_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def answer(asked: StubRequest) -> StubResponse:
+    def answer(request: StubRequest) -> StubResponse:
         return (
-            StubResponse(503, ERROR) if "storage" in asked.path else StubResponse(200, {"inventories": [], "total": 0})
+            StubResponse(503, ERROR)
+            if "storage" in request.path
+            else StubResponse(200, {"inventories": [], "total": 0})
         )
 
     warnings = listened(monkeypatch)

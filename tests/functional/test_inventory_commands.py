@@ -52,12 +52,12 @@ def test_ansible_inventory(sim: Simulator, source: Source) -> None:
     assert "  |--@clusters:" in graph
     assert [line for line in graph if "@cluster_" in line] == [f"  |  |--@cluster_{uuid}:" for uuid in clusters]
 
-    told = listed(source.path)
-    assert sorted(told["_meta"]["hostvars"]) == ["host-1", "host-2", "host-3"]
-    assert told["clusters"]["children"] == [f"cluster_{uuid}" for uuid in clusters]
+    inventory = listed(source.path)
+    assert sorted(inventory["_meta"]["hostvars"]) == ["host-1", "host-2", "host-3"]
+    assert inventory["clusters"]["children"] == [f"cluster_{uuid}" for uuid in clusters]
 
     shown = json.loads(command("inventory", "-i", str(source.path), "--host", "host-2"), object_hook=unmarked)
-    assert shown == told["_meta"]["hostvars"]["host-2"]
+    assert shown == inventory["_meta"]["hostvars"]["host-2"]
     assert shown["ansible_host"] == shown["virtinfra_management_ip"] == "10.0.0.12"
 
 
@@ -91,14 +91,14 @@ def test_all_inventories_of_a_folder(sim: Simulator, source: Source) -> None:
     connection = {"base_url": sim.url, "session_id": sim.session}
     for plugin in ("vms", "primary_storages"):
         Source(folder, plugin, **connection)
-    told = listed(folder)
-    assert sorted(told["_meta"]["hostvars"]) == [
+    inventory = listed(folder)
+    assert sorted(inventory["_meta"]["hostvars"]) == [
         *[f"host-{number}" for number in range(1, 4)],
         *[f"ps-{number}" for number in range(1, 3)],
         *[f"vm-{number}" for number in range(1, 7)],
     ]
-    assert told["_meta"]["hostvars"]["host-1"]["virtinfra_primary_storages"]
-    assert set(told["hosts_of_ps_1"]["hosts"]) <= {"host-1", "host-2", "host-3"}
+    assert inventory["_meta"]["hostvars"]["host-1"]["virtinfra_primary_storages"]
+    assert set(inventory["hosts_of_ps_1"]["hosts"]) <= {"host-1", "host-2", "host-3"}
 
 
 def test_every_example_in_the_documentation_is_a_source(

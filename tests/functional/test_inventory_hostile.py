@@ -280,8 +280,8 @@ RECORDS = st.lists(
 def test_records_of_any_shape_are_an_inventory_or_a_failure(tmp_path: Path, plugin: str) -> None:
     records: list[dict[str, Any]] = []
 
-    def answer(asked: StubRequest) -> StubResponse:
-        if "network-facts" in asked.path:
+    def answer(request: StubRequest) -> StubResponse:
+        if "network-facts" in request.path:
             return StubResponse(200, {"nics": records, "bondings": records})
         return StubResponse(200, {"inventories": records, "total": len(records)})
 

@@ -185,8 +185,8 @@ def test_items_of_a_loop_are_told_apart(playbook_runner: PlaybookRunner) -> None
     }
     (played,) = playbook_runner.play(task).tasks
     assert played.status == "failed"
-    told = [("msg" in item, item["changed"]) for item in played.result["results"]]
-    assert told == [(False, True), (True, False), (False, False), (False, True)]
+    results = [("msg" in item, item["changed"]) for item in played.result["results"]]
+    assert results == [(False, True), (True, False), (False, False), (False, True)]
 
 
 def test_until_sees_the_result(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
@@ -208,12 +208,12 @@ def test_values_of_the_service_are_not_templated(sim: Simulator, playbook_runner
 def test_warnings_come_both_ways(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
     playbook_runner.defaults = {"base_url": sim.url, "session_id": sim.session}
     options = {"uuid": "a0000003000040008000000000000001", "state": "disabled"}
-    told = []
+    results = []
     for as_module in (False, True):
         sim.reset(companions="404")
         played = playbook_runner.run_module("kvm_host", options, as_module=as_module)
-        told.append({member: played.result[member] for member in ("changed", "warnings", "host")})
-        told[-1]["host"].pop("last_op_date")
-    assert told[0] == told[1]
-    (warning,) = told[0]["warnings"]
+        results.append({member: played.result[member] for member in ("changed", "warnings", "host")})
+        results[-1]["host"].pop("last_op_date")
+    assert results[0] == results[1]
+    (warning,) = results[0]["warnings"]
     assert "is not known" in warning

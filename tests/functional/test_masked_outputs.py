@@ -64,8 +64,8 @@ PASSWORD = "pA$$ <w0rd> & 'more' words"
     ids=["markup", "cut text", "cut details"],
 )
 def test_secrets_are_masked_before_a_text_loses_its_markup_or_its_end(body: Any, shown: str) -> None:
-    def refuse(asked: StubRequest) -> StubResponse:
-        return StubResponse(200, {"inventories": []}) if asked.method == "GET" else StubResponse(400, body)
+    def refuse(request: StubRequest) -> StubResponse:
+        return StubResponse(200, {"inventories": []}) if request.method == "GET" else StubResponse(400, body)
 
     with StubServer(refuse) as service:
         result = run("kvm_host", base_url=service.url, session_id=SESSION, **{**NEW_HOST, "password": PASSWORD})
@@ -116,18 +116,18 @@ def test_progress_and_the_password_of_a_proxy_are_masked(monkeypatch: pytest.Mon
 
 def test_secrets_in_the_log_of_requests_are_masked() -> None:
     shown: list[str] = []
-    with StubServer(lambda asked: StubResponse(200, {"inventories": [], "total": 0})) as service:
+    with StubServer(lambda request: StubResponse(200, {"inventories": [], "total": 0})) as service:
         query = [f"name={SESSION}", f"url={CHAT}"]
         result = run("sns_endpoint_info", shown.append, base_url=service.url, session_id=SESSION, query=query)
-        (asked, *dummy) = service.requests
+        (request, *dummy) = service.requests
     assert not result.get("failed"), result
-    assert SESSION in asked.target
+    assert SESSION in request.target
     assert "name%3D********" in shown[0] or "name=********" in shown[0]
     assert [line for line in shown if SESSION in line or KEY in line] == []
 
 
 def test_the_host_of_a_redirect_is_masked() -> None:
-    def redirect(asked: StubRequest) -> StubResponse:
+    def redirect(request: StubRequest) -> StubResponse:
         return StubResponse(302, b"", (("Location", f"https://{SESSION}.example.com/login?key={KEY}"),))
 
     with StubServer(redirect) as service:

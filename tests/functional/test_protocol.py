@@ -151,9 +151,9 @@ def tried(tested: Module, played: list[Played]) -> list[Tried]:
 
 def assert_no_secrets(run: Run) -> None:
     """Check that no output and no result contains a secret, plain or encoded for URLs and JSON."""
-    told = run.output + json.dumps([played.result for played in run])
+    shown = run.output + json.dumps([played.result for played in run])
     for secret in (SESSION, TOKEN, *VARIABLES.values(), "Tr0ub4dor%263%2Fssh", "Tr0ub4dor&3\\/ssh"):
-        assert secret not in told
+        assert secret not in shown
 
 
 Try = Callable[[str, str], list[Tried]]
@@ -237,8 +237,8 @@ def test_check_mode_predicts_the_outcome(examples: list[Tried]) -> None:
             assert check.result["msg"] == run.result["msg"]
             assert run.written == []
         else:
-            told = [member for member in check.result if member not in ANSIBLES_OWN]
-            assert list(differences({member: check.result[member] for member in told}, run.result, "")) == []
+            members = [member for member in check.result if member not in ANSIBLES_OWN]
+            assert list(differences({member: check.result[member] for member in members}, run.result, "")) == []
 
 
 def test_change_is_reported_when_something_was_written(examples: list[Tried], name: str) -> None:
@@ -271,7 +271,7 @@ def test_second_run_changes_nothing_or_was_declared_otherwise(examples: list[Tri
         if tested.idempotent == "none":
             assert again.result["changed"] == example.result("run")["changed"]
         elif example.blind:
-            assert again.result["changed"] or "error" in again.result, "it may act again, or be told that it must not"
+            assert again.result["changed"] or "error" in again.result, "it acts again, or the service refuses that"
         else:
             assert not again.result["changed"], example.name
             assert not example.result("check again")["changed"], example.name

@@ -38,7 +38,7 @@ OPTION_OF = {
     **{(name, "q"): "query" for name in operations() if name.startswith("Query")},
 }
 
-# The next page of a cursor is asked for with what the page before told.
+# The cursor of the next page comes from the page before.
 BY_ITSELF = {("CursorNext", "cursor")}
 
 # An operation is called for each element of these options, so they are lists of what the parameter is.
@@ -95,11 +95,11 @@ def givers(operation: str, parameter: str) -> dict[str, dict[str, Any]]:
     for name in OWN:
         task = module(name).task
         options = task.argument_spec
-        wanted = OPTION_OF.get((operation, parameter)) or next(
+        desired = OPTION_OF.get((operation, parameter)) or next(
             (each for each in options if task.parameters[each] == parameter), ""
         )
-        if operation in task.operations and wanted in options:
-            found[name] = options[wanted]
+        if operation in task.operations and desired in options:
+            found[name] = options[desired]
     return found
 
 

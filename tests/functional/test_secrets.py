@@ -122,9 +122,9 @@ def read(path: Path) -> str:
 def spoil(sim: Simulator) -> None:
     """Configure the service to repeat the secrets that it received, in every form, in errors of two operations."""
     for operation, own in (("AddKVMHost", PASSWORD), ("CreateSNSWorkchatEndpoint", CHAT)):
-        told = " | ".join(all_forms(SESSION, TOKEN, own))
+        details = " | ".join(all_forms(SESSION, TOKEN, own))
         cause = {"code": "HOST.1001", "details": f"login failed: {json.dumps({'password': own})}"}
-        sim.fault("fail", operation, count=None, error={"code": "SYS.1006", "details": told, "cause": cause})
+        sim.fault("fail", operation, count=None, error={"code": "SYS.1006", "details": details, "cause": cause})
 
 
 def playbook(connection: str) -> list[dict[str, Any]]:
@@ -248,15 +248,15 @@ def test_nothing_is_shown_of_an_account(tmp_path: Path, connection: str) -> None
     variables, book, home = tmp_path / "variables.yml", tmp_path / "book.yml", tmp_path / "home"
     files: set[tuple[int, int]] = set()
 
-    def answer(asked: StubRequest) -> StubResponse:
+    def answer(request: StubRequest) -> StubResponse:
         for file in home.glob("tmp/*/virtinfra-*"):
             files.add((file.parent.stat().st_mode & 0o777, file.stat().st_mode & 0o777))
             assert not [secret for secret in all_forms(PASSWORD, hash_password(PASSWORD)) if secret in read(file)]
-        if asked.path.endswith("/accounts/login"):
-            assert hash_password(PASSWORD) in asked.body.decode()
+        if request.path.endswith("/accounts/login"):
+            assert hash_password(PASSWORD) in request.body.decode()
             return StubResponse(200, {"inventory": {"uuid": made}})
-        if "/accounts/sessions/" in asked.path:
-            return StubResponse(200, {"valid": True} if asked.method == "GET" else {})
+        if "/accounts/sessions/" in request.path:
+            return StubResponse(200, {"valid": True} if request.method == "GET" else {})
         return StubResponse(503, refusal)
 
     account = {"account": "admin", "account_password": "{{ password }}"}
@@ -279,7 +279,7 @@ def test_nothing_is_shown_of_an_account(tmp_path: Path, connection: str) -> None
         book.write_text(yaml.safe_dump([play]), encoding="utf-8")
         command = [str(PROGRAMS / "ansible-playbook"), "-vvvvv", "--diff", "-e", f"@{variables}", str(book)]
         output, seen = watched(command, environment_in(home))
-        logouts = [asked.path for asked in service.requests if asked.method == "DELETE"]
+        logouts = [request.path for request in service.requests if request.method == "DELETE"]
     assert "registered 32 characters" in output
     assert "looked up 32 characters" in output
     assert output.count("refused: ********") >= 2
@@ -332,8 +332,8 @@ def test_what_the_service_repeats_to_others_is_masked(playbook_runner: PlaybookR
         "c" * 32: StubResponse(403, f"<h1>no</h1> <i>root:{OTHERS}@h-1</i> {TOKEN}".encode()),
     }
 
-    def answer(asked: StubRequest) -> StubResponse:
-        job = asked.path.rpartition("/")[2]
+    def answer(request: StubRequest) -> StubResponse:
+        job = request.path.rpartition("/")[2]
         return answers.get(job, StubResponse(200, {"inventories": [inventory]}))
 
     jobs = [{"uuid": job} for job in answers]
@@ -395,11 +395,11 @@ def test_of_parameters_only_the_secret_ones_are_hidden() -> None:
 
 
 def test_credentials_are_not_sent_to_another_origin() -> None:
-    with StubServer(lambda asked: StubResponse(200, {"inventories": []})) as other:
+    with StubServer(lambda request: StubResponse(200, {"inventories": []})) as other:
         for place in (other.url, other.url.replace("127.0.0.1", "localhost"), "http://127.0.0.1:9"):
 
-            def answer(asked: StubRequest, place: str = place) -> StubResponse:
-                return StubResponse(307, b"", (("Location", f"{place}{asked.target}"),))
+            def answer(request: StubRequest, place: str = place) -> StubResponse:
+                return StubResponse(307, b"", (("Location", f"{place}{request.target}"),))
 
             with StubServer(answer) as service, pytest.raises(VirtinfraError, match="redirected"):
                 client_of(service).get("QueryHost", {})

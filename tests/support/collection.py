@@ -78,8 +78,8 @@ class Module:
 def module(name: str) -> Module:
     """Return the module of this name. Raise an error when a part of its documentation is missing."""
     path = ROOT / "plugins" / "modules" / f"{name}.py"
-    told = get_docstring(str(path), fragment_loader, collection_name="virtinfra.manager", plugin_type="module")
-    documentation, examples, returns, dummy = told
+    docs = get_docstring(str(path), fragment_loader, collection_name="virtinfra.manager", plugin_type="module")
+    documentation, examples, returns, dummy = docs
     return Module(name, documentation, yaml.safe_load(examples), returns)
 
 

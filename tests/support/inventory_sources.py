@@ -126,6 +126,6 @@ def names(inventory: InventoryData, group: str = "all") -> list[str]:
 
 def listened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return a list that collects warnings from now on."""
-    told: list[str] = []
-    monkeypatch.setattr(Display, "warning", lambda self, message, *dummy, **keywords: told.append(message))
-    return told
+    warnings: list[str] = []
+    monkeypatch.setattr(Display, "warning", lambda self, message, *dummy, **keywords: warnings.append(message))
+    return warnings

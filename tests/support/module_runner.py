@@ -53,7 +53,7 @@ class ModuleRun:
         bodies = [entry["body"] for entry in self.log if entry["operation"] == operation]
         return dict(next(value for name, value in bodies[number].items() if not name.endswith("Tags")))
 
-    def asked(self, operation: str) -> list[dict[str, list[str]]]:
+    def queries(self, operation: str) -> list[dict[str, list[str]]]:
         """Return the query strings of the requests of a read."""
         return [dict(entry["query"]) for entry in self.log if entry["operation"] == operation]
 

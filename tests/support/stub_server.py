@@ -91,9 +91,9 @@ class StubServer:
             def answer(self) -> None:
                 """Respond to a request."""
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                asked = StubRequest(self.command, self.path, dict(self.headers), body, self.client_address[1])
-                asked_so_far.append(asked)
-                response = answer(asked)
+                request = StubRequest(self.command, self.path, dict(self.headers), body, self.client_address[1])
+                asked_so_far.append(request)
+                response = answer(request)
                 if response is TLS_ALERT:
                     os.write(self.connection.fileno(), _ALERT_RECORD)
                     self.close_connection = True

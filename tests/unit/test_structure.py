@@ -258,10 +258,10 @@ def test_every_option_is_documented_as_it_is(name: str) -> None:
     spec, documented = module(name).task.argument_spec, module(name).options
     assert spec.keys() == documented.keys()
     for option, rules in spec.items():
-        told = documented[option]
+        stated = documented[option]
         for rule in ("type", "elements", "default", "choices"):
-            assert rules.get(rule) == told.get(rule), (option, rule)
-        assert rules.get("required", False) == told.get("required", False), option
+            assert rules.get(rule) == stated.get(rule), (option, rule)
+        assert rules.get("required", False) == stated.get("required", False), option
 
 
 def fragments() -> dict[str, dict[str, Any]]:
@@ -292,8 +292,8 @@ def test_shared_options_are_documented_in_a_fragment(fragment: str, group: str) 
 
 def test_waiting_is_documented_in_two_fragments() -> None:
     options = import_module(f"{UTILS}._options").WAIT
-    told = fragments()
-    assert told["_wait.documentation"].keys() | told["_wait.times"].keys() == options.keys()
+    documented = fragments()
+    assert documented["_wait.documentation"].keys() | documented["_wait.times"].keys() == options.keys()
 
 
 def test_every_option_of_the_connection_can_come_from_the_environment() -> None:

@@ -221,7 +221,7 @@ MACHINE = {
     ],
 )
 def test_the_address_of_a_machine(tmp_path: Path, networks: list[str], address: str | None) -> None:
-    with StubServer(lambda asked: StubResponse(200, {"inventories": [MACHINE], "total": 1})) as service:
+    with StubServer(lambda request: StubResponse(200, {"inventories": [MACHINE], "total": 1})) as service:
         source = Source(tmp_path, "vms", base_url=service.url, session_id="s", networks=networks, hosts=False)
         variables = source.fill().hosts["m"].vars
     assert variables.get("ansible_host") == address
@@ -273,15 +273,15 @@ def test_a_host_tells_the_storages_of_its_cluster(sim: Simulator, fill: Fill) ->
     sim.change("primarystorage", other["uuid"], attachedClusterUuids=[])
     inventory = fill("hosts")
     for record in sim.records("host"):
-        told = inventory.hosts[record["name"]].vars["virtinfra_primary_storages"]
+        storages = inventory.hosts[record["name"]].vars["virtinfra_primary_storages"]
         expected = [storage["name"]] if record["clusterUuid"] in storage["attachedClusterUuids"] else []
-        assert [each["name"] for each in told] == expected
-        assert all(each["total_capacity"] == storage["totalCapacity"] for each in told)
+        assert [each["name"] for each in storages] == expected
+        assert all(each["total_capacity"] == storage["totalCapacity"] for each in storages)
 
 
 def test_a_host_without_storages_says_so(tmp_path: Path) -> None:
-    def answer(asked: StubRequest) -> StubResponse:
-        hosts = [{"uuid": "1", "name": "h", "clusterUuid": "c"}] if asked.path.endswith("hosts") else []
+    def answer(request: StubRequest) -> StubResponse:
+        hosts = [{"uuid": "1", "name": "h", "clusterUuid": "c"}] if request.path.endswith("hosts") else []
         return StubResponse(200, {"inventories": hosts, "total": len(hosts)})
 
     with StubServer(answer) as service:
@@ -332,15 +332,15 @@ def test_network_facts_that_nobody_can_tell_are_a_failure(sim: Simulator, tmp_pa
 def test_network_facts_are_asked_for_at_once_but_not_of_all(tmp_path: Path) -> None:
     gate, asking, most = Barrier(8), Semaphore(16), []
 
-    def answer(asked: StubRequest) -> StubResponse:
-        if "network-facts" not in asked.path:
+    def answer(request: StubRequest) -> StubResponse:
+        if "network-facts" not in request.path:
             page = [{"uuid": f"{number:032x}", "name": f"host-{number}"} for number in range(64)]
             return StubResponse(200, {"inventories": page, "total": 64})
         most.append(asking.acquire(blocking=False))
         # Nobody is answered before eight have asked.
         gate.wait(timeout=20)
         asking.release()
-        return StubResponse(200, {"nics": [{"uuid": asked.path[-32:]}]})
+        return StubResponse(200, {"nics": [{"uuid": request.path[-32:]}]})
 
     with StubServer(answer) as service:
         options = {"base_url": service.url, "session_id": "s", "primary_storages": False, "network_facts": True}

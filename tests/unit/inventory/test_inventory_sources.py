@@ -44,7 +44,7 @@ def many(crowd: Simulator) -> Simulator:
     return crowd
 
 
-def asked(sim: Simulator, operation: str) -> list[dict[str, Any]]:
+def queries(sim: Simulator, operation: str) -> list[dict[str, Any]]:
     """Return the requests for an operation."""
     return [entry for entry in sim.log() if entry["operation"] == operation]
 
@@ -71,7 +71,7 @@ def test_all_are_there_at_any_page_size(many: Simulator, tmp_path: Path, page_si
     assert names(source.fill()) == expected
     assert len(expected) == MANY
     operation = {"session_id": "QueryHost", "api_token": "CursorQuery"}[credentials]
-    assert all("uuid" in json.dumps(entry["query"]) for entry in asked(many, operation)), "pages need an order"
+    assert all("uuid" in json.dumps(entry["query"]) for entry in queries(many, operation)), "pages need an order"
 
 
 def test_a_service_that_knows_no_paging_gives_all(many: Simulator, tmp_path: Path) -> None:
@@ -105,14 +105,14 @@ class Pages:
         self.uuids = [f"a{number:031x}" for number in range(count)]
         self.most, self.requests = most, 0
 
-    def answer(self, asked: StubRequest) -> StubResponse:
+    def answer(self, request: StubRequest) -> StubResponse:
         """Respond to a query."""
-        start, limit = (int(asked.query[name][0]) for name in ("start", "limit"))
+        start, limit = (int(request.query[name][0]) for name in ("start", "limit"))
         page = [{"uuid": each, "name": each} for each in self.uuids[start : start + min(limit, self.most)]]
-        told = StubResponse(200, {"inventories": page, "total": len(self.uuids)})
+        response = StubResponse(200, {"inventories": page, "total": len(self.uuids)})
         self.requests += 1
         self.change()
-        return told
+        return response
 
     def change(self) -> None:
         """Change nothing."""
@@ -132,8 +132,8 @@ def test_a_service_that_repeats_a_page_is_a_failure(tmp_path: Path) -> None:
     class Repeating(Pages):
         """Ignores the parameter start."""
 
-        def answer(self, asked: StubRequest) -> StubResponse:
-            asked.query["start"][0] = "0"
+        def answer(self, request: StubRequest) -> StubResponse:
+            request.query["start"][0] = "0"
             page = [{"uuid": each, "name": each} for each in self.uuids[:100]]
             return StubResponse(200, {"inventories": page, "total": len(self.uuids)})
 
@@ -205,10 +205,10 @@ def test_conditions_go_to_the_service_and_are_checked_again(
     sim.change("host", first["uuid"], state="Disabled", description="why?=x")
     options = {"base_url": sim.url, "session_id": sim.session, "primary_storages": False}
     assert names(Source(tmp_path, "hosts", query=["state=Disabled"], **options).fill()) == [first["name"]]
-    assert asked(sim, "QueryHost")[-1]["query"]["q"] == ["state=Disabled"]
+    assert queries(sim, "QueryHost")[-1]["query"]["q"] == ["state=Disabled"]
     assert warnings == []
     assert names(Source(tmp_path, "hosts", query=["description=why?=x"], **options).fill()) == [first["name"]]
-    assert "q" not in asked(sim, "QueryHost")[-1]["query"]
+    assert "q" not in queries(sim, "QueryHost")[-1]["query"]
 
 
 def test_a_service_that_heeds_no_condition_is_not_believed(tmp_path: Path, warnings: list[str]) -> None:
@@ -224,13 +224,13 @@ def test_filters_of_a_cursor_are_handed_on_and_checked(sim: Simulator, tmp_path:
     sim.change("host", uuid, state="Disabled")
     options = {"base_url": sim.url, "api_token": sim.token, "filters": ["state=Disabled"]}
     assert len(names(Source(tmp_path, "hosts", **options).fill())) == 1
-    assert asked(sim, "CursorQuery")[-1]["query"]["filter"] == ["state=Disabled"]
+    assert queries(sim, "CursorQuery")[-1]["query"]["filter"] == ["state=Disabled"]
 
 
 def test_a_bare_text_is_one_condition(sim: Simulator, tmp_path: Path) -> None:
     options = {"base_url": sim.url, "session_id": sim.session, "query": "state?=Enabled,Disabled"}
     assert len(names(Source(tmp_path, "hosts", **options).fill())) == 3
-    assert asked(sim, "QueryHost")[-1]["query"]["q"] == ["state?=Enabled,Disabled"]
+    assert queries(sim, "QueryHost")[-1]["query"]["q"] == ["state?=Enabled,Disabled"]
 
 
 # ----------------------------------------------------------------------------------------------------------- services
@@ -245,7 +245,7 @@ def test_several_services_with_their_own_credentials(sim: Simulator, tmp_path: P
         source = Source(tmp_path, "hosts", services=services, keyed_groups=[{"key": "virtinfra_service"}])
         inventory = source.fill()
         assert {entry["operation"] for entry in other.log()} == {"CursorQuery"}
-    # The simulators have the same names and uuids; what services have in common is told apart by their names.
+    # The simulators have the same names and uuids; what services have in common is distinguished by their names.
     uuids = {record["name"]: record["uuid"] for record in sim.records("host")}
     both = [f"{name}_{uuids[name]}_{uuids[name]}" for name in ("host-2", "host-3")]
     assert names(inventory, "_north") == ["host-1", *[f"{name}_north" for name in both]]
@@ -388,8 +388,8 @@ def test_every_option_may_be_a_template(sim: Simulator, tmp_path: Path, monkeypa
     )
     inventory = source.fill()
     assert inventory.hosts["host-1"].vars["v_service"] == "north"
-    assert [entry["query"]["limit"] for entry in asked(sim, "QueryHost")] == [["2"], ["2"]]
-    assert asked(sim, "QueryHost")[0]["query"]["q"] == ["state=Enabled"]
+    assert [entry["query"]["limit"] for entry in queries(sim, "QueryHost")] == [["2"], ["2"]]
+    assert queries(sim, "QueryHost")[0]["query"]["q"] == ["state=Enabled"]
 
 
 def test_no_secret_is_told(sim: Simulator, tmp_path: Path, warnings: list[str]) -> None:
@@ -402,5 +402,5 @@ def test_no_secret_is_told(sim: Simulator, tmp_path: Path, warnings: list[str]) 
         {"services": [{"nonsense": 1}]},
         {"services": [{"base_url": "ftp://x"}]},
     ):
-        told = refused(Source(tmp_path, "hosts", **{"base_url": sim.url, **secrets, **options}))
-        assert "s3cr3t" not in told + "".join(warnings)
+        message = refused(Source(tmp_path, "hosts", **{"base_url": sim.url, **secrets, **options}))
+        assert "s3cr3t" not in message + "".join(warnings)

@@ -68,17 +68,17 @@ def test_job_id_of_the_service_wins(sim: Simulator, client: Client) -> None:
 
 
 def test_polling_stays_at_the_configured_origin() -> None:
-    with StubServer(lambda asked: StubResponse(500)) as other:
+    with StubServer(lambda request: StubResponse(500)) as other:
 
-        def answer(asked: StubRequest) -> StubResponse:
-            if asked.method == "PUT":
+        def answer(request: StubRequest) -> StubResponse:
+            if request.method == "PUT":
                 return StubResponse(202, {"location": f"{other.url}/service/v1/api-jobs/{JOB}?a=b"})
             return StubResponse(200, {"inventory": {"uuid": HOST}})
 
         with StubServer(answer) as service:
             client = client_of(service)
             assert reply_to(client, "ChangeHostState", DISABLE) == {"inventory": {"uuid": HOST}}
-        assert [asked.target for asked in service.requests[1:]] == [f"/service/v1/api-jobs/{JOB}?a=b"]
+        assert [request.target for request in service.requests[1:]] == [f"/service/v1/api-jobs/{JOB}?a=b"]
         assert other.requests == []
         job = client.start_job("ChangeHostState", DISABLE)
         assert (job.uuid, job.location) == (JOB, f"/service/v1/api-jobs/{JOB}?a=b")
@@ -86,13 +86,13 @@ def test_polling_stays_at_the_configured_origin() -> None:
 
 def test_polling_address_in_the_header_only() -> None:
     headers = (("Location", f"http://192.0.2.1/front/v1/api-jobs/{JOB}"),)
-    with StubServer(lambda asked: StubResponse(202, b"", headers)) as service:
+    with StubServer(lambda request: StubResponse(202, b"", headers)) as service:
         job = client_of(service).start_job("ChangeHostState", DISABLE)
     assert (job.uuid, job.location) == (JOB, f"/front/v1/api-jobs/{JOB}")
 
 
 def test_no_polling_address_behind_a_prefix() -> None:
-    with StubServer(lambda asked: StubResponse(202, {})) as service:
+    with StubServer(lambda request: StubResponse(202, {})) as service:
         job = client_of(service, path_prefix="front/gate").start_job("ChangeHostState", DISABLE)
     assert job.location == f"/front/gate/v1/api-jobs/{job.uuid}"
 
@@ -124,7 +124,7 @@ TASK = {"uuid": "a0000010000040008000000000000001"}
 )
 @pytest.mark.parametrize("status", [200, 201])
 def test_reply_at_once(operation: str, params: dict[str, Any], reply: dict[str, Any], status: int) -> None:
-    with StubServer(lambda asked: StubResponse(status, reply)) as service:
+    with StubServer(lambda request: StubResponse(status, reply)) as service:
         assert reply_to(client_of(service), operation, params) == reply
     assert len(service.requests) == 1
 
@@ -135,7 +135,7 @@ JSON = (("Content-Type", "application/json"),)
 
 
 @pytest.mark.parametrize(
-    "told",
+    "response",
     [
         *(StubResponse(status, body) for status in (200, 204) for body in (b"", b"  ")),
         *(
@@ -156,11 +156,11 @@ JSON = (("Content-Type", "application/json"),)
         StubResponse(200, b"x", (("Content-Encoding", "gzip"),)),
         StubResponse(504, {"error": {"code": "SYS.1006", "details": "no"}}),
     ],
-    ids=lambda told: f"{told.status}-{str(told.body)[:30]}-{told.headers}",
+    ids=lambda response: f"{response.status}-{str(response.body)[:30]}-{response.headers}",
 )
-def test_answers_that_prove_nothing(told: StubResponse) -> None:
+def test_answers_that_prove_nothing(response: StubResponse) -> None:
     """These responses prove neither that a call was performed nor that it was refused."""
-    with StubServer(lambda asked: told) as service, pytest.raises(ResponseLost):
+    with StubServer(lambda request: response) as service, pytest.raises(ResponseLost):
         client_of(service, request_retries=2).start_job("ChangeHostState", DISABLE)
     assert len(service.requests) == 1
 
@@ -196,9 +196,9 @@ def test_used_job_uuid(sim: Simulator, client: Client) -> None:
 def test_call_that_is_delivered_twice_was_taken(client: Client) -> None:
     """A proxy has repeated the call, because nobody else can have used a job id generated for it."""
 
-    def answer(asked: StubRequest) -> StubResponse:
-        if asked.method == "PUT":
-            return StubResponse(400, f"Duplicate job uuid[{asked.headers['X-Job-UUID']}]".encode())
+    def answer(request: StubRequest) -> StubResponse:
+        if request.method == "PUT":
+            return StubResponse(400, f"Duplicate job uuid[{request.headers['X-Job-UUID']}]".encode())
         return StubResponse(200, {"inventory": {"uuid": HOST}})
 
     with StubServer(answer) as service:
@@ -244,16 +244,16 @@ def test_service_that_wants_credentials_for_polls(status: int) -> None:
     """The client sends credentials with polls once the service has required them."""
     running = iter((True, True, False))
 
-    def answer(asked: StubRequest) -> StubResponse:
-        if asked.method == "PUT":
+    def answer(request: StubRequest) -> StubResponse:
+        if request.method == "PUT":
             return StubResponse(202, {"location": f"/service/v1/api-jobs/{JOB}"})
-        if "Authorization" not in asked.headers:
+        if "Authorization" not in request.headers:
             return StubResponse(status, b"who are you")
         return StubResponse(202, {}) if next(running) else StubResponse(200, {"inventory": {}})
 
     with StubServer(answer) as service:
         assert reply_to(client_of(service), "ChangeHostState", DISABLE) == {"inventory": {}}
-    sent = [asked.headers.get("Authorization") for asked in service.requests]
+    sent = [request.headers.get("Authorization") for request in service.requests]
     assert sent == ["OAuth the-session", None, *["OAuth the-session"] * 3]
 
 
@@ -352,7 +352,9 @@ def test_error_of_a_read_comes_at_once_and_is_not_asked_again(sim: Simulator, cl
 
 def test_error_with_status_200() -> None:
     error = {"code": "SYS.1006", "description": "refused", "details": "no", "cause": None}
-    with StubServer(lambda asked: StubResponse(200, {"success": False, "error": error, "inventory": None})) as service:
+    with StubServer(
+        lambda request: StubResponse(200, {"success": False, "error": error, "inventory": None})
+    ) as service:
         for name, params in (("ChangeHostState", DISABLE), ("QueryHost", {})):
             with pytest.raises(ApiError, match=rf"{name} failed \(SYS\.1006\): refused: no"):
                 reply_to(client_of(service), name, params)
@@ -360,7 +362,7 @@ def test_error_with_status_200() -> None:
 
 @pytest.mark.parametrize("error", [None, {}])
 def test_no_error_with_status_200(error: Any) -> None:
-    with StubServer(lambda asked: StubResponse(200, {"success": True, "error": error, "inventories": []})) as service:
+    with StubServer(lambda request: StubResponse(200, {"success": True, "error": error, "inventories": []})) as service:
         assert query(client_of(service), "QueryHost") == []
 
 
@@ -391,7 +393,7 @@ def test_endless_causes() -> None:
     for number in range(300):
         error = {"code": "SYS.1006", "details": f"number {number}", "cause": error}
     with (
-        StubServer(lambda asked: StubResponse(503, {"error": error})) as service,
+        StubServer(lambda request: StubResponse(503, {"error": error})) as service,
         pytest.raises(ApiError, match=r"SYS\.1006") as caught,
     ):
         client_of(service).get("QueryHost", {})
@@ -408,7 +410,7 @@ def test_endless_causes() -> None:
 )
 def test_odd_errors(error: dict[str, Any]) -> None:
     with (
-        StubServer(lambda asked: StubResponse(503, {"error": error})) as service,
+        StubServer(lambda request: StubResponse(503, {"error": error})) as service,
         pytest.raises(ApiError, match="failed"),
     ):
         client_of(service).get("QueryHost", {})
@@ -420,7 +422,7 @@ PAGE = b"<html><title>t</title><body><h1>Too  bad</h1></body></html>"
 @pytest.mark.parametrize("status", [400, 401, 403, 409, 500])
 @pytest.mark.parametrize("body", [b"", b"Too bad", PAGE])
 def test_reads_that_are_refused(status: int, body: bytes) -> None:
-    with StubServer(lambda asked: StubResponse(status, body)) as service, pytest.raises(ApiError) as caught:
+    with StubServer(lambda request: StubResponse(status, body)) as service, pytest.raises(ApiError) as caught:
         client_of(service).get("QueryHost", {})
     assert str(caught.value).startswith(f"QueryHost failed with HTTP status {status}{': Too bad' if body else ''}")
     assert len(service.requests) == 1
@@ -430,7 +432,7 @@ def test_reads_that_are_refused(status: int, body: bytes) -> None:
 @pytest.mark.parametrize("body", [b"", b"Too bad"])
 @pytest.mark.parametrize("headers", [(), (("Content-Type", "text/plain;charset=UTF-8"),)])
 def test_calls_that_are_refused(status: int, body: bytes, headers: tuple[tuple[str, str], ...]) -> None:
-    with StubServer(lambda asked: StubResponse(status, body, headers)) as service, pytest.raises(ApiError) as caught:
+    with StubServer(lambda request: StubResponse(status, body, headers)) as service, pytest.raises(ApiError) as caught:
         client_of(service, request_retries=0).start_job("ChangeHostState", DISABLE)
     assert str(caught.value) == f"ChangeHostState failed with HTTP status {status}{': Too bad' if body else ''}"
     assert len(service.requests) == 1
@@ -440,7 +442,7 @@ def test_reads_are_repeated_after_an_error_of_a_gateway() -> None:
     answers = iter(
         (StubResponse(503, {"error": {"code": 503, "message": "no upstream"}}), StubResponse(200, {"inventories": []}))
     )
-    with StubServer(lambda asked: next(answers)) as service:
+    with StubServer(lambda request: next(answers)) as service:
         assert query(client_of(service), "QueryHost") == []
 
 
@@ -517,7 +519,7 @@ ERROR = {"error": {"code": "HOST.1001", "details": "no"}}
     ],
 )
 def test_what_a_poll_tells(status: int, body: Any, state: str, message: str | None) -> None:
-    with StubServer(lambda asked: StubResponse(status, body)) as service:
+    with StubServer(lambda request: StubResponse(status, body)) as service:
         job = Job(JOB, f"/service/v1/api-jobs/{JOB}", "ChangeHostState")
         assert client_of(service).poll(job) is (state != "running")
     assert job.state == state
@@ -537,16 +539,19 @@ def test_what_a_poll_tells(status: int, body: Any, state: str, message: str | No
         *((200, body) for body in (b"oops", b"[]", LOGIN, {"success": False}, {"error": "no"}, {"inventory": 7})),
     ],
 )
-def test_polls_that_tell_nothing(status: int, body: Any) -> None:
+def test_inconclusive_polls(status: int, body: Any) -> None:
     job = Job(JOB, f"/service/v1/api-jobs/{JOB}", "ChangeHostState")
     message = f"job {JOB} "
-    with StubServer(lambda asked: StubResponse(status, body)) as service, pytest.raises(TransportError, match=message):
+    with (
+        StubServer(lambda request: StubResponse(status, body)) as service,
+        pytest.raises(TransportError, match=message),
+    ):
         client_of(service, request_retries=1).poll(job)
     assert (job.state, job.failure) == ("running", None)
 
 
 @pytest.mark.parametrize(
-    "told",
+    "response",
     [
         StubResponse(302, b"", (("Location", "http://192.0.2.1/login"),)),
         *(
@@ -557,23 +562,23 @@ def test_polls_that_tell_nothing(status: int, body: Any) -> None:
         StubResponse(200, LOGIN),
         StubResponse(503, {"error": {"code": 503, "message": "no upstream"}}),
     ],
-    ids=lambda told: f"{told.status}-{str(told.body)[:30]}",
+    ids=lambda response: f"{response.status}-{str(response.body)[:30]}",
 )
-def test_waiting_survives(told: StubResponse) -> None:
+def test_waiting_survives(response: StubResponse) -> None:
     """A gateway may answer a poll; this does not end the wait before its timeout."""
-    answers = iter([*[told] * 9, StubResponse(202, {}), told])
+    answers = iter([*[response] * 9, StubResponse(202, {}), response])
 
-    def answer(asked: StubRequest) -> StubResponse:
+    def answer(request: StubRequest) -> StubResponse:
         return (
             StubResponse(202, {})
-            if asked.method == "PUT"
+            if request.method == "PUT"
             else next(answers, StubResponse(200, {"inventory": {"uuid": HOST}}))
         )
 
     with StubServer(answer) as service:
         client = client_of(service, request_retries=0)
         assert reply_to(client, "ChangeHostState", DISABLE) == {"inventory": {"uuid": HOST}}
-    with StubServer(lambda asked: StubResponse(202, {}) if asked.method == "PUT" else told) as service:
+    with StubServer(lambda request: StubResponse(202, {}) if request.method == "PUT" else response) as service:
         client = client_of(service, request_retries=0)
         client.wait.timeout = 60
         with pytest.raises(WaitTimeout, match=r"has no result after 60 s .* The last poll failed: .*job"):
@@ -581,7 +586,7 @@ def test_waiting_survives(told: StubResponse) -> None:
 
 
 def test_job_of_an_operation_that_nobody_knows() -> None:
-    with StubServer(lambda asked: StubResponse(503, ERROR)) as service:
+    with StubServer(lambda request: StubResponse(503, ERROR)) as service:
         job = Job(JOB, f"/service/v1/api-jobs/{JOB}")
         client_of(service).poll(job)
     assert str(job.failure) == "the operation failed (HOST.1001): no"

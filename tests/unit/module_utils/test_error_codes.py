@@ -42,7 +42,7 @@ def run(sim: Simulator) -> ModuleRunner:
 
 def failed(run: ModuleRunner, error: dict[str, Any]) -> ModuleRun:
     """Return the failed result of a read whose response is this ErrorCode."""
-    with StubServer(lambda asked: StubResponse(503, {"error": error})) as service:
+    with StubServer(lambda request: StubResponse(503, {"error": error})) as service:
         ran = run("host_info", {}, base_url=service.url)
     assert ran.failed
     return ran
@@ -184,7 +184,7 @@ def test_is_error_code(error: Any, expected: bool) -> None:
     ],
 )
 def test_code_of_a_read(run: ModuleRunner, status: int, body: Any, code: str) -> None:
-    with StubServer(lambda asked: StubResponse(status, body)) as service:
+    with StubServer(lambda request: StubResponse(status, body)) as service:
         ran = run("host_info", {}, base_url=service.url, request_retries=0, api_token=None)
     assert ran["error"]["code"] == code
     assert ran["error"].keys() == {"code", "description", "details", "causes"}
@@ -293,7 +293,7 @@ def test_hint_names_the_credential_that_was_used(
 
 
 def test_hint_without_an_error_code(run: ModuleRunner) -> None:
-    with StubServer(lambda asked: StubResponse(401, b"unauthorized")) as service:
+    with StubServer(lambda request: StubResponse(401, b"unauthorized")) as service:
         ran = run("resource_info", {"resource_type": "host", "sort": "name"}, base_url=service.url)
     assert ran["error"]["code"] == "HTTP_401"
     assert ran.message.endswith(

@@ -51,9 +51,9 @@ def places(sim: Simulator) -> Iterator[Places]:
     trustme.CA().issue_cert("127.0.0.1").configure_cert(context)
     with (
         taken_port() as nobody,
-        StubServer(lambda asked: StubResponse(200, PAGE)) as page,
-        StubServer(lambda asked: StubResponse(502, PAGE)) as gateway,
-        StubServer(lambda asked: StubResponse(200, {}), context) as secure,
+        StubServer(lambda request: StubResponse(200, PAGE)) as page,
+        StubServer(lambda request: StubResponse(502, PAGE)) as gateway,
+        StubServer(lambda request: StubResponse(200, {}), context) as secure,
     ):
         dead = f"http://127.0.0.1:{nobody.getsockname()[1]}"
         yield Places(dead, page.url, gateway.url, secure.url, sim.url.replace("http:", "https:"))

@@ -140,7 +140,7 @@ ANSWER = st.builds(json_response, STATUS, REPLY) | st.sampled_from(STRAY)
 def test_any_reply_to_any_module(task: tuple[str, Mapping[str, Any]], answers: list[StubResponse]) -> None:
     module, options = task
 
-    def answer(asked: StubRequest) -> StubResponse:
+    def answer(request: StubRequest) -> StubResponse:
         return answers[len(server.requests) % len(answers)]
 
     with StubServer(answer) as server:
@@ -151,7 +151,7 @@ def test_any_reply_to_any_module(task: tuple[str, Mapping[str, Any]], answers: l
 
 
 @dataclass(frozen=True)
-class Heard:
+class RecordedRun:
     """A task and the answers that the simulator gave to it."""
 
     module: str
@@ -167,25 +167,25 @@ class Heard:
 
 
 @pytest.fixture(scope="module")
-def heard(running_simulator: Simulator) -> list[Heard]:
+def recorded_runs(running_simulator: Simulator) -> list[RecordedRun]:
     """Every task, with what the simulator says to it."""
-    listened = []
+    recorded = []
     with hurried():
         for number, (module, options) in enumerate([*READERS, *WRITERS]):
             running_simulator.reset(latency=0.0, reconnect=0.0, cbt_tasks=4)
             prepare = SCENARIOS[number - len(READERS)].prepare if number >= len(READERS) else ()
             for kind, uuid, members in prepare:
                 running_simulator.change(kind, uuid, **members)
-            listened.append(Heard(module, options, tuple(listen(running_simulator, module, options))))
-    return listened
+            recorded.append(RecordedRun(module, options, tuple(listen(running_simulator, module, options))))
+    return recorded
 
 
 def listen(sim: Simulator, module: str, options: Mapping[str, Any]) -> Iterator[StubResponse]:
     """Run a task and yield the answers that it got."""
     responses: list[StubResponse] = []
 
-    def pass_on(asked: StubRequest) -> StubResponse:
-        responses.append(forward(sim.port, asked))
+    def pass_on(request: StubRequest) -> StubResponse:
+        responses.append(forward(sim.port, request))
         return responses[-1]
 
     with StubServer(pass_on) as server:
@@ -212,8 +212,8 @@ def with_other(value: Any, path: tuple[Any, ...], other: Any) -> Any:
 
 @given(st.data())
 @settings(max_examples=2 * EXAMPLES, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
-def test_one_thing_wrong(heard: list[Heard], data: st.DataObject) -> None:
-    task = data.draw(st.sampled_from([each for each in heard if each.replies]))
+def test_one_thing_wrong(recorded_runs: list[RecordedRun], data: st.DataObject) -> None:
+    task = data.draw(st.sampled_from([run for run in recorded_runs if run.replies]))
     number = data.draw(st.sampled_from(list(task.replies)))
     reply = task.replies[number]
     place = data.draw(st.sampled_from(list(places(reply))))
@@ -221,7 +221,7 @@ def test_one_thing_wrong(heard: list[Heard], data: st.DataObject) -> None:
     wrong = data.draw(st.just(wrong) | st.sampled_from(STRAY))
     answers = [*task.answers[:number], wrong, *task.answers[number + 1 :]]
 
-    def answer(asked: StubRequest) -> StubResponse:
+    def answer(request: StubRequest) -> StubResponse:
         return answers[min(len(server.requests), len(answers)) - 1]
 
     with StubServer(answer) as server:

@@ -114,7 +114,7 @@ def test_one_deadline_for_all_that_a_task_waits_for() -> None:
 def test_lines_are_told_at_growing_intervals() -> None:
     lines: list[str] = []
     clock = FakeClock()
-    list(polls_until_timeout(WaitPolicy(clock, timeout=600, tell=lines.append), "AddKVMHost host-9 (job 1)"))
+    list(polls_until_timeout(WaitPolicy(clock, timeout=600, on_progress=lines.append), "AddKVMHost host-9 (job 1)"))
     found = [re.fullmatch(r"still waiting for .*, (\d+) s, at most (\d+) s more", line) for line in lines]
     seconds = [float(match[1]) for match in found if match]
     assert all(abs(float(match[1]) + float(match[2]) - 600) <= 1 for match in found if match)
@@ -126,7 +126,7 @@ def test_lines_are_told_at_growing_intervals() -> None:
 
 def test_nothing_is_told_of_short_jobs() -> None:
     lines: list[str] = []
-    list(polls_until_timeout(WaitPolicy(FakeClock(), timeout=9.9, tell=lines.append)))
+    list(polls_until_timeout(WaitPolicy(FakeClock(), timeout=9.9, on_progress=lines.append)))
     assert lines == []
 
 
@@ -318,12 +318,12 @@ def test_lines_say_what_is_waited_for(
 ) -> None:
     lines: list[str] = []
     sim.fault("hang", "ChangeHostState", count=None)
-    client = new_client(clock=clock, wait=WaitPolicy(clock, timeout=25, tell=lines.append))
+    client = new_client(clock=clock, wait=WaitPolicy(clock, timeout=25, on_progress=lines.append))
     jobs = [disable(client) for dummy in range(count)]
     with pytest.raises(WaitTimeout, match=rf" {jobs[0].uuid}\.$"):
         wait_for_jobs(client, jobs)
-    told = f"still waiting for {several}ChangeHostState host-1 (job {jobs[0].uuid}), "
-    assert [line.startswith(told) for line in lines] == [True, True]
+    start = f"still waiting for {several}ChangeHostState host-1 (job {jobs[0].uuid}), "
+    assert [line.startswith(start) for line in lines] == [True, True]
 
 
 def test_lines_of_a_job_that_is_known_by_its_id_only(
@@ -331,7 +331,7 @@ def test_lines_of_a_job_that_is_known_by_its_id_only(
 ) -> None:
     lines: list[str] = []
     sim.fault("hang", "ChangeHostState")
-    client = new_client(clock=clock, wait=WaitPolicy(clock, timeout=15, tell=lines.append))
+    client = new_client(clock=clock, wait=WaitPolicy(clock, timeout=15, on_progress=lines.append))
     known = disable(client)
     with pytest.raises(WaitTimeout, match="The operation is still running"):
         wait_for_jobs(client, [Job(known.uuid, known.location)])

@@ -110,16 +110,16 @@ def test_pages_come_over_several_connections() -> None:
     together = threading.Barrier(4, timeout=30)
     page = pages_of(RECORDS, 500, total=True)
 
-    def answer(asked: StubRequest) -> StubResponse:
-        if asked.query["start"] != ["0"]:
+    def answer(request: StubRequest) -> StubResponse:
+        if request.query["start"] != ["0"]:
             together.wait()
-        told: StubResponse = page(asked)
-        return told
+        response: StubResponse = page(request)
+        return response
 
     with StubServer(answer) as service:
         pages = list(paginate(client_of(service), "QueryHost", (), 500, connections=4))
     assert [record for page, total in pages for record in page] == RECORDS
-    assert len({asked.client_port for asked in service.requests}) == 5
+    assert len({request.client_port for request in service.requests}) == 5
 
 
 def test_pages_that_are_cut_are_not_read_at_once() -> None:
@@ -127,7 +127,7 @@ def test_pages_that_are_cut_are_not_read_at_once() -> None:
     with StubServer(pages_of(RECORDS, 700, total=True)) as service:
         pages = list(paginate(client_of(service), "QueryHost", (), connections=4))
     assert [len(page) for page, total in pages] == [700, 700, 700, 400]
-    assert [asked.query["start"] for asked in service.requests] == [["0"], ["700"], ["1400"], ["2100"]]
+    assert [request.query["start"] for request in service.requests] == [["0"], ["700"], ["1400"], ["2100"]]
 
 
 @pytest.mark.parametrize(("name", "sort"), [("QueryHost", "+uuid"), ("QuerySNSTopicSubscriber", "+topicUuid")])
@@ -165,9 +165,9 @@ def test_service_that_knows_no_paging(sim: Simulator, client: Client) -> None:
 def pages_of(records: list[dict[str, Any]], at_most: int, total: bool, honest_start: bool = True) -> Any:
     """Return a stub service that sends at most ``at_most`` records per page."""
 
-    def answer(asked: StubRequest) -> StubResponse:
-        start = int(asked.query.get("start", ["0"])[0]) if honest_start else 0
-        size = min(at_most, int(asked.query["limit"][0]))
+    def answer(request: StubRequest) -> StubResponse:
+        start = int(request.query.get("start", ["0"])[0]) if honest_start else 0
+        size = min(at_most, int(request.query["limit"][0]))
         counted = {"total": len(records)} if total else {}
         return StubResponse(200, {"inventories": records[start : start + size], **counted})
 
@@ -200,8 +200,8 @@ def test_service_that_repeats_a_full_page(total: bool) -> None:
 
 
 def test_service_that_counts_more_than_it_gives() -> None:
-    def answer(asked: StubRequest) -> StubResponse:
-        return StubResponse(200, {"inventories": RECORDS[:3] if asked.query["start"] == ["0"] else [], "total": 5})
+    def answer(request: StubRequest) -> StubResponse:
+        return StubResponse(200, {"inventories": RECORDS[:3] if request.query["start"] == ["0"] else [], "total": 5})
 
     with StubServer(answer) as service, pytest.raises(VirtinfraError, match="QueryHost returned only 3 of 5 records"):
         by_pages(client_of(service), 1000)
@@ -211,8 +211,8 @@ def test_record_that_appears_meanwhile() -> None:
     """A new record at the front after the first page makes pages overlap, and is on no later page."""
     there = RECORDS[:7]
 
-    def answer(asked: StubRequest) -> StubResponse:
-        start = int(asked.query["start"][0])
+    def answer(request: StubRequest) -> StubResponse:
+        start = int(request.query["start"][0])
         reply = StubResponse(200, {"inventories": there[start : start + 3], "total": len(there)})
         there[:] = RECORDS[7:8] + RECORDS[:7]
         return reply
@@ -225,10 +225,10 @@ def test_number_that_changes_all_the_time() -> None:
     """New records appear in each attempt, so that the total grows between the pages."""
     numbers = iter(range(0, 1000, 3))
 
-    def answer(asked: StubRequest) -> StubResponse:
+    def answer(request: StubRequest) -> StubResponse:
         first = next(numbers)
         return StubResponse(
-            200, {"inventories": RECORDS[first : first + 3], "total": 4 if asked.query["start"] == ["0"] else 5}
+            200, {"inventories": RECORDS[first : first + 3], "total": 4 if request.query["start"] == ["0"] else 5}
         )
 
     message = "QueryHost: the number of records changed during each of 5 attempts. Run the task again."
@@ -240,8 +240,8 @@ def test_record_that_changes_from_page_to_page() -> None:
     """Records are identified by uuid, and only without a uuid by all of their members."""
     pages = {0: [{"uuid": "a", "name": "old"}, {"uuid": "b"}], 2: [{"uuid": "a", "name": "new"}, {"uuid": "c"}]}
 
-    def answer(asked: StubRequest) -> StubResponse:
-        return StubResponse(200, {"inventories": pages.get(int(asked.query["start"][0]), []), "total": 3})
+    def answer(request: StubRequest) -> StubResponse:
+        return StubResponse(200, {"inventories": pages.get(int(request.query["start"][0]), []), "total": 3})
 
     with StubServer(answer) as service:
         assert by_pages(client_of(service), 2) == [{"uuid": "a", "name": "old"}, {"uuid": "b"}, {"uuid": "c"}]
@@ -250,8 +250,8 @@ def test_record_that_changes_from_page_to_page() -> None:
 def test_records_of_the_same_members_in_another_order() -> None:
     pages = {0: [{"type": "a", "name": None}, {"type": "b"}], 2: [{"name": None, "type": "a"}, {"type": "c"}]}
 
-    def answer(asked: StubRequest) -> StubResponse:
-        return StubResponse(200, {"inventories": pages.get(int(asked.query["start"][0]), []), "total": 3})
+    def answer(request: StubRequest) -> StubResponse:
+        return StubResponse(200, {"inventories": pages.get(int(request.query["start"][0]), []), "total": 3})
 
     with StubServer(answer) as service:
         found = by_pages(client_of(service), 2)
@@ -275,7 +275,7 @@ def test_equal_records_without_a_uuid_count_each(pages: list[list[dict[str, Any]
     starts = {str(sum(map(len, pages[:number]))): page for number, page in enumerate(pages)}
     reply = {} if total is None else {"total": total}
     with StubServer(
-        lambda asked: StubResponse(200, {**reply, "inventories": starts[asked.query["start"][0]]})
+        lambda request: StubResponse(200, {**reply, "inventories": starts[request.query["start"][0]]})
     ) as service:
         listed = query(client_of(service), "QuerySNSTopicSubscriber")
     assert sorted(map(str, listed)) == sorted(str(record) for page in pages for record in page)
@@ -283,7 +283,7 @@ def test_equal_records_without_a_uuid_count_each(pages: list[list[dict[str, Any]
 
 def test_pages_of_equal_records_without_a_uuid_may_be_a_service_without_paging() -> None:
     with (
-        StubServer(lambda asked: StubResponse(200, {"inventories": [SUBSCRIBER, OTHER], "total": 4})) as service,
+        StubServer(lambda request: StubResponse(200, {"inventories": [SUBSCRIBER, OTHER], "total": 4})) as service,
         pytest.raises(VirtinfraError, match="QuerySNSTopicSubscriber returned only 2 of 4 records"),
     ):
         query(client_of(service), "QuerySNSTopicSubscriber")
@@ -291,7 +291,7 @@ def test_pages_of_equal_records_without_a_uuid_may_be_a_service_without_paging()
 
 def test_equal_resources_without_a_uuid_by_a_cursor() -> None:
     pages = iter([cursor_page([SUBSCRIBER, OTHER], hasMore=True, nextCursor="n"), cursor_page([OTHER, SUBSCRIBER, {}])])
-    with StubServer(lambda asked: StubResponse(200, {**next(pages), "total": 5})) as service:
+    with StubServer(lambda request: StubResponse(200, {**next(pages), "total": 5})) as service:
         assert len(by_cursor_pages(client_of(service), 3)) == 5
 
 
@@ -300,13 +300,13 @@ def test_list_that_would_never_end(connections: int) -> None:
     """A service announces a huge total, and each page has one new record."""
     numbers = iter(range(1_000_000))
 
-    def answer(asked: StubRequest) -> StubResponse:
+    def answer(request: StubRequest) -> StubResponse:
         number = next(numbers)
         page = {"inventories": [{"uuid": str(number)}], "total": 10**9}
         return StubResponse(
             200,
             page
-            if "q" in asked.query or "start" in asked.query
+            if "q" in request.query or "start" in request.query
             else {**cursor_page([{"uuid": str(number)}], hasMore=True, nextCursor=str(number)), "total": 10**9},
         )
 
@@ -343,13 +343,13 @@ def test_records_without_a_uuid(sim: Simulator, client: Client) -> None:
     ],
 )
 def test_forms_of_replies(reply: dict[str, Any], expected: list[str]) -> None:
-    with StubServer(lambda asked: StubResponse(200, reply)) as service:
+    with StubServer(lambda request: StubResponse(200, reply)) as service:
         assert uuids(query(client_of(service), "QueryHost")) == expected
 
 
 @pytest.mark.parametrize("reply", [{}, {"success": True}, {"results": []}])
 def test_replies_that_tell_nothing(reply: dict[str, Any]) -> None:
-    with StubServer(lambda asked: StubResponse(200, reply)) as service:
+    with StubServer(lambda request: StubResponse(200, reply)) as service:
         with pytest.raises(ReadNotSupported, match="the response to QueryHost has no inventories"):
             query(client_of(service), "QueryHost")
         with pytest.raises(ReadNotSupported, match="the response to QueryHost has no inventories"):
@@ -359,7 +359,7 @@ def test_replies_that_tell_nothing(reply: dict[str, Any]) -> None:
 @pytest.mark.parametrize("found", ["none", 5, ["a"], [[]], [{"uuid": "a"}, None], True])
 def test_lists_of_something_else(found: Any) -> None:
     with (
-        StubServer(lambda asked: StubResponse(200, {"inventories": found})) as service,
+        StubServer(lambda request: StubResponse(200, {"inventories": found})) as service,
         pytest.raises(
             TransportError, match="the response to QueryHost has no list of records in inventories"
         ) as caught,
@@ -383,24 +383,24 @@ def test_by_uuid_without_a_match(client: Client) -> None:
 
 
 def test_a_service_that_ignores_the_uuid() -> None:
-    with StubServer(lambda asked: StubResponse(200, {"inventories": RECORDS})) as service:
+    with StubServer(lambda request: StubResponse(200, {"inventories": RECORDS})) as service:
         assert get_by_uuid(client_of(service), "QueryHost", RECORDS[7]["uuid"]) == [RECORDS[7]]
         assert get_by_uuid(client_of(service), "QueryHost", HOST) == []
-    assert [asked.query.get("q") for asked in service.requests[:3]] == [None, None, [f"uuid={HOST}"]]
+    assert [request.query.get("q") for request in service.requests[:3]] == [None, None, [f"uuid={HOST}"]]
 
 
 def test_a_service_that_ignores_the_uuid_and_sends_a_page_of_others() -> None:
     """The record may be on another page, so the client asks again with a query condition."""
 
-    def answer(asked: StubRequest) -> StubResponse:
-        return StubResponse(200, {"inventories": RECORDS[7:8] if "q" in asked.query else RECORDS[:5]})
+    def answer(request: StubRequest) -> StubResponse:
+        return StubResponse(200, {"inventories": RECORDS[7:8] if "q" in request.query else RECORDS[:5]})
 
     with StubServer(answer) as service:
         assert get_by_uuid(client_of(service), "QueryHost", RECORDS[7]["uuid"]) == [RECORDS[7]]
 
 
 def test_record_of_a_wrong_type_is_named() -> None:
-    with StubServer(lambda asked: StubResponse(200, {"inventories": [{"uuid": 5}]})) as service:
+    with StubServer(lambda request: StubResponse(200, {"inventories": [{"uuid": 5}]})) as service:
         client = client_of(service)
         with pytest.raises(
             TransportError, match="the response to QueryHost has a record whose uuid has a wrong type"
@@ -447,7 +447,7 @@ def test_names_that_a_query_might_misread(sim: Simulator, client: Client, name: 
 
 
 @pytest.mark.parametrize(
-    ("attribute", "value", "asked"),
+    ("attribute", "value", "query"),
     [
         ("name", "host-1", ["state=Enabled", "name=host-1"]),
         ("name", "a>b", ["state=Enabled", "name=a>b"]),
@@ -455,12 +455,10 @@ def test_names_that_a_query_might_misread(sim: Simulator, client: Client, name: 
         ("nickname", "host-1", ["state=Enabled"]),
     ],
 )
-def test_what_the_service_is_asked(
-    sim: Simulator, client: Client, attribute: str, value: str, asked: list[str]
-) -> None:
+def test_query_by_an_attribute(sim: Simulator, client: Client, attribute: str, value: str, query: list[str]) -> None:
     """The query has the value, unless the service would misread it or does not know the attribute."""
     find_by_attribute(client, "QueryHost", attribute, value, ["state=Enabled"])
-    assert [entry["query"]["q"] for entry in sim.log()] == [asked]
+    assert [entry["query"]["q"] for entry in sim.log()] == [query]
 
 
 def test_more_than_a_page_of_records_with_a_trap(sim: Simulator, client: Client) -> None:
@@ -547,8 +545,8 @@ def cursor_page(records: list[dict[str, Any]], **members: Any) -> dict[str, Any]
     ],
 )
 def test_cursor_that_does_not_reach_the_end(second: dict[str, Any], message: str) -> None:
-    def answer(asked: StubRequest) -> StubResponse:
-        if asked.path.endswith("cursor-query"):
+    def answer(request: StubRequest) -> StubResponse:
+        if request.path.endswith("cursor-query"):
             return StubResponse(200, cursor_page(RECORDS[:4], hasMore=True, nextCursor="second"))
         return StubResponse(200, second)
 
@@ -561,7 +559,7 @@ def test_endless_cursor() -> None:
     """The service sends new records and cursors without end, although the total is small."""
     pages = iter(range(1_000_000))
 
-    def answer(asked: StubRequest) -> StubResponse:
+    def answer(request: StubRequest) -> StubResponse:
         page = next(pages)
         records = [{"uuid": f"{page}-{number}"} for number in range(4)]
         return StubResponse(200, cursor_page(records, hasMore=True, nextCursor=str(page)))
@@ -574,8 +572,8 @@ def test_endless_cursor() -> None:
 
 @pytest.mark.parametrize("left_out", ["hasMore", "total", "nextCursor"])
 def test_members_that_cursors_may_leave_out(left_out: str) -> None:
-    def answer(asked: StubRequest) -> StubResponse:
-        first = asked.path.endswith("cursor-query")
+    def answer(request: StubRequest) -> StubResponse:
+        first = request.path.endswith("cursor-query")
         reply = cursor_page(RECORDS[:4], hasMore=True, nextCursor="second") if first else cursor_page(RECORDS[4:7])
         if not (first and left_out == "nextCursor"):
             del reply[left_out]
@@ -586,10 +584,10 @@ def test_members_that_cursors_may_leave_out(left_out: str) -> None:
 
 
 def test_cursors_are_sent_as_they_came() -> None:
-    def answer(asked: StubRequest) -> StubResponse:
-        if asked.path.endswith("cursor-query"):
+    def answer(request: StubRequest) -> StubResponse:
+        if request.path.endswith("cursor-query"):
             return StubResponse(200, cursor_page(RECORDS[:4], hasMore=True, nextCursor="a+/=&b c\u00e9"))
-        assert asked.query["cursor"] == ["a+/=&b c\u00e9"]
+        assert request.query["cursor"] == ["a+/=&b c\u00e9"]
         return StubResponse(200, cursor_page(RECORDS[4:7]))
 
     with StubServer(answer) as service:

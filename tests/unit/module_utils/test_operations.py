@@ -33,7 +33,7 @@ RECORD_OF = {
     "GetCandidateNetworkInterfaces": "CandidateNetworkInterface",
 }
 
-# ExportNbdVolumes is documented to answer with nothing; servers tell of the volumes, and the module returns that.
+# ExportNbdVolumes is documented to answer with nothing; servers return the volumes, and the module returns that.
 MORE_RESULTS = {"ExportNbdVolumes": ("volumeInfos",)}
 
 # What a module makes of several records of the service.

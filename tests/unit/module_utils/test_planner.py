@@ -47,7 +47,7 @@ TASK = {"uuid": UUID, "name": "nightly", "description": "d", "status": "Running"
 ENDPOINT = {"uuid": UUID, "name": "traps", "description": "old", "platformUuid": "p", "state": "Enabled"}
 
 
-def nothing(client: Client, wanted: Record) -> Record | None:
+def nothing(client: Client, desired: Record) -> Record | None:
     """Replace the finder in tests that only plan."""
     raise AssertionError("a plan reads nothing")
 
@@ -190,14 +190,14 @@ PLANS: dict[str, tuple[Resource, str, Record, Record | None, list[tuple[str, Rec
         ENDPOINT,
         [],
     ),
-    "what an update requires is told by the options": (
+    "what an update requires comes from the options": (
         PLATFORM,
         "present",
         {"uuid": UUID, "snmpAddress": "192.0.2.1", "snmpPort": 162, "name": "n"},
         {"uuid": UUID, "name": "old", "snmpAddress": "192.0.2.1", "snmpPort": 162},
         [("UpdateSNSSnmpPlatform", {"uuid": UUID, "snmpAddress": "192.0.2.1", "snmpPort": 162, "name": "n"})],
     ),
-    "what an update requires is told by the record": (
+    "what an update requires comes from the record": (
         PLATFORM,
         "present",
         {"uuid": UUID, "snmpPort": 163},
@@ -292,7 +292,7 @@ REFUSED: dict[str, tuple[Resource, str, Record, Record | None, type[VirtinfraErr
         Unchangeable,
         r"the API cannot change state \(is 'Enabled', should be 'Disabled'\)\. The endpoint was found by name 'traps'",
     ),
-    "required by the update and nowhere told": (
+    "required by the update and nowhere known": (
         PLATFORM,
         "present",
         {"uuid": UUID, "name": "n"},
@@ -322,8 +322,8 @@ def test_prediction_of_a_create_holds_what_was_asked_for_and_no_secret() -> None
     (step,) = plan(KVM_HOST, "present", NEW_HOST, None)
     assert step.expected is not None
     assert step.expected.keys() == set(RECORD_FIELDS["HostInventory"])
-    told = {name: value for name, value in step.expected.items() if value is not None}
-    assert told == {"managementIp": "10.0.0.21", "name": "host-21", "clusterUuid": "c"}
+    expected = {name: value for name, value in step.expected.items() if value is not None}
+    assert expected == {"managementIp": "10.0.0.21", "name": "host-21", "clusterUuid": "c"}
 
 
 def test_prediction_keeps_what_is_not_changed() -> None:
@@ -363,11 +363,11 @@ def test_unknown_state_is_left_alone() -> None:
 
 def test_own_plan_replaces_the_usual_one() -> None:
     def own(resource: Resource, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
-        return [PlannedCall("DeleteNicQos", {"told": (resource.result_key, state, desired, current)}, None)]
+        return [PlannedCall("DeleteNicQos", {"arguments": (resource.result_key, state, desired, current)}, None)]
 
     resource = replace(CBT_TASK, plan=own)
     assert calls(resource, "absent", {"a": 1}, {"b": 2}) == [
-        ("DeleteNicQos", {"told": ("cbt_task", "absent", {"a": 1}, {"b": 2})})
+        ("DeleteNicQos", {"arguments": ("cbt_task", "absent", {"a": 1}, {"b": 2})})
     ]
 
 

@@ -69,14 +69,14 @@ NAMING = ("name", "url", "ip", "mac", "address", "user_id", "username")
 class Case:
     """A module with options that make it call an operation, and values for its other options.
 
-    ``before`` are options of earlier runs. ``told_as`` are parameters that an option gives under another name.
+    ``before`` are options of earlier runs. ``renamed`` are parameters that an option gives under another name.
     """
 
     module: str
     options: Options
     values: Values
     before: tuple[Options, ...] = ()
-    told_as: Mapping[str, str] = field(default_factory=dict)
+    renamed: Mapping[str, str] = field(default_factory=dict)
     each_time: bool = False
 
     def prepare(self, sim: Simulator) -> ModuleRunner:
@@ -89,7 +89,7 @@ class Case:
 
     def parameter(self, option: str) -> str:
         """Return the parameter for an option."""
-        return self.told_as.get(option, module(self.module).task.parameters[option])
+        return self.renamed.get(option, module(self.module).task.parameters[option])
 
 
 VM, STOPPED, NIC = seeded_uuid("vm", 5), seeded_uuid("vm", 4), seeded_uuid("vmnic", 1)
@@ -227,18 +227,18 @@ ACTING: dict[str, Case] = {
 
 READING: dict[str, Case] = {
     **{
-        name: Case(name, {}, {"query": st.just(["name=n"])}, told_as={"query": "q"})
+        name: Case(name, {}, {"query": st.just(["name=n"])}, renamed={"query": "q"})
         for name in ("cbt_task_info", "host_info", "primary_storage_info", "sns_endpoint_info", "vm_info")
     },
     "sns_topic_subscriber_info": Case(
         "sns_topic_subscriber_info",
         {},
         {"query": st.uuids(version=4).map(lambda each: [f"topicUuid={each.hex}"])},
-        told_as={"query": "q"},
+        renamed={"query": "q"},
     ),
     **{
         f"{name} by a cursor": Case(
-            name, {"session_id": None}, {"filters": st.just(["name=n"])}, told_as={"filters": "filter"}
+            name, {"session_id": None}, {"filters": st.just(["name=n"])}, renamed={"filters": "filter"}
         )
         for name in ("host_info", "vm_info")
     },
@@ -255,7 +255,7 @@ READING: dict[str, Case] = {
         },
     ),
     "resource_info": Case(
-        "resource_info", {"resource_type": "zone"}, {"query": st.just(["name=n"])}, told_as={"query": "q"}
+        "resource_info", {"resource_type": "zone"}, {"query": st.just(["name=n"])}, renamed={"query": "q"}
     ),
     "resource_info by a cursor": Case(
         "resource_info",
@@ -266,7 +266,7 @@ READING: dict[str, Case] = {
             "filters": st.just(["cpuNum>0", "name=n"]),
             "page_size": st.integers(1, 1000),
         },
-        told_as={"filters": "filter"},
+        renamed={"filters": "filter"},
     ),
 }
 
@@ -274,15 +274,15 @@ READING: dict[str, Case] = {
 CHOOSING = {"uuid", "name", "limit", "topic", "endpoint", "vm", "type"}
 
 
-def each_option(cases: Mapping[str, Case], besides: bool = False) -> pytest.MarkDecorator:
-    """Return the parametrization of a test by case and option; ``besides`` leaves out what the module must have."""
+def each_option(cases: Mapping[str, Case], optional_only: bool = False) -> pytest.MarkDecorator:
+    """Return the parametrization of a test by case and option; ``optional_only`` leaves out the required ones."""
     pairs = [(label, option) for label, case in cases.items() for option in case.values]
-    needed = [(label, option) for label, case in cases.items() for option in case.options if besides]
+    needed = [(label, option) for label, case in cases.items() for option in case.options if optional_only]
     return pytest.mark.parametrize(("label", "option"), [pair for pair in pairs if pair not in needed])
 
 
 def test_every_option_is_tried() -> None:
-    """What is not tried here is required, or what the module is told to do: a state, a type, which objects."""
+    """What is not tried here is required, or what the module shall do: a state, a type, which objects."""
     for name in MODULES:
         task = module(name).task
         tried = {
@@ -328,13 +328,13 @@ def may_be_null(name: str, option: str) -> bool:
     return not {"default", "choices"} & module(name).task.argument_spec[option].keys()
 
 
-@each_option(ACTING, besides=True)
+@each_option(ACTING, optional_only=True)
 def test_left_out_or_null(sim: Simulator, label: str, option: str) -> None:
     case = ACTING[label]
     without = case.prepare(sim)(case.module, case.options)
     assert not without.failed, without.message
-    told_by_the_record = case.parameter(option) in ("snmpAddress", "endpointUuid") and case.module != "sns_snmp_test"
-    assert bool(sent(without, case.parameter(option))) == told_by_the_record
+    taken_from_the_record = case.parameter(option) in ("snmpAddress", "endpointUuid") and case.module != "sns_snmp_test"
+    assert bool(sent(without, case.parameter(option))) == taken_from_the_record
     if may_be_null(case.module, option):
         null = case.prepare(sim)(case.module, {**case.options, option: None})
         assert requests(null) == requests(without)
@@ -624,8 +624,8 @@ def test_what_is_there(sim: Simulator, label: str, option: str, data: st.DataObj
     sim.reset(cbt_tasks=2, sync=True)
     run = ModuleRunner(sim)
     found = run(there.module, there.options)
-    told = next(member for name, member in found.result.items() if name != "diff" and isinstance(member, dict))
-    here = next(record for record in sim.records(there.kind) if record["uuid"] == told["uuid"])
+    returned = next(member for name, member in found.result.items() if name != "diff" and isinstance(member, dict))
+    here = next(record for record in sim.records(there.kind) if record["uuid"] == returned["uuid"])
     options = {**there.options, option: value}
     expected = there.expected(option, value, here)
     if expected == "refused":

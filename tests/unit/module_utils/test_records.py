@@ -99,7 +99,7 @@ def test_every_record_has_one_shape(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "there"),
+    ("desired", "current"),
     [
         ("a", "a"),
         (" a ", "a"),
@@ -120,12 +120,12 @@ def test_every_record_has_one_shape(kind: str) -> None:
         ({"a": 1}, {"a": 1}),
     ],
 )
-def test_same(wanted: Any, there: Any) -> None:
-    assert values_equal(wanted, there)
+def test_same(desired: Any, current: Any) -> None:
+    assert values_equal(desired, current)
 
 
 @pytest.mark.parametrize(
-    ("wanted", "there"),
+    ("desired", "current"),
     [
         ("a", "A"),
         ("a", None),
@@ -146,8 +146,8 @@ def test_same(wanted: Any, there: Any) -> None:
         ({}, {"a": 1}),
     ],
 )
-def test_not_same(wanted: Any, there: Any) -> None:
-    assert not values_equal(wanted, there)
+def test_not_same(desired: Any, current: Any) -> None:
+    assert not values_equal(desired, current)
 
 
 @pytest.mark.parametrize(

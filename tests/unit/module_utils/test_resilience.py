@@ -60,8 +60,8 @@ def test_silent_polls_do_not_prolong_the_waiting() -> None:
     """The service answers each poll only after the timeout."""
     late = threading.Event()
 
-    def answer(asked: StubRequest) -> StubResponse:
-        if asked.method == "GET":
+    def answer(request: StubRequest) -> StubResponse:
+        if request.method == "GET":
             late.wait(3)
             return StubResponse(200, {"inventory": {}})
         return StubResponse(202, {"location": f"/service/v1/api-jobs/{JOB}"})
@@ -107,7 +107,7 @@ def test_silent_reads_do_not_prolong_the_waiting(sim: Simulator) -> None:
     late = threading.Event()
     record = {"uuid": HOST, "state": "Enabled", "status": "Connecting"}
 
-    def answer(asked: StubRequest) -> StubResponse:
+    def answer(request: StubRequest) -> StubResponse:
         if len(service.requests) > 1:
             late.wait(3)
             return StubResponse(200, {"inventories": [{**record, "status": "Connected"}]})
@@ -256,16 +256,16 @@ def test_interrupted_playbook_tells_what_goes_on(
             time.sleep(0.05)
         os.killpg(play.pid, number)
         output = play.communicate(timeout=60)[0]
-    told = re.search(
+    handle = re.search(
         r"^\[localhost\] Onboard: host host-91: AddKVMHost may still be running in the service\."
         r" Continue with job_wait, job (\w{32})\.$",
         output,
         re.M,
     )
-    assert told, output
+    assert handle, output
     assert play.returncode != 0
     sim.advance()
-    assert runner("job_wait", {"jobs": [{"uuid": told[1]}]})["jobs"][0]["state"] == "succeeded"
+    assert runner("job_wait", {"jobs": [{"uuid": handle[1]}]})["jobs"][0]["state"] == "succeeded"
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP, signal.SIGTERM])
@@ -416,7 +416,7 @@ def test_answer_of_very_many_values(value: bytes) -> None:
     """63 MiB of small values would need gigabytes of memory."""
     body = b'{"inventories": [' + value * (63 * 2**20 // len(value)) + b"1]}"
     with (
-        StubServer(lambda asked: StubResponse(200, body)) as service,
+        StubServer(lambda request: StubResponse(200, body)) as service,
         Client(ConnectionOptions(service.url, session_id="the-session")) as client,
     ):
         assert "contains more than 5000000 values" in in_little_memory(lambda: client.get("QueryHost", {}))
@@ -426,7 +426,7 @@ def test_answer_of_many_records() -> None:
     """Ten thousand records of 40 members are read at once if the service has no paging."""
     record = {f"member{number}": "x" * 20 for number in range(40)}
     records = [{"uuid": f"{number:032x}", **record} for number in range(10_000)]
-    with StubServer(lambda asked: StubResponse(200, {"inventories": records, "total": len(records)})) as service:
+    with StubServer(lambda request: StubResponse(200, {"inventories": records, "total": len(records)})) as service:
         connection = ConnectionOptions(service.url, session_id="the-session")
         with Client(connection) as client:
             assert len(client.get("QueryHost", {})["inventories"]) == 10_000
@@ -453,10 +453,10 @@ def test_answers_that_are_too_much(sim: Simulator, garbage: str, operation: str)
     if operation != "QueryHost":
         module, call = "api", {"operation": "DisableCbtTask", "params": {"uuid": CREATED_TASK}}
         options = {**options, **call, "wait_timeout": 0.3, "wait_interval": 0.1}
-    told = in_little_memory(lambda: run(module, options).result.get("msg", ""))
+    outcome = in_little_memory(lambda: run(module, options).result.get("msg", ""))
     if garbage != "huge":
         expected = ("not a JSON object", "although no compression was requested", "has no result after")
-        assert told == "" or any(text in told for text in expected), told
+        assert outcome == "" or any(text in outcome for text in expected), outcome
 
 
 def test_error_that_has_much_to_say(sim: Simulator, runner: ModuleRunner) -> None:
@@ -479,22 +479,22 @@ def in_little_memory(function: Callable[[], Any], megabytes: int = 400) -> str:
         os.close(reading)
         held = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (held + megabytes * 2**20,) * 2)
-        told = "it did not end as it should"
+        outcome = "it did not end as it should"
         try:
-            told = str(function())
+            outcome = str(function())
         except VirtinfraError as failure:
-            told = str(failure)
+            outcome = str(failure)
         except MemoryError:
-            told = "it needs too much memory"
+            outcome = "it needs too much memory"
         finally:
-            os.write(writing, told[:60000].encode())
+            os.write(writing, outcome[:60000].encode())
             os._exit(0)
     os.close(writing)
     with os.fdopen(reading, encoding="utf-8") as pipe:
-        told = pipe.read()
+        outcome = pipe.read()
     os.waitpid(child, 0)
-    assert not told.startswith("it "), told
-    return told
+    assert not outcome.startswith("it "), outcome
+    return outcome
 
 
 # ------------------------------------------------------------------------------------------------ runs at the same time
@@ -620,12 +620,12 @@ def test_object_that_another_run_created_meanwhile(
     host.update({"clusterUuid": NEW_HOST["cluster"], "status": "Connected", "state": "Enabled"})
     calls: list[StubRequest] = []
 
-    def answer(asked: StubRequest) -> StubResponse:
-        if asked.method == "POST":
-            calls.append(asked)
-            job = asked.headers["X-Job-UUID"] if honours_ids else JOB
+    def answer(request: StubRequest) -> StubResponse:
+        if request.method == "POST":
+            calls.append(request)
+            job = request.headers["X-Job-UUID"] if honours_ids else JOB
             return StubResponse(202, {"location": f"{service.url}/service/v1/api-jobs/{job}"})
-        if "api-jobs" in asked.path:
+        if "api-jobs" in request.path:
             error = {"code": "SYS.1007", "details": "there has been a host having this managementIp"}
             return StubResponse(503, {"error": error})
         return StubResponse(200, {"inventories": [host] if calls else []})
@@ -662,10 +662,10 @@ def test_result_of_another_call_is_not_adopted() -> None:
     """Some services answer a repeated job id with the first result."""
     other = {"uuid": HOST, "name": "other", "type": "SNMP"}
 
-    def answer(asked: StubRequest) -> StubResponse:
-        if asked.method == "POST":
+    def answer(request: StubRequest) -> StubResponse:
+        if request.method == "POST":
             return StubResponse(200, {"inventory": other})
-        wants_other = asked.path.endswith(HOST) or f"uuid={HOST}" in str(asked.query)
+        wants_other = request.path.endswith(HOST) or f"uuid={HOST}" in str(request.query)
         return StubResponse(200, {"inventories": [other] if wants_other else []})
 
     with StubServer(answer) as service:
@@ -673,7 +673,7 @@ def test_result_of_another_call_is_not_adopted() -> None:
         result = run("sns_endpoint", {**connection, "type": "snmp", "name": "traps", "description": "x"}).result
     assert result["failed"]
     assert "CreateSNSSnmpEndpoint succeeded, but it does not exist" in result["msg"]
-    assert [asked.method for asked in service.requests].count("PUT") == 0
+    assert [request.method for request in service.requests].count("PUT") == 0
 
 
 @pytest.mark.parametrize("looks", [True, False])
@@ -702,7 +702,7 @@ def test_empty_result_of_a_job_that_still_runs(sim: Simulator, runner: ModuleRun
 
 
 @pytest.mark.parametrize(
-    ("told", "heard"),
+    ("sent", "expected"),
     [
         (b'"half \\ud83d"', "half ?"),
         (b'"\\udfff\\ud800"', "??"),
@@ -710,21 +710,21 @@ def test_empty_result_of_a_job_that_still_runs(sim: Simulator, runner: ModuleRun
         (b'"not \\\\ud83d"', "not \\ud83d"),
     ],
 )
-def test_values_that_are_no_text(told: bytes, heard: Any) -> None:
-    body = b'{"inventories": [{"uuid": "%s", "name": %s}]}' % (HOST.encode(), told)
-    with StubServer(lambda asked: StubResponse(200, body)) as service:
+def test_values_that_are_no_text(sent: bytes, expected: Any) -> None:
+    body = b'{"inventories": [{"uuid": "%s", "name": %s}]}' % (HOST.encode(), sent)
+    with StubServer(lambda request: StubResponse(200, body)) as service:
         result = run(
             "host_info", {"base_url": service.url, "session_id": "the-session", "query": ["state=Enabled"]}
         ).result
-    assert result["hosts"][0]["name"] == heard
+    assert result["hosts"][0]["name"] == expected
 
 
 @pytest.mark.parametrize(
-    "told", [b"NaN", b"Infinity", b"-Infinity", b"1e999", b"-1e999", b"[" * 200 + b"]" * 200, b'"\xff"', b"'single'"]
+    "sent", [b"NaN", b"Infinity", b"-Infinity", b"1e999", b"-1e999", b"[" * 200 + b"]" * 200, b'"\xff"', b"'single'"]
 )
-def test_values_that_are_no_json(told: bytes) -> None:
-    body = b'{"inventories": [{"uuid": "%s", "name": %s}]}' % (HOST.encode(), told)
-    with StubServer(lambda asked: StubResponse(200, body)) as service:
+def test_values_that_are_no_json(sent: bytes) -> None:
+    body = b'{"inventories": [{"uuid": "%s", "name": %s}]}' % (HOST.encode(), sent)
+    with StubServer(lambda request: StubResponse(200, body)) as service:
         result = run("host_info", {"base_url": service.url, "session_id": "the-session", "request_retries": 0}).result
     assert "the response to QueryHost is not a JSON object" in result["msg"]
 

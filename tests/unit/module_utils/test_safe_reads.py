@@ -70,7 +70,7 @@ def test_primary_storage_is_read_by_a_condition(sim: Simulator, run: ModuleRunne
     for check in (True, False):
         ran = run("primary_storage_info", {"uuid": detached}, check)
         assert [record["name"] for record in ran["primary_storages"]] == ["ps-1"]
-        assert ran.asked("QueryPrimaryStorage")[0]["q"] == [f"uuid={detached}"]
+        assert ran.queries("QueryPrimaryStorage")[0]["q"] == [f"uuid={detached}"]
     assert detached in [record["uuid"] for record in sim.records("primarystorage")]
 
 
@@ -124,7 +124,7 @@ def test_a_job_that_a_read_started_is_an_alarm(name: str) -> None:
         return
     params = {"hostUuid": UUID, "hostUuids": [UUID], "nicUuid": UUID, "sessionUuid": UUID}
     given = {key: value for key, value in params.items() if key in OPERATIONS[name].parameters}
-    with StubServer(lambda asked: StubResponse(202, {"location": LOCATION})) as service:
+    with StubServer(lambda request: StubResponse(202, {"location": LOCATION})) as service:
         with pytest.raises(ReadTakenForChange, match="the service took the read for a change") as caught:
             client_of(service).get(name, given)
         assert len(service.requests) == 1
@@ -140,7 +140,7 @@ def test_a_job_that_a_read_started_is_an_alarm(name: str) -> None:
 
 def test_the_alarm_names_no_job_where_the_service_names_none() -> None:
     with (
-        StubServer(lambda asked: StubResponse(202, {})) as service,
+        StubServer(lambda request: StubResponse(202, {})) as service,
         pytest.raises(ReadTakenForChange, match="started a job that it does not name") as caught,
     ):
         get_by_uuid(client_of(service), "QueryHost", UUID)
@@ -160,7 +160,7 @@ def test_the_alarm_names_no_job_where_the_service_names_none() -> None:
 )
 @pytest.mark.parametrize("check", [False, True])
 def test_a_task_fails_with_the_alarm(name: str, options: dict[str, Any], check: bool, run: ModuleRunner) -> None:
-    with StubServer(lambda asked: StubResponse(202, {"location": LOCATION})) as service:
+    with StubServer(lambda request: StubResponse(202, {"location": LOCATION})) as service:
         ran = run(name, options, check, base_url=service.url)
     assert ran.failed
     assert ran.changed
@@ -177,5 +177,5 @@ def test_polling_by_the_module_api_is_no_alarm(sim: Simulator, run: ModuleRunner
 
 
 def test_a_service_without_the_query_is_still_named() -> None:
-    with StubServer(lambda asked: StubResponse(404)) as service, pytest.raises(ReadNotSupported):
+    with StubServer(lambda request: StubResponse(404)) as service, pytest.raises(ReadNotSupported):
         get_by_uuid(client_of(service), "QueryHost", UUID)

@@ -143,7 +143,7 @@ def test_a_service_without_logins_is_named_in_one_sentence(run: ModuleRunner, fo
         f"the service has no login with an account (HTTP status {status}). Get a session in another way and pass it as"
         " session_id."
     )
-    with StubServer(lambda asked: StubResponse(status)) as service:
+    with StubServer(lambda request: StubResponse(status)) as service:
         account: dict[str, Any] = {"base_url": service.url, "account": "admin", "account_password": "password"}
         for module, options in (("kvm_host", {"uuid": HOST, "state": "disabled"}), ("session", {})):
             assert run(module, options, **{**account, "session_id": None, "api_token": None}).message.endswith(sentence)
@@ -151,7 +151,7 @@ def test_a_service_without_logins_is_named_in_one_sentence(run: ModuleRunner, fo
             lookup_loader.get("virtinfra.manager.session").run([], {}, **account)
         with pytest.raises(AnsibleError, match=re.escape(sentence)):
             Source(folder, "hosts", **account).fill()
-        assert {asked.path.rpartition("/")[2] for asked in service.requests} == {"login"}
+        assert {request.path.rpartition("/")[2] for request in service.requests} == {"login"}
 
 
 def test_the_lookup_returns_the_session_of_the_run(sim: Simulator, connection: ConnectionOptions, folder: Path) -> None:
@@ -326,14 +326,14 @@ def test_validity_is_checked_where_a_session_is_handed_over(
 
 @pytest.mark.parametrize("reply", [{}, {"inventory": {}}, {"inventory": {"uuid": "two words"}}, {"inventory": []}])
 def test_a_login_without_a_session(folder: Path, reply: dict[str, Any]) -> None:
-    with StubServer(lambda asked: StubResponse(200, reply)) as service:
+    with StubServer(lambda request: StubResponse(200, reply)) as service:
         connection = ConnectionOptions(base_url=service.url, account="a", account_password="b", request_retries=0)
         with pytest.raises(Exception, match="LogInByAccount"):
             shared(connection).current()
 
 
 def test_the_password_is_sent_as_its_hash(folder: Path) -> None:
-    def answer(asked: StubRequest) -> StubResponse:
+    def answer(request: StubRequest) -> StubResponse:
         return StubResponse(200, {"inventory": {"uuid": "the-session"}})
 
     with StubServer(answer) as service:

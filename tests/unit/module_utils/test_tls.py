@@ -169,7 +169,7 @@ def test_client_without_a_certificate(papers: Papers, version: ssl.TLSVersion) -
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=papers.ca)
     context.load_cert_chain(*papers.issue("127.0.0.1"))
     context.verify_mode, context.minimum_version, context.maximum_version = ssl.CERT_REQUIRED, version, version
-    with StubServer(lambda asked: StubResponse(), context) as service:
+    with StubServer(lambda request: StubResponse(), context) as service:
         connection = ConnectionOptions(service.url, session_id="s", ca_path=papers.ca)
         with Client(connection, clock=FakeClock()) as client, pytest.raises(TransportError) as caught:
             query(client, "QueryHost")

@@ -45,8 +45,8 @@ def failure_of(client: Client, name: str = "QueryHost") -> VirtinfraError:
     """Call an operation that fails and return the failure, after checking that it shows no secret."""
     with pytest.raises(VirtinfraError) as caught:
         reply_to(client, name, DISABLE if name == "ChangeHostState" else {})
-    told = f"{caught.value} {caught.value.result} {caught.value!r}"
-    assert not [secret for secret in SECRETS if secret in told]
+    shown = f"{caught.value} {caught.value.result} {caught.value!r}"
+    assert not [secret for secret in SECRETS if secret in shown]
     assert "\n" not in str(caught.value)
     return caught.value
 
@@ -104,18 +104,18 @@ def test_pauses_grow_and_are_jittered(sim: Simulator, new_client: ClientFactory,
     assert clock.slept == pytest.approx([chance * each for each in longest])
 
 
-@pytest.mark.parametrize("told", ["7", "120"])
-def test_retry_after_is_honoured(sim: Simulator, new_client: ClientFactory, told: str) -> None:
+@pytest.mark.parametrize("header", ["7", "120"])
+def test_retry_after_is_honoured(sim: Simulator, new_client: ClientFactory, header: str) -> None:
     clock = FakeClock(chance=0.25)
-    sim.fault("status", "QueryHost", status=429, retry_after=told, count=2)
+    sim.fault("status", "QueryHost", status=429, retry_after=header, count=2)
     query(new_client(clock=clock), "QueryHost")
-    assert clock.slept == pytest.approx([int(told) + 0.25] * 2)
+    assert clock.slept == pytest.approx([int(header) + 0.25] * 2)
 
 
-@pytest.mark.parametrize("told", ["0", "soon", "-5", "1e9", "Wed, 21 Oct 2015 07:28:00 GMT"])
-def test_retry_after_that_makes_no_sense(sim: Simulator, new_client: ClientFactory, told: str) -> None:
+@pytest.mark.parametrize("header", ["0", "soon", "-5", "1e9", "Wed, 21 Oct 2015 07:28:00 GMT"])
+def test_retry_after_that_makes_no_sense(sim: Simulator, new_client: ClientFactory, header: str) -> None:
     clock = FakeClock(chance=1.0)
-    sim.fault("status", "QueryHost", status=429, retry_after=told)
+    sim.fault("status", "QueryHost", status=429, retry_after=header)
     query(new_client(clock=clock), "QueryHost")
     assert clock.slept == [0.5]
 
@@ -129,10 +129,10 @@ def test_retry_after_as_a_date(sim: Simulator, new_client: ClientFactory) -> Non
     assert clock.slept == [pytest.approx(90, abs=30)]
 
 
-@pytest.mark.parametrize("told", ["Wed, 21 Oct 99999 07:28:00 GMT", "Wed, 99 Oct 2015 07:28:00 GMT", "Wed"])
-def test_retry_after_as_a_date_that_there_is_not(told: str) -> None:
-    answers = [StubResponse(429, b"", (("Retry-After", told),)), StubResponse(200, {"inventories": []})]
-    with StubServer(lambda asked: answers[len(service.requests) - 1]) as service:
+@pytest.mark.parametrize("header", ["Wed, 21 Oct 99999 07:28:00 GMT", "Wed, 99 Oct 2015 07:28:00 GMT", "Wed"])
+def test_retry_after_as_a_date_that_there_is_not(header: str) -> None:
+    answers = [StubResponse(429, b"", (("Retry-After", header),)), StubResponse(200, {"inventories": []})]
+    with StubServer(lambda request: answers[len(service.requests) - 1]) as service:
         assert query(client_of(service), "QueryHost") == []
 
 
@@ -180,7 +180,7 @@ BODIES = {
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=list(BODIES))
 def test_answers_to_a_read_that_are_no_json(body: bytes) -> None:
-    with StubServer(lambda asked: StubResponse(200, body)) as service:
+    with StubServer(lambda request: StubResponse(200, body)) as service:
         failure = failure_of(client_of(service))
         assert str(failure).startswith("the response to QueryHost is not a JSON object: ")
         assert str(failure).endswith(". Check base_url.")
@@ -191,7 +191,7 @@ def test_answers_to_a_read_that_are_no_json(body: bytes) -> None:
 
 @pytest.mark.parametrize("body", [body for body in BODIES.values() if body.strip()])
 def test_answers_to_a_write_that_are_no_json(body: bytes) -> None:
-    with StubServer(lambda asked: StubResponse(200, body)) as service:
+    with StubServer(lambda request: StubResponse(200, body)) as service:
         failure = failure_of(client_of(service), "ChangeHostState")
         assert isinstance(failure, ResponseLost)
         assert len(str(failure)) < 500
@@ -202,7 +202,7 @@ def test_answers_to_a_write_that_are_no_json(body: bytes) -> None:
 @pytest.mark.parametrize("status", [400, 403, 500])
 def test_refusals_of_every_kind(status: int, body: bytes) -> None:
     for name in ("QueryHost", "ChangeHostState"):
-        with StubServer(lambda asked: StubResponse(status, body)) as service:
+        with StubServer(lambda request: StubResponse(status, body)) as service:
             failure = failure_of(client_of(service), name)
         assert re.match(f"{name} (failed with|returned) HTTP status {status}", str(failure))
         assert len(str(failure)) < 500
@@ -210,7 +210,7 @@ def test_refusals_of_every_kind(status: int, body: bytes) -> None:
 
 
 def test_answer_without_a_word() -> None:
-    with StubServer(lambda asked: StubResponse(200, b"")) as service:
+    with StubServer(lambda request: StubResponse(200, b"")) as service:
         failure = failure_of(client_of(service))
     assert str(failure) == "the response to QueryHost is not a JSON object: it is empty. Check base_url."
     assert isinstance(failure, TransportError)
@@ -221,7 +221,7 @@ def test_answer_without_a_word() -> None:
 def test_of_an_error_one_mebibyte_counts(size: int, read: bool) -> None:
     """A truncated body is no valid JSON, so its code is unknown."""
     error = {"error": {"code": "SYS.1000", "details": "x" * size}}
-    with StubServer(lambda asked: StubResponse(500, error)) as service:
+    with StubServer(lambda request: StubResponse(500, error)) as service:
         failure = failure_of(client_of(service))
     assert isinstance(failure, ApiError)
     assert (failure.code == "SYS.1000") is read
@@ -231,7 +231,7 @@ def test_of_an_error_one_mebibyte_counts(size: int, read: bool) -> None:
 def test_json_is_known_by_itself() -> None:
     body = b'\xef\xbb\xbf{"inventories": []}'
     for kind in ("text/html", "application/octet-stream", "application/json;charset=latin-1"):
-        with StubServer(lambda asked: StubResponse(200, body[3:], (("Content-Type", kind),))) as service:  # noqa: B023
+        with StubServer(lambda request: StubResponse(200, body[3:], (("Content-Type", kind),))) as service:  # noqa: B023
             assert query(client_of(service), "QueryHost") == []
 
 
@@ -286,9 +286,9 @@ def test_answer_that_does_not_come(sim: Simulator, new_client: ClientFactory) ->
 def test_connection_that_breaks(sim: Simulator, new_client: ClientFactory, fault: str, reason: str) -> None:
     client = new_client(request_retries=0)
     sim.fault(fault, count=None)
-    told = re.escape(f": the connection to {sim.url} broke: ")
-    assert re.fullmatch(f"QueryHost{told}{reason}", str(failure_of(client)))
-    assert re.fullmatch(f"ChangeHostState{told}{reason}", str(failure_of(client, "ChangeHostState")))
+    broke = re.escape(f": the connection to {sim.url} broke: ")
+    assert re.fullmatch(f"QueryHost{broke}{reason}", str(failure_of(client)))
+    assert re.fullmatch(f"ChangeHostState{broke}{reason}", str(failure_of(client, "ChangeHostState")))
 
 
 @pytest.mark.parametrize("name", ["QueryHost", "ChangeHostState"])
@@ -348,7 +348,7 @@ def test_restart_of_the_service_is_survived(name: str, chance: float) -> None:
     with taken_port() as listener:
         options = ConnectionOptions(f"http://127.0.0.1:{listener.getsockname()[1]}", session_id="the-session")
         clock = RestartClock(chance, start)
-        with Client(options, clock=clock, wait=WaitPolicy(clock, tell=progress.append)) as client:
+        with Client(options, clock=clock, wait=WaitPolicy(clock, on_progress=progress.append)) as client:
             if name == "QueryHost":
                 assert query(client, name) == []
             else:
@@ -390,7 +390,7 @@ REPEATED = "not s3ss10n, not s3ss10n&more, not s3ss10n%26more, not s3ss10n\\u002
 )
 def test_credentials_that_a_service_repeats(status: int, body: Any) -> None:
     """One secret is a prefix of the other, and the longer one is masked completely."""
-    with StubServer(lambda asked: StubResponse(status, body)) as service:
+    with StubServer(lambda request: StubResponse(status, body)) as service:
         connection = ConnectionOptions(base_url=service.url, session_id="s3ss10n", api_token="s3ss10n&more")
         with Client(connection) as client, pytest.raises(ApiError) as caught:
             client.get("QueryHost", {})
@@ -402,9 +402,9 @@ def test_credentials_that_a_service_repeats(status: int, body: Any) -> None:
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 @pytest.mark.parametrize("name", ["QueryHost", "ChangeHostState"])
 def test_redirects_are_not_followed(name: str, status: int) -> None:
-    with StubServer(lambda asked: StubResponse(200, {"inventories": []})) as other:
+    with StubServer(lambda request: StubResponse(200, {"inventories": []})) as other:
         target = other.url + "/service/v1/hosts?leak=1"
-        with StubServer(lambda asked: StubResponse(status, b"", (("Location", target),))) as service:
+        with StubServer(lambda request: StubResponse(status, b"", (("Location", target),))) as service:
             failure = failure_of(client_of(service), name)
         assert str(failure).startswith(f"{name} was redirected to http://127.0.0.1, which is not followed")
         assert len(service.requests) == 1
@@ -413,7 +413,7 @@ def test_redirects_are_not_followed(name: str, status: int) -> None:
 
 def test_redirect_shows_no_credentials() -> None:
     location = "https://someone:the-session@portal.example.com/hook/the-token?key=the-token#the-token"
-    with StubServer(lambda asked: StubResponse(307, b"", (("Location", location),))) as service:
+    with StubServer(lambda request: StubResponse(307, b"", (("Location", location),))) as service:
         for name in ("QueryHost", "ChangeHostState"):
             failure = failure_of(client_of(service), name)
             assert "was redirected to https://portal.example.com, which is not followed" in str(failure)
@@ -421,7 +421,7 @@ def test_redirect_shows_no_credentials() -> None:
 
 
 def test_redirect_within_the_service() -> None:
-    with StubServer(lambda asked: StubResponse(302, b"", (("Location", "/login?next=/service"),))) as service:
+    with StubServer(lambda request: StubResponse(302, b"", (("Location", "/login?next=/service"),))) as service:
         assert "was redirected to another path" in str(failure_of(client_of(service)))
     assert len(service.requests) == 1
 
@@ -429,41 +429,41 @@ def test_redirect_within_the_service() -> None:
 def test_connection_of_an_error_that_was_not_read_is_not_used_again() -> None:
     """The rest of its body would be read as the response to the next request."""
     answers = [StubResponse(500, b"x" * (_response.MEBIBYTE * 3)), StubResponse(200, {"inventories": []})]
-    with StubServer(lambda asked: answers[len(service.requests) - 1]) as service, client_of(service) as client:
+    with StubServer(lambda request: answers[len(service.requests) - 1]) as service, client_of(service) as client:
         assert "HTTP status 500" in str(failure_of(client))
         assert query(client, "QueryHost") == []
-    assert len({asked.client_port for asked in service.requests}) == 2
+    assert len({request.client_port for request in service.requests}) == 2
 
 
 def test_one_connection_is_kept() -> None:
-    def answer(asked: StubRequest) -> StubResponse:
-        if asked.method == "PUT":
+    def answer(request: StubRequest) -> StubResponse:
+        if request.method == "PUT":
             return StubResponse(202, {})
         return StubResponse(202 if len(service.requests) < 10 else 200, {})
 
     with StubServer(answer) as service:
         reply_to(client_of(service), "ChangeHostState", DISABLE)
     assert len(service.requests) == 10
-    assert len({asked.client_port for asked in service.requests}) == 1
+    assert len({request.client_port for request in service.requests}) == 1
 
 
 def test_many_at_once_use_at_most_16_connections() -> None:
     with (
-        StubServer(lambda asked: StubResponse(200, {"bondings": [], "nics": []})) as service,
+        StubServer(lambda request: StubResponse(200, {"bondings": [], "nics": []})) as service,
         client_of(service) as client,
     ):
         items = [f"{number:032x}" for number in range(100)]
-        told = client.map_concurrently(
+        results = client.map_concurrently(
             lambda uuid: client.get("GetHostNetworkFacts", {"hostUuid": uuid}) and uuid, items
         )
-    assert told == items
-    assert len({asked.client_port for asked in service.requests}) <= 16
+    assert results == items
+    assert len({request.client_port for request in service.requests}) <= 16
 
 
 @pytest.fixture
 def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[StubServer]:
     """A proxy of the environment that answers itself and forwards nothing."""
-    with StubServer(lambda asked: StubResponse(200, {"inventories": []})) as server:
+    with StubServer(lambda request: StubResponse(200, {"inventories": []})) as server:
         monkeypatch.setenv("http_proxy", server.url.replace("http://", "http://user:pass%20word@"))
         yield server
 
@@ -490,7 +490,7 @@ def test_proxies_that_are_not_supported(monkeypatch: pytest.MonkeyPatch, url: st
 
 
 def test_password_of_a_proxy_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    with StubServer(lambda asked: StubResponse(407, b"who is us%40er:pass%20word or pass word?")) as server:
+    with StubServer(lambda request: StubResponse(407, b"who is us%40er:pass%20word or pass word?")) as server:
         monkeypatch.setenv("http_proxy", server.url.replace("http://", "http://us%40er:pass%20word@"))
         with Client(ConnectionOptions("http://manager.invalid", session_id="the-session")) as client:
             failure = failure_of(client)
@@ -501,8 +501,8 @@ def test_environment_adds_nothing_to_requests(monkeypatch: pytest.MonkeyPatch, t
     (tmp_path / "netrc").write_text("default login someone password else\n", encoding="utf-8")
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
 
-    def answer(asked: StubRequest) -> StubResponse:
-        if asked.method == "PUT":
+    def answer(request: StubRequest) -> StubResponse:
+        if request.method == "PUT":
             return StubResponse(202, {}, (("Set-Cookie", "a=b"),))
         return StubResponse(200, {}, (("Set-Cookie", "c=d"),))
 

@@ -127,10 +127,10 @@ def test_failure_of_a_call(run: ModuleRunner, sim: Simulator, operation: str, co
     """The failure has the operation, the code, the cause, a hint and the whole ErrorCode, and `changed` is accurate."""
     sim.reset(cbt_tasks=1)
     name, options = CALLS[operation]
-    wanted = options(sim)
+    desired = options(sim)
     cause = {"code": "HOST.1001", "details": "the root of it"}
     sim.fault("fail", operation, error={"code": code, "details": "the outside of it", "cause": cause})
-    ran = run(name, wanted)
+    ran = run(name, desired)
     assert ran.calls == [operation]
     assert ran.failed
     assert ran.changed == (operation == CHANGES_WHEN_IT_FAILS)
@@ -148,9 +148,9 @@ def test_failure_of_a_call(run: ModuleRunner, sim: Simulator, operation: str, co
 def test_expired_session(run: ModuleRunner, sim: Simulator, operation: str) -> None:
     sim.reset(cbt_tasks=1)
     name, options = CALLS[operation]
-    wanted = options(sim)
+    desired = options(sim)
     sim.configure(session_expired=True)
-    ran = run(name, wanted)
+    ran = run(name, desired)
     assert "The session is invalid or has expired: log in again" in ran.message
     assert not ran.changed
 
@@ -159,9 +159,9 @@ def test_expired_session(run: ModuleRunner, sim: Simulator, operation: str) -> N
 def test_session_that_expires_on_the_way(run: ModuleRunner, sim: Simulator, operation: str) -> None:
     sim.reset(cbt_tasks=1)
     name, options = CALLS[operation]
-    wanted = options(sim)
+    desired = options(sim)
     sim.fault("session_expiry", operation)
-    ran = run(name, wanted)
+    ran = run(name, desired)
     assert "The session is invalid or has expired: log in again" in ran.message
     assert not ran.changed
 
@@ -172,12 +172,12 @@ def test_call_that_is_not_waited_for(run: ModuleRunner, sim: Simulator, operatio
     sim.reset(cbt_tasks=1)
     sim.configure(latency=60.0)
     name, options = CALLS[operation]
-    wanted = {**options(sim), **({"force": True} if operation == "ExportNbdVolumes" else {})}
-    checked = run(name, wanted, check=True, wait=False)
+    desired = {**options(sim), **({"force": True} if operation == "ExportNbdVolumes" else {})}
+    checked = run(name, desired, check=True, wait=False)
     assert checked["job"] == {"uuid": None, "location": None, "operation": operation, "state": "unknown"}
     for module in ("job_wait", "job_info"):
         assert run(module, {"jobs": [checked["job"]]}, check=True)["jobs"] == [checked["job"]]
-    ran = run(name, wanted, wait=False)
+    ran = run(name, desired, wait=False)
     assert ran.calls == [operation]
     assert ran["job"].keys() == {"uuid", "location", "operation", "state"}
     assert (ran["job"]["operation"], ran["job"]["state"]) == (operation, "running")

@@ -50,7 +50,7 @@ def set_to(run: ModuleRunner, interfaces: list[str], types: list[str], *vlans: i
     return run.twice("host_nic_service", options)
 
 
-def told(ran: ModuleRun) -> dict[tuple[str, int], list[str]]:
+def returned_services(ran: ModuleRun) -> dict[tuple[str, int], list[str]]:
     return {(row["interface_uuid"], row["vlan_id"]): row["service_types"] for row in ran["services"]}
 
 
@@ -59,16 +59,16 @@ def told(ran: ModuleRun) -> dict[tuple[str, int], list[str]]:
 
 def test_types_are_an_exact_set(run: ModuleRunner, plain: list[str]) -> None:
     ran = set_to(run, plain[:1], ["TenantNetwork", "StorageNetwork"])
-    assert told(ran) == {(plain[0], 0): ["StorageNetwork", "TenantNetwork"]}
+    assert returned_services(ran) == {(plain[0], 0): ["StorageNetwork", "TenantNetwork"]}
     ran = set_to(run, plain[:1], ["StorageNetwork", "BackupNetwork"])
-    assert told(ran) == {(plain[0], 0): ["BackupNetwork", "StorageNetwork"]}
+    assert returned_services(ran) == {(plain[0], 0): ["BackupNetwork", "StorageNetwork"]}
 
 
 def test_empty_list_takes_all_away(run: ModuleRunner, plain: list[str]) -> None:
     set_to(run, plain[:1], ["TenantNetwork"])
     ran = set_to(run, plain[:1], [])
     assert ran.sent("SetServiceTypeOnHostNetworkInterface") == {"interfaceUuids": plain[:1], "serviceTypes": []}
-    assert told(ran) == {(plain[0], 0): []}
+    assert returned_services(ran) == {(plain[0], 0): []}
 
 
 def test_order_never_matters(run: ModuleRunner, plain: list[str]) -> None:
@@ -83,13 +83,13 @@ def test_order_that_the_service_tells_does_not_matter_either(run: ModuleRunner, 
         once = {"interfaceUuids": plain[:1], "serviceTypes": types}
         run("api", {"operation": "SetServiceTypeOnHostNetworkInterface", "params": once})
         ran = run.idle("host_nic_service", {"interfaces": plain[:1], "service_types": TYPES})
-        assert told(ran) == {(plain[0], 0): sorted(TYPES)}
+        assert returned_services(ran) == {(plain[0], 0): sorted(TYPES)}
 
 
 @pytest.mark.parametrize("vlans", [{}, {"vlan_ids": []}, {"vlan_ids": [0]}])
 def test_no_vlan_is_vlan_0(run: ModuleRunner, sim: Simulator, plain: list[str], vlans: dict[str, Any]) -> None:
     options = {"interfaces": plain[:1], "service_types": ["TenantNetwork"], **vlans}
-    assert told(run.twice("host_nic_service", options)) == {(plain[0], 0): ["TenantNetwork"]}
+    assert returned_services(run.twice("host_nic_service", options)) == {(plain[0], 0): ["TenantNetwork"]}
     run.idle("host_nic_service", {**options, "vlan_ids": None})
 
 
@@ -142,23 +142,23 @@ def test_whatever_was_there(
     for (interface, vlan), kinds in before.items():
         once = {"interfaceUuids": [nics[interface]], "vlanIds": [vlan], "serviceTypes": sorted(kinds, reverse=True)}
         run("api", {"operation": "SetServiceTypeOnHostNetworkInterface", "params": once})
-    asked = {"interfaces": [nics[each] for each in interfaces], "vlan_ids": vlans, "service_types": types}
-    ran = run("host_nic_service", asked)
-    wanted = set(itertools.product(interfaces, vlans or [0]))
-    differing = [pair for pair in wanted if before.get(pair, set()) != set(types)]
+    request = {"interfaces": [nics[each] for each in interfaces], "vlan_ids": vlans, "service_types": types}
+    ran = run("host_nic_service", request)
+    desired = set(itertools.product(interfaces, vlans or [0]))
+    differing = [pair for pair in desired if before.get(pair, set()) != set(types)]
     calls = [ran.sent("SetServiceTypeOnHostNetworkInterface", number) for number in range(len(ran.calls))]
     assert ran.changed == bool(differing)
     assert pairs_of(calls) == sorted((nics[interface], vlan) for interface, vlan in differing)
-    assert told(ran) == {(nics[interface], vlan): sorted(set(types)) for interface, vlan in wanted}
-    run.idle("host_nic_service", asked)
+    assert returned_services(ran) == {(nics[interface], vlan): sorted(set(types)) for interface, vlan in desired}
+    run.idle("host_nic_service", request)
 
 
 def test_management_network_stays_and_that_is_said(run: ModuleRunner, management: str) -> None:
     ran = set_to(run, [management], ["TenantNetwork"])
-    assert told(ran) == {(management, 0): ["ManagementNetwork", "TenantNetwork"]}
+    assert returned_services(ran) == {(management, 0): ["ManagementNetwork", "TenantNetwork"]}
     assert ran.warnings == [f"services of interfaces {management}: ManagementNetwork stays on {management}."]
     cleared = set_to(run, [management], [])
-    assert told(cleared) == {(management, 0): ["ManagementNetwork"]}
+    assert returned_services(cleared) == {(management, 0): ["ManagementNetwork"]}
     assert len(cleared.warnings) == 1
 
 
@@ -173,8 +173,8 @@ def test_management_network_cannot_be_added(
 ) -> None:
     types = ["ManagementNetwork", "TenantNetwork"]
     message = run.refused("host_nic_service", {"interfaces": [management, plain[0]], "service_types": types})
-    told = f"services of interfaces {management} and 1 more: the API cannot add ManagementNetwork to the interface"
-    assert message == f"{told} {plain[0]} on VLAN 0"
+    start = f"services of interfaces {management} and 1 more: the API cannot add ManagementNetwork to the interface"
+    assert message == f"{start} {plain[0]} on VLAN 0"
 
 
 def test_interface_that_is_not_there(run: ModuleRunner, plain: list[str]) -> None:
@@ -222,13 +222,13 @@ def test_services_that_cannot_be_read(
         assert ran.changed
         (warning,) = ran.warnings
         assert "does not offer GetHostNicServiceTypeStatistic" in warning
-        assert told(ran) == {pair: sorted(TYPES) for pair in itertools.product(plain[:2], [5, 7])}
+        assert returned_services(ran) == {pair: sorted(TYPES) for pair in itertools.product(plain[:2], [5, 7])}
     refused = run("host_nic_service", {"interfaces": [management], "service_types": TYPES})
     assert "ManagementNetwork cannot be taken from" in refused.message
     assert not refused.changed
 
 
-# ----------------------------------------------------------------------------------------------------- what hosts tell
+# --------------------------------------------------------------------------------------------------- what hosts return
 
 
 def test_hosts_are_asked_in_the_order_given(run: ModuleRunner, hosts: list[str]) -> None:
@@ -257,7 +257,7 @@ def test_hosts_are_asked_at_the_same_time(run: ModuleRunner, sim: Simulator) -> 
 
 def test_tags_go_along(run: ModuleRunner, hosts: list[str]) -> None:
     ran = run("host_network_info", {"hosts": hosts[:1], "system_tags": ["a::1", "b"], "user_tags": ["c"]})
-    assert ran.asked("GetHostNetworkFacts") == [{"systemTags": ["a::1", "b"], "userTags": ["c"]}]
+    assert ran.queries("GetHostNetworkFacts") == [{"systemTags": ["a::1", "b"], "userTags": ["c"]}]
 
 
 def test_host_that_cannot_be_asked_is_reported_beside_the_others(
@@ -313,7 +313,7 @@ def test_candidates_of_all_hosts(run: ModuleRunner, hosts: list[str]) -> None:
 def test_every_option_for_candidates_is_sent(run: ModuleRunner, hosts: list[str]) -> None:
     options = {"hosts": hosts[:2], "interface_type": "all", "intersecting": False, "limit": 1, "start": 1}
     ran = run("host_nic_candidate_info", {**options, "system_tags": ["a"], "user_tags": ["b"]})
-    assert ran.asked("GetCandidateNetworkInterfaces") == [
+    assert ran.queries("GetCandidateNetworkInterfaces") == [
         {
             "hostUuids": hosts[:2],
             "interfaceType": ["all"],

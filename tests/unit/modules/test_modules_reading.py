@@ -144,7 +144,7 @@ def test_condition_that_services_misread_is_checked_here(run: ModuleRunner, sim:
     ran = run("host_info", {"query": ["description=a>=b", "state=Enabled"], "limit": 1})
     assert [record["uuid"] for record in ran["hosts"]] == [first["uuid"]]
     assert ran["total"] == 2
-    assert {query["q"][0] for query in ran.asked("QueryHost")} == {"state=Enabled"}
+    assert {query["q"][0] for query in ran.queries("QueryHost")} == {"state=Enabled"}
     assert len(listed(run, "host_info", query=["description=a>=b"], name=second["name"])) == 1
 
 
@@ -166,7 +166,7 @@ def test_fields_of_other_resources_and_tags_are_sent(run: ModuleRunner, sim: Sim
     (vm,) = listed(run, "vm_info", query=[f"vmNics.uuid = {nic['uuid']}"])
     assert vm["uuid"] == nic["vmInstanceUuid"]
     ran = run("vm_info", {"query": ["__systemTag__ = x"]})
-    assert ran.asked("QueryVmInstance")[0]["q"] == ["__systemTag__=x"]
+    assert ran.queries("QueryVmInstance")[0]["q"] == ["__systemTag__=x"]
 
 
 def test_nested_records_have_all_their_fields(run: ModuleRunner, sim: Simulator) -> None:
@@ -352,7 +352,7 @@ def test_filters_choose_the_cursor(run: ModuleRunner, sim: Simulator, name: str)
     filters = [f"name={record['name']}"]
     ran = run(name, {"filters": filters})
     assert uuids(counted(ran, member)) == [record["uuid"]]
-    assert [query["filter"] for query in ran.asked("CursorQuery")] == [filters]
+    assert [query["filter"] for query in ran.queries("CursorQuery")] == [filters]
     assert counted(run(name, {"filters": filters, "name": "another"}), member) == []
     both = run(name, {"filters": filters, "query": ["state=Enabled"]})
     assert both.message.startswith("query and filters cannot be used together")
@@ -479,7 +479,7 @@ def test_cursor_is_walked_to_its_end(run: ModuleRunner, sim: Simulator, page_siz
 def test_every_option_of_a_cursor_is_sent(run: ModuleRunner) -> None:
     options = {"resource_type": "vm", "sort": "name", "order": "desc", "filters": ["state=Running", "cpuNum>0"]}
     ran = run("resource_info", {**options, "page_size": 2})
-    assert ran.asked("CursorQuery") == [
+    assert ran.queries("CursorQuery") == [
         {
             "resourceType": ["vm"],
             "sort": ["name"],
@@ -488,7 +488,7 @@ def test_every_option_of_a_cursor_is_sent(run: ModuleRunner) -> None:
             "pageSize": ["2"],
         }
     ]
-    assert {query["pageSize"][0] for query in ran.asked("CursorNext")} == {"2"}
+    assert {query["pageSize"][0] for query in ran.queries("CursorNext")} == {"2"}
     names = [record["name"] for record in ran["resources"]]
     assert names == sorted(names, reverse=True)
     assert {record["state"] for record in ran["resources"]} == {"Running"}

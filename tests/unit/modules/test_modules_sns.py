@@ -310,16 +310,16 @@ def test_workchat_query_that_tells_nothing(run: ModuleRunner, sim: Simulator) ->
 
 
 def test_what_a_list_of_all_endpoints_does_not_tell_is_taken_as_wanted() -> None:
-    wanted = {"name": "n", "url": "u", "atPersonList": {"user-1": ""}}
+    desired = {"name": "n", "url": "u", "atPersonList": {"user-1": ""}}
     short = with_assumed_fields(
-        lambda dummy, wanted: {"uuid": "1", "name": wanted["name"]}, fields_missing_from_generic_query
+        lambda dummy, desired: {"uuid": "1", "name": desired["name"]}, fields_missing_from_generic_query
     )
     full = with_assumed_fields(
         lambda *dummy: {"uuid": "1", "url": "other", "atPersonUserIds": []}, fields_missing_from_generic_query
     )
     unknown: Any = None
-    assert short(unknown, wanted) == {"uuid": "1", "name": "n", "url": "u", "atPersonUserIds": ["user-1"]}
-    assert full(unknown, wanted) == {"uuid": "1", "url": "other", "atPersonUserIds": []}
+    assert short(unknown, desired) == {"uuid": "1", "name": "n", "url": "u", "atPersonUserIds": ["user-1"]}
+    assert full(unknown, desired) == {"uuid": "1", "url": "other", "atPersonUserIds": []}
 
 
 @pytest.mark.parametrize("options", [CHAT, SNMP], ids=["workchat", "snmp"])
@@ -371,8 +371,8 @@ def test_platform_keeps_what_is_not_given(run: ModuleRunner, sim: Simulator, pla
 
 
 def test_platform_as_it_should_be(run: ModuleRunner, platform: str) -> None:
-    told = run("sns_snmp_platform", {"uuid": platform})["platform"]
-    options = {name: told[name] for name in ("uuid", "name", "description", "snmp_address", "snmp_port")}
+    current = run("sns_snmp_platform", {"uuid": platform})["platform"]
+    options = {name: current[name] for name in ("uuid", "name", "description", "snmp_address", "snmp_port")}
     run.idle("sns_snmp_platform", options)
 
 
@@ -529,9 +529,9 @@ def test_receiver_that_does_not_answer(run: ModuleRunner, sim: Simulator, platfo
     assert ran["connected"] is False
     assert ran["webhook_resp"]["statusCode"] == 504
     assert not ran.changed
-    told = run("sns_snmp_test", {"platform": platform, "fail_on_error": False})
-    assert told["connected"] is False
-    assert not told.failed
+    ran = run("sns_snmp_test", {"platform": platform, "fail_on_error": False})
+    assert ran["connected"] is False
+    assert not ran.failed
 
 
 def test_connection_test_that_takes_too_long_changes_nothing(run: ModuleRunner, sim: Simulator, platform: str) -> None:

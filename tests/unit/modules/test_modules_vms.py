@@ -145,7 +145,7 @@ def test_machines_that_cannot_be_found_are_not_made(
 
 
 @pytest.fixture
-def wanted(seeded: Seeded) -> dict[str, Any]:
+def desired(seeded: Seeded) -> dict[str, Any]:
     """Options of a NIC to attach."""
     return {"vm": seeded("vm", 1), "l3_network": seeded("l3network", 2)}
 
@@ -160,22 +160,22 @@ def nics(sim: Simulator, vm: str) -> list[dict[str, Any]]:
     return [nic for nic in sim.records("vmnic") if nic["vmInstanceUuid"] == vm]
 
 
-def test_network_is_attached_once(run: ModuleRunner, sim: Simulator, wanted: dict[str, Any]) -> None:
+def test_network_is_attached_once(run: ModuleRunner, sim: Simulator, desired: dict[str, Any]) -> None:
     """Most servers would attach a second NIC."""
-    ran = run.twice("vm_nic", wanted)
+    ran = run.twice("vm_nic", desired)
     assert ran.calls == ["AttachL3NetworkToVm"]
-    assert ran["nic"]["l3_network_uuid"] == wanted["l3_network"]
-    assert ran["vm"]["uuid"] == wanted["vm"]
+    assert ran["nic"]["l3_network_uuid"] == desired["l3_network"]
+    assert ran["vm"]["uuid"] == desired["vm"]
     assert ran["nic"]["uuid"] in {nic["uuid"] for nic in ran["vm"]["vm_nics"]}
-    assert len(nics(sim, wanted["vm"])) == 2
+    assert len(nics(sim, desired["vm"])) == 2
 
 
-def test_uuid_of_the_nic_is_not_that_of_the_machine(run: ModuleRunner, wanted: dict[str, Any]) -> None:
+def test_uuid_of_the_nic_is_not_that_of_the_machine(run: ModuleRunner, desired: dict[str, Any]) -> None:
     """The replies contain the VM."""
     for state in ("disabled", "enabled"):
-        ran = run("vm_nic", {**wanted, "state": state})
-        assert ran["nic"]["uuid"] != wanted["vm"]
-        assert ran["nic"]["vm_instance_uuid"] == wanted["vm"]
+        ran = run("vm_nic", {**desired, "state": state})
+        assert ran["nic"]["uuid"] != desired["vm"]
+        assert ran["nic"]["vm_instance_uuid"] == desired["vm"]
 
 
 def test_network_that_is_attached_already(run: ModuleRunner, sim: Simulator, seeded: Seeded) -> None:
@@ -185,17 +185,17 @@ def test_network_that_is_attached_already(run: ModuleRunner, sim: Simulator, see
     assert ran["nic"]["uuid"] == nic["uuid"]
 
 
-def test_everything_about_a_new_nic_is_sent(run: ModuleRunner, sim: Simulator, wanted: dict[str, Any]) -> None:
-    address = free_address(sim, wanted["l3_network"])
+def test_everything_about_a_new_nic_is_sent(run: ModuleRunner, sim: Simulator, desired: dict[str, Any]) -> None:
+    address = free_address(sim, desired["l3_network"])
     options = {"static_ip": address, "custom_mac": "FA:16:3E:00:00:01", "driver_type": "e1000", "vm_nic_params": "[]"}
-    ran = run.twice("vm_nic", {**wanted, **options})
+    ran = run.twice("vm_nic", {**desired, **options})
     expected = {"staticIp": address, "customMac": "fa:16:3e:00:00:01", "driverType": "e1000", "vmNicParams": "[]"}
     assert ran.sent("AttachL3NetworkToVm") == expected
     assert (ran["nic"]["ip"], ran["nic"]["driver_type"]) == (address, "e1000")
 
 
 @pytest.mark.parametrize(
-    ("version", "options", "told"),
+    ("version", "options", "reason"),
     [
         ("3.16.0", {"vm_nic_params": "[]"}, "the parameter vmNicParams of AttachL3NetworkToVm needs version 3.17.0"),
         (
@@ -207,23 +207,23 @@ def test_everything_about_a_new_nic_is_sent(run: ModuleRunner, sim: Simulator, w
     ],
 )
 def test_what_the_service_is_too_old_for(
-    run: ModuleRunner, wanted: dict[str, Any], version: str, options: dict[str, Any], told: str
+    run: ModuleRunner, desired: dict[str, Any], version: str, options: dict[str, Any], reason: str
 ) -> None:
-    assert told in run.refused("vm_nic", {**wanted, **options}, service_version=version)
+    assert reason in run.refused("vm_nic", {**desired, **options}, service_version=version)
 
 
-def test_state_is_changed_only_when_it_differs(run: ModuleRunner, wanted: dict[str, Any]) -> None:
+def test_state_is_changed_only_when_it_differs(run: ModuleRunner, desired: dict[str, Any]) -> None:
     """Enabling an enabled NIC is refused."""
-    assert run.twice("vm_nic", {**wanted, "state": "enabled"}).calls == ["AttachL3NetworkToVm"]
-    disabled = run.twice("vm_nic", {**wanted, "state": "disabled"})
+    assert run.twice("vm_nic", {**desired, "state": "enabled"}).calls == ["AttachL3NetworkToVm"]
+    disabled = run.twice("vm_nic", {**desired, "state": "disabled"})
     assert disabled.sent("ChangeVmNicState") == {"state": "disable"}
-    run.idle("vm_nic", wanted)
+    run.idle("vm_nic", desired)
     enabled = run.twice("vm_nic", {"uuid": disabled["nic"]["uuid"], "state": "enabled"})
     assert enabled.sent("ChangeVmNicState") == {"state": "enable"}
 
 
-def test_attached_and_disabled_at_once(run: ModuleRunner, wanted: dict[str, Any]) -> None:
-    ran = run.twice("vm_nic", {**wanted, "state": "disabled"})
+def test_attached_and_disabled_at_once(run: ModuleRunner, desired: dict[str, Any]) -> None:
+    ran = run.twice("vm_nic", {**desired, "state": "disabled"})
     assert ran.calls == ["AttachL3NetworkToVm", "ChangeVmNicState"]
     assert ran["nic"]["state"] == "disable"
 
@@ -261,43 +261,43 @@ def test_other_address_on_the_same_network(run: ModuleRunner, sim: Simulator, se
 
 
 def test_two_addresses_on_one_network_make_two_nics_that_stay(
-    run: ModuleRunner, sim: Simulator, wanted: dict[str, Any]
+    run: ModuleRunner, sim: Simulator, desired: dict[str, Any]
 ) -> None:
     """The tasks must not change the address of one NIC in turn."""
-    addresses = [free_address(sim, wanted["l3_network"], number) for number in (81, 82)]
-    made = [run.twice("vm_nic", {**wanted, "static_ip": address}) for address in addresses]
+    addresses = [free_address(sim, desired["l3_network"], number) for number in (81, 82)]
+    made = [run.twice("vm_nic", {**desired, "static_ip": address}) for address in addresses]
     assert [ran.calls for ran in made] == [["AttachL3NetworkToVm"]] * 2
     for ran, address in zip(made, addresses, strict=True):
-        again = run.idle("vm_nic", {**wanted, "static_ip": address})
+        again = run.idle("vm_nic", {**desired, "static_ip": address})
         assert (again["nic"]["uuid"], again["nic"]["ip"]) == (ran["nic"]["uuid"], address)
-    assert len(nics(sim, wanted["vm"])) == 3
+    assert len(nics(sim, desired["vm"])) == 3
 
 
-def test_two_mac_addresses_on_one_network_make_two_nics_that_stay(run: ModuleRunner, wanted: dict[str, Any]) -> None:
+def test_two_mac_addresses_on_one_network_make_two_nics_that_stay(run: ModuleRunner, desired: dict[str, Any]) -> None:
     macs = ["FA-16-3E-00-00-11", "fa:16:3e:00:00:12"]
-    made = [run.twice("vm_nic", {**wanted, "custom_mac": mac}) for mac in macs]
+    made = [run.twice("vm_nic", {**desired, "custom_mac": mac}) for mac in macs]
     assert [ran["nic"]["mac"] for ran in made] == ["fa:16:3e:00:00:11", "fa:16:3e:00:00:12"]
-    run.idle("vm_nic", {**wanted, "custom_mac": macs[0]})
+    run.idle("vm_nic", {**desired, "custom_mac": macs[0]})
 
 
 def test_nic_with_only_one_of_both_addresses_is_not_made_again(
-    run: ModuleRunner, sim: Simulator, wanted: dict[str, Any]
+    run: ModuleRunner, sim: Simulator, desired: dict[str, Any]
 ) -> None:
-    address, other = (free_address(sim, wanted["l3_network"], number) for number in (83, 84))
+    address, other = (free_address(sim, desired["l3_network"], number) for number in (83, 84))
     both = {"static_ip": address, "custom_mac": "fa:16:3e:00:00:13"}
-    uuid = run.twice("vm_nic", {**wanted, **both})["nic"]["uuid"]
-    message = run.refused("vm_nic", {**wanted, **both, "static_ip": other})
+    uuid = run.twice("vm_nic", {**desired, **both})["nic"]["uuid"]
+    message = run.refused("vm_nic", {**desired, **both, "static_ip": other})
     assert f"NIC {uuid} has the address {address}. Give uuid to change it." in message
-    message = run.refused("vm_nic", {**wanted, **both, "custom_mac": "fa:16:3e:00:00:14"})
+    message = run.refused("vm_nic", {**desired, **both, "custom_mac": "fa:16:3e:00:00:14"})
     assert "the API cannot change custom_mac" in message
     run.twice("vm_nic", {"uuid": uuid, **both, "static_ip": other})
 
 
 def test_second_address_of_a_nic_is_one_of_its_addresses(
-    run: ModuleRunner, sim: Simulator, wanted: dict[str, Any]
+    run: ModuleRunner, sim: Simulator, desired: dict[str, Any]
 ) -> None:
     """A NIC with IPv4 and IPv6 shows only one of them as ip; IPv6 addresses have several notations."""
-    vm = next(vm for vm in sim.records("vm") if vm["uuid"] == wanted["vm"])
+    vm = next(vm for vm in sim.records("vm") if vm["uuid"] == desired["vm"])
     nic = vm["vmNics"][0]
     used = [*nic["usedIps"], {"uuid": "f" * 32, "ip": "2001:db8::1", "ipVersion": 6}]
     sim.change("vm", vm["uuid"], vmNics=[{**nic, "usedIps": used}])
@@ -335,7 +335,7 @@ def test_driver_that_the_service_does_not_show_is_not_compared(
 @pytest.mark.parametrize("state", ["Destroyed", "Expunging"])
 @pytest.mark.parametrize("companions", ["present", "404"])
 def test_deleted_machine_is_not_there(
-    run: ModuleRunner, sim: Simulator, restored: dict[str, Any], wanted: dict[str, Any], state: str, companions: str
+    run: ModuleRunner, sim: Simulator, restored: dict[str, Any], desired: dict[str, Any], state: str, companions: str
 ) -> None:
     """A deleted VM keeps its record and its name until the service expunges it."""
     sim.configure(companions=companions)
@@ -343,7 +343,7 @@ def test_deleted_machine_is_not_there(
     sim.change("vm", first["uuid"], state=state)
     second = run.twice("vm_from_snapshot_group", restored)["vm"]
     assert second["uuid"] != first["uuid"]
-    gone = {"vm": first["uuid"], "l3_network": wanted["l3_network"]}
+    gone = {"vm": first["uuid"], "l3_network": desired["l3_network"]}
     message = run.refused("vm_nic", gone)
     assert f"no VM with uuid '{first['uuid']}': it is {state}" in message
     assert "no nic with uuid" in run.refused("vm_nic", {"uuid": first["vm_nics"][0]["uuid"]})
@@ -373,18 +373,18 @@ def test_nic_stays_with_its_machine(run: ModuleRunner, seeded: Seeded) -> None:
     assert "the API cannot change vm" in run.refused("vm_nic", options)
 
 
-def test_several_nics_on_one_network(run: ModuleRunner, sim: Simulator, wanted: dict[str, Any]) -> None:
+def test_several_nics_on_one_network(run: ModuleRunner, sim: Simulator, desired: dict[str, Any]) -> None:
     """The IP or MAC address selects one of several NICs."""
-    call = {"vmInstanceUuid": wanted["vm"], "l3NetworkUuid": wanted["l3_network"]}
+    call = {"vmInstanceUuid": desired["vm"], "l3NetworkUuid": desired["l3_network"]}
     for dummy in range(2):
         run("api", {"operation": "AttachL3NetworkToVm", "params": call})
-    first, second = [nic for nic in sim.records("vmnic") if nic["l3NetworkUuid"] == wanted["l3_network"]]
-    message = run.refused("vm_nic", wanted)
+    first, second = [nic for nic in sim.records("vmnic") if nic["l3NetworkUuid"] == desired["l3_network"]]
+    message = run.refused("vm_nic", desired)
     assert first["uuid"] in message
     assert second["uuid"] in message
-    assert run.idle("vm_nic", {**wanted, "static_ip": second["ip"]})["nic"]["uuid"] == second["uuid"]
-    assert run.idle("vm_nic", {**wanted, "custom_mac": first["mac"].upper()})["nic"]["uuid"] == first["uuid"]
-    run.twice("vm_nic", {**wanted, "custom_mac": "fa:16:3e:00:00:03"})
+    assert run.idle("vm_nic", {**desired, "static_ip": second["ip"]})["nic"]["uuid"] == second["uuid"]
+    assert run.idle("vm_nic", {**desired, "custom_mac": first["mac"].upper()})["nic"]["uuid"] == first["uuid"]
+    run.twice("vm_nic", {**desired, "custom_mac": "fa:16:3e:00:00:03"})
 
 
 def test_nic_with_network_services(run: ModuleRunner, sim: Simulator, seeded: Seeded) -> None:
@@ -408,32 +408,32 @@ def test_nic_that_is_not_there(run: ModuleRunner) -> None:
 
 
 def test_nics_are_read_without_their_machines_where_these_are_not_listed(
-    run: ModuleRunner, sim: Simulator, wanted: dict[str, Any]
+    run: ModuleRunner, sim: Simulator, desired: dict[str, Any]
 ) -> None:
     sim.fault("status", "QueryVmInstance", status=404, count=None)
-    ran = run.twice("vm_nic", wanted)
+    ran = run.twice("vm_nic", desired)
     assert ran["vm"] is None
     assert ran.warnings == []
     run.twice("vm_nic", {"uuid": ran["nic"]["uuid"], "state": "disabled"})
 
 
 def test_nics_are_read_by_a_cursor_where_nothing_is_listed(
-    run: ModuleRunner, sim: Simulator, seeded: Seeded, wanted: dict[str, Any]
+    run: ModuleRunner, sim: Simulator, seeded: Seeded, desired: dict[str, Any]
 ) -> None:
     sim.configure(companions="405")
-    ran = run.twice("vm_nic", wanted)
+    ran = run.twice("vm_nic", desired)
     assert ran.warnings == []
-    assert ran["vm"]["uuid"] == wanted["vm"]
+    assert ran["vm"]["uuid"] == desired["vm"]
     run.twice("vm_nic", {"uuid": ran["nic"]["uuid"], "l3_network": seeded("l3network", 3), "state": "disabled"})
 
 
 def test_nics_that_cannot_be_read_are_not_attached_twice(
-    run: ModuleRunner, sim: Simulator, wanted: dict[str, Any]
+    run: ModuleRunner, sim: Simulator, desired: dict[str, Any]
 ) -> None:
     sim.configure(companions="404")
-    message = run.refused("vm_nic", wanted, api_token=None)
+    message = run.refused("vm_nic", desired, api_token=None)
     assert "cannot check whether it exists" in message
-    assert len(nics(sim, wanted["vm"])) == 1
+    assert len(nics(sim, desired["vm"])) == 1
 
 
 def test_nic_that_cannot_be_read_is_set_by_its_uuid(run: ModuleRunner, sim: Simulator, seeded: Seeded) -> None:
@@ -442,7 +442,7 @@ def test_nic_that_cannot_be_read_is_set_by_its_uuid(run: ModuleRunner, sim: Simu
     options = {"uuid": uuid, "l3_network": seeded("l3network", 3), "custom_mac": mac, "state": "disabled"}
     for calls in (["ChangeVmNicNetwork", "ChangeVmNicState"], ["ChangeVmNicNetwork"]):
         ran = run("vm_nic", options, api_token=None)
-        assert ran.calls == calls, "the reply to the first call tells the state"
+        assert ran.calls == calls, "the reply to the first call has the state"
         assert ran.changed
         (warning,) = ran.warnings
         assert "does not offer QueryVmInstance" in warning
@@ -493,15 +493,15 @@ def test_limit_of_an_unknown_nic(run: ModuleRunner, sim: Simulator) -> None:
 def test_read_of_a_limit_that_is_taken_for_a_change(run: ModuleRunner) -> None:
     """The alarm stays where the job that the read started does not fail."""
 
-    def answer(asked: StubRequest) -> StubResponse:
-        if asked.path.endswith("nic-qos"):
+    def answer(request: StubRequest) -> StubResponse:
+        if request.path.endswith("nic-qos"):
             return StubResponse(202, {"location": f"http://x/service/v1/api-jobs/{'1' * 32}"})
         return StubResponse(200, {})
 
     with StubServer(answer) as service:
         ran = run("vm_nic_qos", {"uuid": NOWHERE, "direction": "out"}, base_url=service.url)
         assert "took the read for a change" in ran.message
-        assert [asked.method for asked in service.requests] == ["GET", "GET"]
+        assert [request.method for request in service.requests] == ["GET", "GET"]
 
 
 # ----------------------------------------------------------------------------------------------------- exported volumes

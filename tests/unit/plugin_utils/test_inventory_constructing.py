@@ -282,13 +282,13 @@ HARMLESS = [
 
 @pytest.mark.parametrize("expression", HARMLESS)
 def test_harmless_expressions_do_not_trouble_core(expression: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Any] = []
+    evaluated: list[Any] = []
 
     def counting(plugin: Any) -> Any:
         evaluate = evaluator(plugin)
 
         def counted(expression: Expression, variables: dict[str, Any]) -> Any:
-            asked.append(expression.source)
+            evaluated.append(expression.source)
             return evaluate(expression, variables)
 
         return counted
@@ -300,4 +300,4 @@ def test_harmless_expressions_do_not_trouble_core(expression: str, monkeypatch: 
     ]
     inventory = filled_by_us(trusted(one(compose={"value": expression})), {}, records)
     assert all("value" in host.vars for host in inventory.hosts.values())
-    assert len(asked) <= 1, "only what is constant may be left to core, once"
+    assert len(evaluated) <= 1, "only what is constant may be left to core, once"

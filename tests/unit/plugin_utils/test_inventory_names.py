@@ -177,5 +177,5 @@ def test_a_name_made_by_renaming_is_not_taken_from_another() -> None:
 
 
 def test_what_nothing_tells_apart_is_a_failure() -> None:
-    with pytest.raises(VirtinfraError, match="nothing tells these records apart"):
+    with pytest.raises(VirtinfraError, match="these records have the same name and uuid"):
         deduplicate_names(["a", "a"], [["1", "1"], ["n", "n"]], "rename")
