@@ -13,6 +13,7 @@ from chaos.fault_matrix import FAULTS, MAIN_FAULTS, READ_FAULTS, READS, run_diag
 from chaos.playbook_faults import demo, demo_at_random, overload, targets, targets_at_random
 from chaos.random_walk import random_walk
 from chaos.report import Report
+from chaos.sessions import many_tasks, walk
 from simulator.launch import Simulator
 
 Part = Callable[[Simulator, Report], None]
@@ -29,6 +30,8 @@ SHORT: dict[str, Part] = {
     "at random": lambda sim, report: random_walk(sim, report, 60, 1),
     "demo at random": lambda sim, report: demo_at_random(sim, report, 1),
     "20 tasks at once, 20 requests a second": lambda sim, report: overload(sim, report, 20, 20.0),
+    "logins that fail": lambda sim, report: walk(sim, report, 34, 1),
+    "100 tasks, sessions that expire": lambda sim, report: many_tasks(sim, report, 20, 5, 0.5),
 }
 LONG: dict[str, Part] = {
     "each fault on each call": lambda sim, report: run_matrix(sim, report, FAULTS),
@@ -42,6 +45,10 @@ LONG: dict[str, Part] = {
     "integration playbooks with each fault on each operation": targets,
     "integration playbooks at random": lambda sim, report: targets_at_random(sim, report, 3),
     "100 tasks at once, 20 requests a second": lambda sim, report: overload(sim, report, 100, 20.0),
+    "logins that fail": lambda sim, report: walk(sim, report, 1000, 1),
+    "500 tasks, one session": lambda sim, report: many_tasks(sim, report, 50, 10, None),
+    "500 tasks, sessions that expire every 5 s": lambda sim, report: many_tasks(sim, report, 50, 10, 5.0),
+    "500 tasks, sessions that expire twice a second": lambda sim, report: many_tasks(sim, report, 50, 10, 0.5),
 }
 
 

@@ -1,0 +1,131 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Tasks with an account on a service whose logins fail or take long, and whose sessions expire at any time."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import MAX_LOGIN_RETRIES
+
+from chaos.playbooks import play, wrong_results
+from chaos.random_walk import SEED, TaskRequest, task_requests, unconverged
+from chaos.report import Report
+from chaos.store import duplicates, settled, wrong_changed
+from simulator.launch import Simulator
+from support.hurried_tasks import hurried, in_time, run
+
+LOGIN, HANDLES_SESSIONS = "LogInByAccount", {"LogInByAccount", "LogOut", "ValidateSession"}
+LOST_LOGINS = ("drop_after", "truncate", "hang", "slow")
+
+# What happens to the requests of a task; without an operation to any of them.
+FAULTS: tuple[Mapping[str, Any], ...] = (
+    *({"operation": LOGIN, "fault": fault} for fault in ("drop_before", "drop_after", "truncate", "hang", "fail")),
+    {"operation": LOGIN, "fault": "slow", "seconds": 0.4},
+    {"operation": LOGIN, "fault": "status", "status": 429},
+    {"operation": LOGIN, "fault": "status", "status": 503, "count": None},
+    {"operation": LOGIN, "fault": "fail", "error": {"code": "ID.1000", "details": "wrong"}, "skip": 1, "count": None},
+    {"operation": "ValidateSession", "fault": "status", "status": 404, "count": None},
+    {"operation": "LogOut", "fault": "drop_before", "count": None},
+    *({"operation": "*", "fault": "session_expiry", "skip": skip} for skip in range(4)),
+    {"operation": "*", "fault": "session_expiry", "probability": 0.3, "count": None},
+    {"operation": "*", "fault": "session_expiry", "count": None},
+)
+
+
+def walk(sim: Simulator, report: Report, tasks: int, seed: int) -> None:
+    """Run many tasks, each with another fault of its login or its session, then without faults those that count."""
+    rng, last = random.Random(seed), dict[str, TaskRequest]()
+    sim.reset(latency=0.0, reconnect=0.0, **SEED)
+    with hurried():
+        for number, request in enumerate(itertools.islice(task_requests(rng), tasks)):
+            fault = FAULTS[number % len(FAULTS)]
+            for problem in in_time(partial(_play_task, sim, report, request, {**fault, "seed": number})):
+                report.wrong(f"task {number} of walk {seed}, {request.module} with {fault}: {problem}")
+            if request.key:
+                last[request.key] = request
+        sim.clear_faults()
+        sim.configure(session_expired=False)
+        for problem in itertools.chain(unconverged(sim, last.values()), duplicates(settled(sim))):
+            report.wrong(f"walk {seed}, at the end: {problem}")
+
+
+def _play_task(sim: Simulator, report: Report, request: TaskRequest, fault: Mapping[str, Any]) -> list[str]:
+    """Run a task and return what is wrong with it, or with what became of its sessions."""
+    sim.clear_faults()
+    sim.end_sessions()
+    before = settled(sim)
+    sim.clear_log()
+    sim.fault(**fault)
+    account = {"base_url": sim.url, "account": "admin", "account_password": "password", "session_id": None}
+    result = run(request.module, {**account, "request_timeout": 0.3, **request.options}).result
+    happened = sum(each["happened"] for each in sim.faults())
+    operations = Counter(entry["operation"] for entry in sim.log())
+    report.task(result, {str(fault["fault"]): happened}, operations.total())
+    problem = wrong_changed(result, before, settled(sim), not request.key)
+    problems = [problem] if problem else []
+    calls = sum(count for name, count in operations.items() if name not in HANDLES_SESSIONS)
+    if operations[LOGIN] > (1 + MAX_LOGIN_RETRIES) * (1 + calls):
+        problems.append(f"{operations[LOGIN]} logins for {calls} requests")
+    if sim.sessions()["live"] and fault["operation"] != "LogOut" and fault["fault"] not in LOST_LOGINS:
+        problems.append(f"it leaves sessions: {sim.sessions()}")
+    return problems
+
+
+def many_tasks(sim: Simulator, report: Report, hosts: int, items: int, seconds: float | None) -> None:
+    """Run a task with a loop for many hosts with 20 forks while all sessions end every so many seconds, if given."""
+    title = f"{hosts * items} tasks, sessions end every {seconds} s"
+    sim.reset()
+    before = sim.sessions()["logins"]
+    tasks = [{"virtinfra.manager.host_info": {"name": "host-1"}, "loop": list(range(items))}]
+    plays = [{"hosts": "all", "gather_facts": False, "connection": "local", "ignore_errors": True, "tasks": tasks}]
+    account = {"VIRTINFRA_ACCOUNT": "admin", "VIRTINFRA_ACCOUNT_PASSWORD": "password", "VIRTINFRA_BASE_URL": sim.url}
+    with tempfile.TemporaryDirectory() as folder, _expiry(sim, seconds) as ended:
+        playbook = Path(folder, "sessions.yml")
+        playbook.write_text(json.dumps(plays), encoding="utf-8")
+        inventory = ",".join(f"host-{number}" for number in range(hosts)) + ","
+        run_of_all = play("-i", inventory, str(playbook), sim=sim, forks=20, environment=account)
+    sessions = sim.sessions()
+    logins = sessions["logins"] - before
+    report.tasks += hosts * items
+    report.failed += run_of_all.recap_total("ignored")
+    report.requests += len(sim.log())
+    report.faults["sessions that expired"] += len(ended)
+    if run_of_all.code or (not ended and run_of_all.recap_total("ignored")):
+        report.wrong(f"{title}: {run_of_all.output}")
+    for problem in wrong_results(run_of_all):
+        report.wrong(f"{title}: {problem}")
+    # The refused session is replaced once, whoever meets the refusal first.
+    if sessions["live"] or not 1 <= logins <= 1 + len(ended):
+        report.wrong(f"{title}: {logins} logins after {len(ended)} ends, {sessions}")
+
+
+@contextmanager
+def _expiry(sim: Simulator, seconds: float | None) -> Iterator[list[float]]:
+    """End all sessions every so many seconds; yield a list that gets an item each time."""
+    over, ended = threading.Event(), list[float]()
+
+    def end() -> None:
+        while seconds and not over.wait(seconds):
+            ended.append(seconds)
+            sim.end_sessions()
+
+    thread = threading.Thread(target=end)
+    thread.start()
+    try:
+        yield ended
+    finally:
+        over.set()
+        thread.join()
