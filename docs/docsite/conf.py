@@ -17,6 +17,13 @@ highlight_language = "YAML+Jinja"
 nitpicky = True
 
 html_theme = "sphinx_ansible_theme"
+html_theme_options = {
+    "topbar_links": {
+        "Repository": "https://git.example.com/virtinfra/manager",
+        "Issues": "https://git.example.com/virtinfra/manager/issues",
+    },
+    "documentation_home_url": "index.html",
+}
 html_show_sphinx = False
 html_use_index = False
 html_copy_source = False
