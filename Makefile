@@ -9,7 +9,7 @@ export UV_SYSTEM_CERTS ?= 1
 
 help:
 	@echo "make demo    the demo playbook, twice, against the simulator"
-	@echo "make test    every check; .venv/bin/nox -l lists them, .venv/bin/nox -s NAME runs one"
+	@echo "make test    every check, about half an hour on two cores; .venv/bin/nox -l lists them, .venv/bin/nox -s NAME runs one"
 	@echo "make bench   what a task and a wait cost, in proportion to Ansible's own"
 	@echo "make clean   drop the environments and caches"
 
@@ -17,6 +17,7 @@ demo: $(NOX)
 	@$(NOX) -s demo
 
 test: $(NOX)
+	@echo "Every check takes about half an hour on two cores, and longer the first time."
 	@$(NOX) --parallel 2
 
 bench: $(NOX)

@@ -54,7 +54,20 @@ DEPENDS_ON_CORE = (
 DIFFERS_BETWEEN_CORES = ("hostile_values", "inventory_hosts", "keywords")
 
 # The Python versions that can run ansible-test of a core, as that core declares them.
-PYTHONS = {"2.16": ">=3.10,<3.13", "2.18": ">=3.11,<3.14", "2.19": ">=3.11,<3.14", "2.21": ">=3.12,<3.15"}
+PYTHONS = {
+    "2.16": ">=3.10,<3.13",
+    "2.17": ">=3.10,<3.13",
+    "2.18": ">=3.11,<3.14",
+    "2.19": ">=3.11,<3.14",
+    "2.20": ">=3.12,<3.15",
+    "2.21": ">=3.12,<3.15",
+    "devel": ">=3.13,<3.15",
+}
+# The development version of ansible-core comes from where pip finds no releases.
+DEVELOPMENT = "ansible-core @ https://github.com/ansible/ansible/archive/devel.tar.gz"
+
+# The versions of ansible-core that only CI runs; those between are tested with each change.
+ONLY_IN_CI = ("2.17", "2.20", "devel")
 
 
 def real_interpreters(path: str) -> str:
@@ -169,11 +182,13 @@ def core_session(kind: str, core: str, run: Callable[[nox.Session], None]) -> No
     """Add a session that runs with one version of ansible-core."""
 
     def session_of_core(session: nox.Session) -> None:
-        session.install(f"ansible-core~={core}.0", *RUNTIME)
+        session.install(DEVELOPMENT if core == "devel" else f"ansible-core~={core}.0", *RUNTIME)
         run(session)
 
     session_of_core.__doc__ = f"{run.__doc__} Core {core}."
-    nox.session(name=f"{kind}-{core}", python=PYTHONS[core])(session_of_core)
+    only_in_ci = core in ONLY_IN_CI
+    tags = ["ci"] if only_in_ci else []
+    nox.session(name=f"{kind}-{core}", python=PYTHONS[core], default=not only_in_ci, tags=tags)(session_of_core)
 
 
 def unit(session: nox.Session) -> None:
@@ -390,5 +405,9 @@ for version in ("2.16", "2.21"):
     core_session("integration", version, integration)
 for version in ("2.18", "2.19"):
     core_session("integration", version, integration_of_another_core)
+for version in ONLY_IN_CI:
+    core_session("unit", version, unit_of_another_core)
+    core_session("integration", version, integration)
+core_session("sanity", "devel", sanity_with_one_python)
 
 antsibull_nox.load_antsibull_nox_toml()
