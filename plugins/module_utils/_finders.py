@@ -84,7 +84,7 @@ def first_readable(*readers: Callable[[Client, Record], Found]) -> Callable[[Cli
             try:
                 return reader(client, wanted)
             except ReadNotSupported as reason:
-                reasons.append(str(reason))
+                reasons.append(str(reason).rstrip("."))
         raise ReadNotSupported("; ".join(reasons))
 
     return read

@@ -10,8 +10,7 @@ short_description: List resources of any type
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Lists resources of one type, for example to find the uuid that an option of another module needs. The list is
-    complete, or the module fails.
+  - Lists resources of one type, for example to find a uuid for a condition. The list is complete, or the module fails.
   - The module reads them by a query, which needs O(session_id) or O(account). It uses a cursor query, which needs
     O(api_token), when O(filters), O(sort) or O(order) is given, when the session is missing, when the service does not
     offer the query and when no query is known for O(resource_type).

@@ -1,0 +1,135 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A playbook without a uuid, from nothing but the address of the service, an account and its password."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from simulator.launch import Simulator
+from support.playbook_runner import PlaybookRunner, Run
+
+TASKS: dict[str, dict[str, Any]] = {
+    "list the clusters": {"resource_info": {"resource_type": "cluster"}},
+    "add a host": {
+        "kvm_host": {
+            "name": "host-40",
+            "management_ip": "10.0.0.40",
+            "cluster": "cluster-2",
+            "username": "root",
+            "password": "Tr0ub4dor&3/ssh",
+            "state": "enabled",
+        },
+        "register": "added",
+    },
+    "use its second interface for storage": {
+        "host_nic_service": {
+            "host": "{{ added.host.uuid }}",
+            "interfaces": ["eth1"],
+            "service_types": ["StorageNetwork"],
+        }
+    },
+    "protect a VM": {"cbt_task": {"name": "backup-vm-5", "vm": "vm-5", "state": "enabled"}},
+    "restore a VM": {
+        "vm_from_snapshot_group": {
+            "name": "vm-restored",
+            "snapshot_group": "snapshot-group-1",
+            "zone": "zone-1",
+            "cluster": "cluster-1",
+            "primary_storage": "ps-1",
+            "l3_networks": ["l3-1", "l3-2"],
+            "default_l3_network": "l3-2",
+        },
+        "register": "restored",
+    },
+    "attach a network to it": {
+        "vm_nic": {"vm": "{{ restored.vm.uuid }}", "l3_network": "l3-3", "state": "enabled"},
+    },
+    "notify by SNMP": {"sns_endpoint": {"type": "snmp", "name": "monitoring", "platform": "snmp-1"}},
+    "change a remark": {
+        "sns_teamchat_person": {"endpoint": "teamchat-endpoint-1", "user_id": "user-1", "remark": "on call"}
+    },
+    "read the interfaces of a host": {"host_network_info": {"hosts": ["host-1"]}},
+    "list the subscribers of a topic": {"sns_topic_subscriber_info": {"topic": "topic-1"}},
+}
+CHANGING = {name for name, task in TASKS.items() if not next(iter(task)).endswith("_info")}
+
+
+def play(playbook_runner: PlaybookRunner, *arguments: str, **environment: str) -> Run:
+    """Run the playbook, in which the environment alone says how to reach the service."""
+    playbook_runner.defaults = {}
+    tasks = [
+        {
+            "name": name,
+            **{f"virtinfra.manager.{key}" if isinstance(value, dict) else key: value for key, value in task.items()},
+        }
+        for name, task in TASKS.items()
+    ]
+    assert not re.search("[0-9a-f]{32}", json.dumps(tasks))
+    run = playbook_runner.play(
+        *tasks, arguments=arguments, environment={"VIRTINFRA_BASE_URL": playbook_runner.simulator, **environment}
+    )
+    assert [played.task for played in run] == [*TASKS], run.output
+    return run
+
+
+def changes(run: Run) -> set[str]:
+    """Return the tasks of a run that changed something; none failed."""
+    assert [(played.task, played.result) for played in run if played.status != "ok"] == []
+    return {played.task for played in run if played.result["changed"]}
+
+
+def test_playbook_with_names_only(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
+    sim.reset(sync=True)
+    account = {"VIRTINFRA_ACCOUNT": "admin", "VIRTINFRA_ACCOUNT_PASSWORD": "password"}
+    checked = play(playbook_runner, "--check", **account)
+    assert changes(checked) == CHANGING
+    assert {name for played in checked for name in played.written} <= {"LogInByAccount"}
+    assert changes(play(playbook_runner, **account)) == CHANGING
+    assert changes(play(playbook_runner, **account)) == set()
+
+
+NO_LOGIN = (
+    "the service has no login with an account (HTTP status 404). Get a session in another way and pass it as session_id"
+)
+NO_TOKEN = "(HTTP status 404); CursorQuery needs api_token (or VIRTINFRA_API_TOKEN in the environment)"
+UNNAMED = {
+    "list the clusters": f"the service does not offer QueryCluster {NO_TOKEN}",
+    "add a host": f"cluster: cannot look up the name 'cluster-2': the service does not offer QueryCluster {NO_TOKEN}."
+    " Give the uuid.",
+    "protect a VM": f"vm: cannot look up the name 'vm-5': the service does not offer QueryVmInstance {NO_TOKEN}. Give"
+    " the uuid.",
+    "restore a VM": "snapshot_group: cannot look up the name 'snapshot-group-1': the service does not offer"
+    f" QueryVolumeSnapshotGroup {NO_TOKEN}. Give the uuid.",
+    "notify by SNMP": "platform: cannot look up the name 'snmp-1': the service does not offer"
+    f" QuerySNSApplicationPlatform {NO_TOKEN}. Give the uuid.",
+    "change a remark": "endpoint: cannot look up the name 'teamchat-endpoint-1': the service does not offer"
+    f" QuerySNSApplicationEndpoint {NO_TOKEN}. Give the uuid.",
+    "read the interfaces of a host": "hosts: cannot look up the name 'host-1': the service does not offer QueryHost"
+    f" {NO_TOKEN}. Give the uuid.",
+    "list the subscribers of a topic": "topic: cannot look up the name 'topic-1': the service does not offer"
+    f" QuerySNSTopic {NO_TOKEN}. Give the uuid.",
+}
+"""What each task says where the service lists only what the document lists; two tasks need the result of others."""
+
+
+def test_service_to_the_letter_of_the_document_says_what_it_needs(
+    sim: Simulator, playbook_runner: PlaybookRunner
+) -> None:
+    sim.reset(sync=True, literal=True)
+    for environment in (
+        {"VIRTINFRA_ACCOUNT": "nobody", "VIRTINFRA_ACCOUNT_PASSWORD": "password"},
+        {"VIRTINFRA_SESSION_ID": sim.session},
+    ):
+        run = play(playbook_runner, **environment)
+        messages = {played.task: played.result["msg"] for played in run if played.task in UNNAMED}
+        if "VIRTINFRA_ACCOUNT" in environment:
+            assert [name for name, message in messages.items() if NO_LOGIN not in message] == []
+        else:
+            assert messages == UNNAMED
+        assert {played.status for played in run} == {"failed"}
+        assert {name for played in run for name in played.written} <= {"None"}  # a login that the service does not know
