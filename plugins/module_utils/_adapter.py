@@ -4,8 +4,10 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""What requests and urllib3 (1.26 and 2.x) are taught: which failures prove that a request was never sent, our TLS
-context, interim responses, and reading a body within a deadline.
+"""An adapter for requests, with urllib3 1.26 or 2.x.
+
+It adds what these libraries lack: errors that prove that a request was never sent, a TLS context of our own, interim
+responses, and a deadline for the body.
 """
 
 from __future__ import annotations
@@ -99,7 +101,7 @@ class _ConnectMixin:
     _tunnel_host: str | None
 
     def connect(self) -> None:
-        """Connect, by way of a proxy's tunnel and with TLS where they are wanted."""
+        """Connect, through a proxy and with TLS if the options say so."""
         try:
             super().connect()  # type: ignore[misc]
         except Exception as error:
@@ -107,7 +109,7 @@ class _ConnectMixin:
             raise ConnectFailed(error) from None
 
     def _tunnel(self) -> None:
-        """Ask the proxy for a tunnel; older Pythons name an IPv6 address without its brackets."""
+        """Request a tunnel from the proxy; older Pythons send an IPv6 address without its brackets."""
         host = self._tunnel_host
         self._tunnel_host = f"[{host}]" if host and ":" in host and host[0] != "[" else host
         try:
@@ -124,7 +126,7 @@ class TlsConnection(_ConnectMixin, HTTPSConnection):
     """A connection whose certificate is verified by the TLS context."""
 
     def connect(self) -> None:
-        """Connect. Unverified is what the user asked for then, so urllib3 does not warn of it."""
+        """Connect, and keep urllib3 from warning about a connection that the user wants unverified."""
         super().connect()
         self.is_verified = True
 

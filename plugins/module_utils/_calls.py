@@ -116,7 +116,7 @@ def resolve(call: Call, attempt: Attempt, needed: bool | None, error: VirtinfraE
 
     ``needed`` says whether the call is still to be made, by what the object shows now; None when it cannot be read,
     with the ``error`` of a read that failed. The call is sent again, with the same job id, only where two calls have
-    the effect of one. The service is asked for the job of another call as long as its response might have come.
+    the effect of one. The job of any other call is polled as long as its response might have come.
 
     Raise OutcomeUnknown, whose result says ``changed``, when nothing shows whether the call was performed.
     """
@@ -142,7 +142,7 @@ def resolve(call: Call, attempt: Attempt, needed: bool | None, error: VirtinfraE
 
 
 def _confirm(call: Call, attempt: Attempt) -> Attempt:
-    """Ask the service for the job of a call of which a reply says only that it succeeded."""
+    """Look up the job of a call whose reply says only that it succeeded."""
     attempt = replace(attempt, is_bare=False)
     if not job_exists(call.client, attempt.job, attempt.deadline):
         return attempt

@@ -36,7 +36,7 @@ class Condition:
     """A condition as its author means it: the operator is the first one in the text.
 
     ``is_ambiguous`` says that the service would split the text elsewhere, because the value holds an operator too.
-    ``is_local`` says that the service is not asked: ``rejects`` alone decides, and exactly.
+    ``is_local`` says that the service does not check it: ``rejects`` alone decides, and compares exactly.
     """
 
     field: str
@@ -54,8 +54,8 @@ class Condition:
     def rejects(self, record: Mapping[str, Any]) -> bool:
         """Return whether the record definitely does not meet the condition.
 
-        Services compare as their databases do: a difference in case alone rejects nothing, unless the service could not
-        be asked. Fields of other resources and values that are not scalars are left to the service.
+        Services compare as their databases do: a difference in case alone rejects nothing, unless the service did not
+        check the condition. Fields of other resources and values that are not scalars are left to the service.
         """
         value = record.get(self.field)
         is_negated = self.operator.startswith("!")
@@ -116,7 +116,7 @@ def parse_condition(text: str, record_type: str) -> Condition:
 
 
 def parse_local_conditions(texts: Iterable[str], record_type: str) -> list[Condition]:
-    """Read conditions on records of a type in FIELDS that the service is not asked for.
+    """Read conditions on records of a type in RECORD_FIELDS that the service does not check.
 
     Raises ReadNotSupported for a condition that only the service can check: on a time, on a tag, on a field of another
     resource or one that is not documented.
@@ -135,7 +135,7 @@ def equality(field: str, value: str) -> str | None:
 
 
 def parse_conditions(texts: Iterable[str], record_type: str) -> tuple[list[str], list[Condition]]:
-    """Return the conditions that the service is asked for, and those that are ambiguous, to be checked afterwards."""
+    """Return the conditions to send to the service, and the ambiguous ones, to be checked afterwards."""
     conditions = [parse_condition(text, record_type) for text in texts]
     sent = [condition.text for condition in conditions if not condition.is_ambiguous]
     return sent, [condition for condition in conditions if condition.is_ambiguous]

@@ -39,7 +39,7 @@ def resolve_names(client: Client, options: Mapping[str, Any], parameters: Mappin
     """Return the options with the uuids of the objects that they refer to by name.
 
     ``parameters`` maps options to the API's names for them. Each name is looked up once, several at the same time.
-    Raise NotFound, AmbiguousMatch, or ReadNotSupported where the service cannot be asked for names.
+    Raise NotFound, AmbiguousMatch, or ReadNotSupported where the service cannot look up names.
     """
     kinds = {option: REFERS_TO[name] for option, name in parameters.items() if name in REFERS_TO}
     owned = {option: kind for option, kind in kinds.items() if kind in _OWNERS}

@@ -189,9 +189,9 @@ def record_to_result(value: Any, record_type: str = "") -> Any:
 
 
 def mask_webhooks(value: Any, record_type: str = "") -> Any:
-    """Return a reply or a part of one with its names as they are, and of webhook addresses only scheme and host.
+    """Return a reply, or a part of it, with only the scheme and the host of webhook addresses. Keep its names.
 
-    The path or the query of a chat's webhook is the key to it. ``record_type`` is that of the operation in the table
+    The path or the query of a chat's webhook contains its key. ``record_type`` is that of the operation in the table
     or that of a cursor; in a reply of no known type each ``url`` with http counts as a webhook. Of a primary storage
     ``url`` says what is mounted.
     """
@@ -250,7 +250,7 @@ def with_all_fields(kind: str, record: Mapping[str, Any]) -> Record:
 
 
 def shaped_members(record: Mapping[str, Any], members: Iterable[str] = tuple(NESTED)) -> Mapping[str, Any]:
-    """Return a record whose ``members``, those in NESTED that hold records, have them with every documented field."""
+    """Return a record in which the nested records in ``members`` have every documented field."""
     nested = {name: _shaped_value(NESTED[name], record[name]) for name in members if name in record}
     return {**record, **nested} if nested else record
 

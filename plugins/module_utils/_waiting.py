@@ -108,7 +108,7 @@ def _poll_in_turn(client: Client, poll: Callable[[Job], bool], jobs: list[Job], 
 
 
 def job_exists(client: Client, job: Job, deadline: float, seconds: float = JOB_LOOKUP_GRACE) -> bool:
-    """Whether the service took a call whose response was lost; polls for some seconds: it may still be on its way."""
+    """Return whether the service knows the job of a lost response. Poll for some seconds: the call may arrive late."""
     for elapsed in client.wait.poll_intervals(f"the job of {job.operation}", deadline):
         job.state, job.failure = RUNNING, None
         try:

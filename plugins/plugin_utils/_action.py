@@ -63,7 +63,7 @@ display = Display()
 
 
 class ActionModule(ActionBase):
-    """Runs the MODULE of the module of this name, or hands over to a module process where that is asked for."""
+    """Runs the MODULE of the module of this name, or starts a module process where the task requires one."""
 
     TRANSFERS_FILES = False
     _supports_check_mode = True

@@ -52,7 +52,7 @@ class HostEntry:
 
 
 class _Names(dict[str, str]):
-    """API names to variable names, made when first asked for; ``""`` for those that cannot be a variable."""
+    """API names to variable names, created on first access; ``""`` for those that cannot be a variable."""
 
     def __init__(self, prefix: str, suffix: str) -> None:
         super().__init__()

@@ -233,7 +233,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
             yield client
 
     def _kept(self, key: str, questions: list[Any]) -> list[Any] | None:
-        """Return the answers in the cache; None when there are none, to these questions or in this form."""
+        """Return the cached answers to these questions, None if there are none or in another format."""
         try:
             kept = json.loads(self._cache[key]["json"])
             return list(kept["answers"]) if kept["questions"] == questions else None

@@ -4,7 +4,7 @@
 
 # Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""The result of a job as an event, the same through all doors: our own source, other webhook sources, event streams."""
+"""The result of a job as an event, the same from our own source, other webhook sources and event streams."""
 
 from __future__ import annotations
 

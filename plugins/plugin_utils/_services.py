@@ -124,9 +124,9 @@ class Service:
         return [record for page in other.pages(client, kind) for record in page]
 
     def _queried(self, client: Client, kind: ResourceType, conditions: Iterable[Condition]) -> Iterator[list[Record]]:
-        asked = [condition.text for condition in conditions if not condition.is_ambiguous]
+        sent = [condition.text for condition in conditions if not condition.is_ambiguous]
         try:
-            for page, dummy in paginate(client, kind.query, asked, self.page_size, connections=CONNECTIONS):
+            for page, dummy in paginate(client, kind.query, sent, self.page_size, connections=CONNECTIONS):
                 yield page
         except ReadNotSupported:
             if self.source or self.query or not self.connection.api_token:

@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What an inventory of hosts costs, in proportion to the least that Ansible itself needs for it.
+"""Measure an inventory of hosts in proportion to the minimum that Ansible itself needs for it.
 
-What is compared is the time that this process has the processor, since the service has another one and a busy machine
-would add to both sides unequally; only where waiting matters it is the time that passes. Run as a program it takes
-numbers of hosts as arguments, measures each, and prints milliseconds for 1,000 hosts.
+The processor time of this process is compared, because the service runs on another processor, and a busy machine would
+delay the two sides unequally; where waiting matters, the elapsed time is. As a program it takes numbers of hosts as
+arguments and prints the milliseconds for 1,000 hosts for each.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Peer(BaseInventoryPlugin, Constructable):
     NAME = "peer"
 
     def get_option(self, option: str, hostvars: Any = None) -> Any:
-        """Return an option; only these two are asked for by core."""
+        """Return an option; core reads only these two."""
         return {"use_extra_vars": False, "leading_separator": True}[option]
 
     def fill(self, inventory: InventoryData, records: list[dict[str, Any]], options: Mapping[str, Any]) -> None:

@@ -2,10 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A service that has its pages of hosts ready, so that a benchmark measures the client and not the service.
+"""A service that keeps its pages of hosts, so that a benchmark measures the client and not the service.
 
-Run as a program it serves until its standard input ends, and prints its port first. Pages that were asked for before
-are sent as they are.
+As a program it prints its port and serves until its standard input ends. It builds a page at the first request for it.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How late the end of a job is noticed, and how many requests that takes."""
+"""Measure the delay between the end of a job and the end of the wait for it, and the number of polls."""
 
 from __future__ import annotations
 
@@ -65,5 +65,5 @@ def many_jobs(simulator: Simulator, connection: ConnectionOptions) -> tuple[floa
 
 
 def count_polls(simulator: Simulator) -> float:
-    """Return how often jobs were asked for since the log was cleared."""
+    """Return the number of polls since the log was cleared."""
     return sum("/api-jobs/" in request["path"] for request in simulator.log())

@@ -52,8 +52,8 @@ class Module:
     def kind(self) -> str:
         """The kind in the protocol: ``state``, ``reader`` or ``action``.
 
-        Raises LookupError when it has none: neither a state, nor the promise to change nothing, nor a confession that
-        it acts each time.
+        Raise LookupError for a module without a state that documents neither that it changes nothing nor that it acts
+        each time.
         """
         details = " ".join(self.documentation["attributes"]["check_mode"].get("details", ()))
         if "state" in self.options:

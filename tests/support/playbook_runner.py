@@ -52,7 +52,7 @@ Play = dict[str, Any]
 class Played:
     """The result of a task: ``status`` is ok, failed, skipped or unreachable.
 
-    ``requests`` is what was asked of the simulator, as its log has it.
+    ``requests`` are the entries of the simulator's log.
     """
 
     play: str

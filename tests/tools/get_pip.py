@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What ansible-test downloads as get-pip.py, without the download.
+"""A substitute for the get-pip.py that ansible-test would download.
 
-Takes the arguments of get-pip.py and lets the pip that comes with Python install the wanted one.
+It takes the arguments of get-pip.py and installs the requested pip with the one that comes with Python.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""TLS with a service that really speaks it, with certificates of a private authority; and the way through a proxy."""
+"""TLS with certificates of a private authority, and connections through a proxy."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ SESSION = "c81e728d9d4c2f636f067f89cc14862c"
 
 
 class Papers:
-    """An authority and what it issues, as files in a folder."""
+    """A certificate authority and its certificates, as files in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.authority = folder, trustme.CA()
@@ -103,7 +103,7 @@ def hosts(service: StubServer, url: str = "", **options: Any) -> int:
         return len(query(client, "QueryHost"))
 
 
-# ---------------------------------------------------------------------------------------------- who is at the other end
+# ---------------------------------------------------------------------------------------------- certificates of servers
 
 
 def test_authority_in_a_folder(papers: Papers, secure: StubServer, tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_unchecked_whatever_the_environment_says(
     assert unchecked["total"] == 3
 
 
-# --------------------------------------------------------------------------------------------------- who is at this end
+# ---------------------------------------------------------------------------------------------- certificates of clients
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])

@@ -302,7 +302,7 @@ def test_options_of_the_other_type_are_refused(run: ModuleRunner) -> None:
 # ---------------------------------------------------------------------------------------- endpoints that cannot be read
 
 
-def test_workchat_query_that_tells_nothing(run: ModuleRunner, sim: Simulator) -> None:
+def test_workchat_query_with_an_empty_reply(run: ModuleRunner, sim: Simulator) -> None:
     """The document shows an empty object as the reply, so the module uses the list of all endpoints."""
     sim.configure(workchat_query_empty=True)
     run.twice("sns_endpoint", CHAT)
