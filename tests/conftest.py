@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from support.playbook_runner import PlaybookRunner
+from support.rulebook_runner import install_collection
 from support.stub_server import StubServer
 
 # Importing ``playing`` has made the collection known to Python; only now can its parts be imported.
@@ -109,6 +110,12 @@ def no_wait_client(new_client: ClientFactory, clock: FakeClock) -> Client:
 @pytest.fixture
 def playbook_runner(sim: Simulator, tmp_path: Path) -> PlaybookRunner:
     return PlaybookRunner(tmp_path, sim.url, {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token})
+
+
+@pytest.fixture(scope="session")
+def installed_collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a collections path in which the collection is installed as users install it."""
+    return install_collection(tmp_path_factory.mktemp("collections"))
 
 
 def reply_to(client: Client, name: str, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -127,6 +127,20 @@ class Control:
             all_faults += [faults.parse(item, OPERATIONS) for item in (body if isinstance(body, list) else [body])]
         return JSONResponse([fault.to_json() for fault in all_faults])
 
+    async def deliveries(self, request: Request) -> Response:
+        """Send one delivery to `url` now: of the real result of `job`, or a forged one with `success` and `body`."""
+        body = await _object(request)
+        if not {"url", "job"} <= set(body) <= {"url", "job", "success", "body"}:
+            raise InvalidControlRequest("a delivery needs url and job, and may have success and body")
+        job = self._service.jobs.find(body["job"], self._service.switches.job_lifetime)
+        if "body" not in body and job is None:
+            raise InvalidControlRequest(f"unknown job {body['job']}")
+        succeeded, text = (job.succeeded, job.result[1]) if job else (True, "{}")
+        if "body" in body:
+            succeeded, text = bool(body.get("success", True)), json.dumps(body["body"])
+        status = await self._service.webhooks.send(body["url"], body["job"], succeeded, text)
+        return JSONResponse({"status": status})
+
     async def stop(self, request: Request) -> Response:
         """Stop the simulator."""
         self._stop()
@@ -161,6 +175,7 @@ def routes(service: Service, stop: c.Callable[[], None], update_routes: c.Callab
         ("config", control.config, ["POST"]),
         ("sessions", control.sessions, ["GET", "DELETE"]),
         ("faults", control.faults, ["GET", "POST", "DELETE"]),
+        ("deliveries", control.deliveries, ["POST"]),
         ("stop", control.stop, ["POST"]),
     )
     return [

@@ -159,6 +159,11 @@ class Simulator:
         """Inject a fault."""
         self.control("POST", "faults", {"fault": fault, "operation": operation, **details})
 
+    def deliver(self, url: str, job: str, **forged: t.Any) -> int | None:
+        """Post the result of a job now, or a forged one with `success` and `body`; return the response's status."""
+        reply = self.control("POST", "deliveries", {"url": url, "job": job, **forged})
+        return t.cast("int | None", reply["status"])
+
     def faults(self) -> list[dict[str, t.Any]]:
         """Return the injected faults, each with the number of times that it occurred."""
         return t.cast("list[dict[str, t.Any]]", self.control("GET", "faults"))

@@ -18,6 +18,9 @@ if t.TYPE_CHECKING:
 TIMEOUT = 10.0
 """Seconds to wait for the response of a receiver."""
 
+BATCH_OPERATIONS = ("ExportNbdVolumes", "SetServiceTypeOnHostNetworkInterface", "UnexportNbdVolumes")
+"""Operations on several objects. Their deliveries have another header with the outcome."""
+
 
 class Webhooks:
     """Delivers results in the background, with retries."""
@@ -42,23 +45,30 @@ class Webhooks:
         for task in self._tasks:
             task.cancel()
 
-    async def _deliver_with_retries(self, job: Job, delay: float) -> None:
-        await asyncio.sleep(delay)
+    async def send(self, url: str, job_id: str, succeeded: bool, body: str, batch: bool = False) -> int | None:
+        """Send one delivery and return the status of the response, None without one."""
         # httpx is slow to import, and few callers use webhooks.
         httpx = await asyncio.to_thread(importlib.import_module, "httpx")
         headers = {
             "Content-Type": "application/json;charset=UTF-8",
-            "X-Job-Success": "true" if job.succeeded else "false",
-            "X-Job-UUID": job.id,
+            "X-Job-Success": "true" if succeeded else "false",
+            "X-Job-UUID": job_id,
         }
+        if batch:
+            headers["X-Job-Batch"] = "SUCCESS" if succeeded else "FAILED"
+        try:
+            async with httpx.AsyncClient(verify=False, trust_env=False, timeout=TIMEOUT) as client:
+                return t.cast(int, (await client.post(url, content=body.encode(), headers=headers)).status_code)
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError):
+            return None
+
+    async def _deliver_with_retries(self, job: Job, delay: float) -> None:
+        await asyncio.sleep(delay)
+        batch = job.operation.name in BATCH_OPERATIONS
         switches = self._service.switches
-        async with httpx.AsyncClient(verify=False, trust_env=False, timeout=TIMEOUT) as client:
-            for attempt in range(switches.webhook_tries):
-                if attempt:
-                    await asyncio.sleep(switches.webhook_interval)
-                try:
-                    response = await client.post(job.webhook, content=job.result[1].encode(), headers=headers)
-                except (httpx.HTTPError, httpx.InvalidURL, ValueError):
-                    continue
-                if response.is_success:
-                    return
+        for attempt in range(switches.webhook_tries):
+            if attempt:
+                await asyncio.sleep(switches.webhook_interval)
+            status = await self.send(job.webhook, job.id, job.succeeded, job.result[1], batch)
+            if status is not None and 200 <= status < 300:
+                return

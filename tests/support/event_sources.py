@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib.util
-import socket
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import aiohttp
 
 from support.collection import ROOT
+from support.socket_servers import free_port, is_listening
 
 PLUGINS = ROOT / ".cache/ansible_collections/virtinfra/manager/extensions/eda/plugins"
 PATIENCE = 60.0
@@ -89,19 +89,6 @@ async def receiving(rules: Rules, scheme: str = "http", **args: Any) -> AsyncIte
         yield f"{scheme}://127.0.0.1:{port}/secret"
 
 
-def free_port() -> int:
-    """Return a port that nobody listens on now."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
-
-
-def is_listening(port: int) -> bool:
-    """Whether somebody listens on a port of this machine."""
-    with socket.socket() as client:
-        return client.connect_ex(("127.0.0.1", port)) == 0
-
-
 def job_headers(uuid: str, success: str = "true") -> dict[str, str]:
     """Return the headers of the post for a job."""
     return {"X-Job-UUID": uuid, "X-Job-Success": success}
@@ -116,4 +103,4 @@ async def post(session: aiohttp.ClientSession, url: str, uuid: str, body: bytes 
 async def deliver(session: aiohttp.ClientSession, url: str, uuid: str, body: bytes = b"{}") -> None:
     """Post the result of a job until it is acknowledged, as the service does, in a hurry."""
     while await post(session, url, uuid, body) != 204:
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0.1)

@@ -18,6 +18,19 @@ from typing import TypeVar
 Server = TypeVar("Server", bound="SocketServer")
 
 
+def free_port() -> int:
+    """Return a port that nobody listens on now."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+def is_listening(port: int) -> bool:
+    """Whether somebody listens on a port of this machine."""
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
+
+
 @contextmanager
 def taken_port() -> Iterator[socket.socket]:
     """Return a socket with a reserved port, which refuses connections until it listens."""

@@ -21,7 +21,7 @@ import requests
 import trustme
 
 from simulator.http_client import HttpClient
-from simulator.launch import Simulator
+from simulator.launch import Simulator, SimulatorError
 from simulator.store import seeded_uuid
 from support.socket_servers import taken_port
 
@@ -323,3 +323,25 @@ def test_webhook_faults_apply(api: HttpClient) -> None:
         response = api.send("PUT", PATH, BODY, {"X-Web-Hook": receiver.url})
         assert response.json()["location"].endswith(receiver.next()[0]["X-Job-UUID"])
         assert receiver.deliveries.empty()
+
+
+def test_webhook_of_a_batch_operation_states_its_outcome(api: HttpClient) -> None:
+    with Receiver(200).listening() as receiver:
+        api.send("POST", "hosts/nics/service-types", {"params": {}}, {"X-Web-Hook": receiver.url})
+        assert receiver.next()[0]["X-Job-Batch"] == "FAILED"
+        api.send("PUT", PATH, BODY, hook(receiver))
+        assert "X-Job-Batch" not in receiver.next()[0]
+
+
+def test_deliveries_on_demand(api: HttpClient) -> None:
+    """A late one has the real result, a forged one what the test says."""
+    with Receiver(200, 200, 403).listening() as receiver:
+        api.send("PUT", PATH, BODY, hook(receiver))
+        first = receiver.next()
+        assert api.sim.deliver(receiver.url, JOB) == 200
+        assert receiver.next() == first
+        assert api.sim.deliver(receiver.url, "f" * 32, success=False, body={"error": {}}) == 403
+        headers, body = receiver.next()
+        assert (headers["X-Job-UUID"], headers["X-Job-Success"], body) == ("f" * 32, "false", {"error": {}})
+        with pytest.raises(SimulatorError, match="unknown job"):
+            api.sim.deliver(receiver.url, "e" * 32)

@@ -1,0 +1,80 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The event filter job_result, and what the documentation of sources and filter says."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any
+
+import pytest
+import yaml
+
+from support.event_sources import PLUGINS, job_headers, plugin
+
+JOB = "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
+SHAPED = {"job": {"uuid": JOB, "succeeded": True, "batch": None}, "result": {"inventory": {"name": "host-1"}}}
+
+
+def webhook_event(payload: Any, headers: Any = None, endpoint: str = "hook") -> dict[str, Any]:
+    """Return an event as webhook sources and event streams make it."""
+    return {"payload": payload, "meta": {"endpoint": endpoint, "headers": headers or job_headers(JOB)}}
+
+
+def test_event_of_a_webhook_source() -> None:
+    event = webhook_event({"inventory": {"name": "host-1"}})
+    assert plugin("event_filter", "job_result")(event) == {**SHAPED, "meta": event["meta"]}
+
+
+def test_event_of_an_event_stream() -> None:
+    """The platform writes the names of headers in its own way, and keeps the query of the relay's URL."""
+    headers = {"X-Job-Uuid": JOB, "X-Job-Success": "false"}
+    payload = {"error": {"code": "HOST.1001", "details": "no"}}
+    stream = webhook_event(payload, headers, "/external_event_stream/1/post/?about=host-1&operation=ChangeHostState")
+    event = plugin("event_filter", "job_result")(stream)
+    assert event["job"] == {"uuid": JOB, "succeeded": False, "batch": None}
+    assert (event["about"], event["operation"]) == ("host-1", "ChangeHostState")
+    assert event["error"]["code"] == "HOST.1001"
+
+
+def test_event_of_job_results_stays_as_it_is() -> None:
+    assert plugin("event_filter", "job_result")(SHAPED) is SHAPED
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {},
+        {"payload": {}},
+        {"payload": {}, "meta": None},
+        webhook_event({}, {"X-Job-UUID": JOB}),
+        webhook_event({}, {"X-Job-Success": "true"}),
+        webhook_event([1]),
+        webhook_event("text"),
+        webhook_event(None),
+        webhook_event({"a": object()}),
+        webhook_event({}, ["X-Job-UUID"]),
+        {"i": 1},
+    ],
+)
+def test_junk_is_dropped(event: dict[str, Any]) -> None:
+    assert plugin("event_filter", "job_result")(event) == []
+
+
+@pytest.mark.parametrize("name", ["job_results", "resource_changes"])
+def test_options_are_documented_as_they_are(name: str) -> None:
+    """Those of the connection are in the fragment."""
+    spec = importlib.util.spec_from_file_location(name, PLUGINS / "event_source" / f"{name}.py")
+    assert spec
+    assert spec.loader
+    source = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(source)
+    documented = yaml.safe_load(source.DOCUMENTATION)["options"]
+    own = {option: rules for option, rules in source.OPTIONS.items() if option not in source.CONNECTION}
+    assert documented.keys() == own.keys()
+    for option, rules in own.items():
+        for rule in ("type", "elements", "default", "choices"):
+            assert rules.get(rule) == documented[option].get(rule), (option, rule)
+        assert rules.get("required", False) == documented[option].get("required", False), option

