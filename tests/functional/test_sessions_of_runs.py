@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -151,9 +152,10 @@ def test_an_interrupted_run_leaves_no_session(run: Run, sim: Simulator) -> None:
 
 
 def test_the_first_command_of_the_guide_works_with_its_credential_type(run: Run, sim: Simulator) -> None:
-    guide = (ROOT / "docs" / "authentication.md").read_text(encoding="utf-8")
-    (command,) = re.findall(r"^\$ (ansible localhost .*)$", guide, re.MULTILINE)
-    blocks = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", guide, re.DOTALL)]
+    guide = (ROOT / "docs" / "docsite" / "rst" / "guide_authentication.rst").read_text(encoding="utf-8")
+    (command,) = re.findall(r"^    \$ (ansible localhost .*)$", guide, re.MULTILINE)
+    texts = re.findall(r"code-block:: yaml\S*\n\n(.*?)\n(?=\S|$)", guide, re.DOTALL)
+    blocks = [yaml.safe_load(dedent(text)) for text in texts]
     (inputs,) = [block for block in blocks if "fields" in block]
     (injectors,) = [block["env"] for block in blocks if "env" in block]
     fields = {field["id"]: field for field in inputs["fields"]}
