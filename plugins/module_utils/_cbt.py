@@ -26,6 +26,11 @@ def protects(task: Record, vm_uuid: str) -> bool:
     if task.get("resourceRefs") is None:
         raise ReadNotSupported(
             f"the service does not show which VMs the CBT task {task.get('uuid')} protects, so tasks cannot be selected"
-            " by vm_instance_uuid, only by name or uuid"
+            " by vm, only by name or uuid"
         )
     return vm_uuid in task.get("resourceUuids", [])
+
+
+def with_all_resources(task: Record) -> Record:
+    """Return a task with the uuids of the VMs that it protects, None if the service does not show them."""
+    return {"vmInstanceUuid": None, "resourceUuids": None, **with_resources(task)}

@@ -69,22 +69,15 @@ total:
   sample: 1
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._cbt import protects, with_resources
+from ansible_collections.virtinfra.manager.plugins.module_utils._cbt import protects, with_all_resources
 from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import list_module
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import reference
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
-
-
-def with_unknown_resources(task: Record) -> Record:
-    """Return a task with the uuids of the VMs that it protects, None if the service does not show them."""
-    return {"vmInstanceUuid": None, "resourceUuids": None, **with_resources(task)}
-
 
 MODULE = list_module(
     "QueryCbtTask",
     returns="cbt_tasks",
     options={"vm": reference("vm_instance_uuid")},
-    view=with_unknown_resources,
+    view=with_all_resources,
     predicates={"vmInstanceUuid": protects},
 )
 

@@ -73,13 +73,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._planner import 
 from ansible_collections.virtinfra.manager.plugins.module_utils._reconciler import resource_module
 
 MODULE = resource_module(
-    Resource(
-        record_type="NicBandwidthLimit",
-        result_key="limit",
-        find=find_bandwidth_limit,
-        delete="DeleteNicQos",
-        keys=("uuid",),
-    ),
+    Resource("NicBandwidthLimit", "limit", find_bandwidth_limit, delete="DeleteNicQos", keys=("uuid",)),
     options={
         "state": {"type": "str", "default": "absent", "choices": ["absent"]},
         "uuid": {"type": "str", "required": True},
