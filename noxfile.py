@@ -240,7 +240,7 @@ def integration_of_another_core(session: nox.Session) -> None:
 
 @nox.session
 def report(session: nox.Session) -> None:
-    """Look at the capacity report in Chromium or Chrome."""
+    """Test the page of the capacity report in Chromium or Chrome."""
     if not any(map(shutil.which, BROWSERS)):
         session.skip(f"There is no browser: none of {', '.join(BROWSERS)} is on the PATH.")
     session.install("ansible-core>=2.19,<2.22", *RUNTIME)

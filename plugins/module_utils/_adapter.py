@@ -144,7 +144,7 @@ class Adapter(HTTPAdapter):
     def exchange(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, seconds: float
     ) -> Response:
-        """Send a request once and return the response; ``seconds`` bound each silence and the whole body."""
+        """Send a request once and return the response; ``seconds`` limit each wait for bytes and the body."""
         deadline = time.monotonic() + seconds
         try:
             request = Request(method, url, headers=dict(headers), data=body).prepare()

@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Making one call exactly once, whatever happens to its response. The guide Resilience says how that is decided."""
+"""Performing a call exactly once, even if its response is lost. The guide Resilience explains the decisions."""
 
 from __future__ import annotations
 
@@ -112,11 +112,11 @@ def _send(call: Call, deadline: float | None) -> Attempt:
 
 
 def resolve(call: Call, attempt: Attempt, needed: bool | None, error: VirtinfraError | None = None) -> Attempt:
-    """Return what is known of a call in doubt after the next attempt to find out, or to make it again.
+    """Return the attempt after another one to determine the outcome of a call, or to repeat the call.
 
-    ``needed`` says whether the call is still to be made, by what the object shows now; None when it cannot be read,
-    with the ``error`` of a read that failed. The call is sent again, with the same job id, only where two calls have
-    the effect of one. The job of any other call is polled as long as its response might have come.
+    ``needed`` says whether the object still lacks the change; None when it cannot be read, with the ``error`` of a read
+    that failed. The call is sent again, with the same job id, only where two calls have the effect of one. The job of
+    any other call is polled as long as its response might have come.
 
     Raise OutcomeUnknown, whose result says ``changed``, when nothing shows whether the call was performed.
     """

@@ -235,7 +235,7 @@ class LoginFailed(VirtinfraError):
 
     @classmethod
     def because_of(cls, reason: VirtinfraError) -> LoginFailed:
-        """Return the failure of a login for a reason. Other than a call, a login whose response is lost is harmless."""
+        """Return the failure of a login for a reason. Unlike a call, a login whose response is lost is harmless."""
         if isinstance(reason, ApiError):
             return cls(reason.message, reason.error, operation=reason.operation, status=reason.status)
         return cls(reason.message, TransportError(reason.message).error)

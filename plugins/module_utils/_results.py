@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""What labels and results say of a call and of its object. Pure: no I/O."""
+"""Labels of objects in messages, and the results of calls. Pure: no I/O."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def pending_job_result(job: Job) -> Record:
 
 
 def predicted_job_result(operation: str, wait: bool) -> Record:
-    """Return the member of the result that stands in check mode for the job of a call that is not waited for."""
+    """Return what check mode returns in place of the job of a call that is not waited for."""
     return {} if wait else {"job": predicted_job(operation).handle()}
 
 

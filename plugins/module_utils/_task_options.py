@@ -43,7 +43,7 @@ class TaskOptions:
         return {name: parameter_name(name, spec) for name, spec in self.argument_spec.items()}
 
     def alias_warnings(self, arguments: Mapping[str, Any]) -> list[str]:
-        """Return what a module process warns of where a task gives an option and its alias; the alias counts."""
+        """Return the warnings of a module process for options that a task gives with their alias; the alias counts."""
         return [
             f"Both option {name} and its alias {alias} are set."
             for name, spec in self.argument_spec.items()

@@ -235,7 +235,7 @@ def stop_with_parent() -> Callable[[], None]:
 
 
 def leave_word(line: str) -> None:
-    """Write a line where somebody may find it although ansible-playbook has ended: standard error, log file, syslog."""
+    """Write a line to standard error, the log file and syslog, where it stays after ansible-playbook has ended."""
     with suppress(OSError):
         os.write(STDERR, f"{line}\n".encode())
     if ansible.utils.display.logger:

@@ -63,7 +63,7 @@ COMPONENTS = strict_components()
 
 
 def assert_described(reply: Any, schema: Mapping[str, Any]) -> None:
-    """Validate a reply, whose own members must all be described too unless nothing is said of them."""
+    """Validate a reply; its members must be described, unless the description has none."""
     outermost = {"unevaluatedProperties": False} if resolve(schema).get("properties") else {}
     whole = {"components": COMPONENTS, **schema, **outermost}
     validator = OAS31Validator(whole, format_checker=oas31_format_checker)
