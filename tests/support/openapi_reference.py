@@ -113,11 +113,21 @@ def description() -> Node:
 @cache
 def operations() -> Mapping[str, ReferenceOperation]:
     """Return the operations by name: the documented ones and, marked, the companion reads."""
+    return _operations(is_further=False)
+
+
+@cache
+def further_operations() -> Mapping[str, ReferenceOperation]:
+    """Return the operations by name that neither the document of the service nor its conventions show."""
+    return _operations(is_further=True)
+
+
+def _operations(is_further: bool) -> Mapping[str, ReferenceOperation]:
     by_uuid = {name: path for name, path, *dummy in _operation_nodes() if name.endswith("ByUuid")}
     return {
         name: _operation(name, method, path, by_uuid.get(f"{name}ByUuid"), item, node)
         for name, path, method, item, node in _operation_nodes()
-        if name not in by_uuid
+        if name not in by_uuid and node.get("x-further", False) == is_further
     }
 
 
@@ -125,7 +135,11 @@ def operations() -> Mapping[str, ReferenceOperation]:
 def records() -> Mapping[str, Mapping[str, ReferenceField]]:
     """Return the fields of each record that replies hold, by the record's name."""
     schemas = description()["components"]["schemas"]
-    found = {name: _properties(node) for name, node in schemas.items() if not node.get("x-envelope")}
+    found = {
+        name: _properties(node)
+        for name, node in schemas.items()
+        if not (node.get("x-envelope") or node.get("x-further"))
+    }
     return {name: _fields(properties) for name, properties in found.items() if properties}
 
 
