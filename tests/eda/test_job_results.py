@@ -18,7 +18,7 @@ import pytest
 import trustme
 
 from simulator.launch import Simulator
-from support.event_sources import Rules, deliver, job_headers, post, receiving, running
+from support.event_sources import Rules, deliver, job_headers, post, receiving, running, wait_until
 
 HOST = "a0000003000040008000000000000001"
 JOB = "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
@@ -198,7 +198,8 @@ def test_spool_hands_over_after_a_restart_what_was_acknowledged(tmp_path: Path) 
         async with receiving(rules, spool=str(spool)) as url, aiohttp.ClientSession() as session:
             for number in range(3):
                 assert await post(session, url, f"{number:032x}") == 204
-            await rules.wait_for(1)
+            # The second is put into the queue when the first has been removed from the spool.
+            await wait_until(rules.queue.full)
 
     async def restart(rules: Rules) -> None:
         async with receiving(rules, spool=str(spool)) as url, aiohttp.ClientSession() as session:

@@ -7,13 +7,15 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
+from typing import Any
 
 from conftest import ClientFactory
 
 from simulator.launch import Simulator
 from support.playbook_runner import PlaybookRunner
-from support.rulebook_runner import running_rulebook, wait_until
+from support.rulebook_runner import PATIENCE, running_rulebook, wait_until
 from support.socket_servers import free_port
 from support.stub_server import StubRequest, StubResponse, StubServer
 
@@ -25,6 +27,14 @@ def recorded(sim: Simulator) -> list[str]:
     """Return what the playbook of the rule has recorded in the store: about, and whether the job succeeded."""
     names = [record["name"].split() for record in sim.records("endpoint")]
     return sorted(f"{parts[0]} {parts[1]}" for parts in names if len(parts) == 3)
+
+
+def deliver(sim: Simulator, url: str, job: str, **forged: Any) -> int:
+    """Post a result until there is a response: ansible-rulebook may be busy with its own start."""
+    deadline = time.monotonic() + PATIENCE
+    while (status := sim.deliver(url, job, **forged)) is None:
+        assert time.monotonic() < deadline
+    return status
 
 
 def test_results_reach_the_store(
@@ -62,12 +72,12 @@ def test_results_reach_the_store(
         late = disable(HOSTS[2], "late")
         wait_until(lambda: len(recorded(sim)) == 3)
         refused = [
-            sim.deliver(f"{url}-wrong", late),
-            sim.deliver(url, late, body=["malformed"]),
-            sim.deliver(url, "f" * 32, body={"inventory": {}}),
+            deliver(sim, f"{url}-wrong", late),
+            deliver(sim, url, late, body=["malformed"]),
+            deliver(sim, url, "f" * 32, body={"inventory": {}}),
         ]
         assert refused == [404, 400, 403]
-        assert [sim.deliver(f"{url}?about=late", late) for dummy in range(2)] == [204, 204]
+        assert [deliver(sim, f"{url}?about=late", late) for dummy in range(2)] == [204, 204]
         wait_until(lambda: "late True" in recorded(sim))
         assert recorded(sim) == ["failed False", "late True", "played True", "twice True"], rulebook.output
 
@@ -87,10 +97,10 @@ def test_failed_jobs_from_the_installed_collection(sim: Simulator, installed_col
         with running_rulebook(
             "virtinfra.manager.failed_jobs", tmp_path, installed_collection, variables, port, **hook
         ) as rules:
-            assert sim.deliver(f"{url}?about=host-1", "1" * 32, success=True, body={}) == 204
+            assert deliver(sim, f"{url}?about=host-1", "1" * 32, success=True, body={}) == 204
             for number in (2, 3):
                 target = f"{url}?about=host-{number}&operation=ChangeHostState"
-                assert sim.deliver(target, f"{number}" * 32, success=False, body=failure) == 204
+                assert deliver(sim, target, f"{number}" * 32, success=False, body=failure) == 204
             wait_until(lambda: bool(chat.requests))
             (message,) = chat.requests
             text = json.loads(message.body)["text"]

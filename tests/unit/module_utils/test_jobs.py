@@ -10,7 +10,6 @@ import math
 import random
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import pairwise
 
 import pytest
@@ -264,23 +263,22 @@ def test_after_the_oldest_the_next_ones_are_polled(sim: Simulator, new_client: C
     assert [polls.count(jobs[number].uuid) for number in (0, 1, 3, 4)] == [1, 1, 1, 1]
 
 
-@contextmanager
-def batch_of(count: int, seconds: float, clock: FakeClock) -> Iterator[tuple[StubServer, list[Job]]]:
-    """Serve jobs that take this time, 20 % more or less, by a fake clock."""
+def batch_of(count: int, seconds: float, clock: FakeClock) -> StubServer:
+    """Return a service with jobs that take this time, 20 % more or less, by a fake clock."""
     rng = random.Random(count)
     ends = {f"/service/v1/api-jobs/{number}": clock.now + seconds * rng.uniform(0.8, 1.2) for number in range(count)}
 
     def answer(request: StubRequest) -> StubResponse:
         return StubResponse(202 if clock.now < ends[request.path] else 200, {})
 
-    with StubServer(answer) as service:
-        yield service, [Job(str(number), path) for number, path in enumerate(ends)]
+    return StubServer(answer)
 
 
 @pytest.mark.parametrize("wait_for", ["all", "any"])
 @pytest.mark.parametrize(("count", "seconds"), [(10, 0.2), (10, 2), (30, 1), (100, 2)])
 def test_batches_take_four_polls_a_job(count: int, seconds: float, wait_for: str, clock: FakeClock) -> None:
-    with batch_of(count, seconds, clock) as (service, jobs), client_of(service, clock=clock) as client:
+    jobs = [Job(str(number), f"/service/v1/api-jobs/{number}") for number in range(count)]
+    with batch_of(count, seconds, clock) as service, client_of(service, clock=clock) as client:
         wait_for_jobs(client, jobs, wait_for=wait_for)
         assert len(service.requests) <= 4 * count
         assert len({request.client_port for request in service.requests}) <= 16 + 1
