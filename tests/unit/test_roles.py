@@ -18,7 +18,6 @@ from ansible.parsing.dataloader import DataLoader
 from support.collection import ROOT
 
 ROLES = sorted(path.name for path in (ROOT / "roles").iterdir())
-PLAYBOOKS = sorted(path.stem for path in (ROOT / "playbooks").glob("*.yml"))
 CONNECTION = import_module("ansible_collections.virtinfra.manager.plugins.module_utils._options").CONNECTION
 PREFIX = "virtinfra.manager."
 
@@ -36,6 +35,12 @@ def load(*parts: str) -> Any:
     """Return the content of a YAML file of the collection, {} if it does not exist."""
     path = ROOT.joinpath(*parts)
     return (DataLoader().load_from_file(str(path)) if path.exists() else None) or {}
+
+
+# The playbooks of roles. The others are the demo and those that rulebooks run.
+PLAYBOOKS = sorted(
+    path.stem for path in (ROOT / "playbooks").glob("*.yml") if "roles" in load("playbooks", path.name)[0]
+)
 
 
 def options_of(role: str) -> dict[str, dict[str, Any]]:
@@ -157,10 +162,10 @@ def test_the_readme_lists_roles_and_playbooks() -> None:
     section = (ROOT / "README.md").read_text(encoding="utf-8").split("## Roles and playbooks\n")[1].split("\n## ")[0]
     rows = re.findall(r"^\| `(\w+)` \| `(\w+)` \|", section, re.MULTILINE)
     assert sorted(role for role, dummy in rows) == ROLES
-    assert sorted(playbook for dummy, playbook in rows) == [name for name in PLAYBOOKS if name != "demo"]
+    assert sorted(playbook for dummy, playbook in rows) == PLAYBOOKS
 
 
-@pytest.mark.parametrize("playbook", [name for name in PLAYBOOKS if name != "demo"])
+@pytest.mark.parametrize("playbook", PLAYBOOKS)
 def test_every_playbook_has_an_example_of_its_variables(playbook: str) -> None:
     """The example shows variables of the playbook and its role, each with a comment."""
     play = load("playbooks", f"{playbook}.yml")[0]
