@@ -312,8 +312,9 @@ def play_chaos(session: nox.Session, *arguments: str) -> None:
 
 @nox.session(name="format", default=False)
 def format_code(session: nox.Session) -> None:
-    """Rewrite the Python files as the style session wants them."""
-    session.install("ruff>=0.9,<1")
+    """Rewrite the Python files as the style session wants them, and the records in the documentation of modules."""
+    session.install("ruff>=0.9,<1", "ansible-core>=2.19,<2.22")
+    session.run("python", "-m", "support.return_docs", env=linked_collection())
     session.run("ruff", "check", "--fix")
     session.run("ruff", "format")
 

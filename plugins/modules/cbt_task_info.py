@@ -56,12 +56,43 @@ cbt_tasks:
   returned: success
   type: list
   elements: dict
-  sample:
-    - uuid: a0000010000040008000000000000001
-      name: backup-vm-1
-      status: Running
-      vm_instance_uuid: a0000004000040008000000000000001
-      resource_uuids: [a0000004000040008000000000000001]
+  contains:
+    uuid: {description: The uuid of the task., type: str, sample: a0000010000040008000000000000003}
+    name: {description: The name of the task. Names are not unique., type: str, sample: cbt-task-3}
+    description: {description: The description., type: str, sample: backup 3}
+    create_date: {description: When the task was created., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
+    last_op_date: {description: When the task was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
+    status: {description: The status of the task., type: str, sample: Running}
+    resource_refs:
+      description: "The VMs that the task protects, on servers that show them."
+      type: list
+      returned: when the service sends it
+      elements: dict
+      contains:
+        task_uuid:
+          description: The uuid of the task.
+          type: str
+          returned: when the service sends it
+          sample: a0000010000040008000000000000003
+        resource_uuid:
+          description: The uuid of the VM.
+          type: str
+          returned: when the service sends it
+          sample: a0000004000040008000000000000003
+        resource_type:
+          description: The type that the service gives the VM.
+          type: str
+          returned: when the service sends it
+          sample: VmInstanceVO
+    vm_instance_uuid:
+      description: The uuid of the first VM that the task protects. Null if the service does not show it.
+      type: str
+      sample: a0000004000040008000000000000003
+    resource_uuids:
+      description: The uuids of the VMs that the task protects. Null if the service does not show them.
+      type: list
+      elements: str
+      sample: [a0000004000040008000000000000003]
 total:
   description: The number of matching tasks, including those beyond O(limit).
   returned: success

@@ -60,10 +60,70 @@ hosts:
       description: The bonds with their slaves. Empty when the host could not be queried.
       type: list
       elements: dict
+      contains:
+        uuid: {description: The uuid of the bond., type: str, sample: a000000a000040008000000000000001}
+        host_uuid: {description: The uuid of the host., type: str, sample: a0000003000040008000000000000001}
+        bonding_name: {description: The name of the bond., type: str, sample: bond0}
+        mode: {description: The mode of the bond., type: str, sample: "802.3ad"}
+        xmit_hash_policy: {description: The policy that selects the slave for a packet., type: str, sample: layer2+3}
+        mii_status: {description: The status of the link of the bond., type: str, sample: up}
+        mac: {description: The MAC address., type: str, sample: "fa:12:00:00:00:03"}
+        ip_addresses: {description: The IP addresses., type: list, elements: str, sample: ["10.0.1.11"]}
+        miimon: {description: "The interval of link checks, in milliseconds.", type: int, sample: 100}
+        all_slaves_active:
+          description: Whether duplicate frames from inactive slaves are delivered.
+          type: bool
+          sample: true
+        create_date: {description: When the record was created., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
+        last_op_date: {description: When the record was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
+        slaves:
+          description: The NICs of the bond.
+          type: list
+          elements: dict
+          contains:
+            uuid: {description: The uuid of the NIC., type: str, sample: a0000009000040008000000000000003}
+            host_uuid: {description: The uuid of the host., type: str, sample: a0000003000040008000000000000001}
+            bonding_uuid:
+              description: The uuid of the bond of which the NIC is a slave.
+              type: str
+              sample: a000000a000040008000000000000001
+            interface_name: {description: The name of the NIC., type: str, sample: eth2}
+            mac: {description: The MAC address., type: str, sample: "fa:12:00:00:00:03"}
+            pci_device_address: {description: The PCI address., type: str, sample: "0000:03:00.0"}
+            interface_type:
+              description: What the NIC is used for. Servers spell it in several ways.
+              type: str
+              sample: noMaster
+            speed: {description: The speed of the NIC., type: int, sample: 10000}
+            slave_active: {description: Whether the link of the NIC in its bond is up., type: bool, sample: true}
+            carrier_active: {description: Whether the physical link is up., type: bool, sample: true}
+            ip_addresses: {description: The IP addresses., type: list, elements: str, sample: ["10.0.0.11"]}
+            create_date: {description: When the record was created., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
+            last_op_date: {description: When the record was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
     nics:
       description: The interfaces. Empty when the host could not be queried.
       type: list
       elements: dict
+      contains:
+        uuid: {description: The uuid of the NIC., type: str, sample: a0000009000040008000000000000003}
+        host_uuid: {description: The uuid of the host., type: str, sample: a0000003000040008000000000000001}
+        bonding_uuid:
+          description: The uuid of the bond of which the NIC is a slave.
+          type: str
+          sample: a000000a000040008000000000000001
+        interface_name: {description: The name of the NIC., type: str, sample: eth2}
+        mac: {description: The MAC address., type: str, sample: "fa:12:00:00:00:03"}
+        pci_device_address: {description: The PCI address., type: str, sample: "0000:03:00.0"}
+        interface_type:
+          description: What the NIC is used for. Servers spell it in several ways.
+          type: str
+          sample: noMaster
+        speed: {description: The speed of the NIC., type: int, sample: 10000}
+        slave_active: {description: Whether the link of the NIC in its bond is up., type: bool, sample: true}
+        carrier_active: {description: Whether the physical link is up., type: bool, sample: true}
+        ip_addresses: {description: The IP addresses., type: list, elements: str, sample: ["10.0.0.11"]}
+        create_date: {description: When the record was created., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
+        last_op_date: {description: When the record was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
     msg:
       description: Why the host could not be queried, as one sentence. Null on success.
       type: str
@@ -72,16 +132,6 @@ hosts:
         - Why the host could not be queried, with C(code), C(description), C(details) and C(causes) as in every failed
           result (see the guide Errors). Null on success.
       type: dict
-  sample:
-    - host_uuid: a0000003000040008000000000000001
-      bondings:
-        - bonding_name: bond0
-          mode: active-backup
-      nics:
-        - interface_name: eth0
-          mac: fa:00:00:00:00:01
-      msg: null
-      error: null
 """
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import info_module_per_item

@@ -86,7 +86,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 services:
-  description: The service types of each interface and VLAN. In check mode, the predicted ones.
+  description: The service types of each interface and VLAN. In check mode and with O(wait=false), the predicted ones.
   returned: success
   type: list
   elements: dict
@@ -114,36 +114,26 @@ records:
   type: list
   elements: dict
   contains:
-    id:
-      description: The number of the record.
-      type: int
-    interface_uuid:
-      description: The uuid of the interface.
-      type: str
-    vlan_id:
-      description: The VLAN, 0 for the interface itself.
-      type: int
-    service_type:
-      description: The service type.
-      type: str
-    create_date:
-      description: When the record was created.
-      type: str
-    last_op_date:
-      description: When the record was changed.
-      type: str
-  sample:
-    - id: 7
-      interface_uuid: a0000009000040008000000000000002
-      vlan_id: 0
-      service_type: TenantNetwork
-      create_date: Jan 6, 2017 3:51:16 AM
-      last_op_date: Jan 6, 2017 3:51:16 AM
+    id: {description: The number of the record., type: int, sample: 7}
+    interface_uuid: {description: The uuid of the interface., type: str, sample: a0000009000040008000000000000002}
+    vlan_id: {description: "The VLAN, 0 for the interface itself.", type: int, sample: 0}
+    create_date: {description: When the record was created., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
+    last_op_date: {description: When the record was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
+    service_type: {description: The service type., type: str, sample: ManagementNetwork}
 job:
-  description: The handle of the job that is still running, for M(virtinfra.manager.job_wait).
-  returned: when O(wait=false) started a call, and after a timeout
+  description:
+    - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
+    - In check mode, the handle of the job that would be started. It has no uuid, and its state is V(unknown).
+  returned: when O(wait=false) starts a call, and in a failure when a job may still be running
   type: dict
-  sample: {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: SetServiceTypeOnHostNetworkInterface, state: running}
+  contains:
+    uuid: {description: The uuid of the job., type: str, sample: "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"}
+    location:
+      description: The path at which the job is polled.
+      type: str
+      sample: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+    operation: {description: The operation., type: str, sample: SetServiceTypeOnHostNetworkInterface}
+    state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
 from itertools import product

@@ -66,7 +66,7 @@ EXAMPLES = r"""
 RETURN = r"""
 jobs:
   description: The jobs in the order given.
-  returned: always
+  returned: success, and when jobs have failed or the timeout has expired
   type: list
   elements: dict
   contains:
@@ -115,7 +115,7 @@ jobs:
       result: {}
 summary:
   description: How many of the jobs are in each state.
-  returned: always
+  returned: success, and when jobs have failed or the timeout has expired
   type: dict
   contains:
     succeeded:

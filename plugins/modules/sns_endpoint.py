@@ -121,21 +121,85 @@ EXAMPLES = r"""
 RETURN = r"""
 endpoint:
   description:
-    - The endpoint. In check mode, the predicted one.
+    - The endpoint. In check mode and with O(wait=false), the predicted one.
     - Where the service shows the remarks of persons, C(at_person_list) maps user IDs to remarks, as O(at_person_list)
       does.
   returned: success
   type: dict
-  sample:
-    uuid: a000000d000040008000000000000001
-    name: operators
-    type: WorkChat
-    state: Enabled
+  contains:
+    url:
+      description: "The webhook of the chat room. It may contain a key, so results show only its scheme and host."
+      type: str
+      sample: "https://chat.example.com/********"
+      returned: for workchat endpoints
+    at_all:
+      description: Whether messages mention all members.
+      type: bool
+      sample: false
+      returned: for workchat endpoints
+    at_person_user_ids:
+      description: "The user IDs of the members whom messages mention, in any order."
+      type: list
+      elements: str
+      sample: [user-1]
+      returned: for workchat endpoints
+    name: {description: The name of the endpoint. Names are not unique., type: str, sample: operators}
+    uuid: {description: The uuid of the endpoint., type: str, sample: a000000d000040008000000000000003}
+    description: {description: The description., type: str, sample: alarms of the operators}
+    type: {description: The type of the endpoint., type: str, sample: WorkChat}
+    state: {description: Whether the endpoint sends messages., type: str, sample: Enabled}
+    platform_uuid:
+      description: The uuid of the platform that the endpoint belongs to.
+      type: str
+      sample: a000000c000040008000000000000003
+    create_date: {description: When the endpoint was created., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
+    last_op_date: {description: When the endpoint was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
+    platform:
+      description: The platform that the endpoint belongs to.
+      type: dict
+      contains:
+        uuid: {description: The uuid of the platform., type: str, sample: a000000c000040008000000000000003}
+        name: {description: The name of the platform., type: str, sample: workchat-1}
+        description: {description: The description., type: str, sample: traps of the data centre}
+        type: {description: The type of the platform., type: str, sample: WorkChat}
+        create_date: {description: When the platform was created., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
+        last_op_date: {description: When the platform was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
+        state: {description: Whether the platform is used., type: str, sample: Enabled}
+        snmp_address:
+          description: "The address of the trap receiver, of SNMP platforms on servers that show it."
+          type: str
+          returned: when the service sends it
+          sample: "192.0.2.50"
+        snmp_port:
+          description: "The port of the trap receiver, of SNMP platforms on servers that show it."
+          type: int
+          returned: when the service sends it
+          sample: 1162
+      returned: for workchat endpoints
+    connection_status:
+      description: "Whether the service reaches the receiver, on servers that show it."
+      type: str
+      returned: when the service sends it
+      sample: UP
+    at_person_list:
+      description: "The remarks of the members whom messages mention, by their user IDs."
+      type: dict
+      sample: {user-1: on call}
+      returned: for workchat endpoints
 job:
-  description: The handle of the job that is still running, for M(virtinfra.manager.job_wait).
-  returned: when O(wait=false) started a call, and after a timeout
+  description:
+    - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
+    - In check mode, the handle of the job that would be started. It has no uuid, and its state is V(unknown).
+  returned: when O(wait=false) starts a call, and in a failure when a job may still be running
   type: dict
-  sample: {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: CreateSNSSnmpEndpoint, state: running}
+  contains:
+    uuid: {description: The uuid of the job., type: str, sample: "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"}
+    location:
+      description: The path at which the job is polled.
+      type: str
+      sample: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+    operation: {description: The operation., type: str, sample: CreateSNSSnmpEndpoint}
+    state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
 from typing import Any

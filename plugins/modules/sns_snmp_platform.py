@@ -72,19 +72,41 @@ EXAMPLES = r"""
 
 RETURN = r"""
 platform:
-  description: The platform. In check mode, the predicted one.
+  description: The platform. In check mode and with O(wait=false), the predicted one.
   returned: success
   type: dict
-  sample:
-    uuid: a000000c000040008000000000000001
-    name: snmp-1
-    snmp_address: 192.0.2.50
-    snmp_port: 1162
+  contains:
+    uuid: {description: The uuid of the platform., type: str, sample: a000000c000040008000000000000003}
+    name: {description: The name of the platform., type: str, sample: workchat-1}
+    description: {description: The description., type: str, sample: traps of the data centre}
+    type: {description: The type of the platform., type: str, sample: WorkChat}
+    create_date: {description: When the platform was created., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
+    last_op_date: {description: When the platform was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
+    state: {description: Whether the platform is used., type: str, sample: Enabled}
+    snmp_address:
+      description: "The address of the trap receiver, of SNMP platforms on servers that show it."
+      type: str
+      returned: when the service sends it
+      sample: "192.0.2.50"
+    snmp_port:
+      description: "The port of the trap receiver, of SNMP platforms on servers that show it."
+      type: int
+      returned: when the service sends it
+      sample: 1162
 job:
-  description: The handle of the job that is still running, for M(virtinfra.manager.job_wait).
-  returned: when O(wait=false) started a call, and after a timeout
+  description:
+    - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
+    - In check mode, the handle of the job that would be started. It has no uuid, and its state is V(unknown).
+  returned: when O(wait=false) starts a call, and in a failure when a job may still be running
   type: dict
-  sample: {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: UpdateSNSSnmpPlatform, state: running}
+  contains:
+    uuid: {description: The uuid of the job., type: str, sample: "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"}
+    location:
+      description: The path at which the job is polled.
+      type: str
+      sample: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+    operation: {description: The operation., type: str, sample: UpdateSNSSnmpPlatform}
+    state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._finders import find_by_query, first_readable

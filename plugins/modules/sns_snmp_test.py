@@ -59,20 +59,31 @@ EXAMPLES = r"""
 
 RETURN = r"""
 connected:
-  description: Whether the receiver was reached. Null in check mode.
-  returned: always
+  description: Whether the receiver was reached. Null in check mode and with O(wait=false).
+  returned: success, and when the receiver was not reached
   type: bool
   sample: true
 webhook_resp:
-  description: What the receiver answered, with the API's own names. Null when the service does not return it.
-  returned: always
+  description:
+    - What the receiver answered, with the API's own names.
+    - Null when the service does not return it, in check mode and with O(wait=false).
+  returned: success, and when the receiver was not reached
   type: dict
-  sample: {}
+  sample: {statusCode: 200}
 job:
-  description: The handle of the job that is still running, for M(virtinfra.manager.job_wait).
-  returned: when O(wait=false) started a call, and after a timeout
+  description:
+    - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
+    - In check mode, the handle of the job that would be started. It has no uuid, and its state is V(unknown).
+  returned: when O(wait=false) starts a call, and in a failure when a job may still be running
   type: dict
-  sample: {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: SNSSnmpTestConnection, state: running}
+  contains:
+    uuid: {description: The uuid of the job., type: str, sample: "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"}
+    location:
+      description: The path at which the job is polled.
+      type: str
+      sample: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+    operation: {description: The operation., type: str, sample: SNSSnmpTestConnection}
+    state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
 import json

@@ -75,19 +75,33 @@ EXAMPLES = r"""
 
 RETURN = r"""
 person:
-  description: The person. In check mode, the predicted one.
+  description: The person. In check mode and with O(wait=false), the predicted one.
   returned: success
   type: dict
-  sample:
-    uuid: a000000f000040008000000000000001
-    user_id: user-7
-    endpoint_uuid: a000000d000040008000000000000002
-    remark: on call since Monday
+  contains:
+    uuid: {description: The uuid of the person., type: str, sample: a000000f000040008000000000000001}
+    user_id: {description: The user ID of the person in the chat., type: str, sample: user-1}
+    endpoint_uuid:
+      description: The uuid of the teamchat endpoint.
+      type: str
+      sample: a000000d000040008000000000000002
+    create_date: {description: When the person was added., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
+    last_op_date: {description: When the person was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
+    remark: {description: The remark about the person., type: str, sample: on call}
 job:
-  description: The handle of the job that is still running, for M(virtinfra.manager.job_wait).
-  returned: when O(wait=false) started a call, and after a timeout
+  description:
+    - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
+    - In check mode, the handle of the job that would be started. It has no uuid, and its state is V(unknown).
+  returned: when O(wait=false) starts a call, and in a failure when a job may still be running
   type: dict
-  sample: {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: UpdateAtPersonOfAtTeamchatEndpoint, state: running}
+  contains:
+    uuid: {description: The uuid of the job., type: str, sample: "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"}
+    location:
+      description: The path at which the job is polled.
+      type: str
+      sample: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+    operation: {description: The operation., type: str, sample: UpdateAtPersonOfAtTeamchatEndpoint}
+    state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client

@@ -43,9 +43,14 @@ subscribers:
   returned: success
   type: list
   elements: dict
-  sample:
-    - topic_uuid: a000000e000040008000000000000001
-      endpoint_uuid: a000000d000040008000000000000001
+  contains:
+    topic_uuid: {description: The uuid of the topic., type: str, sample: a000000e000040008000000000000001}
+    endpoint_uuid:
+      description: The uuid of the endpoint that receives the messages of the topic.
+      type: str
+      sample: a000000d000040008000000000000001
+    create_date: {description: When the endpoint subscribed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
+    last_op_date: {description: When the subscription was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
 total:
   description: The number of matching subscribers, including those beyond O(limit).
   returned: success

@@ -83,10 +83,6 @@ def module(name: str) -> Module:
     return Module(name, documentation, yaml.safe_load(examples), returns)
 
 
-# Results that hold whatever an operation replies.
-FREE = {"reply"}
-
-
 def without_shape(value: Any, spec: Mapping[str, Any], path: str) -> Iterator[str]:
     """Yield the differences between a result and its documentation, the RETURN entry ``spec``."""
     types: dict[str, Any] = {"dict": dict, "list": list, "str": str, "int": int, "float": float, "bool": bool}
@@ -99,8 +95,7 @@ def without_shape(value: Any, spec: Mapping[str, Any], path: str) -> Iterator[st
             yield from without_shape(element, {**spec, "type": spec["elements"]}, f"{path}[{number}]")
     elif "contains" in spec:
         yield from (f"{path}.{name} is not documented" for name in value.keys() - spec["contains"].keys())
+        always = {name for name, field in spec["contains"].items() if "returned" not in field}
+        yield from (f"{path} lacks {name}" for name in always - value.keys())
         for name in value.keys() & spec["contains"].keys():
             yield from without_shape(value[name], spec["contains"][name], f"{path}.{name}")
-    elif spec["type"] == "dict" and "sample" in spec and path not in FREE:
-        sample = spec["sample"][0] if isinstance(spec["sample"], list) and spec["sample"] else spec["sample"]
-        yield from (f"{path} lacks {name}, which the sample shows" for name in set(sample or ()) - value.keys())

@@ -1,0 +1,246 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What modules document of the records that they return: the fields of docs/openapi.yaml, with Ansible's names.
+
+The session ``format`` writes them into the modules. A server may leave out a field that only servers document: such a
+field says when it is returned.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import yaml
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import to_snake_case
+
+from support.collection import ROOT
+from support.openapi_reference import PYTHON_TYPES, description, resolve
+
+Field = dict[str, Any]
+Fields = dict[str, Field]
+WIDTH = 120
+
+PROTECTED_VMS: Fields = {
+    "vm_instance_uuid": {
+        "description": "The uuid of the first VM that the task protects. Null if the service does not show it.",
+        "type": "str",
+        "sample": "a0000004000040008000000000000003",
+    },
+    "resource_uuids": {
+        "description": "The uuids of the VMs that the task protects. Null if the service does not show them.",
+        "type": "list",
+        "elements": "str",
+        "sample": ["a0000004000040008000000000000003"],
+    },
+}
+SHOWN_VMS = {name: {**field, "returned": "when the service shows it"} for name, field in PROTECTED_VMS.items()}
+WORKCHAT_ONLY = ("url", "at_all", "at_person_user_ids", "at_person_list", "platform")
+REMARKS: Field = {
+    "description": "The remarks of the members whom messages mention, by their user IDs.",
+    "type": "dict",
+    "sample": {"user-1": "on call"},
+}
+
+
+JOBS = {
+    "api": "ChangeHostState",
+    "cbt_task": "CreateCbtTask",
+    "cbt_volume_export": "ExportNbdVolumes",
+    "host_nic_service": "SetServiceTypeOnHostNetworkInterface",
+    "kvm_host": "AddKVMHost",
+    "sns_endpoint": "CreateSNSSnmpEndpoint",
+    "sns_snmp_platform": "UpdateSNSSnmpPlatform",
+    "sns_snmp_test": "SNSSnmpTestConnection",
+    "sns_teamchat_person": "UpdateAtPersonOfAtTeamchatEndpoint",
+    "vm_from_snapshot_group": "CreateVmInstanceFromVolumeSnapshotGroup",
+    "vm_nic": "AttachL3NetworkToVm",
+    "vm_nic_qos": "DeleteNicQos",
+}
+"""The modules that return a job, each with the operation in its sample."""
+
+
+def _job(operation: str) -> Fields:
+    uuid = "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
+    return {
+        "uuid": {"description": "The uuid of the job.", "type": "str", "sample": uuid},
+        "location": {
+            "description": "The path at which the job is polled.",
+            "type": "str",
+            "sample": f"/service/v1/api-jobs/{uuid}",
+        },
+        "operation": {"description": "The operation.", "type": "str", "sample": operation},
+        "state": {
+            "description": "The state of the job: V(running) or V(unknown).",
+            "type": "str",
+            "sample": "running",
+        },
+    }
+
+
+def contains(schema: str) -> Fields:
+    """Return the fields of a record as RETURN documents them."""
+    node = description()["components"]["schemas"][schema]
+    inherited = contains(node["$ref"].rsplit("/", 1)[-1]) if "$ref" in node else {}
+    mark = {"x-compatibility": True} if node.get("x-compatibility") else {}
+    own = {to_snake_case(name): _field({**entry, **mark}) for name, entry in node["properties"].items()}
+    return {**inherited, **own}
+
+
+def _field(entry: Mapping[str, Any]) -> Field:
+    resolved = resolve(entry)
+    types = resolved["type"] if isinstance(resolved["type"], list) else [resolved["type"]]
+    field: Field = {"description": re.sub("`(.+?)`", _as_result, entry["description"]), "type": PYTHON_TYPES[types[0]]}
+    if entry.get("x-compatibility"):
+        field["returned"] = "when the service sends it"
+    element = resolved
+    if field["type"] == "list":
+        element = resolve(resolved["items"])
+        field["elements"] = PYTHON_TYPES[element["type"]]
+    if "properties" in element:
+        reference = resolved["items"] if field["type"] == "list" else entry
+        return {**field, "contains": contains(reference["$ref"].rsplit("/", 1)[-1])}
+    samples = resolved.get("examples") or resolved["enum"]
+    return {**field, "sample": _with_snake_case(samples[0])}
+
+
+def _as_result(name: re.Match[str]) -> str:
+    return f"C({to_snake_case(name[1])})"
+
+
+def _with_snake_case(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_with_snake_case(item) for item in value]
+    return {to_snake_case(name): item for name, item in value.items()} if isinstance(value, dict) else value
+
+
+def _endpoint(**overrides: Field) -> Fields:
+    """Return the fields of endpoints of all types."""
+    fields = {**contains("SNSWorkchatEndpointInventory"), **overrides}
+    return {
+        name: {**field, "returned": "for workchat endpoints"} if name in WORKCHAT_ONLY else field
+        for name, field in fields.items()
+    }
+
+
+def documented_records() -> dict[str, dict[str, Fields]]:
+    """Return the fields of the records in the results of each module; ``hosts.nics`` is a member of ``hosts``."""
+    persons: Field = {
+        "description": "The persons whom messages mention. Null if the service cannot list them.",
+        "type": "list",
+        "elements": "dict",
+        "contains": contains("SNSTeamchatAtPersonInventory"),
+    }
+    vm = contains("VmInstanceInventory")
+    records = {
+        "cbt_task": {
+            "cbt_task": {**contains("CbtTaskInventory"), **SHOWN_VMS},
+            "volume_cbt_backup_infos": contains("VolumeCbtBackupInfo"),
+        },
+        "cbt_task_info": {"cbt_tasks": {**contains("CbtTaskInventory"), **PROTECTED_VMS}},
+        "host_info": {"hosts": contains("HostInventory")},
+        "host_network_info": {
+            "hosts.bondings": contains("Bonding"),
+            "hosts.nics": contains("HostNetworkInterface"),
+        },
+        "host_nic_candidate_info": {"candidate_nics": contains("CandidateNetworkInterface")},
+        "host_nic_service": {"records": contains("HostNicServiceType")},
+        "kvm_host": {"host": contains("HostInventory")},
+        "primary_storage_info": {"primary_storages": contains("PrimaryStorageInventory")},
+        "sns_endpoint": {"endpoint": _endpoint(at_person_list=REMARKS)},
+        "sns_endpoint_info": {"endpoints": _endpoint(persons=persons)},
+        "sns_snmp_platform": {"platform": contains("SNSApplicationPlatformInventory")},
+        "sns_teamchat_person": {"person": contains("SNSTeamchatAtPersonInventory")},
+        "sns_topic_subscriber_info": {"subscribers": contains("SNSTopicSubscriber")},
+        "vm_from_snapshot_group": {"vm": vm},
+        "vm_info": {"vms": vm},
+        "vm_nic": {"nic": contains("VmNicInventory"), "vm": vm},
+    }
+    return {
+        name: {**records.get(name, {}), **({"job": _job(JOBS[name])} if name in JOBS else {})}
+        for name in sorted(records.keys() | JOBS.keys())
+    }
+
+
+def _lines(fields: Fields, indent: int) -> Iterator[str]:
+    """Yield fields as YAML, each in one line if it fits."""
+    for name, field in fields.items():
+        line = f"{' ' * indent}{name}: {_flow(field)}"
+        if "contains" not in field and len(line) <= WIDTH:
+            yield line
+            continue
+        yield f"{' ' * indent}{name}:"
+        for key, value in field.items():
+            if key == "contains":
+                yield f"{' ' * (indent + 2)}contains:"
+                yield from _lines(value, indent + 4)
+            elif len(line := f"{' ' * (indent + 2)}{key}: {_flow(value)}") <= WIDTH:
+                yield line
+            elif isinstance(value, dict):
+                yield f"{' ' * (indent + 2)}{key}:"
+                yield from (f"{' ' * (indent + 4)}{member}: {_flow(item)}" for member, item in value.items())
+            else:
+                yield f"{' ' * (indent + 2)}{key}: >-"
+                yield from (" " * (indent + 4) + part for part in textwrap.wrap(value, WIDTH - indent - 4))
+
+
+def _flow(value: Any) -> str:
+    """Return a value as YAML in one line."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name}: {_flow(item)}" for name, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_flow, value)) + "]"
+    if isinstance(value, str) and re.fullmatch(r"[A-Za-z/][\w /.()=+-]*", value) and yaml.safe_load(value) == value:
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def with_records(text: str, records: Mapping[str, Fields]) -> str:
+    """Return the text of a module whose RETURN documents these records."""
+    head, returns, tail = re.split(r'(?<=\nRETURN = r""")(.*?)(?=""")', text, maxsplit=1, flags=re.DOTALL)
+    lines = returns.split("\n")
+    for path, fields in records.items():
+        start, end, indent = 0, len(lines), 0
+        for number, name in enumerate(path.split(".")):
+            indent = 4 * number
+            start = next(line for line in range(start, end) if lines[line] == f"{' ' * indent}{name}:")
+            end = _end(lines, start, indent)
+        lines[start:end] = [
+            *_without(lines[start:end], indent + 2, ("contains", "sample")),
+            f"{' ' * (indent + 2)}contains:",
+            *_lines(fields, indent + 4),
+        ]
+    return head + "\n".join(lines) + tail
+
+
+def _end(lines: list[str], start: int, indent: int) -> int:
+    """Return the line after the block that starts in a line."""
+    inside = re.compile(rf" {{{indent + 1}}}")
+    return next((line for line in range(start + 1, len(lines)) if not inside.match(lines[line])), len(lines))
+
+
+def _without(lines: list[str], indent: int, names: tuple[str, ...]) -> list[str]:
+    """Return the lines of a block without some of its members."""
+    kept, line = [], 0
+    while line < len(lines):
+        is_unwanted = lines[line].startswith(tuple(f"{' ' * indent}{name}:" for name in names))
+        end = _end(lines, line, indent) if is_unwanted else line + 1
+        kept += [] if is_unwanted else lines[line:end]
+        line = end
+    return kept
+
+
+def main() -> None:
+    """Write the fields into the modules."""
+    for name, records in documented_records().items():
+        path = ROOT / "plugins" / "modules" / f"{name}.py"
+        path.write_text(with_records(path.read_text(encoding="utf-8"), records), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What modules document of their results is complete, and agrees with docs/openapi.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from support.collection import MODULES, ROOT, module, without_shape
+from support.return_docs import documented_records, with_records
+
+# What the service decides the members of, and what is always null.
+FREE = {
+    *("api.reply", "cbt_volume_export.volume_infos", "resource_info.resources", "sns_snmp_test.webhook_resp"),
+    *("cbt_task.volume_cbt_backup_infos.volume", "vm_nic_qos.limit", "job_info.jobs.result", "job_wait.jobs.result"),
+    # A mapping from user IDs to remarks, and the same as a list of records.
+    *("sns_endpoint.endpoint.at_person_list", "sns_endpoint_info.endpoints.at_person_list"),
+    # The guide Errors describes the errors of all modules.
+    *("host_network_info.hosts.error", "job_info.jobs.error.causes", "job_wait.jobs.error.causes"),
+}
+
+
+def fields_of(fields: Mapping[str, Any], path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the fields of a result with their paths, nested ones too."""
+    for name, field in fields.items():
+        yield f"{path}.{name}", field
+        yield from fields_of(field.get("contains", {}), f"{path}.{name}")
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_member_of_a_result_is_documented(name: str) -> None:
+    for path, field in fields_of(module(name).returns, name):
+        assert field["description"], path
+        is_mapping = "dict" in (field["type"], field.get("elements"))
+        assert ("contains" in field) == (is_mapping and path not in FREE), path
+        assert (field["type"] == "list") == ("elements" in field), path
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_samples_have_the_documented_types(name: str) -> None:
+    for path, field in fields_of(module(name).returns, name):
+        if "sample" in field:
+            assert list(without_shape(field["sample"], field, path)) == []
+
+
+@pytest.mark.parametrize("name", documented_records())
+def test_records_are_documented_as_in_the_description_of_the_service(name: str) -> None:
+    """If this fails, run ``nox -s format``."""
+    text = (ROOT / "plugins" / "modules" / f"{name}.py").read_text(encoding="utf-8")
+    assert with_records(text, documented_records()[name]) == text
