@@ -92,6 +92,11 @@ class Case:
         return self.renamed.get(option, module(self.module).task.parameters[option])
 
 
+def refers(name: str, option: str) -> bool:
+    """Return whether an option of a module refers to an object."""
+    return is_reference(module(name).task.parameters[option])
+
+
 VM, STOPPED, NIC = seeded_uuid("vm", 5), seeded_uuid("vm", 4), seeded_uuid("vmnic", 1)
 CBT = {"name": "n", "vm": VM}
 CHAT = {"type": "workchat", "name": "n", "url": "https://chat.example.com/"}
@@ -134,7 +139,7 @@ ACTING: dict[str, Case] = {
     "cbt_volume_export": Case("cbt_volume_export", EXPORTED, {**TAGS, "force": truth}, each_time=True),
     "host_nic_service": Case(
         "host_nic_service",
-        {"interfaces": [seeded_uuid("hostnic", 2)], "service_types": ["BackupNetwork"]},
+        {"host": seeded_uuid("host", 1), "interfaces": [seeded_uuid("hostnic", 2)], "service_types": ["BackupNetwork"]},
         {**TAGS, "vlan_ids": st.lists(st.integers(1, 4094), min_size=1, max_size=3, unique=True)},
     ),
     "kvm_host added": Case("kvm_host", HOST, {**TAGS, **NEW, "description": words, "ssh_port": st.integers(1, 65535)}),
@@ -389,7 +394,7 @@ def test_empty(sim: Simulator, label: str, option: str) -> None:
     elif spec["type"] not in ("str", "list") or spec.get("choices") or spec.get("elements") in ("int", "dict"):
         with pytest.raises(AssertionError, match=r"unable to convert|value of"):
             run(case.module, options)
-    elif spec["type"] == "str" and (is_reference(option) or option.endswith(NAMING)):
+    elif spec["type"] == "str" and (refers(case.module, option) or option.endswith(NAMING)):
         ran = run(case.module, options)
         assert (ran.message, ran.log) == (f"{option} must not be empty", [])
     else:
@@ -404,7 +409,7 @@ REFERRING = [
     (label, option)
     for label, case in ACTING.items()
     for option in case.options
-    if is_reference(option) and label != "vm_nic moved"
+    if refers(case.module, option) and label != "vm_nic moved"
 ]
 
 
@@ -608,7 +613,7 @@ NULLABLE = pytest.mark.parametrize(
         (label, option)
         for label, there in THERE.items()
         for option in there.values
-        if may_be_null(there.module, option) and not is_reference(option)
+        if may_be_null(there.module, option) and not refers(there.module, option)
     ],
 )
 
