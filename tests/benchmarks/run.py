@@ -11,7 +11,7 @@ from importlib import import_module
 
 from ansible.plugins.loader import init_plugin_loader
 
-BENCHMARKS = ("tasks", "waiting", "inventory")
+BENCHMARKS = ("tasks", "waiting", "inventory", "onboarding")
 
 
 def main() -> None:
