@@ -52,10 +52,11 @@ def install_collection(folder: Path) -> Path:
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             (copy / name).write_bytes((ROOT / name).read_bytes())
     galaxy = [str(Path(sys.executable).parent / "ansible-galaxy"), "collection"]
-    quiet: dict[str, Any] = {"check": True, "stdout": subprocess.DEVNULL, "env": environment(folder)}
-    subprocess.run([*galaxy, "build", "--output-path", str(folder)], cwd=copy, **quiet)
+    known = environment(folder)
+    subprocess.check_output([*galaxy, "build", "--output-path", str(folder)], cwd=copy, env=known)
     (artifact,) = folder.glob("*.tar.gz")
-    subprocess.run([*galaxy, "install", str(artifact), "-p", str(folder / "collections"), "--no-deps"], **quiet)
+    install = [*galaxy, "install", str(artifact), "-p", str(folder / "collections"), "--no-deps"]
+    subprocess.check_output(install, env=known)
     return folder / "collections"
 
 
