@@ -14,7 +14,13 @@ import sys
 from simulator.launch import Simulator
 
 PLAYBOOK = "virtinfra.manager.demo"
-COLOURED = {"ANSIBLE_FORCE_COLOR": "1"} if sys.stdout.isatty() else {}
+OUTPUT = {
+    "ANSIBLE_CALLBACK_RESULT_FORMAT": "yaml",
+    # The demo needs no inventory.
+    "ANSIBLE_INVENTORY_UNPARSED_WARNING": "false",
+    "ANSIBLE_LOCALHOST_WARNING": "false",
+    **({"ANSIBLE_FORCE_COLOR": "1"} if sys.stdout.isatty() else {}),
+}
 
 
 def play(environment: dict[str, str], arguments: list[str]) -> str:
@@ -44,7 +50,7 @@ def main() -> None:
     with Simulator() as simulator:
         environment = {
             **os.environ,
-            **COLOURED,
+            **OUTPUT,
             "VIRTINFRA_BASE_URL": simulator.url,
             "VIRTINFRA_SESSION_ID": "simulator-session",
             "VIRTINFRA_API_TOKEN": "simulator-token",
@@ -54,7 +60,7 @@ def main() -> None:
     print(f"The first run made {first} changes, the second {second}; the simulator answered {requests} requests.")
     if second:
         raise SystemExit("The second run should have changed nothing.")
-    print("The second run found everything as it should be and changed nothing.")
+    print("The second run found every object in the requested state, and changed nothing.")
 
 
 if __name__ == "__main__":
