@@ -19,6 +19,7 @@ import fcntl
 import hashlib
 import json
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
@@ -36,6 +37,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import
 )
 
 OWNER = os.getpid()
+
+# The longest wait, in seconds, for workers that an interrupted run has left.
+MAX_WAIT_FOR_WORKERS = 10.0
 
 
 class FileStore:
@@ -75,14 +79,21 @@ def log_out_all() -> None:
     """Log out of all sessions that this process owns, once its workers have ended: one may still be logging in."""
     if os.getpid() != OWNER:
         return
-    for worker in active_children():
-        worker.join()
-    for path in Path(ansible.constants.DEFAULT_LOCAL_TMP).glob(f"virtinfra-{OWNER}-*"):
+    # The file of a session exists from before its login. Without one, no worker may delay the end of the run.
+    deadline = time.monotonic() + MAX_WAIT_FOR_WORKERS
+    for worker in active_children() if _files() else ():
+        worker.join(max(0.0, deadline - time.monotonic()))
+    for path in _files():
         with suppress(OSError):
             kept = _load(path.read_text(encoding="utf-8"))
             path.unlink()
             if session_id := kept.get("session_id"):
                 end_session(ConnectionOptions(**kept["connection"]), session_id)
+
+
+def _files() -> list[Path]:
+    """Return the files of all sessions that this process owns."""
+    return list(Path(ansible.constants.DEFAULT_LOCAL_TMP).glob(f"virtinfra-{OWNER}-*"))
 
 
 def _load(text: str) -> dict[str, Any]:
