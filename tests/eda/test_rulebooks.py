@@ -106,3 +106,49 @@ def test_failed_jobs_from_the_installed_collection(sim: Simulator, installed_col
             text = json.loads(message.body)["text"]
             assert text == "host-2: ChangeHostState failed (HOST.1001): operation failed: the disk is full"
             assert "a-key" not in rules.output
+
+
+def test_hardware_errors_from_the_installed_collection(
+    sim: Simulator, installed_collection: Path, tmp_path: Path
+) -> None:
+    """A component that gets an error puts its host into maintenance, where the tasks of the user run."""
+    tasks, note = tmp_path / "repair.yml", tmp_path / "note"
+    repair = {"ansible.builtin.copy": {"dest": str(note), "content": "{{ virtinfra_uuid }}", "mode": "0600"}}
+    tasks.write_text(json.dumps([{"name": "Repair", **repair, "delegate_to": "localhost"}]), encoding="utf-8")
+    sim.change("host", HOSTS[0], diskStatus="Normal")
+    variables = {"hardware_errors_interval": 0.2, "host_maintenance_tasks": str(tasks)}
+    name = "virtinfra.manager.hardware_errors"
+    with running_rulebook(name, tmp_path, installed_collection, variables, None, **connection(sim)) as rules:
+        wait_until(lambda: polls(sim, "QueryHost") > 1)
+        sim.change("host", HOSTS[0], diskStatus="Error")
+        wait_until(lambda: changes(sim) == ["maintain", "enable"] or "failed=1" in rules.output)
+        assert note.read_text(encoding="utf-8") == HOSTS[0], rules.output
+
+
+def test_storage_low_from_the_installed_collection(sim: Simulator, installed_collection: Path, tmp_path: Path) -> None:
+    """A primary storage that runs full leads to a report."""
+    report, (storage, *dummy) = tmp_path / "report.html", sim.records("primarystorage")
+    variables = {"storage_low_interval": 0.2, "capacity_report_path": str(report)}
+    name = "virtinfra.manager.storage_low"
+    with running_rulebook(name, tmp_path, installed_collection, variables, None, **connection(sim)) as rules:
+        wait_until(lambda: polls(sim, "QueryPrimaryStorage") > 1)
+        sim.change("primarystorage", storage["uuid"], availableCapacity=storage["totalCapacity"] // 20)
+        wait_until(lambda: report.exists() or "failed=1" in rules.output)
+        assert storage["name"] in report.read_text(encoding="utf-8"), rules.output
+
+
+def connection(sim: Simulator) -> dict[str, str]:
+    """Return the environment variables of the connection."""
+    return {"VIRTINFRA_BASE_URL": sim.url, "VIRTINFRA_SESSION_ID": sim.session}
+
+
+def polls(sim: Simulator, operation: str) -> int:
+    """Return how often an operation was called."""
+    return sum(entry["operation"] == operation for entry in sim.log())
+
+
+def changes(sim: Simulator) -> list[str]:
+    """Return the events of state that were requested of hosts."""
+    return [
+        entry["body"]["changeHostState"]["stateEvent"] for entry in sim.log() if entry["operation"] == "ChangeHostState"
+    ]

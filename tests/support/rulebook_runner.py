@@ -78,8 +78,8 @@ def environment(folder: Path, **others: str) -> dict[str, str]:
 class Rulebook:
     """A running ansible-rulebook; its output goes to a file."""
 
-    def __init__(self, process: subprocess.Popen[bytes], output: Path, port: int) -> None:
-        self.process, self._output, self._port = process, output, port
+    def __init__(self, process: subprocess.Popen[bytes], output: Path) -> None:
+        self.process, self._output = process, output
 
     @property
     def output(self) -> str:
@@ -90,10 +90,10 @@ class Rulebook:
         """Return what the debug actions have printed in the form <...>."""
         return re.findall(r"<(\w+)>", self.output)
 
-    def wait_until_listening(self) -> None:
+    def wait_until_listening(self, port: int) -> None:
         """Return as soon as the event source listens."""
         deadline = time.monotonic() + PATIENCE
-        while not is_listening(self._port):
+        while not is_listening(port):
             assert self.process.poll() is None, self.output
             assert time.monotonic() < deadline, self.output
             time.sleep(0.05)
@@ -111,9 +111,12 @@ class Rulebook:
 
 @contextmanager
 def running_rulebook(
-    rulebook: str, folder: Path, collections: Path, variables: Mapping[str, Any], port: int, **others: str
+    rulebook: str, folder: Path, collections: Path, variables: Mapping[str, Any], port: int | None, **others: str
 ) -> Iterator[Rulebook]:
-    """Run a rulebook, a file or one of the collection; ``others`` are environment variables."""
+    """Run a rulebook, a file or one of the collection, whose source listens on ``port`` if it listens.
+
+    ``others`` are environment variables.
+    """
     inventory, given, output = (folder / name for name in ("inventory.json", "vars.json", "output"))
     inventory.write_text(json.dumps(INVENTORY), encoding="utf-8")
     given.write_text(json.dumps(dict(variables)), encoding="utf-8")
@@ -123,9 +126,10 @@ def running_rulebook(
         process = subprocess.Popen(
             command, cwd=folder, env=environment(collections, **others), stdout=file, stderr=subprocess.STDOUT
         )
-    running = Rulebook(process, output, port)
+    running = Rulebook(process, output)
     try:
-        running.wait_until_listening()
+        if port is not None:
+            running.wait_until_listening(port)
         yield running
     finally:
         if process.poll() is None:
