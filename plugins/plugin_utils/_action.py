@@ -185,10 +185,12 @@ class ActionModule(ActionBase):
                 outcome = task.execute(
                     params, self._task.check_mode, on_progress, self._request_log(), stop_with_parent(), FileStore
                 )
+            except KeyboardInterrupt:
+                end_worker()
             except TaskInterrupted as stop:
                 if isinstance(stop.__cause__, KeyboardInterrupt):
                     leave_word(f"{self._label}: {stop}")
-                    raise KeyboardInterrupt(*stop.__cause__.args) from None
+                    end_worker()
                 period = {"period": self._task.timeout}
                 return {"failed": True, "msg": f"Task timeout exceeded. {stop}", "timedout": period, **stop.result}
         warnings = {"warnings": outcome.warnings} if outcome.warnings else {}
@@ -242,6 +244,15 @@ def leave_word(line: str) -> None:
         ansible.utils.display.logger.error(line)
     syslog.openlog("ansible-virtinfra.manager")
     syslog.syslog(syslog.LOG_ERR, line)
+
+
+def end_worker() -> NoReturn:
+    """End this process, a worker of its own, as core ends a worker that fails.
+
+    Core would first send a traceback to ansible-playbook, which no longer reads when it ends itself: the tracebacks of
+    many workers fill the pipe, and then nothing ends.
+    """
+    os._exit(1)
 
 
 @contextmanager

@@ -71,7 +71,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             simulator.change(kind, second["uuid"], name="name-without-any-break" * 10)
             capacities = ("Capacity", "CpuCapacity", "MemoryCapacity")
             simulator.change(kind, third["uuid"], **{f"available{name}": None for name in capacities})
-        failed = next(task for task in simulator.records("cbttask") if task["status"] == "Failed")
+        (failed, *dummy) = (task for task in simulator.records("cbttask") if task["status"] == "Failed")
         simulator.change("cbttask", failed["uuid"], name=HOSTILE)
         connection = {"base_url": simulator.url, "session_id": simulator.session, "api_token": simulator.token}
         run = PlaybookRunner(folder, simulator.url, {}).playbook(

@@ -35,5 +35,5 @@ def test_texts_and_bars_have_the_contrast_of_wcag_aa(scheme: dict[str, str]) -> 
     for text in ("text", "muted", "warn", "bad"):
         for background in ("page", "card"):
             assert contrast(scheme[text], scheme[background]) >= 4.5, (text, background)
-    for bar in ("ok", "warn", "bad"):
-        assert contrast(scheme[bar], scheme["track"]) >= 3, bar
+    for colour in ("ok", "warn", "bad"):
+        assert contrast(scheme[colour], scheme["track"]) >= 3, colour
