@@ -49,9 +49,10 @@ DEPENDS_ON_CORE = (
     "tests/functional",
 )
 
-# The integration targets that run with the cores between the oldest and the newest: values and keywords, whose handling
-# differs from core to core.
+# The integration targets that run with the cores between the oldest and the newest: values, keywords and, with the core
+# that changed templates most, roles. Their handling differs from core to core.
 DIFFERS_BETWEEN_CORES = ("hostile_values", "inventory_hosts", "keywords")
+ROLE_TARGETS = tuple(sorted(path.name for path in (ROOT / "tests" / "integration" / "targets").glob("role_*")))
 
 # The Python versions that can run ansible-test of a core, as that core declares them.
 PYTHONS = {
@@ -238,6 +239,11 @@ def integration_of_another_core(session: nox.Session) -> None:
     ansible_test(session, "integration", *(() if session.posargs else DIFFERS_BETWEEN_CORES))
 
 
+def integration_with_roles(session: nox.Session) -> None:
+    """Run the integration targets that a core which changed templates could fail."""
+    ansible_test(session, "integration", *(() if session.posargs else (*DIFFERS_BETWEEN_CORES, *ROLE_TARGETS)))
+
+
 @nox.session
 def report(session: nox.Session) -> None:
     """Test the page of the capacity report in Chromium or Chrome."""
@@ -418,8 +424,8 @@ core_session("sanity", "2.19", sanity)
 core_session("sanity", "2.21", sanity_with_one_python)
 for version in ("2.16", "2.21"):
     core_session("integration", version, integration)
-for version in ("2.18", "2.19"):
-    core_session("integration", version, integration_of_another_core)
+core_session("integration", "2.18", integration_of_another_core)
+core_session("integration", "2.19", integration_with_roles)
 for version in ONLY_IN_CI:
     core_session("unit", version, unit_of_another_core)
     core_session("integration", version, integration)
