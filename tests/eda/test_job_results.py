@@ -225,7 +225,7 @@ def test_only_confirmed_results_are_believed(sim: Simulator) -> None:
     forged = json.dumps({"inventory": {"name": "forged"}}).encode()
 
     async def play(rules: Rules) -> list[int]:
-        connection: dict[str, Any] = {"base_url": sim.url, "confirm": True, "request_retries": 0}
+        connection: dict[str, Any] = {"base_url": sim.url, "confirm": None, "request_retries": 0}
         async with receiving(rules, **connection) as url, aiohttp.ClientSession() as session:
             found = [await post(session, url, JOB, forged)]
             sim.fault("hang", "ChangeHostState")
@@ -267,14 +267,14 @@ def test_only_confirmed_results_are_believed(sim: Simulator) -> None:
         ({"buffer_size": 0}, "buffer_size must be at least 1"),
         ({"keyfile": "/nowhere/key.pem"}, "keyfile needs certfile"),
         ({"certfile": "/nowhere/cert.pem"}, "certfile /nowhere/cert.pem cannot be used: "),
-        ({"confirm": True}, "base_url is required"),
+        ({"confirm": None}, "base_url is required"),
         ({"spool": "/nowhere/spool"}, "spool /nowhere/spool cannot be used: "),
         ({"host": "192.0.2.1"}, "cannot listen on 192.0.2.1 port "),
     ],
 )
 def test_wrong_arguments_are_one_sentence(args: dict[str, Any], message: str) -> None:
     async def play() -> None:
-        given = {"host": "127.0.0.1", "port": 65000, "path": "/secret", **args}
+        given = {"host": "127.0.0.1", "port": 65000, "path": "/secret", "confirm": False, **args}
         async with running("job_results", given, Rules()) as source:
             await asyncio.wait([source])
 

@@ -92,6 +92,7 @@ def test_failed_jobs_from_the_installed_collection(sim: Simulator, installed_col
         return StubResponse(200)
 
     variables = {"job_results_host": "127.0.0.1", "job_results_port": port, "job_results_path": "/secret"}
+    variables["job_results_confirm"] = False
     with StubServer(answer) as chat:
         hook = {"FAILED_JOB_CHAT_URL": f"{chat.url}/a-key"}
         with running_rulebook(

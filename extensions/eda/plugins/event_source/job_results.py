@@ -70,9 +70,9 @@ options:
         the poll then. Anybody who knows the URL can forge a post, but not this.
       - A result that cannot be confirmed because the service does not answer is refused with the HTTP status 503, and
         the service posts again. The service must honour job ids, and keeps jobs for about three hours.
-      - Without it, the connection options are not used.
+      - With V(false), every post that is well-formed is believed, and the connection options are not used.
     type: bool
-    default: false
+    default: true
   spool:
     description:
       - A SQLite file that keeps the acknowledged results until the rules have them, so that a kill of ansible-rulebook
@@ -95,7 +95,6 @@ EXAMPLES = r"""
         path: /{{ webhook_secret }}
         certfile: /etc/rulebook/receiver.pem
         spool: /var/lib/rulebook/job_results.sqlite
-        confirm: true
         base_url: https://manager.example.com:8443
   rules:
     - name: Report a failed job
@@ -138,7 +137,7 @@ OPTIONS: Options = {
     "client_ca": {"type": "path"},
     "body_limit": {"type": "int", "default": 4 * 1024 * 1024},
     "buffer_size": {"type": "int", "default": 1000},
-    "confirm": {"type": "bool", "default": False},
+    "confirm": {"type": "bool", "default": True},
     "spool": {"type": "path"},
 }
 
