@@ -285,9 +285,12 @@ def test_worker_without_its_playbook_sends_nothing(
         "ANSIBLE_NOCOLOR": "1",
         "ANSIBLE_LOG_PATH": str(log),
     }
+    # Where the tests run under nohup, the playbook would inherit that SIGHUP is ignored.
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment, text=True, start_new_session=True
     ) as play:
+        signal.signal(signal.SIGHUP, before)
         while not any(entry["operation"] == "poll" for entry in sim.log()):
             assert play.poll() is None
             time.sleep(0.05)
