@@ -220,9 +220,9 @@ def sanity_with_one_python(session: nox.Session) -> None:
     ansible_test(session, "sanity", "--python", "default")
 
 
-def integration(session: nox.Session) -> None:
+def integration(session: nox.Session, *targets: str) -> None:
     """Run the integration targets."""
-    ansible_test(session, "integration")
+    ansible_test(session, "integration", *(() if session.posargs else targets))
 
 
 @nox.session(name="unit-requests-2.28")
@@ -237,12 +237,12 @@ def unit_with_oldest_requests(session: nox.Session) -> None:
 
 def integration_of_another_core(session: nox.Session) -> None:
     """Run the integration targets that a core between the oldest and the newest could fail."""
-    ansible_test(session, "integration", *(() if session.posargs else DIFFERS_BETWEEN_CORES))
+    integration(session, *DIFFERS_BETWEEN_CORES)
 
 
 def integration_with_roles(session: nox.Session) -> None:
     """Run the integration targets that a core which changed templates could fail."""
-    ansible_test(session, "integration", *(() if session.posargs else (*DIFFERS_BETWEEN_CORES, *ROLE_TARGETS)))
+    integration(session, *DIFFERS_BETWEEN_CORES, *ROLE_TARGETS)
 
 
 @nox.session
@@ -372,12 +372,14 @@ def docs_site(session: nox.Session) -> None:
     session.log(f"The site is {site}/html/index.html")
 
 
-def built_archive(session: nox.Session, env: dict[str, str] | None = None) -> Path:
+def built_archive(session: nox.Session) -> Path:
     """Build the collection from a copy of its files, as for a release, and return the archive in .cache/artifact."""
-    target = CACHE / "artifact"
-    target.mkdir(parents=True, exist_ok=True)
+    # Sessions that run at the same time must not write to one file.
+    target = CACHE / "artifact" / session.name
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
     with copied_collection() as copy, session.chdir(copy):
-        session.run("python", "tests/tools/artifact.py", str(target), env=env)
+        session.run("python", "tests/tools/artifact.py", str(target))
     return next(target.glob("*.tar.gz"))
 
 
@@ -395,8 +397,9 @@ def galaxy_import(session: nox.Session) -> None:
 def artifact(session: nox.Session) -> None:
     """Build the collection twice, install it where only ansible-core and requests are, and play the demo."""
     session.install("ansible-core>=2.19,<2.22", "ansible-builder>=3.1,<4", *RUNTIME)
-    first, second = (built_archive(session).read_bytes() for dummy in range(2))
-    if first != second:
+    first = built_archive(session).read_bytes()
+    archive = built_archive(session)
+    if first != archive.read_bytes():
         session.error("Building the collection twice from the same files gave different archives")
     with tempfile.TemporaryDirectory() as place:
         bare = Path(place, "bare", "bin")
@@ -404,7 +407,6 @@ def artifact(session: nox.Session) -> None:
         required = ("ansible-core>=2.19,<2.22", "-r", "requirements.txt")
         session.run(str(bare / "python"), "-m", "pip", "install", "--quiet", *required, external=True)
         environment = {"ANSIBLE_COLLECTIONS_PATH": place, "PYTHONPATH": str(ROOT / "tests")}
-        archive = next((CACHE / "artifact").glob("*.tar.gz"))
         session.run("ansible-galaxy", "collection", "install", str(archive), "-p", place, env=environment, silent=True)
         if "requests>=2.28" not in str(session.run("ansible-builder", "introspect", place, silent=True)):
             session.error("ansible-builder does not find the requirements of the collection")
