@@ -141,10 +141,13 @@ class Transport:
         return float(min(MAX_CONNECT_BACKOFF, 0.2 * 2 ** min(attempt, 20)) * (0.8 + 0.2 * self.clock.random()))
 
     def _overload_backoff(self, attempt: int, retry_after: float) -> float:
-        """Return the seconds before a retry: what the service asks for, or exponential with full jitter."""
+        """Return the seconds before a retry: what the service asks for, or exponential, up to half less at random.
+
+        With less time between the retries, a task among a hundred uses them up before the others have finished.
+        """
         if retry_after:
             return retry_after + float(self.clock.random())
-        return float(min(MAX_OVERLOAD_BACKOFF, 0.5 * 2 ** min(attempt, 20)) * self.clock.random())
+        return float(min(MAX_OVERLOAD_BACKOFF, 0.5 * 2 ** min(attempt, 20)) * (0.5 + 0.5 * self.clock.random()))
 
     def _send_once(
         self, request: Request, label: str, auth: str | None, headers: Mapping[str, str] | None, seconds: float

@@ -96,12 +96,12 @@ def test_writes_are_sent_again_only_when_refused_for_overload(sim: Simulator, ne
 
 
 @pytest.mark.parametrize("chance", [0.0, 0.5, 1.0])
-def test_pauses_grow_and_are_jittered(sim: Simulator, new_client: ClientFactory, chance: float) -> None:
+def test_backoff_grows_with_jitter_in_its_upper_half(sim: Simulator, new_client: ClientFactory, chance: float) -> None:
     clock = FakeClock(chance)
     sim.fault("status", "QueryHost", status=429, count=None)
     failure_of(new_client(clock=clock, request_retries=10))
     longest = [min(30.0, 0.5 * 2**number) for number in range(10)]
-    assert clock.slept == pytest.approx([chance * each for each in longest])
+    assert clock.slept == pytest.approx([(0.5 + 0.5 * chance) * each for each in longest])
 
 
 @pytest.mark.parametrize("header", ["7", "120"])
