@@ -17,8 +17,8 @@ options:
   base_url:
     description:
       - Scheme, host and port of the service, for example V(https://manager.example.com:8443).
-      - Jobs are polled here too, whatever host the service names in the polling address.
-      - Required, by this option or by the environment variable E(VIRTINFRA_BASE_URL).
+      - Jobs are polled here too, regardless of the host in the polling address that the service returns.
+      - Required, as this option or as the environment variable E(VIRTINFRA_BASE_URL).
     type: str
   path_prefix:
     description:
@@ -36,10 +36,10 @@ options:
     type: str
   account:
     description:
-      - The name of the account to log in with. All tasks of a run share its session, which is ended with the run; it
-        is replaced once when the service says that it has expired.
+      - The name of the account to log in with. All tasks of a run share its session, which is ended with the run. When
+        the service says that the session has expired, the module logs in again and repeats the call once.
       - A module process, for example of a task with C(async), C(become) or a remote connection, gets the session, not
-        the password. Only where the controller cannot reach the service, the module process logs in and out itself.
+        the password. Only if the controller cannot reach the service does the module process log in and out itself.
       - The environment variable E(VIRTINFRA_ACCOUNT) is used when the option is not given.
     type: str
   account_password:
@@ -75,15 +75,15 @@ options:
     type: path
   use_proxy:
     description:
-      - Whether to use the proxies that the environment names (E(HTTPS_PROXY) and so on). They must be C(http://)
+      - Whether to use the proxies of the environment (E(HTTPS_PROXY) and so on). They must be C(http://)
         proxies. SOCKS is not supported.
       - The environment variable E(VIRTINFRA_USE_PROXY) is used when the option is not given.
     type: bool
     default: true
   request_timeout:
     description:
-      - The timeout of a single request, in seconds. The service must not be silent for longer, and the whole response
-        body must arrive within this time.
+      - The timeout of a single request, in seconds. It limits each wait for data, and the time in which the whole
+        response body must arrive.
       - The environment variable E(VIRTINFRA_REQUEST_TIMEOUT) is used when the option is not given.
     type: float
     default: 30

@@ -32,8 +32,9 @@ options:
     description:
       - How to read the records. V(query) uses a query, which needs O(session_id) or O(account). V(cursor) uses a cursor
         query, which needs O(api_token).
-      - By default O(query) or O(filters) decide. If neither is given, the plugin uses the query if there is a session
-        or an account, and the cursor query if there is none or if the service does not offer the query.
+      - By default the plugin uses the query with O(query), and the cursor query with O(filters). If neither is given,
+        it uses the query if there is a session or an account, and the cursor query if there is none or if the service
+        does not offer the query.
     type: str
     choices:
       - query
@@ -41,7 +42,7 @@ options:
   query:
     description:
       - Conditions that the service checks, each C(FIELD OPERATOR VALUE) with the API's own field names, for example
-        V(state=Enabled). Blanks around the operator are removed. All conditions must hold.
+        V(state=Enabled). Spaces around the operator are removed. A record must meet all conditions.
       - Operators are V(=), V(!=), V(>), V(<), V(>=), V(<=), V(?=) (one of a list with commas), V(!?=), V(~=) (like,
         with V(%)), V(!~=), V(is null) and V(not null).
       - The plugin checks the records again. A condition whose value contains an operator is only checked by the plugin,
@@ -61,8 +62,9 @@ options:
     default: 1000
   services:
     description:
-      - Several services, each a mapping with any of the options O(base_url), O(session_id), O(api_token) and the
-        other connection options, O(source), O(query), O(filters), and V(name), the value of the variable C(service).
+      - Several services to read. Each is a mapping with any of the options O(base_url), O(session_id), O(api_token) and
+        the other connection options, O(source), O(query), O(filters), and V(name), the value of the variable
+        C(service).
       - The default of each is the plugin's option of the same name. An entry with a session, an account or a token uses
         none of the plugin's credentials.
     type: list
@@ -72,10 +74,10 @@ options:
       - Where the name of a host comes from. The first item that yields a name is used. An item is an attribute such as
         V(name), V(uuid) or V(management_ip), an expression such as V(virtinfra_name | lower), or a template such as
         V({{ virtinfra_name }}.example.com).
-      - A host name consists of letters and digits of any script, V(.), V(_), V(-) and inner blanks, or is an IPv6
-        address. It has at most 253 characters, does not begin with V(-) or V(.), is not V(all) or V(ungrouped), and
-        does not refer to the control node unless O(allow_localhost=true). Other values are ignored with a warning. If
-        no valid name is left, the uuid is used.
+      - A host name consists of letters and digits of any script, V(.), V(_), V(-) and spaces between them, or is an
+        IPv6 address. It has at most 253 characters, does not begin with V(-) or V(.), is not V(all) or V(ungrouped),
+        and does not refer to the control node unless O(allow_localhost=true). Other values are ignored with a warning.
+        If no valid name is left, the uuid is used.
     type: list
     elements: str
     default:
@@ -94,7 +96,7 @@ options:
     description:
       - Whether host names and C(ansible_host) can refer to the control node itself, for example V(localhost),
         V(127.0.0.1), V(0.0.0.0) or V(::1), in any spelling.
-      - By default such values are ignored with a warning. Without this protection, anybody who can name a virtual
+      - By default such values are ignored with a warning. Without this protection, anyone who can name a virtual
         machine could make tasks run on the control node.
     type: bool
     default: false

@@ -17,13 +17,14 @@ options:
   query:
     description:
       - Conditions that the service checks, each C(FIELD OPERATOR VALUE) with the API's own field names, for example
-        V(state=Enabled). Blanks around the operator are removed. All conditions must hold.
+        V(state=Enabled). Spaces around the operator are removed. A record must meet all conditions.
       - Operators are V(=), V(!=), V(>), V(<), V(>=), V(<=), V(?=) (one of a list with commas), V(!?=), V(~=) (like,
         with V(%)), V(!~=), V(is null) and V(not null).
       - A field can belong to another resource, for example V(vmNics.uuid=UUID), or be a tag, V(__systemTag__=TAG) or
         V(__userTag__=TAG).
       - A name that is similar to a documented field is refused as a misspelling. Any other name is sent unchanged,
-        because the API does not document all fields that can be queried. M(virtinfra.manager.api) sends every name.
+        because the API does not document all fields that can be queried. To query a field with such a name, use
+        M(virtinfra.manager.api), which sends any name.
       - A condition whose value contains an operator, for example V(name=a>=b), is not sent, because services misread
         it. The module checks it itself.
     type: list
@@ -51,8 +52,8 @@ options:
   filters:
     description:
       - Filters for the cursor query in the service's own syntax, sent unchanged.
-      - With filters the module uses the cursor query, which needs O(api_token), even if O(session_id) is set. They
-        cannot be used together with O(query).
+      - With filters the module uses the cursor query, which needs O(api_token), even if O(session_id) is set.
+        O(filters) and O(query) exclude each other.
     type: list
     elements: str
 """

@@ -17,7 +17,7 @@ options:
   base_url:
     description:
       - Scheme, host and port of the service, for example V(https://manager.example.com:8443).
-      - Required, by this option, by the environment variable or, in an inventory, for each of its services.
+      - Required, as this option, as the environment variable or, in an inventory, for each of its services.
     type: str
     env:
       - name: VIRTINFRA_BASE_URL
@@ -68,7 +68,7 @@ options:
       - name: VIRTINFRA_CLIENT_KEY
   use_proxy:
     description:
-      - Whether to use the proxies that the environment names (E(HTTPS_PROXY) and so on).
+      - Whether to use the proxies of the environment (E(HTTPS_PROXY) and so on).
     type: bool
     default: true
     env:
@@ -83,7 +83,7 @@ options:
   request_retries:
     description:
       - How often a request is retried when the service is overloaded (HTTP status 429), when no connection can be
-        established, or when no usable response arrives. The intervals grow up to 30 seconds.
+        established, or when no usable response arrives. The waits between retries grow up to 30 seconds.
     type: int
     default: 8
     env:

@@ -15,10 +15,10 @@ class ModuleDocFragment:
     DOCUMENTATION = r"""
 options: {}
 notes:
-  - Options that refer to another object, the ones with an alias, take its uuid or its name. Results contain uuids.
+  - Options that refer to another object (those with an alias) take its uuid or its name. Results contain uuids.
   - A name is looked up with one request, in check mode too. If no object or several objects have it, the module fails
-    and changes nothing. An object that check mode only predicts has no name yet. Use its registered uuid, which is
-    null then.
-  - Looking up names needs a service that lists such objects, or O(api_token). Elsewhere, give the uuid.
+    and changes nothing. An object that check mode only predicts cannot be found by its name. Refer to it by its
+    registered uuid, which is null in check mode.
+  - Looking up names needs a service that lists such objects, or O(api_token). If neither is available, give the uuid.
   - 32 hexadecimal digits, with or without dashes, are always a uuid.
 """

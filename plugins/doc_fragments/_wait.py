@@ -26,14 +26,14 @@ options:
   job_uuid:
     description:
       - The uuid of the job of the first call, for the service and its webhook.
-      - Use a new one for each call. If it was used before, the call is not performed and the module fails with the
+      - Use a new uuid for each call. If it was used before, the call is not performed and the module fails with the
         code C(JOB_UUID_USED). By default the module generates one.
     type: str
   webhook_url:
     description:
       - The service posts the result of the call to this URL when it has finished, for example to the event source
-        C(virtinfra.manager.job_results). The post names neither the operation nor the object, so add what you need, as
-        in V(https://receiver.example.com/SECRET?about=host-1).
+        C(virtinfra.manager.job_results). The post contains neither the operation nor the object. Add what you need to
+        the query of the URL, as in V(https://receiver.example.com/SECRET?about=host-1).
       - The environment variable E(VIRTINFRA_WEBHOOK_URL) is used when the option is not given.
     type: str
   api_timeout:
@@ -46,8 +46,8 @@ options:
 options:
   wait_timeout:
     description:
-      - The total time to wait, in seconds. After that the task fails, with RV(ignore:changed=true) if a call is still
-        running, and returns the RV(ignore:job) for M(virtinfra.manager.job_wait).
+      - The total time to wait, in seconds. When it is exceeded, the task fails, with RV(ignore:changed=true) if a call
+        is still running, and returns the RV(ignore:job) for M(virtinfra.manager.job_wait).
     type: float
     default: 1800
   wait_interval:

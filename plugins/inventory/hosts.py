@@ -35,7 +35,7 @@ options:
     default: false
   primary_storages:
     description:
-      - Whether to set C(virtinfra_primary_storages) to the primary storages that are attached to the cluster of a host.
+      - Whether to set C(virtinfra_primary_storages) to the primary storages that are attached to the host's cluster.
       - By default they are read if there is a session.
     type: bool
 seealso:

@@ -12,7 +12,7 @@ short_description: Get a session of the service
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Returns a valid session of an account, and logs in for it if there is none.
+  - Returns a valid session of an account, and logs in if there is none.
   - It is the same session that the modules and the inventory plugins of this collection use with these options. The
     controller logs out when the run ends.
   - The modules and the inventory plugins do not need it. They log in themselves with the options O(account) and
@@ -21,11 +21,11 @@ extends_documentation_fragment:
   - virtinfra.manager._plugin_connection
 options:
   _terms:
-    description: Nothing.
+    description: The lookup takes no terms.
 notes:
-  - A task runs in a process of its own. In a run in which no module or inventory plugin of this collection has been
-    used yet, the session ends with the task. Use the module M(virtinfra.manager.session) for a session that has to be
-    kept.
+  - If no module or inventory plugin of this collection has been used in the run before, the session ends with the task,
+    which runs in a process of its own. Use the module M(virtinfra.manager.session) for a session that has to outlive
+    the task.
 seealso:
   - module: virtinfra.manager.session
 """

@@ -12,7 +12,7 @@ author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Calls one operation by its name, waits for its job and returns its reply unchanged.
   - It builds the request, authenticates, waits and reports errors. It does not know what the operation does, so it
-    neither compares nor predicts. Use the module for the object where there is one.
+    neither compares nor predicts. If a module for the object exists, use that module.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
@@ -24,8 +24,7 @@ attributes:
   check_mode:
     support: full
     details:
-      - Operations that only read are called in check mode too. Others are checked for what can be wrong with them and
-        not sent.
+      - Operations that only read are called in check mode too. Others are validated, but not sent.
   diff_mode:
     support: none
   idempotent:
@@ -36,15 +35,16 @@ options:
   operation:
     description:
       - The name of the operation, for example V(GetHostNetworkFacts).
-      - The operations that handle sessions are left to M(virtinfra.manager.session), which does not show them.
+      - The operations that log in and out are refused. Use M(virtinfra.manager.session), which keeps the session
+        secret.
     type: str
     required: true
   params:
     description:
-      - The parameters of the operation, by the API's own names, including those of the path. References are uuids here.
-        They are not looked up by name.
-      - The values of C(url) and of parameters named like a password, secret or token are masked in all output. Use
-        C(no_log) on the task where others are secret.
+      - The parameters of the operation, by the API's own names, including those of the path. References must be uuids.
+        Names are not looked up.
+      - The values of C(url) and of parameters named like a password, secret or token are masked in all output. Set
+        C(no_log) on the task if other values are secret.
     type: dict
     default: {}
 """
@@ -69,7 +69,7 @@ reply:
   description:
     - The reply of the operation, with the API's own names. Empty in check mode when the request was not sent, and with
       O(wait=false) while the job is running.
-    - Of webhook URLs the scheme and the host are shown. The rest is masked.
+    - Webhook URLs are masked except for scheme and host.
   returned: success
   type: dict
   sample:

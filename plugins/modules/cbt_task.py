@@ -10,7 +10,7 @@ short_description: Manage CBT backup tasks
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Creates, enables, disables and deletes tasks of changed block tracking (CBT), which back up VMs.
+  - Creates, enables, disables and deletes CBT (changed block tracking) tasks, which back up VMs.
   - The API cannot change the name or the description of a task. The module fails if one of them differs.
 extends_documentation_fragment:
   - virtinfra.manager._connection
@@ -52,10 +52,10 @@ options:
   vm:
     description:
       - The VM to protect, for servers that take one VM per task. It replaces O(task_type) and O(vms).
-      - It selects the task when neither O(uuid) nor O(name) is given. Any VM of the task selects it. The module warns
-        when O(state=disabled) or O(state=absent) affects other VMs of that task.
-      - Some services do not show which VMs their tasks protect. The module fails there, because it cannot know whether
-        there is a task for the VM. Use O(name) or O(uuid) instead.
+      - It selects the task when neither O(uuid) nor O(name) is given, also a task that protects other VMs as well. The
+        module warns when O(state=disabled) or O(state=absent) affects those other VMs.
+      - Some services do not show which VMs their tasks protect. With such a service the module fails, because it cannot
+        know whether a task for the VM exists. Use O(name) or O(uuid) instead.
     type: str
     aliases: [vm_instance_uuid]
   task_type:

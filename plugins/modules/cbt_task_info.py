@@ -23,7 +23,7 @@ options:
   vm:
     description:
       - Return only tasks that protect this VM, including tasks that protect other VMs as well.
-      - The module fails with the code V(UNSUPPORTED) where the service does not show which VMs a task protects.
+      - The module fails with the code V(UNSUPPORTED) if the service does not show which VMs a task protects.
     type: str
     aliases: [vm_instance_uuid]
 seealso:
@@ -51,8 +51,8 @@ RETURN = r"""
 cbt_tasks:
   description:
     - The tasks.
-    - C(resource_uuids) are the VMs that a task protects and C(vm_instance_uuid) is the first of them, both null where
-      the service does not show them.
+    - C(resource_uuids) are the VMs that a task protects and C(vm_instance_uuid) is the first of them, both null if the
+      service does not show them.
   returned: success
   type: list
   elements: dict

@@ -31,7 +31,7 @@ attributes:
       - The API does not show which volumes are exported, so the operation is called each time.
 options:
   volumes:
-    description: The volumes.
+    description: The volumes to export.
     type: list
     elements: str
     aliases: [volume_uuids]

@@ -11,8 +11,8 @@ version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Lists hosts. The list is complete, or the module fails.
-  - The module reads them by a query, which needs O(session_id). It uses a cursor query, which needs O(api_token), when
-    O(filters) is given, when the session is missing and when the service does not offer the query.
+  - The module reads them with a query, which needs O(session_id). It uses a cursor query, which needs O(api_token),
+    when O(filters) is given, when the session is missing and when the service does not offer the query.
   - With a cursor query the module checks the conditions of O(query) itself. It can check documented fields except
     times, compares exactly, and fails on other conditions.
 extends_documentation_fragment:
@@ -66,9 +66,9 @@ hosts:
     hostname: {description: The hostname of the operating system., type: str, sample: host-1.example.com}
     nqn: {description: The NVMe qualified name., type: str, sample: "nqn.2014-08.org.nvmexpress:uuid:host-1"}
     total_cpu_capacity: {description: The CPU capacity that VMs can use., type: int, sample: 320}
-    available_cpu_capacity: {description: The CPU capacity that is left., type: int, sample: 300}
+    available_cpu_capacity: {description: The available CPU capacity., type: int, sample: 300}
     total_memory_capacity: {description: "The memory that VMs can use, in bytes.", type: int, sample: 274877906944}
-    available_memory_capacity: {description: "The memory that is left, in bytes.", type: int, sample: 206158430208}
+    available_memory_capacity: {description: "The available memory, in bytes.", type: int, sample: 206158430208}
     cpu_sockets: {description: The number of physical CPU sockets., type: int, sample: 2}
     cpu_num: {description: The number of logical CPUs., type: int, sample: 32}
     ipmi_address: {description: The address of the IPMI controller., type: str, sample: "172.31.0.2"}

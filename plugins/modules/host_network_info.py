@@ -11,7 +11,8 @@ version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Reads the bonds and network interfaces of hosts, several hosts concurrently.
-  - The service queries each host, which takes seconds. A host that cannot be queried is reported in the list.
+  - The service queries each host, which takes seconds. If a host cannot be queried, its item in the list contains the
+    error.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._tags
@@ -28,7 +29,8 @@ options:
     required: true
   fail_on_error:
     description:
-      - Whether the module fails when one of the hosts cannot be queried. It always fails when none can.
+      - Whether the module fails when one of the hosts cannot be queried. It always fails if none of the hosts can be
+        queried.
     type: bool
     default: false
   system_tags:

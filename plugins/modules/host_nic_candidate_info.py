@@ -29,7 +29,7 @@ options:
     description:
       - Return only interfaces of this type. Servers accept V(interface), V(bonding) and V(all), which is their default.
         They refuse any other value with C(SYS.1007), including values that results show, such as V(noMaster).
-      - The value is sent as it is, because the API document does not list the values.
+      - The value is sent unchanged, because the API document does not list the values.
     type: str
   intersecting:
     description: Whether to return only interface names that exist on all of the hosts. Without it, servers use V(true).

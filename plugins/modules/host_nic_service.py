@@ -39,7 +39,9 @@ options:
     choices: [present]
     default: present
   host:
-    description: The host of the O(interfaces). Required where they are given by name and several hosts have them.
+    description:
+      - The host of the O(interfaces). Required if they are given by name and several hosts have interfaces with these
+        names.
     type: str
     aliases: [host_uuid]
   interfaces:
@@ -49,7 +51,7 @@ options:
     aliases: [interface_uuids]
     required: true
   vlan_ids:
-    description: The VLANs on these interfaces. By default the interfaces themselves, which is VLAN 0.
+    description: The VLANs on these interfaces. By default VLAN 0, which means the interfaces themselves.
     type: list
     elements: int
   service_types:

@@ -10,7 +10,7 @@ short_description: Get the status of asynchronous jobs
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Returns for each of the given jobs whether it is running, has succeeded or has failed. It does not wait.
+  - Returns whether each of the given jobs is running, has succeeded or has failed, without waiting.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._job_handles
@@ -48,7 +48,7 @@ jobs:
       description: The path at which the job is polled.
       type: str
     operation:
-      description: The operation, if the handle names it.
+      description: The operation, if the handle contains it.
       type: str
     state:
       description: One of V(running), V(succeeded), V(failed), and V(unknown) when the service does not know the job.
@@ -57,11 +57,11 @@ jobs:
       description: The reply of the operation, with the service's own names, once it has succeeded.
       type: dict
     msg:
-      description: What went wrong, in a sentence.
+      description: The error as a sentence.
       type: str
       returned: when the job has failed or is unknown
     error:
-      description: What went wrong, as in every failed result (see the guide Errors).
+      description: The error as in every failed result (see the guide Errors).
       type: dict
       returned: when the job has failed or is unknown
       contains:
@@ -75,7 +75,7 @@ jobs:
           description: What happened.
           type: str
         causes:
-          description: The errors below it, each with the same members.
+          description: The errors that led to this one, each with the same members.
           type: list
           elements: dict
   sample:

@@ -10,18 +10,18 @@ short_description: Wait for jobs to end
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Waits until all of the given jobs have ended, or any of them. Handles of jobs are returned by modules with
+  - Waits until all of the given jobs have ended, or one of them. Modules return the handle of a job with
     O(ignore:wait=false) and after a timeout.
-  - The module fails when a job has failed, when the service no longer knows a job, and when O(wait_timeout) expires.
-    The result has the outcome of each job then too.
+  - The module fails when a job has failed, when the service no longer knows a job, and when O(wait_timeout) is
+    exceeded. The result contains the outcome of each job in these cases too.
 options:
   wait_for:
     description:
       - What to wait for.
       - With V(all), the module waits until all jobs have ended. With V(any), it returns when one of them has ended;
-        jobs that still run then are no failure, and a later task can wait for them.
-      - Ten or more jobs of a few seconds take at most four polls a job. With V(any), the end of the first job is
-        noticed later than with V(all), since the jobs take turns.
+        the others continue, and a later task can wait for them.
+      - Waiting for ten or more jobs that take a few seconds needs at most four polls per job. With V(any), the end of
+        the first job is noticed later than with V(all), because the jobs are polled in turn.
     type: str
     choices:
       - all
@@ -66,7 +66,7 @@ EXAMPLES = r"""
 RETURN = r"""
 jobs:
   description: The jobs in the order given.
-  returned: success, and when jobs have failed or the timeout has expired
+  returned: success, and when jobs have failed or the timeout was exceeded
   type: list
   elements: dict
   contains:
@@ -77,7 +77,7 @@ jobs:
       description: The path at which the job is polled.
       type: str
     operation:
-      description: The operation, if the handle names it.
+      description: The operation, if the handle contains it.
       type: str
     state:
       description: One of V(running), V(succeeded), V(failed), and V(unknown) when the service does not know the job.
@@ -86,11 +86,11 @@ jobs:
       description: The reply of the operation, with the service's own names, once it has succeeded.
       type: dict
     msg:
-      description: What went wrong, in a sentence.
+      description: The error as a sentence.
       type: str
       returned: when the job has failed or is unknown
     error:
-      description: What went wrong, as in every failed result (see the guide Errors).
+      description: The error as in every failed result (see the guide Errors).
       type: dict
       returned: when the job has failed or is unknown
       contains:
@@ -104,7 +104,7 @@ jobs:
           description: What happened.
           type: str
         causes:
-          description: The errors below it, each with the same members.
+          description: The errors that led to this one, each with the same members.
           type: list
           elements: dict
   sample:
@@ -115,7 +115,7 @@ jobs:
       result: {}
 summary:
   description: How many of the jobs are in each state.
-  returned: success, and when jobs have failed or the timeout has expired
+  returned: success, and when jobs have failed or the timeout was exceeded
   type: dict
   contains:
     succeeded:

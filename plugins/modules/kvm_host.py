@@ -11,7 +11,7 @@ version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Adds KVM hosts, enables and disables them, and puts them into maintenance and back.
-  - Adding a host takes minutes. A host that leaves maintenance is waited for until it is connected again.
+  - Adding a host takes minutes. When a host leaves maintenance, the module waits until it is connected again.
   - The API cannot remove hosts, and cannot change their name, description, address or cluster. The module fails if one
     of these differs from the existing host, and sends nothing.
 extends_documentation_fragment:
@@ -31,7 +31,7 @@ attributes:
   idempotent:
     support: partial
     details:
-      - When the service does not list hosts and there is no O(api_token) to read them by a cursor, the module acts
+      - When the service does not list hosts and there is no O(api_token) for a cursor query, the module acts
         without comparing, reports a change and warns.
 options:
   state:
@@ -41,8 +41,8 @@ options:
       - V(disabled) works on a host that is disconnected or connecting, and does not wait for it to be connected.
       - V(enabled) waits until the host is no longer connecting. It fails when a host that was connected before ends up
         disconnected.
-      - V(maintenance) waits while the host is connecting before it sends anything. V(enabled) and V(disabled) cancel a
-        maintenance that has not been reached yet.
+      - V(maintenance) waits while the host is connecting, and then starts the maintenance. V(enabled) and V(disabled)
+        cancel a maintenance that has not been reached yet.
     type: str
     choices: [present, enabled, disabled, maintenance]
     default: present
@@ -127,9 +127,9 @@ host:
     hostname: {description: The hostname of the operating system., type: str, sample: host-1.example.com}
     nqn: {description: The NVMe qualified name., type: str, sample: "nqn.2014-08.org.nvmexpress:uuid:host-1"}
     total_cpu_capacity: {description: The CPU capacity that VMs can use., type: int, sample: 320}
-    available_cpu_capacity: {description: The CPU capacity that is left., type: int, sample: 300}
+    available_cpu_capacity: {description: The available CPU capacity., type: int, sample: 300}
     total_memory_capacity: {description: "The memory that VMs can use, in bytes.", type: int, sample: 274877906944}
-    available_memory_capacity: {description: "The memory that is left, in bytes.", type: int, sample: 206158430208}
+    available_memory_capacity: {description: "The available memory, in bytes.", type: int, sample: 206158430208}
     cpu_sockets: {description: The number of physical CPU sockets., type: int, sample: 2}
     cpu_num: {description: The number of logical CPUs., type: int, sample: 32}
     ipmi_address: {description: The address of the IPMI controller., type: str, sample: "172.31.0.2"}

@@ -53,13 +53,10 @@ primary_storages:
       description: "The capacity for volumes, in bytes, including overcommitment."
       type: int
       sample: 10995116277760
-    available_capacity:
-      description: "The capacity for volumes that is left, in bytes."
-      type: int
-      sample: 8796093022208
+    available_capacity: {description: "The available capacity for volumes, in bytes.", type: int, sample: 8796093022208}
     total_physical_capacity: {description: "The physical capacity, in bytes.", type: int, sample: 10995116277760}
     available_physical_capacity:
-      description: "The physical capacity that is left, in bytes."
+      description: "The available physical capacity, in bytes."
       type: int
       sample: 9663676416000
     system_used_capacity:

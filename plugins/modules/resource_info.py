@@ -10,8 +10,9 @@ short_description: List resources of any type
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Lists resources of one type, for example to find a uuid for a condition. The list is complete, or the module fails.
-  - The module reads them by a query, which needs O(session_id) or O(account). It uses a cursor query, which needs
+  - Lists resources of one type, for example to find the uuids of those that meet a condition. The list is complete, or
+    the module fails.
+  - The module reads them with a query, which needs O(session_id) or O(account). It uses a cursor query, which needs
     O(api_token), when O(filters), O(sort) or O(order) is given, when the session is missing, when the service does not
     offer the query and when no query is known for O(resource_type).
   - With a cursor query the module checks the conditions of O(query) itself. It can check documented fields except
@@ -28,20 +29,20 @@ options:
   resource_type:
     description:
       - The type of the resources.
-      - A query is known for V(cbt_task), V(cluster), V(endpoint), V(host), V(host_nic), V(l3_network), V(person) (whom
-        messages of an endpoint mention), V(platform) (of endpoints), V(primary_storage), V(snapshot_group),
+      - A query is known for V(cbt_task), V(cluster), V(endpoint), V(host), V(host_nic), V(l3_network), V(person)
+        (mentioned in the messages of an endpoint), V(platform) (of endpoints), V(primary_storage), V(snapshot_group),
         V(subscriber) (of a topic), V(topic), V(vm), V(vm_nic), V(volume) and V(zone). A service can lack some of these
-        queries. Underscores can be omitted; a cursor query is sent the type without them.
-      - Any other type is sent unchanged in a cursor query. The API does not document which types it has.
+        queries. Underscores can be omitted; cursor queries always use the type without them.
+      - Any other type is sent unchanged in a cursor query. The API does not document which types exist.
     type: str
     required: true
   sort:
     description:
-      - The field to sort by, by its API name. With it the module uses the cursor query, as with O(filters).
+      - The field to sort by, with its API name. If it is given, the module uses the cursor query, as with O(filters).
     type: str
   order:
     description:
-      - The direction to sort in. With it the module uses the cursor query, as with O(filters).
+      - The direction to sort in. If it is given, the module uses the cursor query, as with O(filters).
     type: str
     choices: [asc, desc]
   page_size:

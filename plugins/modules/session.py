@@ -12,10 +12,10 @@ author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Returns a valid session for the option O(session_id) of other modules, or ends a session.
   - Most playbooks do not need it. With the options O(account) and O(account_password) every module of this collection
-    logs in when it needs to, all tasks of a run share one session, and it is ended with the run. Use this module for a
-    session that has to live longer than a run or that other tools use, for example C(ansible.builtin.uri).
-  - Ansible does not show the result of this module, at any verbosity, because the session in it is a secret. With
-    C(register) later tasks can use it.
+    logs in when it has to. All tasks of a run share one session, which is ended with the run. Use this module for a
+    session that has to outlive a run, or that other modules use, for example C(ansible.builtin.uri).
+  - Ansible does not show the result of this module, at any verbosity, because it contains the session, which is a
+    secret. Later tasks can use it if it is registered.
   - A session expires when it has not been used for some time, 2 hours on most services.
 extends_documentation_fragment:
   - virtinfra.manager._connection
@@ -25,14 +25,14 @@ attributes:
   check_mode:
     support: full
     details:
-      - It predicts the change, but does not log in, and RV(session_id) is null. Set C(check_mode=false) on the task if
-        later tasks need the session in check mode.
+      - The module predicts the change, but does not log in, and RV(session_id) is null. Set C(check_mode=false) on the
+        task if later tasks need the session in check mode.
   diff_mode:
     support: none
   idempotent:
     support: partial
     details:
-      - It logs in each time, unless O(session_id) is valid.
+      - The module logs in each time, unless O(session_id) is valid.
 options:
   state:
     description:
@@ -45,10 +45,10 @@ options:
   session_id:
     description:
       - The session to return or to end. Required with O(state=absent).
-      - The environment variable E(VIRTINFRA_SESSION_ID) is not used for it, so that no session ends by mistake.
+      - The module ignores the environment variable E(VIRTINFRA_SESSION_ID), so that no session is ended by mistake.
     type: str
 notes:
-  - It cannot be used with C(async), where Ansible would show the result.
+  - The module cannot be used with C(async), because Ansible would show the result.
 seealso:
   - plugin: virtinfra.manager.session
     plugin_type: lookup

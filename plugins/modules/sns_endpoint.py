@@ -31,10 +31,11 @@ attributes:
   idempotent:
     support: partial
     details:
-      - When the service cannot list endpoints, the module fails unless O(uuid) is given, because it could create an
-        endpoint a second time. With O(uuid) it acts without comparing, reports a change and warns. On such a service,
-        use M(virtinfra.manager.api) once to create an endpoint.
-      - When the service lists endpoints only in general, without address and persons, these are not compared.
+      - When the service cannot list endpoints, the module fails unless O(uuid) is given, because it could create a
+        second endpoint. With O(uuid) it acts without comparing, reports a change and warns. On such a service, use
+        M(virtinfra.manager.api) once to create an endpoint.
+      - When the service offers only the query for endpoints of all types, which does not return address and persons,
+        these are not compared.
       - The remarks in O(at_person_list) are compared only when the service shows them. The module fails when one
         differs, because the API cannot change it.
 options:
@@ -77,8 +78,9 @@ options:
     elements: str
   at_person_list:
     description:
-      - The persons that messages of a workchat endpoint mention, each user ID with a remark. Both are sent as strings.
-      - Use it instead of O(at_person_user_ids) or with it.
+      - The persons that messages of a workchat endpoint mention, each user ID with a remark. User IDs and remarks are
+        sent as strings.
+      - Use it instead of O(at_person_user_ids) or together with it.
     type: dict
   platform:
     description:
@@ -122,7 +124,7 @@ RETURN = r"""
 endpoint:
   description:
     - The endpoint. In check mode and with O(wait=false), the predicted one.
-    - Where the service shows the remarks of persons, C(at_person_list) maps user IDs to remarks, as O(at_person_list)
+    - If the service shows the remarks of persons, C(at_person_list) maps user IDs to remarks, as O(at_person_list)
       does.
   returned: success
   type: dict

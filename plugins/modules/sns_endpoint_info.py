@@ -22,8 +22,8 @@ options:
   type:
     description:
       - V(any) lists endpoints of all types, V(workchat) only workchat endpoints.
-      - By default endpoints of all types are listed. If the service does not offer that, the module lists workchat
-        endpoints and warns. It fails if the service returns no list of these either.
+      - By default endpoints of all types are listed. If the service does not offer this query, the module lists
+        workchat endpoints and warns. It fails if the service does not list these either.
     type: str
     choices: [any, workchat]
 seealso:
@@ -55,7 +55,7 @@ endpoints:
     - The endpoints. Workchat endpoints also have their URL and user IDs, if the service lists workchat endpoints.
     - C(persons) are the records of the persons that messages mention, with C(uuid), C(user_id) and C(remark). Null if
       the service cannot list them.
-    - Of a URL only the scheme and the host are shown, because its path or query contains a key.
+    - URLs show only scheme and host, because their path or query contains a key.
   returned: success
   type: list
   elements: dict

@@ -27,9 +27,9 @@ attributes:
   idempotent:
     support: partial
     details:
-      - When the service cannot list platforms, or lists them without address and port, these are set each time, the
-        module reports a change and warns. When it cannot list them, the module finds none by O(name) and fails unless
-        O(uuid) is given.
+      - When the service cannot list platforms, or lists them without address and port, the module sets address and port
+        each time, reports a change and warns. When it cannot list them, the module cannot find a platform by O(name),
+        and fails unless O(uuid) is given.
 options:
   state:
     description: V(present) updates the platform if it differs.
@@ -42,12 +42,12 @@ options:
   snmp_address:
     description:
       - The address that traps are sent to.
-      - The operation needs it. You can omit it if the service shows the current one.
+      - The API requires it for each update. You can omit it if the service shows the current value.
     type: str
   snmp_port:
     description:
       - The port that traps are sent to.
-      - The operation needs it. You can omit it if the service shows the current one.
+      - The API requires it for each update. You can omit it if the service shows the current value.
     type: int
   name:
     description:

@@ -32,7 +32,7 @@ attributes:
   idempotent:
     support: full
     details:
-      - Each run sends a trap, and nothing is changed.
+      - Each run sends a trap, but changes nothing.
 options:
   platform:
     description: The SNMP platform to test.
@@ -65,7 +65,7 @@ connected:
   sample: true
 webhook_resp:
   description:
-    - What the receiver answered, with the API's own names.
+    - The response of the receiver, with the API's own names.
     - Null when the service does not return it, in check mode and with O(wait=false).
   returned: success, and when the receiver was not reached
   type: dict

@@ -28,8 +28,8 @@ attributes:
   idempotent:
     support: partial
     details:
-      - When the service cannot list these people, O(uuid) is required, the remark is set each time, and the module
-        reports a change and warns. It fails when O(user_id) is given, because the service refuses the user ID that the
+      - When the service cannot list these persons, O(uuid) is required. The module then sets the remark each time,
+        reports a change and warns. It fails when O(user_id) is given, because the service refuses a user ID that the
         person already has.
 options:
   state:
@@ -55,7 +55,7 @@ options:
   remark:
     description:
       - The remark. An empty string removes it.
-      - You can omit it if the service shows the current one.
+      - You can omit it if the service shows the current value.
     type: str
 """
 

@@ -32,8 +32,8 @@ attributes:
   idempotent:
     support: partial
     details:
-      - When the service does not list machines and there is no O(api_token) to read them by a cursor, the module fails,
-        since it might make a machine a second time.
+      - When the service does not list VMs and there is no O(api_token) for a cursor query, the module fails, because it
+        could create a second VM.
 options:
   state:
     description: V(present) creates the VM if it does not exist.
@@ -51,7 +51,7 @@ options:
     type: str
     aliases: [volume_snapshot_group_uuid]
   description:
-    description: The description of the VM.
+    description: The description of the VM, used when it is created.
     type: str
   instance_offering:
     description: The instance offering, which sets the size of the VM.

@@ -11,8 +11,8 @@ version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Lists virtual machines with their NICs and volumes. The list is complete, or the module fails.
-  - The module reads them by a query, which needs O(session_id). It uses a cursor query, which needs O(api_token), when
-    O(filters) is given, when the session is missing and when the service does not offer the query.
+  - The module reads them with a query, which needs O(session_id). It uses a cursor query, which needs O(api_token),
+    when O(filters) is given, when the session is missing and when the service does not offer the query.
   - With a cursor query the module checks the conditions of O(query) itself. It can check documented fields except
     times, compares exactly, and fails on other conditions.
   - VMs in every state are listed. Services keep a deleted VM for some time in the state V(Destroyed) or V(Expunging).

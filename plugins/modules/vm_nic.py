@@ -13,7 +13,7 @@ description:
   - Attaches networks to virtual machines, moves their NICs to other networks and addresses, and enables and disables
     them.
   - The module finds a NIC by O(uuid), or by O(vm), O(l3_network) and, if given, O(static_ip) or
-    O(custom_mac). Two tasks with different addresses on one network attach two NICs. To change the address or the
+    O(custom_mac). Two tasks with different addresses in one network attach two NICs. To change the address or the
     network of a NIC, give its O(uuid).
   - The API cannot remove NICs, and cannot change their MAC address or driver. The module fails if one of these differs
     from the existing NIC, and sends nothing.
@@ -33,25 +33,25 @@ attributes:
   idempotent:
     support: partial
     details:
-      - When the service lists neither VMs nor NICs and there is no O(api_token) to read VMs by a cursor, the module
-        fails unless O(uuid) is given, because it could attach a second NIC. With O(uuid) it acts without comparing,
-        reports a change and warns.
+      - When the service lists neither VMs nor NICs and there is no O(api_token) for a cursor query, the module fails
+        unless O(uuid) is given, because it could attach a second NIC. With O(uuid) it acts without comparing, reports a
+        change and warns.
 options:
   state:
     description:
-      - V(present) attaches the network when the VM has no such NIC on it, and leaves the state of the NIC alone when it
-        has one.
-      - V(enabled) and V(disabled) do so too, and bring the NIC to that state.
+      - V(present) attaches the network if the VM has no such NIC in it, and does not change the state of an existing
+        NIC.
+      - V(enabled) and V(disabled) also attach the network if necessary, and change the NIC to that state.
     type: str
     choices: [present, enabled, disabled]
     default: present
   uuid:
     description:
-      - The NIC with this uuid. With O(l3_network) it is moved to that network, with O(static_ip) to that address.
+      - The uuid of the NIC. O(l3_network) and O(static_ip) then move the NIC to that network and address.
     type: str
   vm:
     description:
-      - The VM. With O(l3_network) it finds the NIC when O(uuid) is not given. Without O(static_ip) and
+      - The VM. Together with O(l3_network) it selects the NIC when O(uuid) is not given. Without O(static_ip) and
         O(custom_mac) the module fails when the VM has several NICs on the network.
       - A VM in the state V(Destroyed) or V(Expunging) is treated as not found.
     type: str
@@ -64,19 +64,19 @@ options:
     description:
       - The IP address of the NIC. Without O(uuid), it selects the NIC. If the VM has no NIC with this address on the
         network, a NIC is attached, even if a NIC with another address exists.
-      - The module fails while a NIC on the network shows no IP address, because it may be the one to select.
+      - The module fails while a NIC in the network shows no IP address, because this could be the NIC to select.
       - With O(uuid), the address of the NIC is changed if it differs.
     type: str
   custom_mac:
     description:
       - The MAC address of the NIC. The API cannot change it.
       - Without O(uuid), it selects the NIC, and a NIC with this address is attached if the VM has none. If O(static_ip)
-        is given too and a NIC has only one of the two, the module fails instead of attaching another NIC.
+        is given too and a NIC has only one of the two addresses, the module fails instead of attaching another NIC.
     type: str
   driver_type:
     description:
       - The driver of the NIC, used when it is attached. The API cannot change it.
-      - It is not compared if the service does not show the driver of the NIC.
+      - The driver is not compared if the service does not show it.
     type: str
   vm_nic_params:
     description:
@@ -159,7 +159,7 @@ nic:
 vm:
   description:
     - The VM with all of its NICs.
-    - Null if the service lists NICs but no VMs. When the network is to be attached, also null in check mode and with
+    - Null if the service lists NICs but no VMs. If the task attaches the network, also null in check mode and with
       O(wait=false).
   returned: success
   type: dict

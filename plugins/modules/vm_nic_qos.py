@@ -26,7 +26,7 @@ attributes:
   idempotent:
     support: partial
     details:
-      - Where the service does not offer the operation GetNicQos, the limits cannot be read. The module then removes the
+      - When the service does not offer the operation GetNicQos, the module cannot read the limits. It then removes the
         limit each time, reports a change, and warns.
 options:
   state:
@@ -57,7 +57,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 limit:
-  description: The limit that is left in this direction, which is none.
+  description: The limit in this direction after the task. It is always null.
   returned: success
   type: dict
   sample: null

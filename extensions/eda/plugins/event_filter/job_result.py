@@ -6,17 +6,17 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: job_result
-short_description: Make one form of event out of the posts of the service, whatever source has received them
+short_description: Convert the posts of the service to one form of event, regardless of the source that received them
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Turns the events of webhook sources, such as C(ansible.eda.webhook), C(eda.builtin.webhook) and the event streams of
-    Ansible Automation Platform, into the form of those of the source C(virtinfra.manager.job_results).
-  - Drops events that are not the result of a job. Events of C(virtinfra.manager.job_results) stay as they are, so a
-    rulebook can have this filter although the platform replaces its source by an event stream.
+  - Converts the events of webhook sources, such as C(ansible.eda.webhook), C(eda.builtin.webhook) and the event streams
+    of Ansible Automation Platform, to the form of the source C(virtinfra.manager.job_results).
+  - Drops events that are not the result of a job. Events of C(virtinfra.manager.job_results) remain unchanged, so a
+    rulebook can use this filter with its own source and with an event stream that replaces it.
   - It needs the headers C(X-Job-UUID) and C(X-Job-Success) in C(meta.headers). C(about) and C(operation) are read from
-    the query in C(meta.endpoint), which C(ansible.eda.webhook) leaves out.
-  - The filter confirms nothing and drops no repeats.
+    the query in C(meta.endpoint), which C(ansible.eda.webhook) does not provide.
+  - The filter neither confirms results nor removes duplicates.
 options: {}
 """
 

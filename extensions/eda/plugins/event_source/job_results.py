@@ -13,11 +13,11 @@ description:
   - Listens for the posts that the service sends to the C(webhook_url) of a call when its job has ended, and emits one
     event for each job.
   - A post is acknowledged when its event is in the buffer. When the buffer is full, the post is refused with the HTTP
-    status 503, and the service posts again (15 times, every 2 seconds).
-  - Repeats of a job id are dropped. Malformed posts, posts to another path and posts without the token are refused,
-    counted and logged.
-  - An event has C(job) with C(uuid), C(succeeded) and C(batch), the outcome that the service states for an operation on
-    several objects. It has C(operation) and C(about) if the query of the URL has them, as in
+    status 503, and the service posts it again (15 times, every 2 seconds).
+  - Further results of the same job are dropped. Malformed posts, posts to another path and posts without the token are
+    refused, counted and logged.
+  - An event has C(job) with C(uuid), C(succeeded) and C(batch), the outcome of an operation on several objects. It has
+    C(operation) and C(about) if the query of the URL has them, as in
     V(https://receiver.example.com/SECRET?about=host-1), and C(result), or C(error) and C(msg).
 extends_documentation_fragment:
   - virtinfra.manager._connection
@@ -34,7 +34,7 @@ options:
     required: true
   path:
     description:
-      - The path of the URL. The service sends no credentials, so let the path contain a secret of your own.
+      - The path of the URL. The service sends no credentials, so the path should contain a secret of your own.
     type: str
     required: true
   token:
@@ -44,7 +44,7 @@ options:
   certfile:
     description:
       - A file with the TLS certificate of the receiver, and its key unless O(keyfile) names another file. Without it,
-        the receiver speaks plain HTTP.
+        the receiver uses plain HTTP.
     type: path
   keyfile:
     description:
@@ -56,28 +56,28 @@ options:
     type: path
   body_limit:
     description:
-      - The longest body of a post, in bytes.
+      - The maximum size of a post's body, in bytes.
     type: int
     default: 4194304
   buffer_size:
     description:
-      - How many results are kept while the rules are busy.
+      - How many results are queued while the rules are busy.
     type: int
     default: 1000
   confirm:
     description:
-      - Whether to poll the job, with the connection options, before a result is believed. The event has the result of
-        the poll then. Anybody who knows the URL can forge a post, but not this.
+      - Whether to confirm each result by polling the job, with the connection options. The event then contains the
+        result of the poll instead of the posted one, which anyone who knows the URL can forge.
       - A result that cannot be confirmed because the service does not answer is refused with the HTTP status 503, and
-        the service posts again. The service must honour job ids, and keeps jobs for about three hours.
-      - With V(false), every post that is well-formed is believed, and the connection options are not used.
+        the service posts it again. The service must honour job ids. It keeps jobs for about three hours.
+      - With V(false), every well-formed post is accepted, and the connection options are not used.
     type: bool
     default: true
   spool:
     description:
-      - A SQLite file that keeps the acknowledged results until the rules have them, so that a kill of ansible-rulebook
-        loses none. After a restart the results are handed over, at most one of them a second time. Repeats are
-        recognized across restarts.
+      - A SQLite file that stores the acknowledged results until they are delivered to the rules, so that none is lost
+        when ansible-rulebook is killed. After a restart they are delivered, at most one of them a second time.
+        Duplicates are recognized across restarts.
       - The file is readable by its owner only, and can be used by one source at a time.
     type: path
 requirements:

@@ -10,13 +10,13 @@ short_description: Poll hosts, VMs, CBT tasks or primary storages, and report wh
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Lists all objects of a type again and again, and emits one event for each change of one of their fields. A list is
-    complete, or it is not used.
+  - Lists all objects of a type at an interval, and emits one event for each change of a field. Incomplete lists are not
+    used.
   - An event has C(change) with C(resource_type), C(uuid), C(name), C(field), C(before) and C(after), and the C(record)
     of the object as the info modules return it. A change of a threshold also has C(percent), C(below) and C(rearm).
-  - The first look at an object, and an object that is gone, are no change.
-  - When the service does not answer, the interval grows up to five minutes. One warning says when that begins, and one
-    when it ends.
+  - New objects, and objects that no longer exist, do not cause events.
+  - While the service does not answer, the interval grows up to five minutes. A warning says when this begins, and
+    another when it ends.
 extends_documentation_fragment:
   - virtinfra.manager._connection
 options:
@@ -32,15 +32,15 @@ options:
     required: true
   fields:
     description:
-      - The fields to watch, by the names that the info modules return. An empty list watches the O(thresholds) only.
+      - The fields to watch, with the names that the info modules return. An empty list watches the O(thresholds) only.
       - By default these are V(state), V(status) and the hardware status fields such as V(disk_status) of hosts,
         V(state) of VMs, V(status) of CBT tasks, V(state) and V(status) of primary storages.
     type: list
     elements: str
   thresholds:
     description:
-      - Capacities to watch. A capacity changes from V(normal) to V(low) when it falls below a part of the total, and
-        back when it has risen to a higher part, so that one near the limit does not change all the time.
+      - Capacities to watch. A capacity changes from V(normal) to V(low) when it falls below a percentage of the total,
+        and back when it reaches a higher percentage, so that a capacity near the limit does not change all the time.
     type: list
     elements: dict
     default: []
@@ -52,12 +52,12 @@ options:
         type: str
         required: true
       below:
-        description: The limit in percent of the total, under which the capacity is low.
+        description: The percentage of the total below which the capacity is low.
         type: float
         required: true
       rearm:
         description:
-          - The limit in percent of the total, from which on it is normal again. By default it is O(thresholds[].below).
+          - The percentage of the total at which the capacity is normal again. The default is O(thresholds[].below).
         type: float
   interval:
     description:
@@ -67,15 +67,15 @@ options:
   source:
     description:
       - How to read the records. V(query) uses a query, which needs O(session_id) or O(account). V(cursor) uses a cursor
-        query, which needs O(api_token). By default the credentials decide, or O(query) or O(filters).
+        query, which needs O(api_token). By default it depends on the credentials, O(query) and O(filters).
     type: str
     choices:
       - query
       - cursor
   query:
     description:
-      - Conditions that the records must meet, as of the inventory plugins, for example V(clusterUuid=...). An object
-        that no longer meets them is gone, which is no change.
+      - Conditions that the records must meet, as in the inventory plugins, for example V(clusterUuid=...). No event is
+        emitted when an object no longer meets them.
     type: list
     elements: str
   filters:
@@ -90,9 +90,9 @@ options:
     default: 1000
   state_file:
     description:
-      - A SQLite file with the last known values, so that a restart reports what has changed meanwhile, and nothing
-        else. Without it, the first poll after a start shows no change.
-      - It is written when an event is handed over to the rules. After a kill at most one event comes twice.
+      - A SQLite file with the last known values, so that the first poll after a restart reports only what has changed
+        in the meantime. Without it, the first poll reports no changes.
+      - It is updated when an event is delivered to the rules. After a kill at most one event is delivered twice.
       - The file is readable by its owner only, and can be used by one source at a time.
     type: path
 requirements:
