@@ -9,27 +9,27 @@ export UV_SYSTEM_CERTS ?= 1
 
 help:
 	@echo "make demo    the demo playbook, twice, against the simulator"
-	@echo "make test    every check, about half an hour on two cores; .venv/bin/nox -l lists them, .venv/bin/nox -s NAME runs one"
+	@echo "make test    every check, about half an hour on two cores; make test SESSIONS='style typing' runs those (.venv/bin/nox -l)"
 	@echo "make bench   what a task and a wait cost, in proportion to Ansible's own"
-	@echo "make clean   drop the environments and caches"
+	@echo "make clean   remove everything that these commands made"
 
 demo: $(NOX)
 	@$(NOX) -s demo
 
 test: $(NOX)
-	@echo "Every check takes about half an hour on two cores, and longer the first time."
-	@$(NOX) --parallel 2
+	@.venv/bin/python tests/tools/gate.py $(SESSIONS)
 
 bench: $(NOX)
 	@$(NOX) -s bench
 
 clean:
-	rm -rf .venv .nox .cache .ansible .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .nox .cache .ansible .hypothesis .mypy_cache .pytest_cache .ruff_cache changelogs/.plugin-cache.yaml tests/output
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(NOX): noxfile-requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 ...")'
 	@$(PYTHON) -c 'import ensurepip, venv' || { echo "On Debian: apt install python3-venv" >&2; exit 1; }
 	@echo "Preparing .venv"
 	@$(PYTHON) -m venv --clear .venv
-	@.venv/bin/python -m pip install -qq --disable-pip-version-check --requirement $<
+	@.venv/bin/python -m pip install -qq --disable-pip-version-check --no-cache-dir --requirement $<
 	@touch $@

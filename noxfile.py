@@ -9,6 +9,7 @@ Nothing here needs more than PyPI. What antsibull-nox.toml asks for is added to 
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
 import os
@@ -93,10 +94,31 @@ def interpreter_folder(command: Path) -> Path | None:
     return Path(answer.stdout.strip()).parent if answer.returncode == 0 else None
 
 
+def keep_out_of_the_home() -> None:
+    """Give the sessions a home and a cache of uv in .cache, and a temporary folder that ends with this run of nox.
+
+    The settings of git, pip and uv in the user's home apply nevertheless.
+    """
+    home = CACHE / "home"
+    os.environ.setdefault("UV_CACHE_DIR", str(CACHE / "uv"))
+    for name in (".config/git", ".config/pip", ".config/uv", ".gitconfig", ".netrc", ".pip"):
+        setting, link = Path.home() / name, home / name
+        link.parent.mkdir(parents=True, exist_ok=True)
+        if setting.exists() and not os.path.lexists(link):
+            link.symlink_to(setting)
+    os.environ["HOME"] = str(home)
+    # Not in the checkout: the paths of sockets must be short, and ansible-test skips what a repository ignores.
+    tempfile.tempdir = os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="virtinfra-")
+    atexit.register(shutil.rmtree, os.environ["TMPDIR"], ignore_errors=True)
+
+
 os.environ["PATH"] = real_interpreters(os.environ.get("PATH", os.defpath))
 os.environ.setdefault("UV_SYSTEM_CERTS", "1")
-# Ansible's own files stay in the checkout too.
+keep_out_of_the_home()
+# Ansible's own files stay in the checkout too; those of modules by a path, since ~ can be the home in the passwd file.
 os.environ["ANSIBLE_HOME"] = str(CACHE / "ansible")
+os.environ["ANSIBLE_ASYNC_DIR"] = str(CACHE / "ansible" / "async")
+os.environ["ANSIBLE_REMOTE_TEMP"] = str(CACHE / "ansible" / "tmp")
 # No test may meet the service that a contributor works with.
 for name in [name for name in os.environ if name.startswith("VIRTINFRA_")]:
     del os.environ[name]

@@ -1,0 +1,94 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The runner of `make test`: what it shows, what it keeps, and that it stops all that it started."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+GATE = Path(__file__).parents[1] / "tools" / "gate.py"
+
+# Stands for nox: sessions that pass, fail, are skipped or go on for ever with a process of their own.
+NOX = """
+import json, os, subprocess, sys
+if "--list" in sys.argv:
+    print(json.dumps([{"session": name} for name in ("passing", "failing", "skipped")]))
+    sys.exit()
+name, report = sys.argv[2], sys.argv[-1]
+print("TASK [expected]\\nfatal: [host]: expected\\nnoise\\nTASK [last]\\nfatal: [host]: unexpected")
+print("E       AssertionError: why\\nFAILED test_a.py::test_b - why\\n" + 100 * "noise\\n")
+if name == "endless":
+    alive = os.open(os.environ["ALIVE"], os.O_WRONLY)
+    subprocess.run([sys.executable, "-c", "import time; time.sleep(600)"], pass_fds=[alive])
+result = {"failing": "failed", "skipped": "skipped"}.get(name, "success")
+reason = "no such interpreter" if name == "skipped" else None
+json.dump({"sessions": [{"result": result, "reason": reason}]}, open(report, "w"))
+sys.exit(name == "failing")
+"""
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Path:
+    """A folder with that nox."""
+    (tmp_path / "nox.py").write_text(NOX, encoding="utf-8")
+    return tmp_path
+
+
+def start(folder: Path, *names: str) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONPATH": str(folder), "ALIVE": str(folder / "alive")}
+    command = [sys.executable, str(GATE), *names]
+    return subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
+
+
+def test_summary_has_the_result_of_each_session_and_the_reason_of_a_failure(gate: Path) -> None:
+    process = start(gate)
+    output, dummy = process.communicate()
+    assert process.returncode == 1
+    table, reasons = output.split("processor time\n")
+    results = {"passing": "passed", "failing": "failed", "skipped": "skipped"}
+    rows = [line.split() for line in table.splitlines() if line.split() and line.split()[0] in results]
+    assert {name: result for name, result, *dummy in rows} == results
+    assert "no such interpreter" in table
+    assert reasons.split("\n") == [
+        "",
+        "FAILED failing; its whole output: .cache/gate/failing.log",
+        "    fatal: [host]: unexpected",
+        "    E       AssertionError: why",
+        "    FAILED test_a.py::test_b - why",
+        "",
+    ]
+    assert (gate / ".cache" / "gate" / "failing.log").read_text(encoding="utf-8").count("noise") == 101
+
+
+def test_longest_sessions_of_last_time_start_first(gate: Path) -> None:
+    times = gate / ".cache" / "gate" / "last_times.json"
+    times.parent.mkdir(parents=True)
+    times.write_text(json.dumps({"short": 1, "long": 900, "middle": 60}), encoding="utf-8")
+    process = start(gate, "short", "middle", "long")
+    output, dummy = process.communicate()
+    assert process.returncode == 0
+    started = [line.split()[2:] for line in output.splitlines() if " start " in line]
+    assert started[0] == ["long", "(900", "s", "last", "time)"]
+    assert [words[0] for words in started] == ["long", "middle", "short"]
+    assert json.loads(times.read_text(encoding="utf-8"))["long"] < 900
+
+
+def test_interrupt_stops_the_processes_of_the_sessions(gate: Path) -> None:
+    os.mkfifo(gate / "alive")
+    process = start(gate, "endless")
+    with (gate / "alive").open(encoding="utf-8") as held_by_the_session:
+        process.send_signal(signal.SIGINT)
+        output, dummy = process.communicate()
+        # This waits for as long as the session or its process lives.
+        assert held_by_the_session.read() == ""
+    assert process.returncode == 128 + signal.SIGINT
+    assert "stopping" in output
