@@ -1,20 +1,26 @@
-# The one door is nox: this file only makes the environment that nox lives in. `make help` lists what there is.
+# The one door is nox. This file makes only the environments of nox and of the simulator. `make help` lists what there is.
 
 PYTHON ?= python3
 NOX := .venv/bin/nox
+SIMULATOR := .cache/simulator/bin/uvicorn
 
 export UV_SYSTEM_CERTS ?= 1
 
-.PHONY: help demo test bench clean
+.PHONY: help demo simulator test bench clean
 
 help:
-	@echo "make demo    the demo playbook, twice, against the simulator"
-	@echo "make test    every check, about half an hour on two cores; make test SESSIONS='style typing' runs those (.venv/bin/nox -l)"
-	@echo "make bench   what a task and a wait cost, in proportion to Ansible's own"
-	@echo "make clean   remove everything that these commands made"
+	@echo "make demo       the demo playbook, twice, against the simulator"
+	@echo "make simulator  the simulator on port 8080, with a page to watch it; also ARGS='--port 8081 --hosts 50'"
+	@echo "make test       every check, about half an hour on two cores; make test SESSIONS='style typing' runs those (.venv/bin/nox -l)"
+	@echo "make bench      what a task and a wait cost, in proportion to Ansible's own"
+	@echo "make clean      remove everything that these commands made"
 
 demo: $(NOX)
 	@$(NOX) -s demo
+
+# nox would report Ctrl-C as a failure.
+simulator: $(SIMULATOR)
+	@PYTHONPATH=tests exec $(<D)/python -m simulator $(ARGS)
 
 test: $(NOX)
 	@.venv/bin/python tests/tools/gate.py $(SESSIONS)
@@ -27,9 +33,11 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(NOX): noxfile-requirements.txt
+$(SIMULATOR): tests/simulator/requirements.txt
+$(NOX) $(SIMULATOR):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 ...")'
 	@$(PYTHON) -c 'import ensurepip, venv' || { echo "On Debian: apt install python3-venv" >&2; exit 1; }
-	@echo "Preparing .venv"
-	@$(PYTHON) -m venv --clear .venv
-	@.venv/bin/python -m pip install -qq --disable-pip-version-check --no-cache-dir --requirement $<
+	@echo "Preparing $(@D:/bin=)"
+	@$(PYTHON) -m venv --clear $(@D:/bin=)
+	@$(@D)/python -m pip install -qq --disable-pip-version-check --no-cache-dir --requirement $<
 	@touch $@

@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
-from . import control
+from . import control, page
 from .dispatcher import Dispatcher, plain_response
 from .operations import OPERATIONS
 from .params import is_known
@@ -43,7 +43,7 @@ class RoutingSwitches(t.NamedTuple):
 
 
 def create_app(service: Service, stop: c.Callable[[], None]) -> ASGIApp:
-    """Return the application that serves the operations and the control API."""
+    """Return the application that serves the operations, the control API and the page."""
     app = Starlette(exception_handlers={HTTPException: _rejection})
     app.router.redirect_slashes = False
     dispatcher = Dispatcher(service)
@@ -51,9 +51,10 @@ def create_app(service: Service, stop: c.Callable[[], None]) -> ASGIApp:
     def update_routes() -> None:
         switches = service.switches
         relevant = RoutingSwitches(*(getattr(switches, name) for name in RoutingSwitches._fields))
-        app.router.routes = [*control_routes, *_routes(dispatcher, relevant)]
+        app.router.routes = [*control_routes, *_routes(dispatcher, relevant), *page_routes]
 
     control_routes = control.routes(service, stop, update_routes)
+    page_routes = page.routes(service)
     update_routes()
     return RequestLogMiddleware(app, service.log, lambda: service.switches)
 

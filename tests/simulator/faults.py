@@ -10,27 +10,28 @@ import dataclasses
 import random
 import typing as t
 
-FAULTS = (
-    "drop_before",
-    "drop_after",
-    "truncate",
-    "slow",
-    "status",
-    "html",
-    "garbage",
-    "redirect",
-    "empty",
-    "close",
-    "duplicate",
-    "interim",
-    "hang",
-    "expire",
-    "fail",
-    "session_expiry",
-    "duplicate_webhook",
-    "drop_webhook",
-    "late_webhook",
-)
+FAULTS = {
+    "drop_before": "The connection is reset before the request is executed.",
+    "drop_after": "The request is executed, then the connection is reset without a response.",
+    "truncate": "Half of the response is sent, then the connection is closed.",
+    "slow": "The response is delayed.",
+    "status": "The response has another status, and no result.",
+    "html": "The response is the HTML login page of a portal.",
+    "garbage": "The body of the response is unusable.",
+    "redirect": "The response is a redirect.",
+    "empty": "The response has status 200 and no body.",
+    "close": "The connection is closed without a response.",
+    "duplicate": "The request is executed twice, and the second response is the one that arrives.",
+    "interim": "The response 103 Early Hints precedes the response.",
+    "hang": "The job stays pending for ever; a read gets no response.",
+    "expire": "The poll of the job is 404, although the operation is executed.",
+    "fail": "The job, the read or the poll fails with an error of the service.",
+    "session_expiry": "All sessions and the token are invalid, starting with this call.",
+    "duplicate_webhook": "The result of the job is delivered twice.",
+    "drop_webhook": "The result of the job is never delivered.",
+    "late_webhook": "The delivery of the result is delayed.",
+}
+"""What happens, by the name of the fault."""
 GARBAGE = ("json", "utf8", "types", "missing", "login", "deep", "huge", "bomb")
 FORMS = ("", "plain", "html", "json")
 TYPES: dict[str, type | tuple[type, ...]] = {

@@ -93,6 +93,10 @@ class Jobs:
             return None
         return job
 
+    def all(self) -> list[Job]:
+        """Return all jobs in the order of their starts."""
+        return list(self._jobs.values())
+
     def start(self, job: Job, prepare: c.Callable[[], Call], latency: float, serialize: Serializer) -> None:
         """Start the job. Check session and parameters now; execute the second part after the latency in seconds."""
         self._jobs[job.id] = job

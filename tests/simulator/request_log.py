@@ -18,6 +18,7 @@ from .options import Switches
 
 MAX_ENTRIES = 200_000
 CONTROL_PATH = "/_simulator"
+PAGE_PATH = "/"
 Entry = dict[str, t.Any]
 
 
@@ -75,7 +76,7 @@ def loggable_body(body: bytes) -> t.Any:
 
 
 class RequestLogMiddleware:
-    """ASGI middleware: logs all requests but those to the control API, and limits their rate."""
+    """ASGI middleware: logs all requests but those to the control API and for the page, and limits their rate."""
 
     def __init__(self, app: ASGIApp, log: RequestLog, switches: t.Callable[[], Switches]) -> None:
         self._app = app
@@ -85,7 +86,7 @@ class RequestLogMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
-        if scope["type"] != "http" or scope["path"].startswith(CONTROL_PATH):
+        if scope["type"] != "http" or scope["path"] == PAGE_PATH or scope["path"].startswith(CONTROL_PATH):
             await self._app(scope, receive, send)
             return
         entry = self._log.add(scope)

@@ -23,6 +23,10 @@ PARENT_INTERVAL = 0.5
 """Seconds between two checks of the parent process."""
 
 
+class StartFailed(RuntimeError):
+    """The server cannot start; the message says why, and what to do."""
+
+
 @dataclasses.dataclass(frozen=True)
 class ServerOptions:
     """Options of the server."""
@@ -81,9 +85,20 @@ class Server(uvicorn.Server):
         )
 
     def listen(self) -> socket.socket:
-        """Return the listening socket; connections wait until the server runs."""
-        family = socket.AF_INET6 if ":" in self._options.host else socket.AF_INET
-        return socket.create_server((self._options.host, self._options.port), family=family, backlog=1024)
+        """Return the listening socket; connections wait until the server runs. Raise StartFailed if that fails."""
+        options = self._options
+        try:
+            self.config.load()
+        except OSError as error:
+            files = ", ".join(filter(None, (options.tls_cert, options.tls_key, options.tls_client_ca)))
+            raise StartFailed(f"cannot use the TLS files {files}: {error}. They must be PEM files.") from None
+        family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+        try:
+            return socket.create_server((options.host, options.port), family=family, backlog=1024)
+        except OSError as error:
+            reason = error.strerror if isinstance(error, socket.gaierror) else os.strerror(error.errno or 0)
+            hint = 'Choose another with --host and --port, for example: make simulator ARGS="--port 8081"'
+            raise StartFailed(f"cannot listen on {options.host} port {options.port}: {reason}. {hint}") from None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, then write the port file."""
