@@ -269,7 +269,7 @@ def integration_with_roles(session: nox.Session) -> None:
 
 @nox.session
 def report(session: nox.Session) -> None:
-    """Test the page of the capacity report in Chromium or Chrome."""
+    """Test the pages of the capacity report and of the simulator in Chromium or Chrome."""
     if not any(map(shutil.which, BROWSERS)):
         session.skip(f"There is no browser: none of {', '.join(BROWSERS)} is on the PATH.")
     session.install("ansible-core>=2.19,<2.22", *RUNTIME)

@@ -63,7 +63,10 @@ class Simulator:
             command = [self._python, "-m", "simulator", "--port", "0", "--port-file", str(port_file)]
             command += ["--parent", str(os.getpid()), *self._arguments]
             self._process = subprocess.Popen(
-                command, env={**os.environ, "PYTHONPATH": str(FOLDER)}, stdin=subprocess.DEVNULL
+                command,
+                env={**os.environ, "PYTHONPATH": str(FOLDER)},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
             )
             self.port = self._port(port_file, self._process)
         return self

@@ -95,7 +95,9 @@ class Overview:
 
     def _calls(self) -> c.Iterator[Entry]:
         """Return the API calls, newest first, without the polls that no fault met: a job can have hundreds."""
-        return (entry for entry in reversed(self._service.log.entries) if entry["operation"] != "poll" or entry["faults"])
+        return (
+            entry for entry in reversed(self._service.log.entries) if entry["operation"] != "poll" or entry["faults"]
+        )
 
 
 def _table(

@@ -86,7 +86,9 @@ class Page:
 
     def texts(self, selector: str) -> list[str]:
         """Return the texts of the elements that a selector matches."""
-        found: list[str] = self.evaluate(f"[...document.querySelectorAll({json.dumps(selector)})].map(e => e.innerText)")
+        found: list[str] = self.evaluate(
+            f"[...document.querySelectorAll({json.dumps(selector)})].map(e => e.innerText)"
+        )
         return found
 
     def screenshot(self, path: Path) -> None:
@@ -117,5 +119,5 @@ def open_page(browser: str) -> Iterator[Page]:
         os.close(command_reader)
         os.close(reply_writer)
         # The browser ends when the pipe of its commands is closed.
-        with process, open(reply_reader, "rb") as replies, open(command_writer, "wb") as commands:
+        with process, os.fdopen(reply_reader, "rb") as replies, os.fdopen(command_writer, "wb") as commands:
             yield Page(commands, replies)

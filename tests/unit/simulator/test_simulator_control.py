@@ -2,22 +2,15 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How the simulator is started, steered, seeded, watched and stopped."""
+"""How the simulator is seeded, controlled and watched."""
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import time
 import uuid as uuids
-from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
-import trustme
 
 from simulator.http_client import HttpClient
 from simulator.launch import FOLDER, Simulator, SimulatorError
@@ -246,115 +239,3 @@ def test_every_option_and_fault_is_documented() -> None:
     text = GUIDE.read_text(encoding="utf-8")
     names = [*Seed.__dataclass_fields__, *Switches.__dataclass_fields__, *faults.FAULTS, *faults.GARBAGE, "literal"]
     assert [name for name in names if f"``{name}``" not in text] == []
-
-
-def has_exited(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").split()[2] == "Z"
-
-
-def wait_for(happened: Any) -> None:
-    deadline = time.monotonic() + 30
-    while not happened():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
-def start(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "simulator", "--port", "0", "--port-file", str(folder / "port"), *arguments]
-    process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(FOLDER)}, stderr=subprocess.PIPE)
-    wait_for(lambda: (folder / "port").exists() or process.poll() is not None)
-    return process
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_signal_stops_the_simulator_and_removes_the_port_file(tmp_path: Path, number: int) -> None:
-    process = start(tmp_path)
-    url = f"http://127.0.0.1:{(tmp_path / 'port').read_text(encoding='utf-8').strip()}"
-    assert requests.get(f"{url}/_simulator/health", timeout=30).json()["status"] == "up"
-    process.send_signal(number)
-    dummy, errors = process.communicate(timeout=30)
-    assert (process.returncode, errors, list(tmp_path.iterdir())) == (0, b"", [])
-
-
-def test_control_request_stops_the_simulator(tmp_path: Path) -> None:
-    process = start(tmp_path)
-    port = (tmp_path / "port").read_text(encoding="utf-8").strip()
-    requests.post(f"http://127.0.0.1:{port}/_simulator/stop", timeout=30)
-    assert process.communicate(timeout=30)[1] == b""
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("named", [True, False])
-def test_simulator_stops_with_its_parent(tmp_path: Path, named: bool) -> None:
-    script = (
-        "import os, subprocess, sys, time\n"
-        "arguments = ['--parent', str(os.getpid())] if sys.argv[2] == 'True' else []\n"
-        "command = [sys.executable, '-m', 'simulator', '--port=0', '--port-file', sys.argv[1] + '/port', *arguments]\n"
-        "print(subprocess.Popen(command).pid, flush=True)\n"
-        "while not os.path.exists(sys.argv[1] + '/port'): time.sleep(0.02)\n"
-    )
-    parent = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path), str(named)],
-        env={**os.environ, "PYTHONPATH": str(FOLDER)},
-        stdout=subprocess.PIPE,
-        check=True,
-        timeout=30,
-    )
-    wait_for(lambda: has_exited(int(parent.stdout)))
-    wait_for(lambda: list(tmp_path.iterdir()) == [])
-
-
-def test_invalid_argument_is_reported(tmp_path: Path) -> None:
-    process = start(tmp_path, "--latency", "Op=slow")
-    assert b"latency must be" in process.communicate(timeout=30)[1]
-    assert process.returncode == 2
-    with pytest.raises(SimulatorError, match="exited with code 2"), Simulator("--nonsense"):
-        pass
-
-
-def test_arguments_set_options(tmp_path: Path) -> None:
-    arguments = "--latency 0.5 --latency AddKVMHost=2 --hosts 9 --literal --no-null-members --nic-services a".split()
-    with Simulator(*arguments, "--nic-services", "b", "--sync", "--session", "mine") as sim:
-        health = sim.health()
-        assert health["seed"]["hosts"] == 9
-        switches = health["switches"]
-        assert (switches["latency"], switches["latencies"]) == (0.5, {"AddKVMHost": 2.0})
-        assert (switches["nic_services"], switches["sync"], switches["session"]) == (["a", "b"], True, "mine")
-        assert (switches["success_members"], switches["null_members"]) == (True, False)
-        sim.reset(hosts=1)
-        assert (len(sim.records("host")), sim.health()["switches"]["sync"]) == (1, True)
-        process = sim._process
-        assert process is not None
-    assert process.poll() == 0
-    sim.stop()
-
-
-def test_tls_with_and_without_client_certificates(tmp_path: Path) -> None:
-    authority = trustme.CA()
-    server, client = authority.issue_cert("127.0.0.1"), authority.issue_cert("client@example.com")
-    files = {name: str(tmp_path / f"{name}.pem") for name in ("ca", "cert", "key", "client")}
-    authority.cert_pem.write_to_path(files["ca"])
-    server.private_key_pem.write_to_path(files["key"])
-    server.cert_chain_pems[0].write_to_path(files["cert"])
-    client.private_key_and_cert_chain_pem.write_to_path(files["client"])
-    tls = ["--tls-cert", files["cert"], "--tls-key", files["key"]]
-    with Simulator(*tls, "--location", "right") as sim:
-        assert sim.url.startswith("https://127.0.0.1:")
-        response = requests.delete(
-            f"{sim.url}/service/v1/vm-instances/x/nic-qos",
-            headers={"Authorization": f"OAuth {sim.session}"},
-            verify=files["ca"],
-            timeout=30,
-        )
-        assert response.json()["location"].startswith(sim.url)
-        sim.fault("drop_before")
-        with pytest.raises(requests.ConnectionError, match="Connection aborted"):
-            requests.get(f"{sim.url}/service/v1/hosts", verify=files["ca"], timeout=30)
-    with Simulator(*tls, "--tls-client-ca", files["ca"], client_cert=(files["client"], files["client"])) as sim:
-        assert sim.health()["status"] == "up"
-        with pytest.raises(requests.ConnectionError):
-            requests.get(f"{sim.url}/_simulator/health", verify=files["ca"], timeout=30)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The colours of the role capacity_report. tests/browser looks at the rest of its page."""
+"""The colours of the pages of the role capacity_report and of the simulator. tests/browser tests their contents."""
 
 from __future__ import annotations
 
@@ -12,8 +12,13 @@ import pytest
 
 from support.collection import ROOT
 
-STYLE = (ROOT / "roles" / "capacity_report" / "templates" / "capacity_report.css").read_text(encoding="utf-8")
-SCHEMES = [dict(re.findall(r"--(\w+): (#\w+);", block)) for block in re.findall(r":root \{(.*?)\}", STYLE, re.DOTALL)]
+STYLES = ("roles/capacity_report/templates/capacity_report.css", "tests/simulator/page.html")
+
+
+def read_schemes(path: str) -> list[dict[str, str]]:
+    """Return the light and the dark colours of a style, by name."""
+    blocks = re.findall(r":root \{(.*?)\}", (ROOT / path).read_text(encoding="utf-8"), re.DOTALL)
+    return [dict(re.findall(r"--(\w+): (#\w+);", block)) for block in blocks]
 
 
 def luminance(colour: str) -> float:
@@ -30,10 +35,12 @@ def contrast(one: str, other: str) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES, ids=["light", "dark"])
-def test_texts_and_bars_have_the_contrast_of_wcag_aa(scheme: dict[str, str]) -> None:
-    for text in ("text", "muted", "warn", "bad"):
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("path", STYLES)
+def test_texts_and_bars_have_the_contrast_of_wcag_aa(path: str, dark: bool) -> None:
+    scheme = read_schemes(path)[dark]
+    for text in {"text", "muted", "ok", "warn", "bad", "link"} & set(scheme):
         for background in ("page", "card"):
             assert contrast(scheme[text], scheme[background]) >= 4.5, (text, background)
     for colour in ("ok", "warn", "bad"):
-        assert contrast(scheme[colour], scheme["track"]) >= 3, colour
+        assert contrast(scheme[colour], scheme.get("track", scheme["page"])) >= 3, colour

@@ -1,0 +1,133 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The page of the simulator in a browser: it follows the state, injects faults, fits a phone, and trusts no text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simulator.http_client import HttpClient
+from simulator.launch import Simulator
+from simulator.store import seeded_uuid
+from support.browser import Page
+
+HOSTILE = "<script>window.isAttacked = true</script><img src=x onerror='window.isAttacked = true'>"
+IS_LIVE = "document.querySelector('#connection').textContent === 'Live'"
+NEW_HOST = {"name": "added-later", "managementIp": "10.0.0.99", "username": "root", "password": "secret"}
+
+
+def shows(section: str, text: str) -> str:
+    """Return a condition in JavaScript: a table of the page contains a text."""
+    return f"document.querySelector('#{section} tbody').textContent.includes({text!r})"
+
+
+def choose(page: Page, **values: str) -> None:
+    """Fill in the form of the faults, member by member, and submit it."""
+    for name, value in values.items():
+        member = f"document.querySelector('form').elements[{name!r}]"
+        page.evaluate(f"{member}.value = {value!r}; {member}.dispatchEvent(new Event('input', {{bubbles: true}}))")
+    page.evaluate("document.querySelector('form button').click()")
+
+
+@pytest.fixture
+def api(page: Page, sim: Simulator) -> HttpClient:
+    """A client of the simulator whose page is open."""
+    page.open(sim.url)
+    page.wait_for(IS_LIVE)
+    return HttpClient(sim)
+
+
+def test_page_follows_the_state_without_reload(page: Page, api: HttpClient) -> None:
+    page.evaluate("window.isSame = true")
+    assert page.texts("#hosts tbody th")[0].split("\n") == ["host-1", "10.0.0.11, cluster-1"]
+    assert page.texts("#vms tbody tr")[0].split() == ["vm-1", "10.101.0.11", "Running", "host-1"]
+    assert page.texts("#cbt_tasks .note") == ["none"]
+    api.inventory("POST", "hosts/kvm", {"params": {**NEW_HOST, "clusterUuid": seeded_uuid("cluster", 2)}})
+    task = {"name": "backup-1", "vmInstanceUuid": seeded_uuid("vm", 2)}
+    api.call("POST", "cbt-task/create", {"params": task})
+    page.wait_for(shows("hosts", "added-later"))
+    page.wait_for(shows("cbt_tasks", "backup-1"))
+    assert page.texts("#cbt_tasks tbody tr")[0].split() == ["backup-1", "Created", "vm-2"]
+    page.wait_for(shows("jobs", "CreateCbtTask"))
+    assert [text.split("\t")[:2] for text in page.texts("#jobs tbody tr")] == [
+        ["CreateCbtTask", "Succeeded"],
+        ["AddKVMHost", "Succeeded"],
+    ]
+    assert page.texts("[data-total=hosts], [data-summary=hosts]") == ["4", "4 Connected"]
+    assert page.evaluate("window.isSame") is True
+
+
+def test_fault_from_the_page_makes_the_next_call_fail(page: Page, api: HttpClient) -> None:
+    api.sim.clear_log()
+    choose(page, fault="fail", operation="ChangeHostState", code="HOST.1001", details="no room")
+    page.wait_for(shows("faults", "for ChangeHostState"))
+    assert page.texts("#result") == ["Injected fail."]
+    assert api.sim.log() == []
+    body = {"changeHostState": {"stateEvent": "disable"}}
+    path = f"hosts/{seeded_uuid('host', 1)}/actions"
+    assert api.error_code("PUT", path, body) == "HOST.1001"
+    assert api.inventory("PUT", path, body)["state"] == "Disabled"
+    page.wait_for(shows("jobs", "HOST.1001: no room"))
+    page.wait_for(shows("calls", "fault: fail"))
+    page.wait_for(shows("hosts", "Disabled"))
+    assert page.texts("#injected tbody tr")[0].split() == ["fail", "for", "ChangeHostState", "once", "none"]
+    page.evaluate("document.querySelector('#clear').click()")
+    page.wait_for("document.querySelector('#injected').hidden")
+    assert api.sim.faults() == []
+
+
+@pytest.mark.parametrize(
+    ("values", "label", "sent"),
+    [
+        ({"fault": "status", "status": "429", "count": ""}, "Status", {"status": 429, "count": None, "operation": "*"}),
+        ({"fault": "slow", "seconds": "0.5", "operation": "poll"}, "Seconds", {"seconds": 0.5, "operation": "poll"}),
+        ({"fault": "garbage", "garbage": "utf8", "count": "3"}, "Body", {"garbage": "utf8", "count": 3}),
+        ({"fault": "redirect", "url": "https://example.com/"}, "Redirect to", {"url": "https://example.com/"}),
+    ],
+)
+def test_members_of_a_fault_are_shown_and_sent(
+    page: Page, api: HttpClient, values: dict[str, str], label: str, sent: dict[str, Any]
+) -> None:
+    choose(page, **values)
+    page.wait_for("document.querySelectorAll('#injected tbody tr').length === 1")
+    (fault,) = api.sim.faults()
+    assert {name: fault[name] for name in sent} == sent
+    labels = "[...document.querySelectorAll('label:not([hidden])')].map(label => label.firstChild.textContent.trim())"
+    assert page.evaluate(labels) == ["Fault", "For", "How often", label]
+
+
+def test_rejected_fault_is_explained(page: Page, api: HttpClient) -> None:
+    page.evaluate("document.querySelector('form').noValidate = true")
+    choose(page, fault="redirect")
+    page.wait_for("document.querySelector('#result').textContent === 'a redirect needs a url'")
+
+
+def test_names_are_texts_and_the_page_fits_a_phone(page: Page, api: HttpClient) -> None:
+    api.sim.reset(cbt_tasks=1)
+    for kind, uuid in (("host", seeded_uuid("host", 1)), ("vm", seeded_uuid("vm", 1))):
+        api.sim.change(kind, uuid, name=HOSTILE, state=HOSTILE)
+    for kind, uuid in (("host", seeded_uuid("host", 2)), ("vm", seeded_uuid("vm", 2))):
+        api.sim.change(kind, uuid, name="name-without-any-break" * 10)
+    api.sim.change("cbttask", seeded_uuid("cbttask", 1), name=HOSTILE, status=HOSTILE)
+    api.sim.fault("fail", "ChangeHostState", error={"code": "HOST.1001", "details": HOSTILE})
+    api.error("PUT", f"hosts/{seeded_uuid('host', 1)}/actions", {"changeHostState": {"stateEvent": "disable"}})
+    api.send("GET", HOSTILE.replace("/", "")[:40])
+    page.open(api.sim.url, width=390)
+    page.wait_for(shows("jobs", HOSTILE[:20]))
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    assert page.evaluate("[document.scripts.length, document.images.length, window.isAttacked]") == [1, 0, None]
+    for section in ("hosts", "vms", "cbt_tasks", "jobs"):
+        assert HOSTILE in "".join(page.texts(f"#{section} tbody th")), section
+    assert [text for text in page.texts("#calls tbody th") if "<script>" in text]
+
+
+def test_page_says_when_the_simulator_has_stopped(page: Page) -> None:
+    with Simulator() as stopping:
+        page.open(stopping.url)
+        page.wait_for(IS_LIVE)
+    page.wait_for("document.querySelector('#connection').textContent.includes('does not answer')")
+    assert len(page.texts("#hosts tbody tr")) == 3

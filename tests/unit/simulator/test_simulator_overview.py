@@ -1,0 +1,70 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the simulator serves for its page. tests/browser looks at the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import requests
+
+from simulator.http_client import HttpClient
+from simulator.launch import Simulator
+from simulator.store import seeded_uuid
+
+DISABLE = {"changeHostState": {"stateEvent": "disable"}}
+
+
+@pytest.fixture
+def api(sim: Simulator) -> HttpClient:
+    return HttpClient(sim)
+
+
+def overview(sim: Simulator) -> dict[str, Any]:
+    reply: dict[str, Any] = sim.control("GET", "overview")
+    return reply
+
+
+def test_page_is_no_api_call_and_changes_none(api: HttpClient) -> None:
+    api.sim.configure(rate_limit=1.0)
+    page = requests.get(f"{api.sim.url}/", timeout=30)
+    assert (page.status_code, page.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+    assert "default-src 'none'; connect-src 'self'" in page.headers["Content-Security-Policy"]
+    overview(api.sim)
+    assert api.sim.log() == []
+    unknown = api.send("GET", "/index.html")
+    assert (unknown.status_code, unknown.text, "Content-Type" in unknown.headers) == (404, "Not Found", False)
+    assert len(api.sim.log()) == 1
+
+
+def test_tables_have_totals_and_the_last_rows(api: HttpClient) -> None:
+    api.sim.reset(hosts=60, vms=2, cbt_tasks=2)
+    api.sim.change("host", seeded_uuid("host", 1), status="Disconnected")
+    new_host = {"name": "\udcff", "managementIp": "10.9.9.9", "username": "root", "password": "secret"}
+    api.send("POST", "hosts/kvm", {"params": {**new_host, "clusterUuid": seeded_uuid("cluster", 1)}})
+    api.sim.advance()
+    parts = overview(api.sim)
+    hosts = parts["hosts"]
+    assert (hosts["total"], hosts["states"]) == (61, {"Connected": 60, "Disconnected": 1})
+    assert [host["name"] for host in hosts["rows"]] == [*(f"host-{number}" for number in range(37, 61)), "\udcff"]
+    assert [vm["host"] for vm in parts["vms"]["rows"]] == ["host-1", ""]
+    assert parts["cbt_tasks"]["rows"][1] == {"name": "cbt-task-2", "status": "Stopped", "vms": ["vm-2"]}
+
+
+def test_jobs_and_calls_start_with_the_newest(api: HttpClient) -> None:
+    cause = {"code": "SYS.1002", "details": "root cause"}
+    api.sim.fault("fail", "ChangeHostState", error={"code": "SYS.1001", "details": "outer", "causes": [cause]})
+    api.error("PUT", f"hosts/{seeded_uuid('host', 1)}/actions", DISABLE)
+    api.sim.configure(latency=600.0)
+    api.send("PUT", f"hosts/{seeded_uuid('host', 2)}/actions", DISABLE)
+    parts = overview(api.sim)
+    assert [job["state"] for job in parts["jobs"]["rows"]] == ["Pending", "Failed"]
+    assert (parts["jobs"]["total"], parts["jobs"]["states"]) == (2, {"Failed": 1, "Pending": 1})
+    assert parts["jobs"]["rows"][1]["error"].endswith("root cause")
+    calls = parts["calls"]
+    # Polls count, and are not listed.
+    assert (calls["total"] > 2, [call["faults"] for call in calls["rows"]]) == (True, [[], ["fail"]])
+    assert parts["faults"][0]["happened"] == 1
