@@ -6,6 +6,8 @@ SIMULATOR := .cache/simulator/bin/uvicorn
 
 export UV_SYSTEM_CERTS ?= 1
 
+# pip may fail after it has installed the command that is the target.
+.DELETE_ON_ERROR:
 .PHONY: help demo simulator test bench clean
 
 help:
