@@ -76,6 +76,11 @@ class ConnectionOptions:
         return bool(self.session_id or self.account)
 
     @property
+    def needs_login(self) -> bool:
+        """Whether the session comes from the account."""
+        return bool(self.account and not self.session_id)
+
+    @property
     def origin(self) -> str:
         """Scheme, host and port, without a slash at the end."""
         return self.base_url.rstrip("/")

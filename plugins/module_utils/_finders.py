@@ -9,12 +9,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._cbt import protects, with_resources
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
-    AmbiguousMatch,
     ApiError,
     NotFound,
     ReadNotSupported,
@@ -27,9 +25,15 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._pagination impo
     paginate_cursor,
     validate_records,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._queries import find_by_attribute, get_by_uuid, query
+from ansible_collections.virtinfra.manager.plugins.module_utils._queries import (
+    exists,
+    find_by_attribute,
+    first_readable,
+    get_by_uuid,
+    query,
+    require_unique,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
-    DELETED_VM_STATES,
     Record,
     canonical_address,
     values_equal,
@@ -39,7 +43,6 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import 
 
 Finder = Callable[[Client, Record], "Record | None"]
 Search = Callable[[Client, str, str], "list[Record]"]
-Found = TypeVar("Found")
 
 
 def find_by_query(
@@ -75,21 +78,6 @@ def find_by_cursor(resource_type: str, *keys: str, among: Callable[[Record], boo
     return _by(find, keys)
 
 
-def first_readable(*readers: Callable[[Client, Record], Found]) -> Callable[[Client, Record], Found]:
-    """Return a reader that uses the first of several readers that the service and the credentials support."""
-
-    def read(client: Client, wanted: Record) -> Found:
-        reasons = []
-        for reader in readers:
-            try:
-                return reader(client, wanted)
-            except ReadNotSupported as reason:
-                reasons.append(str(reason).rstrip("."))
-        raise ReadNotSupported("; ".join(reasons))
-
-    return read
-
-
 def with_assumed_fields(reader: Finder, assumed: Callable[[Record], Record]) -> Finder:
     """Return a finder that adds the ``assumed`` values of fields that the records do not show."""
 
@@ -98,11 +86,6 @@ def with_assumed_fields(reader: Finder, assumed: Callable[[Record], Record]) -> 
         return record and {**assumed(wanted), **record}
 
     return read
-
-
-def exists(vm: Record) -> bool:
-    """Return whether a VM is there: a deleted one keeps its record and its name until the service expunges it."""
-    return vm.get("state") not in DELETED_VM_STATES
 
 
 def find_vm_nic(client: Client, wanted: Record) -> Record | None:
@@ -230,13 +213,6 @@ def find_bandwidth_limit(client: Client, desired: Record) -> Record | None:
     bandwidth = reply.get(f"{desired['direction']}boundBandwidth")
     is_limit = isinstance(bandwidth, int) and bandwidth >= 0
     return {"uuid": desired["uuid"], "direction": desired["direction"], "bandwidth": bandwidth} if is_limit else None
-
-
-def require_unique(records: list[Record], what: str) -> Record | None:
-    """Return the only record, or None; raise AmbiguousMatch when there are several."""
-    if len(records) > 1:
-        raise AmbiguousMatch(what, [str(record.get("uuid")) for record in records])
-    return records[0] if records else None
 
 
 def _by(find: Search, keys: tuple[str, ...]) -> Finder:

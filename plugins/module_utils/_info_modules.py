@@ -24,7 +24,6 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     SeveralFailed,
     VirtinfraError,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._finders import first_readable
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules import ModuleContext, ModuleSpec
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import (
@@ -35,7 +34,12 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._options import 
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._pagination import PAGE_SIZE, paginate, paginate_cursor
 from ansible_collections.virtinfra.manager.plugins.module_utils._parameters import TAG_PARAMS
-from ansible_collections.virtinfra.manager.plugins.module_utils._queries import find_by_attribute, get_by_uuid, query
+from ansible_collections.virtinfra.manager.plugins.module_utils._queries import (
+    find_by_attribute,
+    first_readable,
+    get_by_uuid,
+    query,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
     Record,
     Unknown,

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
 from traceback import format_exc
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ansible.module_utils import basic
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._connection import (
     ConnectionOptions,
+    GivenSession,
     SessionSource,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
@@ -42,14 +44,12 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import 
     Masker,
     collect_secrets,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import (
-    MemoryStore,
-    SessionStore,
-    session_source,
-)
 from ansible_collections.virtinfra.manager.plugins.module_utils._task_options import TaskOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import escape_controls
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock
+
+if TYPE_CHECKING:
+    from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import SessionStore
 
 # At this verbosity a module process returns a line about each request in this member, which the action takes out and
 # shows. In the result of an asynchronous task the member stays.
@@ -132,7 +132,7 @@ class ModuleSpec(TaskOptions):
         on_progress: Callable[[str], None] | None = None,
         on_request: Callable[[str], None] | None = None,
         before_send: Callable[[], None] = lambda: None,
-        session_store: Callable[[ConnectionOptions], SessionStore] = MemoryStore,
+        session_store: Callable[[ConnectionOptions], SessionStore] | None = None,
     ) -> ModuleResult:
         """Run with validated options and return the result without secrets.
 
@@ -163,14 +163,14 @@ class ModuleSpec(TaskOptions):
         on_progress: Callable[[str], None] | None,
         on_request: Callable[[str], None] | None,
         before_send: Callable[[], None],
-        session_store: Callable[[ConnectionOptions], SessionStore],
+        session_store: Callable[[ConnectionOptions], SessionStore] | None,
     ) -> ModuleResult:
         context = None
         try:
             params = self.with_references(params, check_mode)
             connection = connection_options(params)
             with (
-                session_source(connection, session_store, masker, on_request, before_send) as sessions,
+                _session_source(connection, session_store, masker, on_request, before_send) as sessions,
                 create_client(params, check_mode, on_progress, on_request, masker, before_send, sessions) as client,
             ):
                 params = resolve_names(client, params, self.parameters)
@@ -268,6 +268,21 @@ def _documented_names() -> frozenset[str]:
     for operation in OPERATIONS.values():
         names.update(operation.parameters, operation.result)
     return frozenset({*names, *map(to_snake_case, names)})
+
+
+def _session_source(
+    connection: ConnectionOptions,
+    new_store: Callable[[ConnectionOptions], SessionStore] | None,
+    masker: Masker,
+    on_request: Callable[[str], None] | None,
+    before_send: Callable[[], None],
+) -> AbstractContextManager[SessionSource]:
+    """Return where the session comes from. A module process, which compiles what it imports, logs in but rarely."""
+    if not connection.needs_login:
+        return nullcontext(GivenSession(connection.session_id))
+    from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import MemoryStore, session_source
+
+    return session_source(connection, new_store or MemoryStore, masker, on_request, before_send)
 
 
 def connection_options(params: Mapping[str, Any]) -> ConnectionOptions:

@@ -17,9 +17,14 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     ReadNotSupported,
     VirtinfraError,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._finders import exists, first_readable, require_unique
 from ansible_collections.virtinfra.manager.plugins.module_utils._pagination import paginate_cursor
-from ansible_collections.virtinfra.manager.plugins.module_utils._queries import RESOURCE_QUERIES, find_by_attribute
+from ansible_collections.virtinfra.manager.plugins.module_utils._queries import (
+    RESOURCE_QUERIES,
+    exists,
+    find_by_attribute,
+    first_readable,
+    require_unique,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
     Record,
     Unknown,

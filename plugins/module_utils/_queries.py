@@ -9,12 +9,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._conditions import equality
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import AmbiguousMatch, ReadNotSupported
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
 from ansible_collections.virtinfra.manager.plugins.module_utils._pagination import paginate, records_of
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import RECORD_FIELDS, Record, values_equal
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
+    DELETED_VM_STATES,
+    RECORD_FIELDS,
+    Record,
+    values_equal,
+)
+
+Found = TypeVar("Found")
 
 # The query for each resource type, by its name in cursor queries.
 RESOURCE_QUERIES: Mapping[str, str] = {
@@ -68,3 +77,30 @@ def find_by_attribute(
 def query(client: Client, name: str, conditions: Iterable[str] = ()) -> list[Record]:
     """Return all records that meet the conditions, each ``<field><op><value>``."""
     return [record for page, dummy in paginate(client, name, conditions) for record in page]
+
+
+def first_readable(*readers: Callable[[Client, Record], Found]) -> Callable[[Client, Record], Found]:
+    """Return a reader that uses the first of several readers that the service and the credentials support."""
+
+    def read(client: Client, wanted: Record) -> Found:
+        reasons = []
+        for reader in readers:
+            try:
+                return reader(client, wanted)
+            except ReadNotSupported as reason:
+                reasons.append(str(reason).rstrip("."))
+        raise ReadNotSupported("; ".join(reasons))
+
+    return read
+
+
+def exists(vm: Record) -> bool:
+    """Return whether a VM is there: a deleted one keeps its record and its name until the service expunges it."""
+    return vm.get("state") not in DELETED_VM_STATES
+
+
+def require_unique(records: list[Record], what: str) -> Record | None:
+    """Return the only record, or None; raise AmbiguousMatch when there are several."""
+    if len(records) > 1:
+        raise AmbiguousMatch(what, [str(record.get("uuid")) for record in records])
+    return records[0] if records else None

@@ -156,9 +156,9 @@ def session_source(
     before_send: Callable[[], None] = lambda: None,
 ) -> AbstractContextManager[SessionSource]:
     """Return where the session comes from, the option session_id or else the account."""
-    if connection.session_id or not connection.account:
-        return nullcontext(GivenSession(connection.session_id))
-    return AccountSession(connection, new_store(connection), masker, on_request, before_send)
+    if connection.needs_login:
+        return AccountSession(connection, new_store(connection), masker, on_request, before_send)
+    return nullcontext(GivenSession(connection.session_id))
 
 
 class AccountSession:

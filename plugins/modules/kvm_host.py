@@ -166,13 +166,10 @@ job:
     state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._finders import (
-    find_by_cursor,
-    find_by_query,
-    first_readable,
-)
+from ansible_collections.virtinfra.manager.plugins.module_utils._finders import find_by_cursor, find_by_query
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CREATE_OPTIONS, reference
 from ansible_collections.virtinfra.manager.plugins.module_utils._planner import Resource, StateTransition
+from ansible_collections.virtinfra.manager.plugins.module_utils._queries import first_readable
 from ansible_collections.virtinfra.manager.plugins.module_utils._reconciler import resource_module
 
 KEYS = ("uuid", "managementIp", "name")

@@ -209,7 +209,6 @@ from typing import Any
 from ansible_collections.virtinfra.manager.plugins.module_utils._finders import (
     Finder,
     find_by_query,
-    first_readable,
     with_assumed_fields,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CREATE_OPTIONS, reference
@@ -225,6 +224,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._planner import 
     Resource,
     default_plan,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._queries import first_readable
 from ansible_collections.virtinfra.manager.plugins.module_utils._reconciler import resource_module
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
 

@@ -109,8 +109,9 @@ job:
     state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._finders import find_by_query, first_readable
+from ansible_collections.virtinfra.manager.plugins.module_utils._finders import find_by_query
 from ansible_collections.virtinfra.manager.plugins.module_utils._planner import Resource
+from ansible_collections.virtinfra.manager.plugins.module_utils._queries import first_readable
 from ansible_collections.virtinfra.manager.plugins.module_utils._reconciler import resource_module
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
 

@@ -106,7 +106,7 @@ job:
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions, ReadNotSupported
-from ansible_collections.virtinfra.manager.plugins.module_utils._finders import find_by_query, require_unique
+from ansible_collections.virtinfra.manager.plugins.module_utils._finders import find_by_query
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import reference
 from ansible_collections.virtinfra.manager.plugins.module_utils._planner import (
     AssumedRecord,
@@ -115,7 +115,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._planner import 
     default_plan,
     unchangeable_error,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._queries import find_by_attribute
+from ansible_collections.virtinfra.manager.plugins.module_utils._queries import find_by_attribute, require_unique
 from ansible_collections.virtinfra.manager.plugins.module_utils._reconciler import resource_module
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, without_unknown
 

@@ -299,14 +299,10 @@ job:
     state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._finders import (
-    exists,
-    find_by_cursor,
-    find_by_query,
-    first_readable,
-)
+from ansible_collections.virtinfra.manager.plugins.module_utils._finders import find_by_cursor, find_by_query
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CREATE_OPTIONS, reference, references
 from ansible_collections.virtinfra.manager.plugins.module_utils._planner import PlannedCall, Resource, default_plan
+from ansible_collections.virtinfra.manager.plugins.module_utils._queries import exists, first_readable
 from ansible_collections.virtinfra.manager.plugins.module_utils._reconciler import resource_module
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
 

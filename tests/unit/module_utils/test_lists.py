@@ -18,13 +18,14 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     TransportError,
     VirtinfraError,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._finders import (
-    find_by_cursor,
-    find_by_query,
-    first_readable,
-)
+from ansible_collections.virtinfra.manager.plugins.module_utils._finders import find_by_cursor, find_by_query
 from ansible_collections.virtinfra.manager.plugins.module_utils._pagination import paginate, paginate_cursor
-from ansible_collections.virtinfra.manager.plugins.module_utils._queries import find_by_attribute, get_by_uuid, query
+from ansible_collections.virtinfra.manager.plugins.module_utils._queries import (
+    find_by_attribute,
+    first_readable,
+    get_by_uuid,
+    query,
+)
 from conftest import ClientFactory, client_of
 
 from simulator.launch import Simulator
