@@ -93,15 +93,24 @@ _NO_USER = re.compile(
 _FULL_HOST = re.compile(r"\d+(?:\.\d+){3}|\[.*\]|.*\.[A-Za-z][\w-]*")
 
 
-# Compiling them takes longer than most tasks; next to none needs one.
+_SECRET_NAME = rf"{_NAME}\Z"
+
+
+# Compiling all of them takes as long as a task; a task needs a few.
 @lru_cache(maxsize=32)
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.VERBOSE | re.IGNORECASE | re.DOTALL)
 
 
+def compile_patterns() -> None:
+    """Compile all patterns now, so that the processes forked from this one have them."""
+    for pattern in (_SECRET_NAME, *(pattern for dummy, pattern in _CREDENTIALS)):
+        _compiled(pattern)
+
+
 def is_secret_name(name: str) -> bool:
     """Whether a member of this name holds a secret: ``password``, ``sshPassword``, ``access_key_secret``."""
-    return _compiled(rf"{_NAME}\Z").search(name) is not None
+    return _compiled(_SECRET_NAME).search(name) is not None
 
 
 def may_hold_credentials(text: str) -> bool:

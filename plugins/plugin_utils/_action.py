@@ -28,6 +28,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.virtinfra.manager.plugins.module_utils._adapter import HAS_REQUESTS
 from ansible_collections.virtinfra.manager.plugins.module_utils._connection import tls_context
+from ansible_collections.virtinfra.manager.plugins.module_utils._credentials import compile_patterns
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     InvalidOptions,
     LoginFailed,
@@ -49,6 +50,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._run_sessions im
 
 # Built once, here, and inherited by every worker.
 tls_context(True, None, None, None)
+compile_patterns()
 
 # A worker's own standard error leads nowhere, and nobody listens to its Display once the parent is interrupted.
 STDERR = os.dup(2)

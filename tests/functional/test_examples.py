@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The complete playbooks of docs/examples and of the guides: predicted, run, and run again."""
+"""The playbooks of docs/examples, of the guides and of the README: predicted, run, and run again."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
+import yaml
 
 from simulator.launch import Simulator
 from support.collection import ROOT
@@ -21,6 +22,12 @@ EXAMPLES = ROOT / "docs" / "examples"
 SHOWN = sorted(EXAMPLES.glob("*/playbook.yml"))
 INVENTORY = EXAMPLES / "play_over_inventory" / "lab.virtinfra_hosts.yml"
 VMS = 40
+
+# The playbooks of roles, each before those that find what it has made.
+OF_ROLES = ("restore_vms", "protect_vms", "notifications", "maintenance_walk", "onboard_hosts", "capacity_report")
+
+# What no output of a role may show.
+SESSION, PASSWORD, URL_KEY = "5e5510a0", "pa55w0rd-of-ssh", "key-0f-the-chat"
 
 
 def playbooks_of_guide(guide: str) -> list[str]:
@@ -84,3 +91,66 @@ def test_examples(sim: Simulator, playbook_runner: PlaybookRunner, playbook: Pat
 
     # Only the hosts that are new in the inventory differ.
     assert changed(play("--skip-tags", "requests")) == ["Set the service types of the interface"] * 4
+
+
+def vars_file_of_the_readme(folder: Path) -> str:
+    """Return the shortest vars files of all playbooks of roles as one, with their files in a folder."""
+    section = (ROOT / "README.md").read_text(encoding="utf-8").split("## Roles and playbooks\n")[1].split("\n## ")[0]
+    cells = re.findall(r"^\| `\w+` \| `\w+` \|.*\|(.*)\|$", section, re.MULTILINE)
+    assert len(cells) == len(OF_ROLES)
+    text = "\n".join(line for cell in cells for line in re.findall("`(.*?)`", cell))
+    return re.sub(r"/etc/virtinfra\b|/var/www/html\b", str(folder), text)
+
+
+@pytest.fixture
+def vars_file(tmp_path: Path) -> Path:
+    """The variables of the README, and what they refer to."""
+    (tmp_path / "update_firmware.yml").write_text("[{ansible.builtin.ping: }]", encoding="utf-8")
+    endpoint = {"type": "workchat", "name": "chat", "url": f"https://chat.example.com/send?key={URL_KEY}"}
+    others = {
+        "vault_ssh_password": PASSWORD,
+        "onboard_hosts_pattern": "new",
+        "maintenance_walk_pattern": "old",
+        "notifications_endpoints": [endpoint],
+    }
+    text = f"{vars_file_of_the_readme(tmp_path)}\n{yaml.safe_dump(others)}"
+    (tmp_path / "vars.yml").write_text(text, encoding="utf-8")
+    return tmp_path / "vars.yml"
+
+
+def test_vars_files_of_the_readme(sim: Simulator, playbook_runner: PlaybookRunner, vars_file: Path) -> None:
+    """All playbooks of roles in one, of which a host fails in the first run; no output shows a secret."""
+    sim.reset(clusters=1, session=SESSION)
+    sim.change("snapshotgroup", sim.records("snapshotgroup")[0]["uuid"], name="web-1-nightly")
+    book, hosts = vars_file.with_name("all.yml"), vars_file.with_name("hosts.yml")
+    book.write_text(yaml.safe_dump([{"import_playbook": f"virtinfra.manager.{name}"} for name in OF_ROLES]))
+    old = {"host-1": {"virtinfra_uuid": sim.records("host")[0]["uuid"], "ansible_connection": "local"}}
+    new = {f"host-{number}": {"ansible_host": f"10.0.0.{number}"} for number in (21, 22)}
+    hosts.write_text(yaml.safe_dump({"old": {"hosts": old}, "new": {"hosts": new}}))
+    environment = {"VIRTINFRA_BASE_URL": sim.url, "VIRTINFRA_SESSION_ID": SESSION}
+    arguments = ["-i", str(hosts), "-e", f"@{vars_file}", "-vvvvv", "--diff"]
+
+    def play(*more: str) -> Run:
+        run = playbook_runner.playbook(str(book), [*arguments, *more], environment)
+        results = json.dumps([played.result for played in run])
+        assert [secret for secret in (SESSION, PASSWORD, URL_KEY) if secret in run.output + results] == []
+        return run
+
+    def changed(run: Run) -> set[str]:
+        return {played.play for played in run if played.result.get("changed")}
+
+    before = sim.state()
+    predicted = play("--check")
+    assert predicted.code == 0, predicted.output
+    assert sim.state() == before
+
+    sim.fault("fail", "AddKVMHost", error={"code": "HOST.1003", "details": f"ssh root:{PASSWORD}@10.0.0.21: denied"})
+    assert play().code == 2
+    assert len(sim.records("host")) == 4
+
+    completed = play()
+    assert completed.code == 0, completed.output
+    assert len(sim.records("host")) == 5
+    assert changed(completed) == {"Onboard hosts", "Walk through the hosts", "Write the capacity report"}
+    assert sum(played.result.get("changed", False) for played in completed if played.play == "Onboard hosts") == 1
+    assert changed(predicted) >= changed(completed)

@@ -15,7 +15,11 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._credentials import (
+    _CREDENTIALS,
     MASK,
+    _compiled,
+    compile_patterns,
+    is_secret_name,
     mask_credentials,
     mask_url,
     may_hold_credentials,
@@ -323,3 +327,13 @@ def test_webhooks_are_masked_by_the_type_of_the_record() -> None:
     for record_type in ("PrimaryStorageInventory", "primarystorage", ""):
         assert mask_webhooks({"url": "10.0.0.1:/export"}, record_type) == {"url": "10.0.0.1:/export"}
     assert mask_webhooks({"url": "chat.example.com/KEY"}, "SNSWorkchatEndpointInventory") == {"url": MASK}
+
+
+def test_compile_patterns_leaves_nothing_to_compile() -> None:
+    """Each task runs in a process of its own, which would compile them again."""
+    _compiled.cache_clear()
+    compile_patterns()
+    compiled = _compiled.cache_info().misses
+    is_secret_name("password")
+    mask_credentials(" ".join(hint for hints, dummy in _CREDENTIALS for hint in hints))
+    assert _compiled.cache_info().misses == compiled == len(_CREDENTIALS) + 1
