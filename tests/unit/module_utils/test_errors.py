@@ -16,6 +16,7 @@ import pytest
 import trustme
 
 from simulator.launch import Simulator
+from support.collection import ROOT
 from support.playbook_runner import PlaybookRunner, Played, Run
 from support.socket_servers import taken_port
 from support.stub_server import StubResponse, StubServer
@@ -285,4 +286,10 @@ def test_check_mode_of_the_demo(sim: Simulator, demo: Any) -> None:
     assert sim.state() == before
     ran = demo()
     assert changes(checked) == changes(ran) != []
-    assert changes(demo()) == []
+    again = demo()
+    assert changes(again) == []
+    # The README shows the second run, and says how many objects the first one changes.
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (summary,) = (played.result["msg"] for played in again if played.task == "Show a summary")
+    assert [line for line in summary if f"    - {line}\n" not in readme] == []
+    assert f"The first run: {sum(sum(items) for dummy, items in changes(ran))} objects changed.\n" in readme
