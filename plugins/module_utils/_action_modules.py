@@ -53,8 +53,8 @@ def action_module(
 ) -> ModuleSpec:
     """Return the module that calls one operation each time it runs; its result has the members of the reply.
 
-    ``changes`` is False if the call changes nothing. ``judge`` returns what is wrong with the options and the reply
-    together, or None.
+    ``changes`` is False if the call changes nothing. ``judge`` returns the error in the combination of options and
+    reply, or None.
     """
     row = get_operation(operation)
 
@@ -107,13 +107,13 @@ def generic_module(options: Options, **rules: Any) -> ModuleSpec:
 
 
 def _without_needless_nulls(row: Operation, params: Record) -> Record:
-    """Return the parameters without null references, except for required ones."""
+    """Return the parameters without null references, except for required parameters."""
     known = {name: value for name, value in params.items() if not isinstance(value, Unknown)}
     return {**known, **{name: params[name] for name in row.missing(known) if name in params}}
 
 
 def _execute(context: ModuleContext, operation: str, params: Record, label: str, changes: bool = True) -> Job:
-    """Make a call exactly once and return its job. No object shows whether it is still needed."""
+    """Make a call exactly once and return its job. There is no object that shows whether the call is still needed."""
     planned = PlannedCall(operation, params, None)
     call = Call(context.client, planned, label, context.params["wait"], context.params["job_uuid"], changes)
     attempt = make_call(call)

@@ -6,8 +6,8 @@
 
 """An adapter for requests, with urllib3 1.26 or 2.x.
 
-It adds what these libraries lack: errors that prove that a request was never sent, a TLS context of our own, interim
-responses, and a deadline for the body.
+It adds what these libraries lack: errors that prove that a request was never sent, our own TLS context, handling of
+interim responses, and a deadline for the body.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ else:
 
 CHUNK_SIZE = 64 * 1024
 
-# More interim responses than this are not a response.
+# After more interim responses than this, the response counts as invalid.
 MAX_INTERIM_RESPONSES = 20
 
 
 class ExchangeFailed(Exception):
-    """The request may have been sent, and no usable response came. ``cause`` is Python's own exception."""
+    """The request may have been sent, and no usable response arrived. ``cause`` is the exception of Python."""
 
     def __init__(self, error: BaseException) -> None:
         while isinstance(error, (RequestException, urllib3.exceptions.HTTPError)):
@@ -55,13 +55,13 @@ class ExchangeFailed(Exception):
 class ConnectFailed(ExchangeFailed):
     """No connection was established, so nothing was sent.
 
-    The only certain proof of that: ``ProxyError``, ``SSLError`` and ``ConnectionError`` of the libraries may also be
-    raised after the service has taken the request.
+    Only this exception proves it: ``ProxyError``, ``SSLError`` and ``ConnectionError`` of the libraries may also be
+    raised after the service has received the request.
     """
 
 
 class FinalResponse(http.client.HTTPResponse):
-    """The response that follows the interim ones (1xx), of which http.client skips ``100 Continue`` only."""
+    """The response after interim responses (1xx), of which http.client skips only ``100 Continue``."""
 
     def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
         super().__init__(sock, *args, **kwargs)
@@ -95,13 +95,13 @@ class FinalResponse(http.client.HTTPResponse):
 
 
 class _ConnectMixin:
-    """Makes ``connect()`` raise ConnectFailed, whatever went wrong."""
+    """Makes ``connect()`` raise ConnectFailed for every error."""
 
     response_class: Any = FinalResponse
     _tunnel_host: str | None
 
     def connect(self) -> None:
-        """Connect, through a proxy and with TLS if the options say so."""
+        """Connect, through a proxy and with TLS if the options require them."""
         try:
             super().connect()  # type: ignore[misc]
         except Exception as error:
@@ -109,7 +109,7 @@ class _ConnectMixin:
             raise ConnectFailed(error) from None
 
     def _tunnel(self) -> None:
-        """Request a tunnel from the proxy; older Pythons send an IPv6 address without its brackets."""
+        """Request a tunnel from the proxy; older versions of Python send an IPv6 address without brackets."""
         host = self._tunnel_host
         self._tunnel_host = f"[{host}]" if host and ":" in host and host[0] != "[" else host
         try:
@@ -126,25 +126,25 @@ class TlsConnection(_ConnectMixin, HTTPSConnection):
     """A connection whose certificate is verified by the TLS context."""
 
     def connect(self) -> None:
-        """Connect, and keep urllib3 from warning about a connection that the user wants unverified."""
+        """Connect, and suppress urllib3's warning about a connection that is unverified at the user's request."""
         super().connect()
         self.is_verified = True
 
 
 class Adapter(HTTPAdapter):
-    """One kept-alive connection to the service, by way of ``proxy`` if given, with TLS if there is a ``context``."""
+    """One kept-alive connection to the service, through ``proxy`` if given, with TLS if there is a ``context``."""
 
     def __init__(self, context: ssl.SSLContext | None, proxy: str | None) -> None:
         super().__init__(pool_connections=1, pool_maxsize=1)
         self._context, self._proxies = context, {"all": proxy} if proxy else {}
         if context and getattr(urllib3, "__version__", "").startswith("1."):
-            # It gives OpenSSL no address to compare with, and compares the name or address itself.
+            # urllib3 1.26 does not pass the name or address to OpenSSL, and compares it itself.
             context.check_hostname = False
 
     def exchange(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, seconds: float
     ) -> Response:
-        """Send a request once and return the response; ``seconds`` limit each wait for bytes and the body."""
+        """Send a request once and return the response; each wait for data, and the body, may take ``seconds``."""
         deadline = time.monotonic() + seconds
         try:
             request = Request(method, url, headers=dict(headers), data=body).prepare()
@@ -170,11 +170,11 @@ class Adapter(HTTPAdapter):
             raise ExchangeFailed(error) from None
         finally:
             if raw is not None:
-                # A connection that was released stays open.
+                # A released connection stays open.
                 raw.close()
 
     def cert_verify(self, conn: Any, url: Any, verify: Any, cert: Any) -> None:
-        """Prepare a pool: with our connection classes, and our TLS context instead of the authorities of requests."""
+        """Prepare a pool with our connection classes, and with our TLS context instead of that of requests."""
         conn.ConnectionCls = TlsConnection if self._context else PlainConnection
         if self._context:
             conn.conn_kw["ssl_context"] = self._context

@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Performing a call exactly once, even if its response is lost. The guide Resilience explains the decisions."""
+"""Perform a call exactly once, even if its response is lost. The guide Resilience explains the decisions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import 
 
 MAX_RESENDS = 3
 
-# For how many minutes a call whose response was lost may still reach the service: proxies keep requests that long.
+# For how many minutes a call whose response was lost may still reach the service, because proxies may delay it.
 STILL_ON_ITS_WAY = 10
 
 
@@ -41,8 +41,8 @@ STILL_ON_ITS_WAY = 10
 class Call:
     """A planned call to make exactly once.
 
-    ``label`` names its object in messages. ``wait``: whether its job is followed to its end. ``job_uuid`` is the id
-    that the user chose. ``changes`` is False where the call leaves everything as it is.
+    ``label`` names its object in messages. ``wait`` says whether to wait for its job. ``job_uuid`` is the id that the
+    user chose. ``changes`` is False if the call changes nothing.
     """
 
     client: Client
@@ -55,11 +55,11 @@ class Call:
 
 @dataclass(frozen=True)
 class Attempt:
-    """What is known of a call that was sent: its job, and the moment until which the task waits.
+    """What is known about a call that was sent: its job, and the deadline of the task.
 
-    ``failure`` is the error with which the service refused or failed the call. ``doubt`` is the reason why the call may
-    or may not have been performed: then `resolve` makes the next attempt. With ``is_bare`` the reply says that the call
-    succeeded and nothing else, which a proxy may say too. ``resolved`` counts the attempts to resolve a doubt.
+    ``failure`` is the error with which the service refused or failed the call. ``doubt`` is the reason why it is
+    unknown whether the call was performed; `resolve` then makes the next attempt. With ``is_bare`` the reply says only
+    that the call succeeded, which may be the response of a proxy. ``resolved`` counts the attempts to resolve a doubt.
     """
 
     job: Job
@@ -72,11 +72,12 @@ class Attempt:
 
 
 def make_call(call: Call, deadline: float | None = None) -> Attempt:
-    """Send a call and follow its job. ``deadline`` is that of the task, if it has begun to wait before.
+    """Send a call and wait for its job.
 
-    It is sent again with a new session when the service refused it because the session had expired. Services say so
-    only by the job, so for a call that is not waited for the session is checked before. Raise WaitTimeout when the job
-    is still running at the deadline; its result says ``changed``.
+    ``deadline`` is that of the task, if it has already waited for something. The call is sent again with a new session
+    when the service refused it because the session had expired. Services report this only in the job, so if the task
+    does not wait for the job, the session is checked before the call. Raise WaitTimeout when the job is still running
+    at the deadline; its result says ``changed``.
     """
     if not call.wait:
         call.client.sessions.validate()
@@ -112,11 +113,11 @@ def _send(call: Call, deadline: float | None) -> Attempt:
 
 
 def resolve(call: Call, attempt: Attempt, needed: bool | None, error: VirtinfraError | None = None) -> Attempt:
-    """Return the attempt after another one to determine the outcome of a call, or to repeat the call.
+    """Make another attempt to determine the outcome of a call, or to repeat the call, and return it.
 
     ``needed`` says whether the object still lacks the change; None when it cannot be read, with the ``error`` of a read
-    that failed. The call is sent again, with the same job id, only where two calls have the effect of one. The job of
-    any other call is polled as long as its response might have come.
+    that failed. The call is sent again, with the same job id, only if two calls have the effect of one. The job of any
+    other call is polled for as long as its response could have arrived.
 
     Raise OutcomeUnknown, whose result says ``changed``, when nothing shows whether the call was performed.
     """
@@ -155,7 +156,7 @@ def _confirm(call: Call, attempt: Attempt) -> Attempt:
 
 
 def _performed(call: Call, attempt: Attempt) -> Attempt:
-    """Return what is known of a call that was performed, as the object shows, although its response was lost."""
+    """Return the attempt of a call whose response was lost, but which was performed, as the object shows."""
     attempt.job.state, attempt.job.failure = SUCCEEDED, None
     lost = ", ".join(map(to_snake_case, get_operation(call.planned.operation).extra_results))
     warning = f"{call.label}: {call.planned.operation} succeeded, but its response was lost, and {lost} with it."
@@ -163,7 +164,7 @@ def _performed(call: Call, attempt: Attempt) -> Attempt:
 
 
 def _resend(call: Call, attempt: Attempt) -> Job:
-    """Send a call again, with the same job id, and return its job. Raise what keeps it in doubt."""
+    """Send a call again, with the same job id, and return its job. Raise the error that leaves its outcome unknown."""
     try:
         return _resend_with(call, attempt.job.uuid, attempt.deadline)
     except ApiError as failure:
@@ -181,9 +182,10 @@ def _resend_with(call: Call, uuid: str | None, deadline: float) -> Job:
 
 
 def _follow(call: Call, job: Job, deadline: float, lost: ResponseLost | None = None) -> Job:
-    """Follow a job to its end if that is to be waited for, and return it. Raise its failure.
+    """Wait for the end of a job if the task has to, and return the job.
 
-    Raise ``lost``, with which the response to the call was lost, when the service does not know the job.
+    Raise its failure. Raise ``lost``, the error with which the response to the call was lost, when the service does not
+    know the job.
     """
     if lost and not job_exists(call.client, job, deadline):
         raise lost
@@ -201,7 +203,11 @@ def _follow(call: Call, job: Job, deadline: float, lost: ResponseLost | None = N
 def _outcome_unknown(call: Call, job: Job, reason: VirtinfraError | None, needed: bool | None) -> OutcomeUnknown:
     job.state = UNKNOWN
     cause = reason.message.rstrip(".") if reason else ""
-    repeat = "check the object before you repeat the call" if needed is None else "run the task again, it checks first"
+    repeat = (
+        "check the object before you repeat the call"
+        if needed is None
+        else "run the task again; it checks the object first"
+    )
     return OutcomeUnknown(
         f"the outcome of {call.planned.operation} is unknown: {cause}. Check job {job.uuid} with job_info."
         f" If the service still does not know it after {STILL_ON_ITS_WAY} minutes, {repeat}.",
@@ -211,21 +217,22 @@ def _outcome_unknown(call: Call, job: Job, reason: VirtinfraError | None, needed
 
 
 def may_answer_second_delivery(error: VirtinfraError) -> bool:
-    """Whether an error may be the answer to a second delivery of a call by a proxy, after the first one was taken.
+    """Return whether an error may be the response to a proxy's second delivery of a call that was accepted.
 
-    A service that identifies the call by its job id takes it once, and its answer is that to the first delivery.
+    A service that identifies calls by their job ids accepts the call once, and repeats the response to the first
+    delivery.
     """
     return isinstance(error, ApiError) and not error.is_of_own_job
 
 
 def is_refused_as_duplicate(call: PlannedCall, error: VirtinfraError) -> bool:
-    """Whether the service may have refused a call because what it does has been done already."""
+    """Return whether the service may have refused a call because its effect already exists."""
     code = get_operation(call.operation).duplicate_code
     return bool(code) and code in error_codes(error.error) and not call.params.get("force")
 
 
 def second_delivery_warning(call: PlannedCall, label: str, error: VirtinfraError) -> str:
-    """Return the warning that a call may have been performed although it failed, for where no object shows it."""
+    """Return the warning that a call may have been performed although it failed, if no object shows this."""
     if not (may_answer_second_delivery(error) and is_refused_as_duplicate(call, error)):
         return ""
     return (

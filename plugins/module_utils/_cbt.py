@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""The VMs that a CBT task protects, read from its record. Section "CBT tasks"."""
+"""Read the VMs that a CBT task protects from its record. Section "CBT tasks"."""
 
 from __future__ import annotations
 

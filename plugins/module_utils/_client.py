@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Calling operations: one client for one task or inventory, over one connection for each thread."""
+"""Call operations: one client for each task or inventory, with one connection for each thread."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ Result = TypeVar("Result")
 
 
 class Client:
-    """The service, as one task or inventory sees it.
+    """The client of one task or inventory.
 
-    ``read_only`` refuses everything but GET (check mode). ``wait`` says how long jobs are waited for. ``mask_replies``
-    is for those who show replies and compare nothing: credentials are masked in them already.
-    ``before_send`` is called before each request. ``sessions`` gives the session; without it, the option
-    ``session_id`` does. ``jobs`` are the calls that were sent, the latest last.
+    With ``read_only`` it refuses everything but GET (check mode). ``wait`` is the policy for waiting for jobs. With
+    ``mask_replies``, for callers that show replies and compare nothing, credentials in replies are masked.
+    ``before_send`` is called before each request. ``sessions`` provides the session, by default that of the option
+    ``session_id``. ``jobs`` are the jobs of the calls that were sent, in this order.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Client:
         self._headers = {}
         if webhook_url:
             if not re.fullmatch(r"https?://[\x21-\x7e]+", webhook_url):
-                raise InvalidOptions("webhook_url must be like https://receiver.example.com/path, without blanks")
+                raise InvalidOptions("webhook_url must have the form https://receiver.example.com/path, without spaces")
             self._headers["X-Web-Hook"] = webhook_url
         if api_timeout:
             self._headers["X-API-Timeout"] = str(api_timeout)
@@ -110,19 +110,19 @@ class Client:
 
     def __exit__(self, *dummy: object) -> None:
         for pool in self._pools:
-            # A task that is stopped does not wait for the answers that are still to come.
+            # A task that is stopped does not wait for outstanding responses.
             pool.shutdown(wait=False, cancel_futures=True)
         for transport in self._transports:
             transport.close()
 
     def until(self, deadline: float) -> Client:
-        """Return this client with reads and polls that end at a moment of the clock; it shares all connections."""
+        """Return this client with a deadline for reads and polls; it shares all connections."""
         limited = copy(self)
         limited._deadline = deadline
         return limited
 
     def build_request(self, name: str, params: Mapping[str, Any]) -> tuple[Operation, Request, str | None]:
-        """Return operation, request and Authorization header of a call; fails as the call would before sending."""
+        """Return operation, request and Authorization header of a call; fail as the call would before sending."""
         operation = get_operation(name)
         return operation, self._request(operation, params), self._auth(operation)
 
@@ -155,11 +155,11 @@ class Client:
         job_uuid: str | None = None,
         is_resend: bool = False,
     ) -> Job:
-        """Send a writing call and return its job, finished if the service answered at once.
+        """Send a writing call and return its job, which has ended if the service answered without a job.
 
-        ``job_uuid`` replaces an id of our own; with ``is_resend`` it is that of an earlier call with the same params.
-        Raise ResponseLost, with the member ``job``, when the service may have taken the call, and JobUuidUsed when it
-        has another call with this id.
+        ``job_uuid`` replaces the generated id; with ``is_resend`` it is the id of an earlier call with the same params.
+        Raise ResponseLost, with the member ``job``, when the service may have accepted the call, and JobUuidUsed when
+        it knows another call with this id.
         """
         operation, request, auth = self.build_request(name, params)
         if self.read_only and operation.is_write:
@@ -183,7 +183,7 @@ class Client:
             raise
 
     def _used_before(self, job: Job) -> JobUuidUsed:
-        """Return the failure that a job id stands for an earlier call, with what became of that."""
+        """Return the failure that a job id was used for an earlier call, with the state of that call."""
         earlier = Job(job.uuid, job.location)
         with suppress(TransportError):
             self.poll(earlier)
@@ -195,25 +195,26 @@ class Client:
         )
 
     def poll(self, job: Job) -> bool:
-        """Ask for a job once and return whether it has ended; its state, result and failure are updated.
+        """Poll a job once, update its state, result and failure, and return whether it has ended.
 
-        Raise TransportError when the response says neither that it has ended nor that it is running.
+        Raise TransportError when the response proves neither that it has ended nor that it is running.
         """
         label = " ".join(filter(None, (job.operation, f"job {job.uuid}")))
         request = Request("GET", job.location)
         ask = partial(self._transport().send, request, label, deadline=self._deadline, slack=self.wait.interval)
         response = ask(f"OAuth {self.sessions.current()}" if job.needs_auth else None)
         if response.status in (401, 403) and self.connection.has_session and not job.needs_auth:
-            # The family's servers want no credentials here; one that does gets them from now on.
+            # Servers of this API family need no credentials for polls; one that refuses a poll without them gets them
+            # from now on.
             job.needs_auth = True
             response = ask(f"OAuth {self.sessions.current()}")
         apply_poll(job, response)
         return job.state != RUNNING
 
     def renew_session(self, failure: ApiError, auth: str | None) -> bool:
-        """Whether a call failed because its session had expired, and there is a new one to repeat it with.
+        """Return whether a call failed because its session had expired, and can be repeated with a new one.
 
-        The service refuses such a call before it takes it. ``auth`` is the Authorization header of the call.
+        The service refuses such a call without performing it. ``auth`` is the Authorization header of the call.
         """
         scheme, dummy, session_id = (auth or "").partition(" ")
         if scheme != "OAuth" or (failure.code != SESSION_EXPIRED and failure.status != UNAUTHORIZED):
@@ -221,7 +222,7 @@ class Client:
         return self.sessions.renew(session_id) is not None
 
     def map_concurrently(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """Apply a function that calls the service to many items at once, over up to 16 connections, in order."""
+        """Apply a function to items concurrently, over up to 16 connections; return the results in order."""
         items = list(items)
         if len(items) < 2:
             return [function(item) for item in items]
@@ -239,7 +240,7 @@ class Client:
         return operation.request(params, self.connection.path_prefix)
 
     def _auth(self, operation: Operation) -> str | None:
-        """Return the Authorization header of a call; None for an operation that takes none."""
+        """Return the Authorization header of a call; None for an operation that needs none."""
         if operation.is_public:
             return None
         if operation.uses_token:

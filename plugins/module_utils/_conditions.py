@@ -20,22 +20,22 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import RECORD_FIELDS, to_camel_case
 from ansible_collections.virtinfra.manager.plugins.module_utils._references import is_reference, unify_uuid
 
-# In the order in which services look for them: the first one that a condition contains wins.
+# In the order in which services search for them: the first operator that a condition contains is used.
 OPERATORS = ("!=", ">=", "<=", "!?=", "!~=", "~=", "?=", "=", ">", "<", "is null", "not null")
 
-# What other languages write, and the operator that is meant. Services would take a part of it for the value.
+# Operators of other languages, and their equivalents. Services would treat a part of the operator as the value.
 _FOREIGN_OPERATORS = {"==": "=", "!==": "!=", "<>": "!=", "=~": "~=", "=>": ">=", "=<": "<="}
 
-# How alike two names must be for one to be a misspelling of the other, as difflib measures it.
+# The similarity, as measured by difflib, from which a name counts as a misspelling of another.
 _SIMILARITY = 0.8
 
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition as its author means it: the operator is the first one in the text.
+    """A condition as the user means it: the operator is the first one in the text.
 
-    ``is_ambiguous`` says that the service would split the text elsewhere, because the value holds an operator too.
-    ``is_local`` says that the service does not check it: ``rejects`` alone decides, and compares exactly.
+    ``is_ambiguous`` says that the service would split the text elsewhere, because the value contains an operator too.
+    ``is_local`` says that the service does not check it, so that only ``rejects`` decides, which then compares exactly.
     """
 
     field: str
@@ -46,15 +46,15 @@ class Condition:
 
     @property
     def text(self) -> str:
-        """The condition as it is sent: services would take blanks around the operator for a part of the value."""
+        """The condition as it is sent; services would treat spaces around the operator as part of the value."""
         blank = " " if self.operator in ("is null", "not null") else ""
         return f"{self.field}{blank}{self.operator}{self.value}"
 
     def rejects(self, record: Mapping[str, Any]) -> bool:
         """Return whether the record definitely does not meet the condition.
 
-        Services compare as their databases do: a difference in case alone rejects nothing, unless the service did not
-        check the condition. Fields of other resources and values that are not scalars are left to the service.
+        Services compare as their databases do: values that differ only in case count as equal, unless the service did
+        not check the condition. Fields of other resources and values that are not scalars are left to the service.
         """
         value = record.get(self.field)
         is_negated = self.operator.startswith("!")
@@ -89,10 +89,10 @@ class Condition:
 
 
 def parse_condition(text: str, record_type: str) -> Condition:
-    """Read a condition on records of a type in FIELDS.
+    """Parse a condition on records of a type in RECORD_FIELDS.
 
-    Raises InvalidOptions for an operator of another language, for a field that is a documented one misspelled, and when
-    neither the service nor this collection could check it.
+    Raise InvalidOptions for an operator of another language, for a misspelled documented field, and when neither the
+    service nor this collection could check it.
     """
     found = [(text.find(operator), -len(operator), operator) for operator in OPERATORS if operator in text]
     if not found:
@@ -107,7 +107,7 @@ def parse_condition(text: str, record_type: str) -> Condition:
     if not _is_split_as_meant(condition):
         if field not in RECORD_FIELDS.get(record_type, ()):
             raise InvalidOptions(
-                f"query {text!r} cannot be sent: the service would take {_served_operator(condition.text)!r} for"
+                f"query {text!r} cannot be sent: the service would use {_served_operator(condition.text)!r} as"
                 " the operator"
             )
         condition = replace(condition, is_ambiguous=True, is_local=True)
@@ -115,10 +115,10 @@ def parse_condition(text: str, record_type: str) -> Condition:
 
 
 def parse_local_conditions(texts: Iterable[str], record_type: str) -> list[Condition]:
-    """Read conditions on records of a type in RECORD_FIELDS that the service does not check.
+    """Parse conditions on records of a type in RECORD_FIELDS that the service does not check.
 
-    Raises ReadNotSupported for a condition that only the service can check: on a time, on a tag, on a field of another
-    resource or one that is not documented.
+    Raise ReadNotSupported for a condition that only the service can check: on a time, on a tag, on a field of another
+    resource or on an undocumented field.
     """
     conditions = [replace(parse_condition(text, record_type), is_local=True) for text in texts]
     for condition in conditions:
@@ -134,7 +134,7 @@ def equality(field: str, value: str) -> str | None:
 
 
 def parse_conditions(texts: Iterable[str], record_type: str) -> tuple[list[str], list[Condition]]:
-    """Return the conditions to send to the service, and the ambiguous ones, to be checked afterwards."""
+    """Return the conditions to send to the service, and the ambiguous conditions, which are checked afterwards."""
     conditions = [parse_condition(text, record_type) for text in texts]
     sent = [condition.text for condition in conditions if not condition.is_ambiguous]
     return sent, [condition for condition in conditions if condition.is_ambiguous]
@@ -178,7 +178,7 @@ def _text(value: Any) -> str:
 
 
 def _number(value: Any) -> float | None:
-    """Return a number, also one in a text as it is in a condition, else None."""
+    """Return a number, also from a text as in a condition; None for other values."""
     if isinstance(value, bool):
         return None
     try:

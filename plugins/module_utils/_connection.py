@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""How to reach the service: the validated connection options, the TLS context, and the proxy of the environment."""
+"""The connection to the service: the validated options, the TLS context, and the proxy of the environment."""
 
 from __future__ import annotations
 
@@ -53,26 +53,26 @@ class ConnectionOptions:
             raise InvalidOptions("base_url must look like https://manager.example.com:8080")
         if parts.path.strip("/") or parts.query or parts.username:
             raise InvalidOptions(
-                "base_url is scheme, host and port only; what stands before /v1/ is the option path_prefix"
+                "base_url must contain only scheme, host and port. Set path_prefix to the part of the path before /v1/"
             )
         if not 0 < self.request_timeout <= 3600:
             raise InvalidOptions("request_timeout must be more than 0 and at most 3600 seconds")
         if not 0 <= self.request_retries <= 100:
             raise InvalidOptions("request_retries must be from 0 to 100")
         if not re.fullmatch(r"[\w./~%-]*", self.path_prefix, re.ASCII):
-            raise InvalidOptions("path_prefix must be made of letters, digits and . / _ ~ % -")
+            raise InvalidOptions("path_prefix must consist of letters, digits and . / _ ~ % -")
         self._check_credentials()
 
     def _check_credentials(self) -> None:
         for name in ("session_id", "api_token"):
             if not re.fullmatch(r"[\x21-\x7e]*", getattr(self, name) or ""):
-                raise InvalidOptions(f"{name} must be printable ASCII without blanks")
+                raise InvalidOptions(f"{name} must be printable ASCII without spaces")
         if self.account and not (self.account_password or self.session_id):
             raise InvalidOptions("account needs account_password (or VIRTINFRA_ACCOUNT_PASSWORD in the environment)")
 
     @property
     def has_session(self) -> bool:
-        """Whether there is a session, or an account to get one with."""
+        """Whether a session, or an account to log in with, is set."""
         return bool(self.session_id or self.account)
 
     @property
@@ -92,8 +92,8 @@ class ConnectionOptions:
         return tls_context(self.validate_certs, self.ca_path, self.client_cert, self.client_key)
 
     def proxy(self) -> SplitResult | None:
-        """Return the proxy that the environment names for the service, None without one."""
-        # Asking the environment takes 0.4 ms, and an import.
+        """Return the proxy of the environment for the service, None without one."""
+        # Reading the proxies of the environment takes 0.4 ms and an import.
         if not self.use_proxy or not any(name.lower().endswith("_proxy") for name in os.environ):
             return None
         from requests.utils import get_environ_proxies, select_proxy
@@ -110,30 +110,30 @@ class ConnectionOptions:
             valid = False
         if not valid:
             raise InvalidOptions(
-                "the proxy that the environment names must be like http://proxy.example.com:3128; SOCKS and https"
+                "the proxy in the environment must have the form http://proxy.example.com:3128; SOCKS and https"
                 " proxies are not supported. Change the variable, or set use_proxy to false"
             )
         if proxy.username and proxy.password is None:
-            # requests passes over a login without a password.
+            # requests ignores a user name without a password.
             proxy = proxy._replace(netloc=proxy.netloc.replace("@", ":@"))
         return proxy
 
 
 class SessionSource(Protocol):
-    """Where a client gets the session of its calls from."""
+    """The source of the session for the calls of a client."""
 
     @property
     def credential(self) -> str:
-        """What the session is, see _errors.CREDENTIALS."""
+        """The kind of the credential, see _errors.CREDENTIALS."""
 
     def current(self) -> str | None:
-        """Return the session, None when the options give none."""
+        """Return the session, None without one."""
 
     def renew(self, refused: str) -> str | None:
-        """Return a session other than the one that the service refused, None when there cannot be one."""
+        """Return a session other than the one that the service refused, None if there is no other."""
 
     def validate(self) -> None:
-        """Replace the session if the service says that it is invalid, where that can be done."""
+        """Replace the session, if possible, when the service says that it is invalid."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class GivenSession:
     credential = "session_id"
 
     def current(self) -> str | None:
-        """Return the session, None when the options give none."""
+        """Return the session, None without one."""
         return self.session_id
 
     def renew(self, refused: str) -> None:
@@ -156,13 +156,13 @@ class GivenSession:
 
 @lru_cache(maxsize=8)
 def tls_context(validate: bool, ca_path: str | None, cert: str | None, key: str | None) -> ssl.SSLContext:
-    """Return the TLS context for these options, made once per process: the default one takes 15 ms to build."""
+    """Return the TLS context for these options. It is created once per process, because this takes 15 ms."""
     try:
         if ca_path is None:
             context = ssl.create_default_context()
         elif Path(ca_path).is_dir():
             context = ssl.create_default_context(capath=ca_path)
-            # OpenSSL finds only files named after their hash; users put files of any name there.
+            # In a folder OpenSSL finds only files that are named after their hash, but users store files with any name.
             for file in sorted(Path(ca_path).glob("*.[cp][er][rtm]")):
                 context.load_verify_locations(file)
         else:
@@ -174,7 +174,7 @@ def tls_context(validate: bool, ca_path: str | None, cert: str | None, key: str 
         context.verify_mode = ssl.CERT_NONE
     if cert:
         try:
-            # Without a password callback OpenSSL would ask for one at the terminal.
+            # Without this callback OpenSSL would ask for a password at the terminal.
             context.load_cert_chain(cert, key, password=lambda: "")
         except (OSError, ssl.SSLError) as error:
             raise InvalidOptions(f"client_cert {cert} with client_key {key or cert} cannot be used: {error}") from error

@@ -17,7 +17,7 @@ HINTS = {
     "ID.1001": "The {credential} is invalid or has expired: {remedy}.",
     "ID.1002": "The account of this {credential} lacks the permission: use another account or grant the permission.",
     "ID.1003": "A quota is exhausted: delete unused objects or raise the quota.",
-    "SYS.1001": "A timeout in the service: check the object before you try again.",
+    "SYS.1001": "A timeout occurred in the service: check the object before you try again.",
     "SYS.1003": "An object that the call refers to does not exist: check the uuids.",
 }
 # What authorised a call: the session or the token of an option, the session of the account, which is one of a new login
@@ -29,8 +29,8 @@ CREDENTIALS = {
     },
     "account": {
         "credential": "session",
-        "remedy": "the service also refused that of a new login. Check how long sessions last and how many an account"
-        " may have",
+        "remedy": "the service also refused the session of a new login. Check how long sessions last and how many an"
+        " account may have",
     },
     "started": {
         "credential": "session of the task that started it",
@@ -88,7 +88,7 @@ class Bug(VirtinfraError):
     """There is a bug in the collection."""
 
     code = "BUG"
-    description = "This is a bug of the collection. Please report it."
+    description = "This is a bug in the collection. Please report it."
 
 
 class SeveralFailed(VirtinfraError):
@@ -173,9 +173,9 @@ class ReadTakenForChange(OutcomeUnknown):
     """A GET was answered with a job: a service that ignores the verb may have changed or deleted something."""
 
     def __init__(self, operation: str, path: str, job: Any) -> None:
-        started = f"job {job.uuid}" if job else "a job that it does not name"
+        started = f"job {job.uuid}" if job else "a job without a known id"
         super().__init__(
-            f"{operation}: the service took the read for a change: it answered GET {path} with HTTP status 202 and"
+            f"{operation}: the service executed the read as a change: it answered GET {path} with HTTP status 202 and"
             f" started {started}. It may have changed or deleted the object. Check the job and the object, and do not"
             " run this again against this service.",
             changed=True,

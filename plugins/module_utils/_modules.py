@@ -181,7 +181,7 @@ class ModuleSpec(TaskOptions):
         except VirtinfraError as failure:
             return self._failed(context, failure)
         except Exception as mistake:
-            bug = Bug(f"This is a bug of the collection: {type(mistake).__name__}: {mistake}", exception=format_exc())
+            bug = Bug(f"This is a bug in the collection: {type(mistake).__name__}: {mistake}", exception=format_exc())
             return self._failed(context, bug)
         except BaseException as stop:
             jobs = context.client.jobs if context else []

@@ -224,9 +224,10 @@ class Reconciler:
             if is_ambiguous and self._is_still_needed(call, deadline) is False:
                 self._keep_extras(reply_extras(self.resource, call.operation, {}))
                 warning = (
-                    f"{self.reader.label}: {error.message.rstrip('.')}, but it is as requested now. Another run made"
-                    " the same call meanwhile, or a proxy delivered this call twice. The task reports a change, because"
-                    " the service does not identify calls by their job ids, which would show who made it."
+                    f"{self.reader.label}: {error.message.rstrip('.')}, but the object is in the requested state."
+                    " Either another run made the same call at the same time, or a proxy delivered this call twice. The"
+                    " task reports a change, because the service does not identify calls by their job ids, which would"
+                    " distinguish the two cases."
                 )
                 self.context.record_call(call.operation, warnings=[warning])
                 return self.reader.read()

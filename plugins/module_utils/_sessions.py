@@ -77,8 +77,8 @@ def _log_in(client: Client, account: str, password: str) -> str:
             if refusal.status not in (404, 405):
                 raise
             raise ReadNotSupported(
-                f"the service has no login with an account (HTTP status {refusal.status}). Get a session in another way"
-                " and pass it as session_id."
+                f"the service does not offer logins with an account (HTTP status {refusal.status}). Get a session in"
+                " another way and pass it as session_id."
             ) from None
     inventory = reply.get("inventory")
     session_id = inventory.get("uuid") if isinstance(inventory, dict) else None

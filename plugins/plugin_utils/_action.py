@@ -233,7 +233,7 @@ def stop_with_parent() -> Callable[[], None]:
 
     def check() -> None:
         if os.getppid() != parent:
-            raise KeyboardInterrupt(f"the parent process {parent} is gone")
+            raise KeyboardInterrupt(f"the parent process {parent} has ended")
 
     return check
 

@@ -38,7 +38,7 @@ def read_options(spec: Options, args: Mapping[str, Any]) -> dict[str, Any]:
     given = {name: value for name, value in args.items() if value is not None}
     for name in given.keys() - spec.keys():
         nearest = get_close_matches(name, spec, 1)
-        raise InvalidOptions(f"unknown argument {name}" + (f", perhaps {nearest[0]} is meant" if nearest else ""))
+        raise InvalidOptions(f"unknown argument {name}" + (f", did you mean {nearest[0]}?" if nearest else ""))
     validation = ArgumentSpecValidator(spec).validate(given)
     if validation.error_messages:
         raise InvalidOptions(Masker(collect_secrets(spec, given)).text(validation.error_messages[0]))

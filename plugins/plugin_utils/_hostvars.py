@@ -75,7 +75,7 @@ class HostVars:
     ) -> None:
         if not f"{prefix}name{suffix}".isidentifier():
             raise InvalidOptions(
-                f"hostvars_prefix and hostvars_suffix make no names of variables: {prefix}name{suffix}"
+                f"hostvars_prefix and hostvars_suffix do not form valid variable names: {prefix}name{suffix}"
             )
         self._names = _Names(prefix, suffix)
         self.fields = {to_snake_case(field): field for field in (*RECORD_FIELDS[kind], *derived)}

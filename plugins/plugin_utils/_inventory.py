@@ -84,7 +84,7 @@ def render_options(plugin: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in options.items():
         if name not in known:
             nearest = get_close_matches(str(name), known, 1)
-            raise InvalidOptions(f"unknown option {name}" + (f", perhaps {nearest[0]} is meant" if nearest else ""))
+            raise InvalidOptions(f"unknown option {name}" + (f", did you mean {nearest[0]}?" if nearest else ""))
         if name not in EXPRESSIONS:
             try:
                 value = plugin.templar.template(value)
@@ -134,7 +134,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
         except (ApiError, ReadNotSupported) as failure:
             if wanted or getattr(failure, "code", "") == SESSION_INVALID:
                 raise InvalidOptions(f"{option}: {failure}") from failure
-            self.warn(f"{service.name}: {option} are left out: {failure}")
+            self.warn(f"{service.name}: skipped {option}: {failure}")
             return None
 
     def enrich_records(self, client: Client, records: list[Record]) -> None:
@@ -248,8 +248,8 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
             yield page
         if service.rejected_uuids:
             self.warn(
-                f"{service.name} answered with {len(service.rejected_uuids)} records that do not meet the conditions;"
-                f" they are left out, the first is {service.rejected_uuids[0]}"
+                f"{service.name}: skipped {len(service.rejected_uuids)} records that do not meet the conditions"
+                f" (first: {service.rejected_uuids[0]})"
             )
 
     # Making hosts

@@ -66,7 +66,7 @@ def read_post(headers: Mapping[str, str], body: bytes, target: str) -> JobPost:
     values = {name.lower(): str(value).strip() for name, value in headers.items()}
     uuid = values.get("x-job-uuid", "")
     if not re.fullmatch(r"[\w.-]{1,128}", uuid, re.ASCII):
-        raise InvalidPost("the header X-Job-UUID is missing or is no job id")
+        raise InvalidPost("the header X-Job-UUID is missing or is not a job id")
     response = Response(200, {}, body)
     if response.object is None:
         raise InvalidPost("the body is not a JSON object")

@@ -61,7 +61,7 @@ class FileStore:
             fcntl.flock(file, fcntl.LOCK_EX)
         except OSError as error:
             raise VirtinfraError(
-                f"the session cannot be kept in {self._path.parent}: {error.strerror}. Check local_tmp in ansible.cfg."
+                f"cannot store the session in {self._path.parent}: {error.strerror}. Check local_tmp in ansible.cfg."
             ) from None
         with file:
             kept = _load(file.read())

@@ -74,9 +74,7 @@ def assign_names(plugin: Any, entries: list[HostEntry], sources: list[Any], host
         else:
             entry.name = entry.uuid
             if not is_host_name(entry.name):
-                raise VirtinfraError(
-                    f"hostnames: a record has no uuid that could be the name of its host: {entry.name[:80]!r}"
-                )
+                raise VirtinfraError(f"hostnames: the uuid of a record is not a valid host name: {entry.name[:80]!r}")
     if ignored:
         plugin.warn(f"ignored {len(ignored)} invalid host names (first: {ignored[0][:80]!r})")
     return _unambiguous(plugin, list(distinct.values()))
@@ -140,7 +138,7 @@ def deduplicate_names(
     if policy == "first":
         firsts = {name: index for index, name in reversed(list(enumerate(names)))}
         kept = [name if firsts[name] == index else None for index, name in enumerate(names)]
-        return kept, [f"{kept.count(None)} records are left out since others have the same name: {counts}"]
+        return kept, [f"skipped {kept.count(None)} records because others have the same name: {counts}"]
     renamed = list(names)
     for ends in suffixes:
         repeated = _repeated(renamed)

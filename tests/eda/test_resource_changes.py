@@ -100,7 +100,7 @@ def test_each_change_once_across_a_restart_and_an_outage(
     assert events[0]["record"]["disk_status"] == "Error"
     warnings = [record.message for record in caplog.records if record.levelno >= logging.WARNING]
     assert len(warnings) == 2, warnings
-    assert "cannot be read, and is polled until it can" in warnings[0]
+    assert "cannot be read, polling continues" in warnings[0]
     assert "can be read again after" in warnings[1]
 
 
@@ -138,9 +138,9 @@ def test_threshold_has_hysteresis(sim: Simulator) -> None:
         ({"resource_type": "zone"}, "value of resource_type must be one of"),
         ({"resource_type": "host", "base_url": None}, "base_url is required"),
         ({"resource_type": "host", "session_id": None}, "session_id, account or api_token is required"),
-        ({"resource_type": "host", "field": ["state"]}, "unknown argument field, perhaps fields is meant"),
+        ({"resource_type": "host", "field": ["state"]}, "unknown argument field, did you mean fields?"),
         ({"resource_type": "vm", "fields": ["status"]}, "fields: vm records have no field status"),
-        ({"resource_type": "vm", "thresholds": [{"field": "state", "below": 1}]}, "state is no available capacity"),
+        ({"resource_type": "vm", "thresholds": [{"field": "state", "below": 1}]}, "state is not an available capacity"),
         (
             {
                 "resource_type": "primarystorage",

@@ -94,7 +94,8 @@ def test_playbook_with_names_only(sim: Simulator, playbook_runner: PlaybookRunne
 
 
 NO_LOGIN = (
-    "the service has no login with an account (HTTP status 404). Get a session in another way and pass it as session_id"
+    "the service does not offer logins with an account (HTTP status 404). Get a session in another way and pass it as"
+    " session_id"
 )
 NO_TOKEN = "(HTTP status 404); CursorQuery needs api_token (or VIRTINFRA_API_TOKEN in the environment)"
 UNNAMED = {

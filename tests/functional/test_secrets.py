@@ -367,7 +367,7 @@ def test_mistakes_of_the_collection_show_no_secret(sim: Simulator) -> None:
     assert result["failed"]
     assert "KeyError" in result["msg"]
     hidden = json.dumps(result, ensure_ascii=False)
-    assert "This is a bug of the collection: KeyError: " in hidden
+    assert "This is a bug in the collection: KeyError: " in hidden
     assert "w0rd" not in hidden
 
 

@@ -295,7 +295,7 @@ def test_what_is_near_can_be_refused(sim: Simulator, fill: Fill, warnings: list[
     inventory = fill("hosts")
     assert len(inventory.hosts) == 3
     assert "virtinfra_primary_storages" not in inventory.hosts["host-1"].vars
-    assert "primary_storages are left out: QueryPrimaryStorage failed (ID.1002)" in warnings[0]
+    assert "skipped primary_storages: QueryPrimaryStorage failed (ID.1002)" in warnings[0]
     with pytest.raises(AnsibleParserError, match="primary_storages: QueryPrimaryStorage failed"):
         fill("hosts", primary_storages=True)
 

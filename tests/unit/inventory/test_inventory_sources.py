@@ -334,7 +334,7 @@ def test_another_question_is_not_answered_from_the_cache(sim: Simulator, tmp_pat
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"keyed_group": []}, "unknown option keyed_group, perhaps keyed_groups is meant"),
+        ({"keyed_group": []}, "unknown option keyed_group, did you mean keyed_groups?"),
         ({"base_url": "ftp://x"}, "base_url must look like"),
         ({"base_url": None}, "base_url is required"),
         ({"session_id": None}, "session_id, account or api_token is required"),

@@ -101,7 +101,7 @@ def test_what_only_the_service_can_check_is_not_decided_here(text: str) -> None:
 
 
 def test_what_nobody_can_check_is_refused() -> None:
-    with pytest.raises(InvalidOptions, match="the service would take '>=' for the operator"):
+    with pytest.raises(InvalidOptions, match="the service would use '>=' as the operator"):
         parse_condition("cluster.name=a>=b", HOST)
     with pytest.raises(InvalidOptions, match="none of the operators"):
         parse_condition("state", HOST)

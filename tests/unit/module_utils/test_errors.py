@@ -120,7 +120,7 @@ def cases(places: Places) -> dict[str, tuple[dict[str, Any], str]]:
         ),
         "session that cannot be": (
             kvm_host(name="host-3", session_id="a session"),
-            "session_id must be printable ASCII without blanks",
+            "session_id must be printable ASCII without spaces",
         ),
         "no address": (kvm_host(name="host-3", base_url=""), "base_url is required: .*"),
         "half an address": (kvm_host(name="host-3", base_url="manager"), "base_url must look like https://.*"),

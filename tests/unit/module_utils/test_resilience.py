@@ -688,7 +688,9 @@ def test_advice_after_a_call_that_may_be_on_its_way(sim: Simulator, runner: Modu
     assert ran.changed
     job = ran["job"]["uuid"]
     assert f"Check job {job} with job_info. If the service still does not know it after 10 minutes, " in ran.message
-    assert ran.message.endswith("it checks first." if looks else "check the object before you repeat the call.")
+    assert ran.message.endswith(
+        "it checks the object first." if looks else "check the object before you repeat the call."
+    )
 
 
 def test_empty_result_of_a_job_that_still_runs(sim: Simulator, runner: ModuleRunner) -> None:

@@ -125,7 +125,7 @@ def test_a_job_that_a_read_started_is_an_alarm(name: str) -> None:
     params = {"hostUuid": UUID, "hostUuids": [UUID], "nicUuid": UUID, "sessionUuid": UUID}
     given = {key: value for key, value in params.items() if key in OPERATIONS[name].parameters}
     with StubServer(lambda request: StubResponse(202, {"location": LOCATION})) as service:
-        with pytest.raises(ReadTakenForChange, match="the service took the read for a change") as caught:
+        with pytest.raises(ReadTakenForChange, match="the service executed the read as a change") as caught:
             client_of(service).get(name, given)
         assert len(service.requests) == 1
     path = OPERATIONS[name].request(given).path
@@ -141,7 +141,7 @@ def test_a_job_that_a_read_started_is_an_alarm(name: str) -> None:
 def test_the_alarm_names_no_job_where_the_service_names_none() -> None:
     with (
         StubServer(lambda request: StubResponse(202, {})) as service,
-        pytest.raises(ReadTakenForChange, match="started a job that it does not name") as caught,
+        pytest.raises(ReadTakenForChange, match="started a job without a known id") as caught,
     ):
         get_by_uuid(client_of(service), "QueryHost", UUID)
     assert "job" not in caught.value.result
@@ -164,7 +164,7 @@ def test_a_task_fails_with_the_alarm(name: str, options: dict[str, Any], check: 
         ran = run(name, options, check, base_url=service.url)
     assert ran.failed
     assert ran.changed
-    assert "the service took the read for a change" in ran.message
+    assert "the service executed the read as a change" in ran.message
     assert ran["job"]["uuid"] == JOB
 
 

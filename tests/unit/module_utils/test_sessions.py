@@ -91,7 +91,7 @@ def test_a_service_that_refuses_every_session_ends_the_task(
     ran = run(module, options, **ACCOUNT)
     assert ran.failed
     assert "(ID.1001): " in ran.message
-    assert "The session is invalid or has expired: the service also refused that of a new login." in ran.message
+    assert "The session is invalid or has expired: the service also refused the session of a new login." in ran.message
     assert sim.sessions()["logins"] == 2
 
 
@@ -140,8 +140,8 @@ def test_a_wrong_password(sim: Simulator, run: ModuleRunner) -> None:
 @pytest.mark.parametrize("status", [404, 405])
 def test_a_service_without_logins_is_named_in_one_sentence(run: ModuleRunner, folder: Path, status: int) -> None:
     sentence = (
-        f"the service has no login with an account (HTTP status {status}). Get a session in another way and pass it as"
-        " session_id."
+        f"the service does not offer logins with an account (HTTP status {status}). Get a session in another way and"
+        " pass it as session_id."
     )
     with StubServer(lambda request: StubResponse(status)) as service:
         account: dict[str, Any] = {"base_url": service.url, "account": "admin", "account_password": "password"}
@@ -303,7 +303,7 @@ def test_those_who_wait_for_a_login_share_its_failure(sim: Simulator, folder: Pa
 def test_a_folder_that_cannot_be_written_is_named(connection: ConnectionOptions, folder: Path) -> None:
     store = FileStore(connection)
     folder.rmdir()
-    with pytest.raises(VirtinfraError, match=f"the session cannot be kept in {folder}: No such file or directory"):
+    with pytest.raises(VirtinfraError, match=f"cannot store the session in {folder}: No such file or directory"):
         AccountSession(connection, store, Masker()).current()
 
 

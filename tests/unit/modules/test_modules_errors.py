@@ -113,7 +113,7 @@ ADVISED = {
     "ID.1001": "log in again and pass the new one as session_id",
     "ID.1002": "use another account or grant the permission",
     "ID.1003": "A quota is exhausted",
-    "SYS.1001": "A timeout in the service",
+    "SYS.1001": "A timeout occurred in the service",
     "SYS.1003": "check the uuids",
 }
 

@@ -500,7 +500,7 @@ def test_read_of_a_limit_that_is_taken_for_a_change(run: ModuleRunner) -> None:
 
     with StubServer(answer) as service:
         ran = run("vm_nic_qos", {"uuid": NOWHERE, "direction": "out"}, base_url=service.url)
-        assert "took the read for a change" in ran.message
+        assert "executed the read as a change" in ran.message
         assert [request.method for request in service.requests] == ["GET", "GET"]
 
 

@@ -157,7 +157,7 @@ def test_each_of_several_with_one_name_is_renamed() -> None:
 def test_the_first_of_several_with_one_name_is_kept() -> None:
     names, (warning,) = deduplicate_names(NAMES, [UUIDS], "first")
     assert names == ["a", "b", None, "c", None]
-    assert "2 records are left out" in warning
+    assert "skipped 2 records" in warning
 
 
 def test_several_with_one_name_are_an_error() -> None:

@@ -165,9 +165,11 @@ def check_options(options: Mapping[str, Any]) -> None:
     if not 1 <= options["port"] <= 65535:
         raise InvalidOptions("port must be from 1 to 65535")
     if not re.fullmatch(r"/[\w./~-]+", options["path"], re.ASCII):
-        raise InvalidOptions("path must be like /a-secret-of-your-own: a slash, then letters, digits and . / _ ~ -")
+        raise InvalidOptions(
+            "path must have the form /a-secret-of-your-own: a slash, then letters, digits and . / _ ~ -"
+        )
     if options["token"] is not None and not re.fullmatch(r"[\x21-\x7e]+", options["token"]):
-        raise InvalidOptions("token must be printable ASCII without blanks, and not empty")
+        raise InvalidOptions("token must be printable ASCII without spaces, and not empty")
     for name in ("body_limit", "buffer_size"):
         if options[name] < 1:
             raise InvalidOptions(f"{name} must be at least 1")

@@ -214,7 +214,7 @@ async def main(queue: asyncio.Queue[Any], args: dict[str, Any]) -> None:
                 failures += 1
                 if failures == 1:
                     reason = escape_controls(str(error))
-                    LOG.warning("%s cannot be read, and is polled until it can: %s", service.name, reason)
+                    LOG.warning("%s cannot be read, polling continues: %s", service.name, reason)
                 await asyncio.sleep(backoff(options["interval"], failures))
                 continue
             if failures:
@@ -258,7 +258,7 @@ def watch_of(options: Mapping[str, Any]) -> Watch:
         rearm = below if each["rearm"] is None else each["rearm"]
         if name not in names or not name.startswith("available") or total_of(name) not in names:
             raise InvalidOptions(
-                f"thresholds: {each['field']} is no available capacity of a {options['resource_type']}"
+                f"thresholds: {each['field']} is not an available capacity of a {options['resource_type']}"
             )
         if not 0 < below <= rearm <= 100:
             raise InvalidOptions("thresholds: below must be more than 0, and rearm from below to 100 percent")
