@@ -53,7 +53,8 @@ class ConnectionOptions:
             raise InvalidOptions("base_url must look like https://manager.example.com:8080")
         if parts.path.strip("/") or parts.query or parts.username:
             raise InvalidOptions(
-                "base_url must contain only scheme, host and port. Set path_prefix to the part of the path before /v1/"
+                "base_url is invalid: it must contain only scheme, host and port. Set path_prefix to the"
+                " part of the path before /v1/"
             )
         if not 0 < self.request_timeout <= 3600:
             raise InvalidOptions("request_timeout must be more than 0 and at most 3600 seconds")

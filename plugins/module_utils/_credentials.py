@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""What the credentials of anybody look like in a text: a service repeats them to people who did not give them."""
+"""Recognize credentials in a text by their form: a service may repeat them to users who did not provide them."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _QUOTE = r"""(?:\\{0,8}["']|&(?:quot|apos|\#0{0,6}3[49]|\#x0{0,6}2[27]);|\\{1,8}
 _AT_HOST = r"(?=@(?P<host>[A-Za-z0-9][\w.-]{0,255}|\[[\da-fA-F:.]+\]))"
 _PASSWORD = r"""(?P<hidden>[^\s"']{1,128}|\S{1,128})"""
 
-# Each entry: words without one of which a text holds nothing of the kind, and a pattern. It keeps what stands before
-# the secret; the secret is ``hidden``, or ``token`` up to _END. Lengths are bounded: a service may send any text.
+# Each entry has words, one of which a text must contain for a match, and a pattern. ``kept`` is the text before the
+# secret; the secret is ``hidden``, or ``token`` up to _END. Lengths are bounded, because a service may send any text.
 _CREDENTIALS = (
-    # "password": "..."; the whole may be quoted once more.
+    # "password": "...", which may be inside another quoted string.
     (
         _NAME_HINTS,
         rf"""(?P<kept>{_NAME} {_QUOTE}? \s{{0,8}} (?:=>|[:=]) \s{{0,8}} (?P<quote>{_QUOTE}))
@@ -82,10 +82,10 @@ _CREDENTIALS = (
     ),
 )
 _HINTS = tuple(dict.fromkeys(hint for hints, dummy in _CREDENTIALS for hint in hints))
-# What follows a token and does not belong to it: the next parameter, the end of a quotation, markup.
+# What ends a token: the next parameter, the end of a quotation, markup.
 _END = re.compile(r"""[,&;]\s*[\w.-]+=|[\\"']+(?=[\s,:;})\]]|$)|[<>]|&(?:quot|apos|lt|gt|\#)""")
 
-# What stands before a colon and an e-mail address or the like, and is no user.
+# Words before a colon and an email address or the like that are not users.
 _NO_USER = re.compile(
     r"(?i)(?:.*[_.-])?(?:e?-?mail|mailto|contact|owner|author|cc|bcc|to|from|by|user|sips?|xmpp|acct|im|urn|pkg|rbd|git)"
     r"|[in]qn\..*"
@@ -96,7 +96,7 @@ _FULL_HOST = re.compile(r"\d+(?:\.\d+){3}|\[.*\]|.*\.[A-Za-z][\w-]*")
 _SECRET_NAME = rf"{_NAME}\Z"
 
 
-# Compiling all of them takes as long as a task; a task needs a few.
+# Compiling all patterns takes as long as a task, and a task needs only a few.
 @lru_cache(maxsize=32)
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.VERBOSE | re.IGNORECASE | re.DOTALL)
@@ -109,18 +109,18 @@ def compile_patterns() -> None:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a member of this name holds a secret: ``password``, ``sshPassword``, ``access_key_secret``."""
+    """Return whether a member of this name contains a secret: ``password``, ``sshPassword``, ``access_key_secret``."""
     return _compiled(_SECRET_NAME).search(name) is not None
 
 
 def may_hold_credentials(text: str) -> bool:
-    """Whether a text has a word without which mask_credentials finds nothing in it."""
+    """Return whether a text contains a word that mask_credentials requires for a match."""
     lowered = text.lower()
     return any(hint in lowered for hint in _HINTS)
 
 
 def mask_credentials(text: str) -> str:
-    """Return a text with what looks like anybody's credentials masked: ``user:password@host``, ``password=...``."""
+    """Return a text with its credentials masked, which have a form like ``user:password@host``, ``password=...``."""
     lowered = text.lower()
     for hints, pattern in _CREDENTIALS:
         if any(hint in lowered for hint in hints):
@@ -138,7 +138,7 @@ def _mask_match(match: re.Match[str]) -> str:
 
 
 def mask_url(url: Any) -> Any:
-    """Return scheme and host of an address, with all the rest masked."""
+    """Return a URL with everything masked except for scheme and host."""
     if not isinstance(url, str) or not url.strip():
         return url
     parts = SplitResult("", "", "", "", "")

@@ -20,8 +20,8 @@ HINTS = {
     "SYS.1001": "A timeout occurred in the service: check the object before you try again.",
     "SYS.1003": "An object that the call refers to does not exist: check the uuids.",
 }
-# What authorised a call: the session or the token of an option, the session of the account, which is one of a new login
-# by the time of a failure, or, for a job that another task started, the session of that task.
+# The kinds of credentials of a call: the session or the token of an option; the session of an account, which has been
+# renewed by the time of a failure; or, for a job that another task started, the session of that task.
 CREDENTIALS = {
     "session_id": {
         "credential": "session",
@@ -40,14 +40,14 @@ CREDENTIALS = {
     "api_token": {"credential": "API token", "remedy": "create a new one and pass it as api_token"},
 }
 
-# The HTTP status of a credential that is not accepted.
+# The HTTP status when a credential is not accepted.
 UNAUTHORIZED = 401
 
-# HTTP statuses of a proxy or of an overloaded service; they may pass.
+# HTTP statuses of a proxy or of an overloaded service, which may be temporary.
 TRANSIENT_STATUSES = (408, 429, 502, 503, 504)
 
-# The length of an error's texts in a message, and how many of the deepest errors it quotes; then how many errors below
-# the first a result holds, and how deep they are nested. The result has the whole texts.
+# The length of an error's texts in a message, and how many of the deepest errors it quotes; then how many nested errors
+# a result contains, and how deep. The result contains the full texts.
 MAX_TEXT = 2000
 MAX_QUOTED = 5
 MAX_CAUSES = 50
@@ -55,10 +55,10 @@ MAX_DEPTH = 20
 
 
 class VirtinfraError(Exception):
-    """The base of all failures; the text is a sentence for the user.
+    """The base class of all failures; the text is a sentence for the user.
 
-    ``code`` is stable, playbooks compare it; ``description`` says in general what it means. ``facts`` are further
-    members of the task's result. ``label`` names the object that the failure is about.
+    ``code`` is stable, so that playbooks can compare it; ``description`` is the general meaning of the code. ``facts``
+    are further members of the task's result. ``label`` names the object of the failed call.
     """
 
     code = "FAILED"
@@ -76,7 +76,7 @@ class VirtinfraError(Exception):
         return {"code": self.code, "description": self.description, "details": self.message, "causes": []}
 
     def with_label(self, label: str) -> VirtinfraError:
-        """Add the label of the object to the message, unless it has one."""
+        """Add the label of the object to the message, unless it already has one."""
         self.label = self.label or label
         return self
 
@@ -85,14 +85,14 @@ class VirtinfraError(Exception):
 
 
 class Bug(VirtinfraError):
-    """There is a bug in the collection."""
+    """A bug in the collection."""
 
     code = "BUG"
     description = "This is a bug in the collection. Please report it."
 
 
 class SeveralFailed(VirtinfraError):
-    """Some of several items failed. The error is that of the ``first`` one; each item has its own in the result."""
+    """Some of several items failed. The error is that of the ``first``; in the result each item has its own."""
 
     def __init__(self, message: str, first: VirtinfraError, **facts: Any) -> None:
         super().__init__(message, **facts)
@@ -119,7 +119,7 @@ class NotFound(VirtinfraError):
 
 
 class AmbiguousMatch(VirtinfraError):
-    """More than one record has the given name."""
+    """Several records match."""
 
     code = "AMBIGUOUS"
     description = "Several objects match."
@@ -138,7 +138,7 @@ class Unchangeable(VirtinfraError):
 
 
 class ReadNotSupported(VirtinfraError):
-    """The service lacks the operation that reads this kind of record, or the credentials for it are missing."""
+    """The service lacks the operation that reads this type of record, or the credentials for it are missing."""
 
     code = "UNSUPPORTED"
     description = "The service does not offer the operation, or the credentials for it are missing."
@@ -163,7 +163,7 @@ class OutcomeUnknown(VirtinfraError):
 
 
 class ResponseLost(TransportError):
-    """The response to a write was lost: the service may have taken the call. ``job`` identifies it."""
+    """The response to a write was lost: the service may have accepted the call. ``job`` identifies it."""
 
     code, description = OutcomeUnknown.code, OutcomeUnknown.description
     job: Any = None
@@ -186,10 +186,10 @@ class ReadTakenForChange(OutcomeUnknown):
 class ApiError(VirtinfraError):
     """The service answered that an operation failed. ``error`` is the ErrorCode, see `with_causes`.
 
-    ``transient`` says whether it was only a proxy or an overload, which may pass. ``credential`` says what authorised
-    the call, see CREDENTIALS. Without an ErrorCode the code is UNREACHABLE for a transient status, else
-    ``HTTP_<status>``. ``is_of_own_job`` is True when it ended the job with the id that was sent with the call; else
-    it may be the answer to a second delivery of the call by a proxy.
+    ``transient`` says whether it came from a proxy or an overloaded service, and may be temporary. ``credential`` is
+    the kind of credential of the call, see CREDENTIALS. Without an ErrorCode the code is UNREACHABLE for a transient
+    status, and ``HTTP_<status>`` for others. ``is_of_own_job`` is True if the error ended the job with the id that was
+    sent with the call; if False, it may be the response to a second delivery of the call by a proxy.
     """
 
     is_of_own_job = False
@@ -218,14 +218,15 @@ class ApiError(VirtinfraError):
 
     @property
     def error(self) -> dict[str, Any]:
-        """The ErrorCode with all of its members, and the errors below it in the list ``causes``."""
+        """The ErrorCode with all of its members, and its nested errors in the list ``causes``."""
         return {**self._error, "code": self.code}
 
 
 class LoginFailed(VirtinfraError):
-    """An account got no session; ``error`` is that of the reason. Nothing else was sent, so nothing was changed.
+    """Logging in with an account failed; ``error`` is that of the reason.
 
-    A class of its own, so that nobody takes it for the failure of the call that needed the session.
+    Nothing else was sent, so nothing was changed. It has its own class, so that it is not treated as a failure of the
+    call that needed the session.
     """
 
     def __init__(self, message: str, error: Mapping[str, Any], **facts: Any) -> None:
@@ -235,14 +236,17 @@ class LoginFailed(VirtinfraError):
 
     @classmethod
     def because_of(cls, reason: VirtinfraError) -> LoginFailed:
-        """Return the failure of a login for a reason. Unlike a call, a login whose response is lost is harmless."""
+        """Return the failure of a login with this reason.
+
+        Unlike a call, a login whose response is lost has no effect.
+        """
         if isinstance(reason, ApiError):
             return cls(reason.message, reason.error, operation=reason.operation, status=reason.status)
         return cls(reason.message, TransportError(reason.message).error)
 
     @property
     def is_refusal(self) -> bool:
-        """Whether the service answered, or else it could not be reached."""
+        """Whether the service refused the login, instead of being unreachable."""
         return "status" in self.result
 
     @property
@@ -252,7 +256,7 @@ class LoginFailed(VirtinfraError):
 
 
 class JobNotFound(VirtinfraError):
-    """The outcome of ``job`` is unknown: the service does not know it, or no longer knows it, or see ``reason``."""
+    """The outcome of ``job`` is unknown, for ``reason``, by default because the service does not know it (any more)."""
 
     code = "JOB_NOT_FOUND"
     description = "The service does not know the job, or no longer knows it."
@@ -272,14 +276,14 @@ class JobUuidUsed(VirtinfraError):
 
 
 class WaitTimeout(VirtinfraError):
-    """The job, or the object after it, was not ready in time; it continues in the service."""
+    """A job did not end in time, or an object did not become stable; the operation continues in the service."""
 
     code = "TIMEOUT"
     description = "The timeout has expired. An operation that was started continues in the service."
 
 
 def is_error_code(error: Any) -> bool:
-    """Whether a value is an ErrorCode of the service: an object whose ``code`` has the form ``<AREA>.<number>``."""
+    """Return whether a value is an ErrorCode of the service: an object with a ``code`` like ``<AREA>.<number>``."""
     code = error.get("code") if isinstance(error, Mapping) else None
     return isinstance(code, str) and re.fullmatch(r"\w+(\.\w+)*\.\d+", code.strip(), re.ASCII) is not None
 
@@ -290,9 +294,9 @@ def error_codes(error: Mapping[str, Any]) -> list[str]:
 
 
 def with_causes(error: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an ErrorCode with its nested errors in lists ``causes``, whether they are in ``cause`` or ``causes``.
+    """Return an ErrorCode with its nested errors in lists ``causes``, from ``cause`` or ``causes``.
 
-    All of them have the texts ``code``, ``description`` and ``details``; they are at most 50, nested at most 20 deep.
+    All errors have the strings ``code``, ``description`` and ``details``. There are at most 50, on at most 20 levels.
     """
     top = _without_causes(error)
     level, remaining = [(error, top)], MAX_CAUSES
@@ -332,7 +336,7 @@ def error_chain(error: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _explain(error: Mapping[str, Any], credential: str) -> str:
-    """Return the codes of an error, its texts, those of its deepest nested errors, and a hint."""
+    """Return the codes and texts of an error, the texts of its deepest nested errors, and a hint."""
     roots = [below for below in error_chain(error)[1:] if not below["causes"]]
     causes = list(dict.fromkeys(root["code"] for root in roots if root["code"] not in ("", error["code"])))
     codes = ", caused by ".join(filter(None, [error["code"], ", ".join(causes[:MAX_QUOTED])]))
@@ -340,7 +344,7 @@ def _explain(error: Mapping[str, Any], credential: str) -> str:
     below = [root["details"] or root["description"] for root in roots[:MAX_QUOTED]]
     texts: list[str] = []
     for text in (_shorten(text.strip(), MAX_TEXT // len([*top, *below])) for text in [*top, *below]):
-        # Errors often repeat the texts of those below them, also as a part of their own.
+        # Errors often repeat the texts of their nested errors, also inside their own texts.
         texts.append("" if any(text in other for other in texts) else text)
     reason = ": ".join(filter(None, [*texts[: len(top)], "; ".join(filter(None, texts[len(top) :]))]))
     hint = next((_hint(code, credential) for code in (error["code"], *causes) if code in HINTS), "")
@@ -352,5 +356,5 @@ def _hint(code: str, credential: str) -> str:
 
 
 def _shorten(text: str, length: int) -> str:
-    """Return a text, truncated between words if it is too long: half a secret would not be recognized as one."""
+    """Return a text, truncated between words if it is too long: a truncated secret would not be recognized."""
     return text if len(text) <= length else text[:length].rpartition(" ")[0] + " ..."

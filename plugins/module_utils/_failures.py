@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""The errors of requests without a usable response, and what each of them proves.
+"""Errors of requests without a usable response, and what each proves.
 
 ``peer`` names the service (and the proxy), ``label`` the operation, ``reason`` is the printable text of ``cause``.
 """
@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import ResponseLost, TransportError
 from ansible_collections.virtinfra.manager.plugins.module_utils._response import Response
 
-# What OpenSSL makes of a peer that does not speak TLS.
+# The reasons that OpenSSL gives when the peer does not use TLS.
 _NO_TLS = re.compile("WRONG_VERSION_NUMBER|RECORD_LAYER_FAILURE|UNKNOWN_PROTOCOL|HTTP_REQUEST")
 
 
@@ -28,7 +28,7 @@ def connect_error(peer: str, label: str, cause: BaseException, reason: str) -> T
     """Return the error of a request that was not sent. It is transient, unless TLS was refused."""
     if isinstance(cause, (ssl.SSLEOFError, ssl.SSLZeroReturnError)):
         return _unreachable(peer, label, "closed during the TLS handshake")
-    # urllib3 1.26 reports a wrong name as a ValueError.
+    # urllib3 1.26 reports a name mismatch as a ValueError.
     if not isinstance(cause, (ssl.SSLError, ValueError)):
         return _unreachable(peer, label, reason)
     detail = str(getattr(cause, "verify_message", "") or getattr(cause, "reason", "") or reason)
@@ -60,7 +60,7 @@ def rejected(peer: str, label: str, response: Response, method: str) -> Transpor
         return _lost(f"{peer} expects TLS: use https in base_url ({response.text()})", method, transient=False)
     place = "another path"
     with suppress(ValueError):
-        # Nothing else of the location: it may hold credentials.
+        # Nothing else of the location, because it may contain credentials.
         location = urlsplit(response.headers.get("Location", ""))
         place = response.masker.text(f"{location.scheme}://{location.hostname}") if location.hostname else place
     message = f"{label} was redirected to {place}, which is not followed. Check base_url."

@@ -51,7 +51,7 @@ def find_by_query(
     view: Callable[[Record], Record] = dict,
     among: Callable[[Record], bool] = bool,
 ) -> Finder:
-    """Return a finder that uses a query, by the first of ``keys`` (API names) that is given.
+    """Return a finder that queries by the first of ``keys`` (API names) that is given.
 
     ``view`` adds derived members to a record. ``among`` is a predicate that the records must meet.
     """
@@ -92,7 +92,7 @@ def find_vm_nic(client: Client, wanted: Record) -> Record | None:
     """Read a NIC and, as its member ``vm``, its VM: by the NIC's uuid, or by its natural key.
 
     The natural key consists of the VM, the network and, if given, the IP and MAC address, because a VM may have several
-    NICs on one network. With both addresses, a NIC with only one of them is returned if no NIC has both.
+    NICs in one network. With both addresses, a NIC with only one of them is returned if no NIC has both.
     """
     key = "uuid" if "uuid" in wanted else "l3NetworkUuid"
     found = first_readable(_nics_of_queried_vm, _queried_nics, _nics_of_vm_by_cursor)(client, wanted)
@@ -106,7 +106,7 @@ def find_vm_nic(client: Client, wanted: Record) -> Record | None:
 
 
 def shows_ip_address(nic: Record, address: str | None) -> bool:
-    """Return whether a NIC has an address; a NIC with IPv4 and IPv6 has further ones in ``usedIps``."""
+    """Return whether a NIC has an address; a NIC with IPv4 and IPv6 has further addresses in ``usedIps``."""
     return bool(address) and canonical_address(str(address)) in map(canonical_address, _ip_addresses(nic))
 
 
@@ -115,7 +115,7 @@ def _ip_addresses(nic: Record) -> list[str]:
 
 
 def _require_ip_addresses(nics: list[Record], address: str) -> None:
-    """Raise ReadNotSupported when one of the NICs shows no IP address, so that it may be the one with ``address``."""
+    """Raise ReadNotSupported when a NIC shows no IP address, because it may be the NIC with ``address``."""
     if hidden := next((nic for nic in nics if not _ip_addresses(nic)), None):
         raise ReadNotSupported(
             f"the NIC {hidden.get('uuid')} shows no IP address (yet), so it may be the NIC with {address}"
@@ -161,8 +161,7 @@ def _nics_of(vms: list[Record], wanted: Record) -> list[Record]:
 def find_cbt_task(client: Client, wanted: Record) -> Record | None:
     """Read a CBT task by its uuid, its name, or one of the VMs that it protects.
 
-    Raise ReadNotSupported when none is found by a VM, but the service does not show which VMs some of the tasks
-    protect.
+    Raise ReadNotSupported when no task of the VM is found, but some tasks do not show the VMs that they protect.
     """
     task = find_by_query("QueryCbtTask", "uuid", "name", view=with_resources)(client, wanted)
     vm = wanted.get("vmInstanceUuid")
@@ -174,7 +173,7 @@ def find_cbt_task(client: Client, wanted: Record) -> Record | None:
 
 
 def read_nic_services(client: Client, wanted: Record) -> Record:
-    """Read the service types of host interfaces: ``services``, one row for each desired interface and VLAN."""
+    """Read the service types of host interfaces: ``services`` has an entry for each desired interface and VLAN."""
 
     def ask(interface: str) -> list[Record]:
         pages = paginate(client, "GetHostNicServiceTypeStatistic", also={"interfaceUuid": interface})
@@ -192,9 +191,9 @@ def read_nic_services(client: Client, wanted: Record) -> Record:
 
 
 def find_bandwidth_limit(client: Client, desired: Record) -> Record | None:
-    """Read the limit of a NIC's bandwidth in one direction; None when there is none.
+    """Read the bandwidth limit of a NIC in one direction; None when there is none.
 
-    Raise ReadNotSupported where the service has no GetNicQos. One that ignores the verb then takes the GET for
+    Raise ReadNotSupported if the service lacks GetNicQos. If such a service ignores the verb, it treats the GET as
     DeleteNicQos without a direction, which changes nothing, because its job fails.
     """
     try:
@@ -216,7 +215,7 @@ def find_bandwidth_limit(client: Client, desired: Record) -> Record | None:
 
 
 def _by(find: Search, keys: tuple[str, ...]) -> Finder:
-    """Return a finder by the first given key, after ``resourceUuid``, which some servers ignore on a create."""
+    """Return a finder by ``resourceUuid``, which some servers ignore on a create, and then by the first given key."""
 
     def read(client: Client, wanted: Record) -> Record | None:
         key = next((key for key in keys if wanted.get(key)), None)

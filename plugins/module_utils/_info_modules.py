@@ -54,7 +54,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._references impo
 
 
 def info_module(operation: str, options: Options) -> ModuleSpec:
-    """Return the module that calls a read; its options are the parameters, its result has the members of the reply."""
+    """Return the module that calls a reading operation. Its options are the parameters, its result the reply."""
 
     def run(context: ModuleContext) -> dict[str, Any]:
         if any(isinstance(item, Unknown) for value in context.desired.values() for item in _as_list(value)):
@@ -108,13 +108,12 @@ def list_module(
     view: Callable[[Record], Record] = dict,
     predicates: Mapping[str, Callable[[Record, Any], bool]] | None = None,
 ) -> ModuleSpec:
-    """Return the module that lists records by a query, or by a cursor.
+    """Return the module that lists records with a query or a cursor query.
 
-    ``operation`` is the query, None where only a cursor can list the records. ``cursor`` is the resource type for a
-    cursor query, which reads the records when the option ``filters``, ``sort`` or ``order`` is given and where the
-    query cannot be used. ``equality_options`` select records by equality; without them uuid and name do.
-    ``view`` adds members to a record. ``predicates`` maps an option, by its API name, to the function of such a record
-    and the option's value that says whether the record is selected.
+    ``operation`` is the query, None if only a cursor query can list the records. ``cursor`` is the resource type for a
+    cursor query, which is used when the option ``filters``, ``sort`` or ``order`` is given or when the query cannot be
+    used. ``equality_options`` select records by equality, by default uuid and name. ``view`` adds members to a record.
+    ``predicates`` maps the API name of an option to a function that says whether a record matches the option's value.
     """
     equality_options = IDENTITY_OPTIONS if equality_options is None else equality_options
     fields = [parameter_name(name, spec) for name, spec in equality_options.items()]
@@ -187,7 +186,7 @@ def _members(operation: str, reply: Mapping[str, Any]) -> dict[str, Any]:
 def _list_by_query(
     client: Client, operation: str, equal: Record, texts: Iterable[str], limit: int | None
 ) -> tuple[list[Record], int]:
-    """Return the records of a query that meet the conditions and the equalities, and how many there are."""
+    """Return the records of a query that meet the conditions and the equality options, and their total number."""
     conditions, ambiguous = parse_conditions(texts, get_operation(operation).record)
     if not equal and not ambiguous:
         return _collect_pages(paginate(client, operation, conditions, limit=limit))
@@ -202,7 +201,7 @@ def _list_by_query(
 
 
 def _collect_pages(pages: Iterable[tuple[list[Record], int | None]]) -> tuple[list[Record], int]:
-    """Return the records of all pages, and the total of the service or, if greater, the number of records."""
+    """Return the records of all pages, and the total of the service or the number of records, whichever is greater."""
     records: list[Record] = []
     total = 0
     for page, stated in pages:
@@ -223,9 +222,9 @@ def _filter(records: list[Record], equal: Record, limit: int | None) -> tuple[li
 
 
 def query_by(client: Client, operation: str, field: str, uuids: list[str]) -> dict[str, list[Record]] | None:
-    """Return the records of a query, as results, by the one of ``uuids`` that their field (in snake_case) has.
+    """Return the records of a query as results, grouped by the uuid in their field (in snake_case).
 
-    None where the service cannot list them.
+    None if the service cannot list them.
     """
     conditions = [f"{to_camel_case(field)}={uuid}" for uuid in uuids]
     records_by: dict[str, list[Record]] = {}

@@ -37,7 +37,7 @@ WAIT_FOR: Options = {**JOB_HANDLES, "wait_for": {"type": "str", "choices": [ALL,
 
 
 def job_module(wait: bool) -> ModuleSpec:
-    """Return the module that waits for jobs, or that only gets their states."""
+    """Return the module that waits for jobs, or the one that only reads their states."""
 
     def run(context: ModuleContext) -> dict[str, Any]:
         client = context.client
@@ -59,16 +59,13 @@ def job_module(wait: bool) -> ModuleSpec:
 
 
 def jobs_to_result(jobs: list[Job]) -> Record:
-    """Return the jobs in the form of the result, and how many of them are in each state."""
+    """Return the jobs in the form of the result, and the number of jobs in each state."""
     summary = {state: sum(job.state == state for job in jobs) for state in (SUCCEEDED, FAILED, RUNNING, UNKNOWN)}
     return {"jobs": [job_to_result(job) for job in jobs], "summary": summary}
 
 
 def job_from_handle(client: Client, handle: Mapping[str, Any], check_mode: bool = False) -> Job:
-    """Return the job of a handle. In check mode it may be that of a call that was not made.
-
-    Raise InvalidOptions for an invalid handle.
-    """
+    """Return the job of a handle, which check mode may have predicted. Raise InvalidOptions for an invalid handle."""
     path = polling_path(handle.get("location"))
     if path is None and handle.get("location") and not handle.get("uuid"):
         raise InvalidOptions(f"location {handle['location']!r} is not the address of a job")

@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Jobs of asynchronous operations and how they are waited for. Sections "What the service does" and "Events"."""
+"""Jobs of asynchronous operations, and the policy for waiting. Sections "What the service does" and "Events"."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ RUNNING, SUCCEEDED, FAILED, UNKNOWN = "running", "succeeded", "failed", "unknown
 class Job:
     """One asynchronous call: ``location`` is the path to poll at the configured origin.
 
-    ``state`` is running, succeeded, failed, or unknown when the service knows the job no more. ``result`` is the
+    ``state`` is running, succeeded, failed, or unknown when the service no longer knows the job. ``result`` is the
     reply of the operation, ``failure`` what went wrong. ``needs_auth`` is True when the service refused a poll without
-    credentials. ``has_own_uuid``: whether the service knows the call by the id that was sent with it. ``auth`` is the
-    Authorization header of the call, ``credential`` says where that came from, see _errors.CREDENTIALS.
+    credentials. ``has_own_uuid`` says whether the service uses the id that was sent with the call. ``auth`` is the
+    Authorization header of the call, ``credential`` the kind of its credential, see _errors.CREDENTIALS.
     """
 
     uuid: str
@@ -50,23 +50,23 @@ class Job:
     credential: str = "started"
 
     def handle(self) -> dict[str, Any]:
-        """Return what a later task needs to take the job up again."""
+        """Return the handle with which a later task can wait for the job."""
         known = {"uuid": self.uuid or None, "location": self.location or None}
         return {**known, "operation": self.operation, "state": self.state}
 
 
 def predicted_job(operation: str) -> Job:
-    """Return what stands for the job of a call that check mode does not make. Nobody knows its uuid."""
+    """Return a placeholder for the job of a call that check mode does not make. Its uuid is unknown."""
     return Job("", "", operation, state=UNKNOWN)
 
 
 def new_uuid() -> str:
-    """Return a fresh job id: 32 hex digits."""
+    """Return a new job id: 32 hexadecimal digits."""
     return uuid.uuid4().hex
 
 
 def extract_job_uuid(location: Any) -> str | None:
-    """Return the job id in a polling address that cannot be read otherwise; None when there is none."""
+    """Return the job id in a polling address, also in a malformed one; None without one."""
     found = re.findall(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])", str(location))
     return found[-1] if found else None
 
@@ -77,9 +77,9 @@ def job_path(uuid: str, prefix: str) -> str:
 
 
 def polling_path(location: Any) -> str | None:
-    """Return path and query of a polling address; None when it is missing or makes no sense.
+    """Return path and query of a polling address; None when it is missing or malformed.
 
-    Its scheme, host and port are the service's own idea and often wrong from here.
+    Its scheme, host and port are those that the service assumes for itself, and often wrong for the client.
     """
     if not isinstance(location, str):
         return None
@@ -95,11 +95,11 @@ def polling_path(location: Any) -> str | None:
 
 
 class WaitPolicy:
-    """How a task waits: for how many seconds in all, and how often it polls meanwhile.
+    """How a task waits: for how many seconds in total, and how often it polls.
 
-    The first poll comes after 30 ms, the next ones when the elapsed time has grown by 5 %, never less than 50 ms and
-    never more than ``interval`` seconds after the last. ``on_progress`` is called with a line after 10 s and then each
-    time the elapsed time has doubled; the line says how long the wait can still take.
+    The first poll follows after 30 ms, each further poll when the elapsed time has grown by 5 %, at least 50 ms and at
+    most ``interval`` seconds after the previous one. ``on_progress`` is called with a line after 10 s and then each
+    time the elapsed time has doubled; the line contains the time that remains until the timeout.
     """
 
     def __init__(
@@ -112,13 +112,13 @@ class WaitPolicy:
         self.clock, self.timeout, self.interval, self.on_progress = clock, timeout, interval, on_progress
 
     def deadline(self) -> float:
-        """Return the moment of the clock until which a task waits that begins to wait now."""
+        """Return the deadline of a task that begins to wait now, in seconds of the clock."""
         return float(self.clock.monotonic() + self.timeout)
 
     def poll_intervals(self, label: str, deadline: float, ratio: float = BACKOFF_RATIO) -> Iterator[float]:
         """Sleep and yield the elapsed seconds before each poll: at least once, and until ``deadline``.
 
-        ``ratio`` is the growth of the elapsed time after which the next poll comes.
+        ``ratio`` is the growth of the elapsed time after which the next poll follows.
         """
         begin = self.clock.monotonic()
         pause, quiet_until = FIRST_INTERVAL, FIRST_PROGRESS_AFTER
@@ -136,5 +136,5 @@ class WaitPolicy:
 
 
 def next_interval(elapsed: float, interval: float, chance: float, ratio: float = BACKOFF_RATIO) -> float:
-    """Return the seconds until the next poll; at the longest interval up to 10 % less, so that tasks spread."""
+    """Return the seconds until the next poll; at the longest interval up to 10 % less, to spread the polls of tasks."""
     return max(SHORTEST_INTERVAL, min(ratio * elapsed, interval * (1 - 0.1 * chance)))

@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Decoding replies: the one place where the JSON of the service becomes Python objects."""
+"""Decode replies: the only place where the JSON of the service becomes Python objects."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
     rename_reserved_keys,
 )
 
-# How deeply a reply may be nested. Ansible itself gives up soon after that.
+# How deeply a reply may be nested. Ansible itself fails at slightly more levels.
 MAX_JSON_DEPTH = 100
 
 
 def decode_object(body: bytes) -> dict[str, Any] | None:
-    """Return the JSON object in a body; None if it is none, is nested too deeply, or has a number without bounds."""
+    """Return the JSON object in a body; None if it is another value, is nested too deeply, or is not finite."""
     try:
         value = json.loads(body.decode("utf-8-sig"), parse_constant=_reject_constant, parse_float=_finite_float)
     except (ValueError, RecursionError):
@@ -31,10 +31,10 @@ def decode_object(body: bytes) -> dict[str, Any] | None:
     if not isinstance(value, dict) or _is_too_deep(value):
         return None
     if re.search(rb"\\u[dD]", body):
-        # Half of a surrogate pair is not a character: it could not be written anywhere.
+        # Half of a surrogate pair is not a character, and cannot be encoded.
         value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     if RESERVED_KEY_PREFIX.encode() in body or re.search(rb"\\u00[567]", body):
-        # The letters of a key may be written as escapes.
+        # The letters of a key may be escaped.
         value = rename_reserved_keys(value)
     return dict(value)
 

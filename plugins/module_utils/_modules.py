@@ -51,19 +51,19 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._transport impor
 if TYPE_CHECKING:
     from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import SessionStore
 
-# At this verbosity a module process returns a line about each request in this member, which the action takes out and
-# shows. In the result of an asynchronous task the member stays.
+# At this verbosity a module process returns a line for each request in this member, which the action plugin removes and
+# shows. In the result of an asynchronous task the member remains.
 REQUEST_LOG_VERBOSITY = 3
 REQUEST_LOG = "virtinfra_requests"
 
 
 @dataclass
 class ModuleContext:
-    """One run of a task: the validated options, the client, and what is added to the result.
+    """One run of a task: the validated options, the client, and members of the result.
 
-    ``desired`` holds the module's own options that were given, by their API names. ``unresolved`` is true in check mode
-    when the object cannot be looked for, because an earlier task only predicted it. ``changed`` says whether a call has
-    changed something; the result, or a failure, may say so too.
+    ``desired`` holds the module's own options that were given, by their API names. ``unresolved`` is True in check mode
+    when the object cannot be looked up, because an earlier task only predicted it. ``changed`` says whether a call has
+    changed something; the result or a failure can set it too.
     """
 
     params: Mapping[str, Any]
@@ -76,7 +76,7 @@ class ModuleContext:
     warnings: list[str] = field(default_factory=list)
 
     def record_call(self, operation: str, changed: bool = True, warnings: Iterable[str] = ()) -> None:
-        """Record that a call has succeeded, or was sent and is not waited for."""
+        """Record that a call has succeeded, or was sent without waiting for it."""
         self.changed |= changed
         self.completed_operations.append(operation)
         self.warnings.extend(warnings)
@@ -104,11 +104,11 @@ class ModuleResult:
 
 @dataclass(frozen=True)
 class ModuleSpec(TaskOptions):
-    """A module: its function, its own options, the operations that it calls, and the constraints of its options.
+    """A module: its function, its own options, the operations that it calls, and the constraints on its options.
 
     ``shared_options`` are further option groups, in addition to the connection's. ``selecting_options`` are not
-    required, and select what the module is about when they are given. ``secret_results`` are members of the result for
-    later tasks: they are not masked, and the result of a success is not shown.
+    required, but select the object of the module when they are given. ``secret_results`` are members of the result for
+    later tasks: they are not masked, but the result of a success is not shown.
     """
 
     run: Callable[[ModuleContext], dict[str, Any]]
@@ -136,19 +136,19 @@ class ModuleSpec(TaskOptions):
     ) -> ModuleResult:
         """Run with validated options and return the result without secrets.
 
-        This is the one place where a VirtinfraError becomes a failed result, where secrets are masked in all that is
-        shown, and where messages and warnings lose what acts on a terminal. Raises Interrupted when something from
-        outside stops it while a call is under way.
+        This is the only place where a VirtinfraError becomes a failed result, where secrets are masked in all output,
+        and where control characters are removed from messages and warnings. Raise TaskInterrupted when an exception
+        from outside stops it during a call.
 
         ``before_send`` is called before each request; a KeyboardInterrupt that it raises stops the task.
-        ``session_store`` keeps the session of an account; by default nobody shares it.
+        ``session_store`` stores the session of an account; by default it is not shared.
         """
         masker = self.masker(params)
         on_progress = on_progress and _masked(on_progress, masker)
         on_request = on_request and _masked(on_request, masker)
         outcome = self._run(params, check_mode, masker, on_progress, on_request, before_send, session_store)
         result = self._masked(outcome.result, masker)
-        # After masking, which must find the secrets as they are.
+        # After masking, which must find the secrets unchanged.
         if "msg" in result:
             result["msg"] = escape_controls(result["msg"])
         if "exception" in result:
@@ -209,7 +209,7 @@ class ModuleSpec(TaskOptions):
         """Run in a module process."""
         task = self
 
-        # Linters replace the class in its module to learn the options, so it is looked up there when it is needed.
+        # Linters replace the class in its module to read the options, so it is looked up there when it is needed.
         class Module(basic.AnsibleModule):
             """An AnsibleModule that masks all its output, also for invalid options; Ansible itself masks less."""
 
@@ -219,18 +219,18 @@ class ModuleSpec(TaskOptions):
                 super().exit_json(**self._masked(result))
 
             def fail_json(self, msg: str, **result: Any) -> None:
-                # Without an error it is Ansible that fails, since it does not accept the options.
+                # Without an error, the failure is Ansible's own: it does not accept the options.
                 super().fail_json(**self._masked({"msg": msg, "error": InvalidOptions(msg).error, **result}))
 
             def log(self, msg: str, log_args: Mapping[str, Any] | None = None) -> None:
-                """Write to the system log, in which Ansible does not mask options without C(no_log)."""
+                """Write to the system log, where Ansible does not mask options without C(no_log)."""
                 masker = task.masker(self.params)
                 arguments = {name: masker.text(str(value)) for name, value in (log_args or {}).items()}
                 super().log(masker.text(msg), arguments)
 
             def _masked(self, result: dict[str, Any]) -> dict[str, Any]:
                 masker = task.masker(self.params)
-                # Ansible would mask the letters of a very short secret in every word.
+                # Ansible would mask the characters of a very short secret in every word.
                 secrets = collect_secrets(task.argument_spec, self.params)
                 secrets -= {result.get(name) for name in task.secret_results}
                 self.no_log_values = {secret for secret in secrets if len(secret) >= MIN_SECRET_LENGTH}
@@ -245,7 +245,7 @@ class ModuleSpec(TaskOptions):
             outcome.result[REQUEST_LOG] = requests
         for warning in outcome.warnings:
             module.warn(warning)
-        # Without this the interpreter takes 27 ms longer to end, for it collects all that requests brought.
+        # Without this the interpreter takes 27 ms longer to exit, because it collects all objects of requests.
         gc.freeze()
         if outcome.result.get("failed"):
             module.fail_json(**outcome.result)
@@ -257,7 +257,7 @@ def _masked(show: Callable[[str], None], masker: Masker) -> Callable[[str], None
     return lambda line: show(escape_controls(masker.text(line)))
 
 
-# Members of results that the tables of operations and records do not have.
+# Members of results that the tables of operations and records do not contain.
 _OWN_NAMES = "module_args before after uuid location operation state result error code description details cause causes"
 
 

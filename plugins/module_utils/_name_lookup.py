@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""References by name: the one place where the names in options become uuids."""
+"""References by name: the only place where names in options are replaced by uuids."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._references import REFERS_TO, is_name
 
-# The field of a record that holds its name, where that is another one than ``name``.
+# The field of a record that contains its name, if it is not ``name``.
 _NAME_FIELDS = {"host_nic": "interfaceName"}
 
-# What the names of a kind are unique in, by the API's name of the option that says it. They are not unique in general.
+# The owner within which names of a type are unique, by the API name of its option. In general they are not unique.
 _OWNERS = {"host_nic": "hostUuid"}
 
 
 def resolve_names(client: Client, options: Mapping[str, Any], parameters: Mapping[str, str]) -> Record:
     """Return the options with the uuids of the objects that they refer to by name.
 
-    ``parameters`` maps options to the API's names for them. Each name is looked up once, several at the same time.
-    Raise NotFound, AmbiguousMatch, or ReadNotSupported where the service cannot look up names.
+    ``parameters`` maps options to the API's names for them. Each name is looked up once, several concurrently. Raise
+    NotFound, AmbiguousMatch, or ReadNotSupported if the service cannot look up names.
     """
     kinds = {option: REFERS_TO[name] for option, name in parameters.items() if name in REFERS_TO}
     owned = {option: kind for option, kind in kinds.items() if kind in _OWNERS}
@@ -57,7 +57,7 @@ def resolve_names(client: Client, options: Mapping[str, Any], parameters: Mappin
 
 
 def _resolve(client: Client, options: Mapping[str, Any], kinds: Mapping[str, str], owner: Record) -> Record:
-    """Return the options with uuids for the names in those of ``kinds``; what an Unknown owner has is Unknown."""
+    """Return the options with uuids for the names of these ``kinds``; the objects of an Unknown owner are Unknown."""
     names = {(kind, name): option for option, kind in kinds.items() for name in _names_in(options.get(option))}
 
     def find(item: tuple[tuple[str, str], str]) -> str:
@@ -80,7 +80,7 @@ def _names_in(value: Any) -> list[str]:
 
 
 def find_uuid(client: Client, kind: str, name: str, owner: Record) -> str:
-    """Return the uuid of the only object of a kind that has this name and owner, by the query or by the cursor."""
+    """Return the uuid of the only object of a type with this name and owner, with a query or a cursor query."""
     key, noun, resource_type = _NAME_FIELDS.get(kind, "name"), kind.replace("_", " "), kind.replace("_", "")
 
     def by_query(client: Client, owner: Record) -> list[Record]:

@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""What a row of the operations table is, and how a call of an operation becomes an HTTP request."""
+"""A row of the operations table, and the conversion of a call to an HTTP request."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 
 _UUID = re.compile(r"[0-9a-f]{32}", re.IGNORECASE)
 
-# Members that a reply may have beside its result.
+# Members that a reply may have in addition to its result.
 _ENVELOPE = {"success", "error", "schema", "causes", "i18nDetails", "connectionStatus", "resourceRefs"}
 
 
 @dataclass(frozen=True)
 class Request:
-    """An HTTP request without its origin: ``query`` is a list of pairs, ``body`` a JSON object or None."""
+    """An HTTP request without origin: ``query`` is a list of pairs, ``body`` a JSON object or None."""
 
     method: str
     path: str
@@ -39,20 +39,18 @@ class Request:
 class Operation:
     """One row of the table.
 
-    ``path`` is relative to the service's prefix; with ``uses_token`` it starts at the origin, and the call needs the
-    token instead of the session; with ``is_public`` it takes no credentials. ``is_write`` is False where the service
-    answers at once, and not with a job.
-    ``path_params`` stand in the path, ``params`` in the query or the body.
+    ``path`` is relative to the service's prefix. With ``uses_token`` it starts at the origin, and the call needs the
+    token instead of the session. With ``is_public`` the call needs no credentials. ``is_write`` is False if the service
+    answers without a job. ``path_params`` are sent in the path, ``params`` in the query or the body. ``result`` names
+    the members of the reply that contain the result, ``record`` the type of the records in them. ``alternatives`` maps
+    a parameter to the required parameters that it replaces. ``is_idempotent`` is False if a second call creates a
+    second object, or has its effect a second time. ``may_be_empty`` is True if ``{}`` is a reply of success, by the
+    document or on real servers. ``duplicate_code`` is the code of the error with which the service refuses a second
+    call if the object must be unique.
 
-    ``result`` names the members of the reply that carry the result, ``record`` the type of what is in them.
-    ``alternatives`` maps a parameter to the required ones that it replaces. ``is_idempotent`` is False where a second
-    call creates a second object, or has its effect a second time. ``may_be_empty`` is True where ``{}`` is a reply of
-    success, by the document or by what servers do. ``duplicate_code`` is the code of the error with which the service
-    refuses to do a second time what has to be unique.
-
-    ``get_by_uuid`` marks the queries that may be sent as ``GET <collection>/{uuid}``: those for which the document
-    lists that path, and those whose servers are known to read there. Where the path has only one operation, servers
-    ignore the verb, so on any other collection this GET may delete the object; the uuid is a condition there.
+    ``get_by_uuid`` marks the queries that may be sent as ``GET <collection>/{uuid}``, because the document lists that
+    path, or because servers are known to offer this read. If a path has only one operation, servers ignore the verb, so
+    on any other collection this GET may delete the object; there the uuid is sent as a condition.
     """
 
     name: str
@@ -75,23 +73,23 @@ class Operation:
 
     @cached_property
     def parameters(self) -> Mapping[str, Parameter]:
-        """All parameters by their names, those of the path first."""
+        """All parameters by their names, path parameters first."""
         return {parameter.name: parameter for parameter in (*self.path_params, *self.params)}
 
     @property
     def body_key(self) -> str:
-        """The member of the body that holds the parameters: ``params``, or for PUT the operation's own name."""
+        """The member of the body that contains the parameters: ``params``, or for PUT the name of the operation."""
         return self.name[0].lower() + self.name[1:] if self.method == "PUT" else "params"
 
     @property
     def extra_results(self) -> list[str]:
-        """Return the members of the result that hold more than records."""
+        """Return the members of the result that do not only contain records."""
         return [name for name in self.result if name not in ("inventory", "inventories")]
 
     def has_result(self, reply: Mapping[str, Any]) -> bool:
-        """Whether a reply of success holds a documented member of the result.
+        """Return whether a reply of success contains a documented member of the result.
 
-        Some servers return several records as ``inventories`` where others return them as ``inventory``.
+        Some servers return several records as ``inventories``, others as ``inventory``.
         """
         members = [reply.get(name) for name in self.extra_results]
         records = reply.get("inventory", reply.get("inventories"))
@@ -99,11 +97,11 @@ class Operation:
         return is_success(reply) and any(value is not None for value in members)
 
     def is_reply(self, reply: Mapping[str, Any]) -> bool:
-        """Whether this is a reply of success in the operation's own form, and not some other JSON object."""
+        """Return whether this is a reply of success in the operation's own form, and not another JSON object."""
         return self.has_result(reply) or (self.may_be_empty and is_bare(reply))
 
     def missing(self, params: Mapping[str, Any]) -> list[str]:
-        """Return the names of the required parameters that ``params`` does not give."""
+        """Return the names of the required parameters that ``params`` lacks."""
         spared = {name for key, names in (self.alternatives or {}).items() if params.get(key) for name in names}
         return [
             name
@@ -112,7 +110,7 @@ class Operation:
         ]
 
     def unsupported_reason(self, params: Mapping[str, Any], version: str) -> str | None:
-        """Return what a service of ``version`` does not support in this call, with the version that does."""
+        """Return what a service of ``version`` does not support in this call, with the version that added it."""
         available = parse_version(version)
         if self.since and parse_version(self.since) > available:
             return f"{self.name} needs version {self.since}"
@@ -122,9 +120,10 @@ class Operation:
         return None
 
     def request(self, params: Mapping[str, Any], prefix: str = "service") -> Request:
-        """Build the request for ``params`` (API names to values; None is omitted; tags are separate members).
+        """Build the request for ``params`` (API names to values; None is omitted).
 
-        Raise InvalidOptions when a required parameter is missing, when one is unknown or when a value is not allowed.
+        Tags are separate members of the body. Raise InvalidOptions when a required parameter is missing, when one is
+        unknown or when a value is not allowed.
         """
         given = {name: self._coerce(name, value) for name, value in params.items() if value is not None}
         if missing := self.missing(given):
@@ -154,9 +153,9 @@ class Operation:
         return self.parameters[name].alias if name in self.parameters else ""
 
     def _coerce(self, name: str, value: Any) -> Any:
-        """Return a value in the parameter's type. Raise InvalidOptions when it is not allowed.
+        """Return a value in the parameter's type.
 
-        What is Unknown stays so: check mode predicts the call without its value.
+        Raise InvalidOptions when it is not allowed. Unknown is kept: check mode predicts the call without its value.
         """
         parameter = TAG_PARAMS.get(name) or self.parameters.get(name)
         if parameter is None:
@@ -172,7 +171,7 @@ class Operation:
 
 
 def is_bare(reply: Mapping[str, Any]) -> bool:
-    """Return whether a reply only says that the operation succeeded, as ``{}`` does."""
+    """Return whether a reply says only that the operation succeeded, such as ``{}``."""
     return is_success(reply) and not reply.keys() - _ENVELOPE
 
 
@@ -191,9 +190,9 @@ def _pairs(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def parse_version(version: Any) -> tuple[int, ...]:
-    """Return the parts of a version without zeros at the end, so that 4.10 equals 4.10.0.
+    """Return the parts of a version without trailing zeros, so that 4.10 equals 4.10.0.
 
-    Raise InvalidOptions for anything else, and for a number: YAML reads 4.10 as 4.1.
+    Raise InvalidOptions for anything else, including numbers, because YAML reads 4.10 as 4.1.
     """
     if not isinstance(version, str):
         raise InvalidOptions(

@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""The table of the service's operations: the only place that knows paths, bodies and parameter names.
+"""The table of the service's operations, the only place with paths, bodies and parameter names.
 
 Section "Endpoints" of the API document.
 """
@@ -28,7 +28,7 @@ _CREATE_PARAMS = (
 
 
 def _query(name: str, path: str, record: str, **details: Any) -> Operation:
-    """Return the row of a query: all of them have the same parameters and the same result."""
+    """Return the row of a query. All queries have the same parameters and the same result."""
     return Operation(
         name,
         "GET",
@@ -411,7 +411,8 @@ _ROWS = (
         ),
         result=_CURSOR_RESULT,
     ),
-    # Companion reads: convention 8 of the document on collections for which it lists no query. A server may lack them.
+    # Companion reads: convention 8 of the document, applied to collections without a documented query. A server may
+    # lack them.
     _query("QueryHost", "hosts", "HostInventory", undocumented=True, get_by_uuid=True),
     _query("QueryVmInstance", "vm-instances", "VmInstanceInventory", undocumented=True, get_by_uuid=True),
     _query("QueryVmNic", "vm-instances/nics", "VmNicInventory", undocumented=True, get_by_uuid=True),
@@ -463,7 +464,7 @@ _ROWS = (
     _query("QueryVolume", "volumes", "Volume", undocumented=True),
     _query("QueryVolumeSnapshotGroup", "volume-snapshots/group", "VolumeSnapshotGroupInventory", undocumented=True),
     _query("QuerySNSTopic", "sns/topics", "SNSTopicInventory", undocumented=True),
-    # A service without it that ignores the verb takes this GET for DeleteNicQos, and refuses it without a direction.
+    # A service that lacks it and ignores the verb treats this GET as DeleteNicQos, and refuses it without a direction.
     Operation(
         "GetNicQos",
         "GET",
@@ -516,7 +517,7 @@ OPERATIONS: Mapping[str, Operation] = {row.name: row for row in _ROWS}
 
 
 def get_operation(name: str) -> Operation:
-    """Return the operation ``name``. Raise InvalidOptions, with similar names, when there is none."""
+    """Return the operation ``name``. Raise InvalidOptions, with similar names, if it does not exist."""
     if name in OPERATIONS:
         return OPERATIONS[name]
     similar = [known for known in OPERATIONS if name.lower() in known.lower() or known.lower() in name.lower()]

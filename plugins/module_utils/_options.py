@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""The options that modules share, documented in the doc fragments of the same names."""
+"""The options that modules share, documented in the doc fragments with the same names."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CONNECTION = _with_fallbacks(
         "use_proxy": {"type": "bool", "default": True},
         "request_timeout": {"type": "float", "default": 30},
         "request_retries": {"type": "int", "default": 8},
-        # A number can be distinguished from a text only here: YAML makes 4.1 of 4.10.
+        # Only here can a number be distinguished from a string: YAML reads 4.10 as 4.1.
         "service_version": {"type": "raw"},
     }
 )
@@ -65,7 +65,7 @@ TAGS: Options = {
 def reference(parameter: str, **details: Any) -> dict[str, Any]:
     """Return the spec of an option that refers to an object; ``parameter``, the API's name for it, is its alias.
 
-    The option itself is named by what it refers to, see `option_name`.
+    The option itself is named after the object that it refers to, see `option_name`.
     """
     return {"type": "str", "aliases": [parameter], **details}
 
@@ -99,5 +99,5 @@ JOB_HANDLES: Options = {
     }
 }
 
-# Options that many modules of the action group have. A default of the group is left out where a module lacks one.
+# Options of many modules of the action group. If a module lacks one, a default of the group for it is ignored.
 GROUP_OPTIONS: Options = {**CONNECTION, **WAIT, **TAGS, **CREATE_OPTIONS, **LIST_OPTIONS}

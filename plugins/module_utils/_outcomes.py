@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""What a response proves: the reply of a read, and what became of a call and of its job. Pure: no I/O."""
+"""What a response proves: the reply of a read, and the outcome of a call and of its job. Pure: no I/O."""
 
 from __future__ import annotations
 
@@ -37,20 +37,21 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._operation impor
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS, get_operation
 from ansible_collections.virtinfra.manager.plugins.module_utils._response import Response
 
-# With these a gateway says that it got no response, which proves nothing, whatever its body says.
+# Statuses with which a gateway reports that it received no response. This proves nothing, regardless of the body.
 INCONCLUSIVE_STATUSES = (408, 429, 502, 504)
 
-# With these, in plain text, the service itself refuses a call at once: it was not taken.
+# Statuses with which the service itself, in plain text, refuses a call at once: it was not performed.
 REFUSALS = (400, 403, 404, 405, 429, 500)
 
 
 def reply_to_read(
     operation: Operation, request: Request, response: Response, prefix: str, credential: str
 ) -> dict[str, Any]:
-    """Return the reply of a reading operation. ``credential`` says what authorised it, see _errors.CREDENTIALS.
+    """Return the reply of a reading operation.
 
-    Raise ReadNotSupported when the service does not have it, ReadTakenForChange when it started a job, ApiError when
-    the service reports a failure, and TransportError when the response is no JSON object.
+    ``credential`` is the kind of its credential, see _errors.CREDENTIALS. Raise ReadNotSupported when the service lacks
+    the operation, ReadTakenForChange when it started a job, ApiError when it reports a failure, and TransportError when
+    the response is not a JSON object.
     """
     if response.status == 202 and operation.name != "GetApiJob":
         raise ReadTakenForChange(operation.name, request.path, _named_job(response, operation.name, prefix))
@@ -71,7 +72,7 @@ def apply_response(job: Job, response: Response, prefix: str) -> None:
     """Update the job of a call from the response to the call.
 
     Raise ApiError when the service refused or failed the call, and ResponseLost when the response proves neither that
-    it was taken nor that it was not.
+    it was accepted nor that it was refused.
     """
     if response.error_code is not None and response.status not in INCONCLUSIVE_STATUSES:
         raise ApiError(job.operation, response.status, response.error, credential=job.credential)
@@ -118,28 +119,29 @@ def apply_poll(job: Job, response: Response) -> None:
 
 
 def is_duplicate(response: Response) -> bool:
-    """Whether the service knows the job id of a call already."""
+    """Return whether the service already knows the job id of a call."""
     return (
         response.status == 400 and response.is_plain_text and response.body.lstrip().startswith(b"Duplicate job uuid")
     )
 
 
 def _may_be_result(operation: str, reply: Mapping[str, Any]) -> bool:
-    """Whether a JSON object can be the result of a job; of an operation that is not in the table, any can.
+    """Return whether a JSON object can be the result of a job.
 
-    Some servers leave out a result that is null, so ``{}`` can be that of each.
+    For operations that are not in the table, any object can. Some servers omit a null result, so ``{}`` is possible for
+    each operation.
     """
     known = OPERATIONS.get(operation)
     return is_bare(reply) or (known.is_reply(reply) if known else is_success(reply))
 
 
 def _named_job(response: Response, operation: str, prefix: str) -> Job | None:
-    """Return the job that a 202 names, None if it names none."""
+    """Return the job of a 202 response, None if the response does not identify it."""
     location = _location(response)
     uuid = extract_job_uuid(location)
     return Job(uuid, polling_path(location) or job_path(uuid, prefix), operation) if uuid else None
 
 
 def _location(response: Response) -> Any:
-    """Return the polling address of a 202, from the body or the header."""
+    """Return the polling address of a 202 response, from the body or the header."""
     return (response.object or {}).get("location") or response.headers.get("Location")

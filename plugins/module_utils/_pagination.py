@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Lists of records, complete or not at all, and how one page is read. Section "Cursor queries" of the API document."""
+"""Read complete lists of records, page by page. Section "Cursor queries" of the API document."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 
 PAGE_SIZE = 1000
 
-# How often a list is read again because it changed while it was read.
+# How often a list is read in total when it changes while it is read.
 MAX_LIST_ATTEMPTS = 5
 
-# The most requests for one list: 20 million records in pages of 1000. A service that announces more is not believed.
+# The maximum number of requests for one list: 20 million records in pages of 1000. A larger total counts as an error.
 MAX_PAGES = 20_000
 
 
@@ -45,12 +45,13 @@ def paginate(
     also: Mapping[str, Any] | None = None,
     connections: int = 1,
 ) -> Iterator[tuple[list[Record], int | None]]:
-    """Yield the records of a query page by page, each with the total number, None if the service states none.
+    """Yield the records of a query page by page, each page with the total number, which may be None.
 
-    The list is complete or a VirtinfraError is raised: servers cut at 1000 without saying so, and may know no paging.
-    When the number of records changes meanwhile, which may move some to a page that was read before, the list is read
-    again. It is complete when it has as many records as the service counts; equal ones without a uuid count each.
-    ``also`` are parameters in addition to the conditions. Several ``connections`` read pages at the same time.
+    The list is complete, or a VirtinfraError is raised: servers truncate at 1000 without notice, and may not support
+    paging. When the number of records changes in the meantime, which may move some to a page that was already read, the
+    list is read again. It is complete when it has as many records as the service counts; equal records without a uuid
+    count separately. ``also`` are parameters in addition to the conditions. Several ``connections`` read pages
+    concurrently.
     """
     operation = get_operation(name)
     fields = RECORD_FIELDS.get(operation.record, ())
@@ -94,7 +95,7 @@ def paginate(
 def _read_pages(
     client: Client, operation: Operation, params: Record, connections: int, limit: int | None
 ) -> Iterator[tuple[list[Record], int | None]]:
-    """Yield the pages of a query with their totals, from the first to the last, as the service has them."""
+    """Yield the pages of a query with their totals, from the first to the last, without checks."""
 
     def page(start: int) -> tuple[list[Record], int | None]:
         reply = client.get(operation.name, {**params, "start": start})
@@ -126,9 +127,9 @@ def paginate_cursor(
     page_size: int = PAGE_SIZE,
     limit: int | None = None,
 ) -> Iterator[tuple[list[Record], int | None]]:
-    """Yield the records of a cursor query page by page, each with the total number.
+    """Yield the records of a cursor query page by page, each page with the total number.
 
-    The list is complete or a VirtinfraError is raised; a cursor that repeats, expires or does not end is one.
+    The list is complete, or a VirtinfraError is raised, also for a cursor that repeats, expires or does not end.
     """
     name, params = (
         "CursorQuery",
@@ -176,7 +177,7 @@ def paginate_cursor(
 def records_of(reply: Mapping[str, Any], name: str, member: str = "inventories") -> list[Record]:
     """Return the records in a query's reply: a list or a single ``inventory``.
 
-    Raise ReadNotSupported when it has neither: section "Notification" describes the success of one query as ``{}``.
+    Raise ReadNotSupported when it has neither: section "Notification" documents ``{}`` as the reply of one query.
     """
     if member not in reply and "inventory" not in reply:
         raise ReadNotSupported(f"the response to {name} has no {member}")
@@ -200,10 +201,10 @@ def _total(reply: Mapping[str, Any]) -> int | None:
 
 
 def _split_by_novelty(records: list[Record], seen: set[str]) -> tuple[list[Record], list[Record]]:
-    """Return the records of a page that were not seen before, which are remembered, and equal ones without a uuid.
+    """Return the new records of a page, which are remembered, and repeated records without a uuid.
 
-    A record is identified by its uuid, or by all its content if it has none. Equal ones on one page are several
-    records; on another page they may be several, or the same that have moved.
+    A record is identified by its uuid, or by its whole content without one. Equal records on one page are different
+    records; on another page they may be different, or the same records that have moved.
     """
     new, repeated = [], []
     counts: Counter[str] = Counter()

@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""The parameters of operations: their description in the table, and the validation of values."""
+"""The parameters of operations in the table, and the validation of their values."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _TYPES = {
     "json": check_type_jsonarg,
 }
 
-# What servers refuse with SYS.1007: texts (elements of a list, keys of a map) that are longer, and other numbers.
+# Limits of servers, which refuse longer strings (elements of a list, keys of a map) and other numbers with SYS.1007.
 _USER_ID, _REMARK = 256, 128
 _MAX_LENGTHS = {
     "name": 255,
@@ -49,12 +49,13 @@ _RANGES = {"sshPort": _PORTS, "snmpPort": _PORTS}
 class Parameter:
     """One parameter of an operation.
 
-    ``type`` is one of Ansible's types (str, int, bool, list, dict, json: a JSON text) or long. ``required`` is what the
-    document says; a required one with ``omit_if_unset`` is left out when it is not given, because servers refuse it
-    empty. ``undocumented`` marks what only some servers know. ``since`` is the version that added it. ``alias`` is a
-    second spelling of the document, which is sent too. ``refers_to`` is the kind of object whose uuids the value holds.
-    ``field`` is the record's name for the value, where that is another one. ``is_compared`` is False where a record
-    never shows the value: it is sent with a call that something else makes necessary, as tags are.
+    ``type`` is one of Ansible's types (str, int, bool, list, dict, json: a JSON text) or long. ``required`` follows the
+    document; a required parameter with ``omit_if_unset`` is omitted when it is not given, because servers refuse an
+    empty value. ``undocumented`` marks parameters that only some servers know. ``since`` is the version that added the
+    parameter. ``alias`` is a second spelling in the document, which is sent too. ``refers_to`` is the type of object
+    whose uuids the value contains. ``field`` is the record's name for the value, if it differs. ``is_compared`` is
+    False if records never show the value: it is only sent with calls that are necessary for another reason, as tags
+    are.
     """
 
     name: str
@@ -102,7 +103,7 @@ class Parameter:
 
 
 def required(name: str, type: str = "str", **details: Any) -> Parameter:
-    """Return a parameter that is required by the document."""
+    """Return a parameter that the document requires."""
     return Parameter(name, type, required=True, **details)
 
 
@@ -112,12 +113,12 @@ def optional(name: str, type: str = "str", **details: Any) -> Parameter:
 
 
 def _check_json(label: str, text: str) -> None:
-    """Raise InvalidOptions when a text is not JSON."""
+    """Raise InvalidOptions when a string is not JSON."""
     try:
         json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidOptions(f"{label} must be JSON: {error}") from None
 
 
-# Every operation takes these, in addition to its own parameters.
+# Every operation accepts these in addition to its own parameters.
 TAG_PARAMS = {name: optional(name, "list") for name in ("systemTags", "userTags")}

@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""The persons that a workchat endpoint mentions: their two forms in a call, and their form in records.
+"""The persons that a workchat endpoint mentions: two forms in calls, and the form in records.
 
 Section "CreateSNSWorkchatEndpoint": ``atPersonUserIds`` is a list of user IDs, ``atPersonList`` maps them to remarks.
 """
@@ -18,7 +18,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 
 
 def normalize_persons(desired: Record) -> Record:
-    """Return the persons in both forms when they are given in one of them, else an empty record.
+    """Return the persons in both forms if they are given in one, and an empty record if not.
 
     User IDs and remarks become strings, as services require. Raise InvalidOptions for a remark that is a list or a
     mapping.
@@ -30,7 +30,7 @@ def normalize_persons(desired: Record) -> Record:
 
 
 def compared_persons(desired: Record, current: Record) -> Record:
-    """Return the desired persons in a form that can be compared: the user IDs, and the remarks if one differs."""
+    """Return the desired persons for the comparison: the user IDs, and the remarks if one differs."""
     persons, shown = normalize_persons(desired), current.get("atPersonList") or {}
     given = [user for user in map(str, desired.get("atPersonList", ())) if user in shown]
     differing = {user: persons["atPersonList"][user] for user in given}
