@@ -37,11 +37,11 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._references impo
 
 @dataclass(frozen=True)
 class StateTransition:
-    """How a value of the option ``state`` is reached: by an operation, until ``record_field`` has a target value.
+    """How an object reaches a value of the option ``state``: an operation gives ``record_field`` a target value.
 
-    The operation leads to the first of ``target_values``. ``params`` are parameters of the operation. ``needs`` are
-    fields of the record that must be stable before the call. ``settles`` are those, in addition to ``record_field``,
-    that must be stable before the state counts as reached.
+    The operation sets the first of ``target_values``. ``params`` are parameters of the operation. ``needs`` are
+    fields of the record that must be stable before the call. ``settles`` are further fields, in addition to
+    ``record_field``, that must be stable before the state counts as reached.
     """
 
     operation: str
@@ -54,7 +54,7 @@ class StateTransition:
 
 @dataclass(frozen=True)
 class PlannedCall:
-    """A call to make, the record that is expected after it (None: it is deleted), and a warning to show."""
+    """A call to make, the record that is expected after it (None if it is deleted), and a warning to show."""
 
     operation: str
     params: Record
@@ -63,7 +63,7 @@ class PlannedCall:
 
 
 class AssumedRecord(dict[str, Any]):
-    """A record of an object that cannot be read: the object is assumed to exist with these fields."""
+    """The assumed record of an object that cannot be read: the object is assumed to exist with these fields."""
 
 
 Plan = Callable[["Resource", str, Record, "Record | None"], "list[PlannedCall]"]
@@ -71,13 +71,14 @@ Plan = Callable[["Resource", str, Record, "Record | None"], "list[PlannedCall]"]
 
 @dataclass(frozen=True)
 class Resource:
-    """The description of one kind of object.
+    """The description of one type of object.
 
     ``record_type`` names its record, ``result_key`` the member of the result. ``find`` returns the record that the
-    options (API names) select, None when there is none. ``transitional_values`` of a record change without a call: they
-    are waited for. ``failed_values`` show that an operation failed although it reported success. ``keys`` are the
-    parameters by which ``find`` looks for the object: the first one that is given. ``plan`` replaces the plan below.
-    ``format_result`` makes the members of the result from what ``find`` returned, where these differ from that record.
+    options (API names) select, None when there is none. ``transitional_values`` of a record change without a call, so
+    the task waits until they have changed. ``failed_values`` show that an operation failed although it reported
+    success. ``keys`` are the parameters by which ``find`` selects the object: it uses the first one that is given.
+    ``plan`` replaces `default_plan`. ``format_result`` returns the members of the result for the record that ``find``
+    returned, if they differ from that record.
     """
 
     record_type: str
@@ -95,7 +96,7 @@ class Resource:
 
     @property
     def noun(self) -> str:
-        """The name of the object in messages."""
+        """The term for the object in messages."""
         return self.result_key.replace("_", " ")
 
     def found_by(self, desired: Record) -> str | None:
@@ -110,7 +111,7 @@ class Resource:
 
     @cached_property
     def fields(self) -> Mapping[str, str]:
-        """The record's names for those parameters of the operations that have another name there."""
+        """The record's names for parameters of the operations, where these differ."""
         rows = map(get_operation, self.operations)
         parameters = [parameter for row in rows for parameter in row.parameters.values()]
         return {parameter.name: parameter.field for parameter in parameters if parameter.field}
@@ -119,14 +120,14 @@ class Resource:
 def plan(
     resource: Resource, state: str, desired: Record, current: Record | None, is_prediction: bool = False
 ) -> list[PlannedCall]:
-    """Return the calls that bring the object to ``state`` and to the desired values; none when nothing differs.
+    """Return the calls that change the object to ``state`` and to the desired values; none when nothing differs.
 
-    ``desired`` holds API names and only the options that were given. A null reference differs from what the record
-    shows in a prediction, where it stands for an object that an earlier task would have created. In a real run it is
-    left out wherever the calls can be made without it.
+    ``desired`` contains only the options that were given, by their API names. In check mode, a null reference differs
+    from the record, because it refers to an object that an earlier task would have created. In a real run it is omitted
+    if the calls do not require it.
 
     Raise InvalidOptions when a required option is missing, NotFound when the object does not exist and cannot be
-    created, and Unchangeable when something differs that the API cannot change.
+    created, and Unchangeable when a value differs that the API cannot change.
     """
     make, renamed = resource.plan or default_plan, _renamed(resource, desired)
     null = [name for name, value in renamed.items() if isinstance(value, Unknown)]
@@ -139,7 +140,7 @@ def plan(
 def default_plan(resource: Resource, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
     """Return the default plan: create, update or delete, then the state transition.
 
-    ``desired`` has the names of the record.
+    ``desired`` uses the names of the record.
     """
     if state == "absent":
         return [build_call(resource, resource.delete, desired, current, None)] if current else []
@@ -167,9 +168,10 @@ def predict_created(resource: Resource, desired: Record) -> Record:
 
 
 def drift(resource: Resource, desired: Record, current: Record) -> Record:
-    """Return the desired values that differ from the record's, and those that it does not show but that can be set.
+    """Return the desired values that differ from the record.
 
-    A null reference differs where the API can change it.
+    Values that the record does not show count too if the API can set them. A null reference differs if the API can
+    change it.
     """
     changeable = _updatable_params(resource)
     settable = {name for name, parameter in changeable.items() if parameter.is_compared}
@@ -183,7 +185,7 @@ def drift(resource: Resource, desired: Record, current: Record) -> Record:
 
 
 def build_update(resource: Resource, changes: Record, desired: Record, current: Record) -> PlannedCall:
-    """Return the call that makes all changes; raise Unchangeable for those that the API cannot make."""
+    """Return the call that makes all changes; raise Unchangeable for changes that the API cannot make."""
     able = _updatable_params(resource)
     if fixed := {name: value for name, value in changes.items() if name not in able}:
         raise unchangeable_error(resource, fixed, desired, current)
@@ -220,14 +222,14 @@ def _difference(present: str, wanted: str) -> str:
 
 
 def not_found(resource: Resource, desired: Record, missing: Sequence[str] = ()) -> NotFound:
-    """Return the failure that there is no such object; ``missing`` are the options needed to create it."""
+    """Return the failure that the object does not exist; ``missing`` are the options needed to create it."""
     key = resource.found_by(desired)
     sought = f"no {resource.noun} with {option_name(key)} {desired[key]!r}" if key else f"no such {resource.noun}"
     option = option_name(key) if key else "options"
     if resource.create is None:
         return NotFound(f"{sought}, and the API cannot create one. Check the {option}.")
     check = f"{sought}. Check the {option}"
-    # Operations are called by what they do: AddKVMHost.
+    # The names of operations begin with a verb, such as AddKVMHost.
     verb = to_snake_case(resource.create).partition("_")[0]
     if missing:
         return NotFound(f"{check}, or give {_listed(missing)} to {verb} it.")
@@ -246,10 +248,10 @@ def build_call(
     after: Record | None,
     note: str = "",
 ) -> PlannedCall:
-    """Return the call of an operation with its desired parameters and the required ones that the record has.
+    """Return the call of an operation with its desired parameters, and required parameters from the record.
 
-    Raises InvalidOptions when a required one is neither, NotFound when the object would have to be created first. The
-    uuid of an object that is yet to be created will be known in time.
+    Raise InvalidOptions when a required parameter is in neither, NotFound when the object would have to be created
+    first. The uuid of an object that will be created may be missing, because it is known before this call.
     """
     if operation is None:
         raise not_found(resource, desired)
@@ -274,7 +276,7 @@ def build_call(
 def assume_record(resource: Resource, desired: Record) -> AssumedRecord | None:
     """Return the assumed record of an object that cannot be read: it exists if its uuid is given.
 
-    Fields that the API cannot change are assumed to be as desired; all others are set.
+    Fields that the API cannot change are assumed to have the desired values; all others are set.
     """
     if "uuid" not in desired:
         return None
@@ -285,8 +287,8 @@ def assume_record(resource: Resource, desired: Record) -> AssumedRecord | None:
 def predict_record(resource: Resource, state: str, desired: Record) -> Record | None:
     """Return the predicted record of an object that cannot be looked up, because an earlier task only predicted it.
 
-    An object whose own uuid is null will exist, for an earlier task would have created it. One that belongs to such
-    an object does not exist, unless the task can do nothing but change or delete it.
+    An object whose own uuid is null will exist, because an earlier task would have created it. An object that belongs
+    to such an object does not exist, unless the task can only change or delete it.
     """
     key = None
     if not isinstance(desired.get("uuid"), Unknown):
@@ -321,8 +323,8 @@ def needed_fields(resource: Resource, state: str, operation: str) -> tuple[str, 
 def settling_fields(resource: Resource, state: str, operation: str | None = None) -> tuple[str, ...]:
     """Return the fields that must be stable after ``operation``, or without it when no call is left to make.
 
-    A transition settles only what belongs to its state: a host that is disabled need not be connected. Every other call
-    settles the whole record, and an object that is only to be present is left to itself.
+    After a transition, only the fields of its state must be stable: a disabled host need not be connected. After every
+    other call, all fields must be stable. For an object that must only be present, none must be.
     """
     move = resource.transitions.get(state)
     if operation and not (move and move.operation == operation):
@@ -342,7 +344,8 @@ def failed_value(
 ) -> str | None:
     """Return the field that shows that ``operation`` failed, as ``name value``; None if there is none.
 
-    What was neither stable nor well before the call is no failure of the call, unless it is what the call is to change.
+    A field that was transitional or failed before the call does not show a failure of the call, unless it is the field
+    that the call changes.
     """
     move = resource.transitions.get(state)
     for name in settling_fields(resource, state, operation):

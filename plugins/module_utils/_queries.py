@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Queries: all records that meet conditions, and the ones with a uuid or another value."""
+"""Queries: all records that meet conditions, or the records with a uuid or another value."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ RESOURCE_QUERIES: Mapping[str, str] = {
 
 
 def get_by_uuid(client: Client, name: str, uuid: str) -> list[Record]:
-    """Return the record with this uuid as a list of none or one, by the request that the table allows."""
+    """Return a list with the record of this uuid, or an empty list, with the request that the table allows."""
     reply = client.get(name, {"uuid": uuid})
     has_records = bool(reply.keys() & {"inventories", "inventory"})
     records = records_of(reply, name) if has_records else []
     matches = [record for record in records if record.get("uuid") == uuid]
     if matches or (has_records and not records):
         return matches
-    # Some servers leave out a null, so a reply without records may mean that there are none, or that this query never
-    # returns any; and a service that ignores the uuid may have returned a part of all records.
+    # Some servers omit null members, so a reply without records may mean that there are none, or that this query never
+    # returns any. A service that ignores the uuid may have returned a part of all records.
     return find_by_attribute(client, name, "uuid", uuid)
 
 
@@ -67,7 +67,7 @@ def find_by_attribute(
     conditions: Iterable[str] = (),
     view: Callable[[Record], Record] = dict,
 ) -> list[Record]:
-    """Return the records, as ``view`` shows them, that meet the conditions and whose attribute is the value."""
+    """Return the records, converted by ``view``, that meet the conditions and whose attribute has the value."""
     is_known = attribute in RECORD_FIELDS.get(get_operation(name).record, ())
     condition = equality(attribute, value) if is_known else None
     records = map(view, query(client, name, [*conditions, *([condition] if condition else [])]))
@@ -80,7 +80,7 @@ def query(client: Client, name: str, conditions: Iterable[str] = ()) -> list[Rec
 
 
 def first_readable(*readers: Callable[[Client, Record], Found]) -> Callable[[Client, Record], Found]:
-    """Return a reader that uses the first of several readers that the service and the credentials support."""
+    """Return a finder that uses the first of several finders that the service and the credentials support."""
 
     def read(client: Client, wanted: Record) -> Found:
         reasons = []
@@ -95,7 +95,7 @@ def first_readable(*readers: Callable[[Client, Record], Found]) -> Callable[[Cli
 
 
 def exists(vm: Record) -> bool:
-    """Return whether a VM is there: a deleted one keeps its record and its name until the service expunges it."""
+    """Return whether a VM exists: a deleted VM keeps its record and its name until the service expunges it."""
     return vm.get("state") not in DELETED_VM_STATES
 
 

@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""How a task reads its object: what it is now, after a call, and when it is stable."""
+"""Read the object of a task: its current record, the record after a call, and the stable record."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 from ansible_collections.virtinfra.manager.plugins.module_utils._references import option_name
 from ansible_collections.virtinfra.manager.plugins.module_utils._results import describe_target
 
-# What identifies an object: a result in which one of these has another value is that of another call.
+# The fields that identify an object: a result with another value in one of them belongs to another call.
 _KEYS = {"uuid", "name", "managementIp"}
 
 
 class ObjectReader:
     """Reads the object of a task: now, after a call, and until it is stable.
 
-    ``desired`` holds the requested values by their API names; once the uuid of the object is known, it is among them.
+    ``desired`` contains the requested values by their API names, and the uuid of the object as soon as it is known.
     ``unreadable`` is the reason why the service cannot show the object.
     """
 
@@ -59,7 +59,7 @@ class ObjectReader:
         return self.unreadable is not None
 
     def read(self) -> Record | None:
-        """Return the record of the object, or what is assumed of one that cannot be read; None when there is none."""
+        """Return the record of the object, an assumed record if it cannot be read, or None if it does not exist."""
         if self.context.unresolved:
             return predict_record(self.resource, self.state, self.desired)
         try:
@@ -76,21 +76,21 @@ class ObjectReader:
             return assumed
 
     def warn_of_unknown_state(self) -> None:
-        """Warn that nothing was compared, if the service cannot show the object."""
+        """Warn that nothing was compared if the service cannot show the object."""
         if self.unreadable:
             self.context.warnings.insert(
                 0, f"The state of the {self.label} is not known, so nothing is compared: {self.unreadable}."
             )
 
     def read_after(self, call: PlannedCall, job: Job) -> Record | None:
-        """Return the record after a call: replies often have another type, so it is read again."""
+        """Return the record after a call. It is read again, because replies often have another type."""
         reply = job.result.get("inventory")
         if get_operation(call.operation).record != self.resource.record_type or not isinstance(reply, dict):
             reply = {}
         if any(
             name in reply and not values_equal(self.desired[name], reply[name]) for name in _KEYS & self.desired.keys()
         ):
-            # This is the result of another call, and nothing in it belongs to this object.
+            # This is the result of another call. Nothing in it belongs to this object.
             reply = {}
         keys, uuid = self.desired, reply.get("uuid")
         if isinstance(uuid, str) and uuid:
@@ -100,7 +100,7 @@ class ObjectReader:
         return self._read_created(keys) if call.operation == self.resource.create else self.read()
 
     def _read_created(self, keys: Record) -> Record | None:
-        """Return the record that was created; warn when another run has created one with the same keys meanwhile."""
+        """Return the record that was created; warn when another run has created one with the same keys."""
         own = self.desired.get("uuid")
         found = None
         try:
@@ -124,13 +124,13 @@ class ObjectReader:
         return record
 
     def is_unstable(self, here: Record | None, fields: Sequence[str]) -> bool:
-        """Whether to wait for one of the fields."""
+        """Return whether one of the fields has a transitional value."""
         return bool(
             self.context.params["wait"] and not self.state_unknown and transitional_value(self.resource, fields, here)
         )
 
     def wait_until_stable(self, here: Record | None, fields: Sequence[str], deadline: float) -> Record | None:
-        """Return the record when none of the fields is about to change any more. Raise WaitTimeout at the deadline."""
+        """Return the record when none of the fields has a transitional value. Raise WaitTimeout at the deadline."""
         if not self.is_unstable(here, fields):
             return here
         limited = self.client.until(deadline)
@@ -148,7 +148,7 @@ class ObjectReader:
         )
 
     def warn_of_namesakes(self, name: str) -> None:
-        """Warn when another object has the name of the one that is to be created."""
+        """Warn when another object has the name of the object that will be created."""
         uuids: list[str] = []
         try:
             record = self.resource.find(self.client, {"name": name})

@@ -57,7 +57,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._results import 
     unmet_expectations,
 )
 
-# How many calls more than were planned at first may turn out to be needed.
+# How many more calls than in the first plan the task may make.
 MAX_REPLANS = 10
 
 
@@ -70,8 +70,8 @@ def resource_module(
 ) -> ModuleSpec:
     """Return the module that changes one object to the state that its options describe.
 
-    Where there are several kinds of it, ``by`` names the option that says which one is meant. ``selecting_options`` are
-    those of `ModuleSpec`.
+    If there are several types of it, ``by`` names the option that selects the type. ``selecting_options`` are those of
+    `ModuleSpec`.
     """
     kinds = [resource] if isinstance(resource, Resource) else list(resource.values())
 
@@ -97,12 +97,12 @@ class Reconciler:
         self.extras: Record = {}
 
     def run(self) -> dict[str, Any]:
-        """Return the result. A failure says what was done before it."""
+        """Return the result. A failure lists the operations that succeeded before it."""
         try:
             before = self.reader.read()
             after, members = self._predict(before) if self.context.check_mode else self._apply(before)
         except ReadNotSupported as failure:
-            # It says itself what cannot be read.
+            # Its own message says what cannot be read.
             raise failure.with_label(self.reader.label) from None
         except VirtinfraError as failure:
             self.reader.warn_of_unknown_state()
@@ -113,7 +113,7 @@ class Reconciler:
         return {**format_record(self.resource, after), **extras, "diff": diff, **members}
 
     def _predict(self, current: Record | None) -> tuple[Record | None, Record]:
-        """Return the record that all planned calls lead to, ``changed``, and the job of the first if not waited for."""
+        """Return the record after all planned calls, ``changed``, and the job of the first call without a wait."""
         calls = self._plan(current)
         for call in calls:
             self._warn(call)
@@ -122,7 +122,10 @@ class Reconciler:
         return current, {"changed": bool(calls), **job}
 
     def _apply(self, current: Record | None) -> tuple[Record | None, Record]:
-        """Make the calls that are needed. Return the record after them, and the job of one that is not waited for."""
+        """Make the calls that are needed.
+
+        Return the record after them, and the job if the task does not wait for it.
+        """
         deadline: float | None = None
         done: list[PlannedCall] = []
         calls = self._plan(current)
@@ -152,7 +155,7 @@ class Reconciler:
         raise VirtinfraError(f"did not reach the requested state after {len(done)} calls")
 
     def _make(self, call: PlannedCall, job_uuid: str | None, deadline: float | None) -> Attempt:
-        """Make a call exactly once: while its outcome is in doubt, read the object, plan, and make another attempt."""
+        """Make a call exactly once: while its outcome is unknown, read the object, plan, and make another attempt."""
         request = Call(self.client, call, self.reader.label, self.context.params["wait"], job_uuid)
         attempt = make_call(request, deadline)
         while attempt.doubt:
@@ -170,7 +173,7 @@ class Reconciler:
         return any(_is_same_call(call, other) for other in self._plan(current))
 
     def _plan(self, here: Record | None) -> list[PlannedCall]:
-        """Plan, and make sure that every call can be made before the first one is."""
+        """Plan, and check before the first call that all calls can be made."""
         try:
             calls = plan(self.resource, self.state, self.reader.desired, here, self.context.check_mode)
         except NotFound:
@@ -208,10 +211,10 @@ class Reconciler:
     def _after_refusal(
         self, call: PlannedCall, before: Record | None, error: VirtinfraError, deadline: float
     ) -> Record | None:
-        """Return the record of an object that is as requested although the service refused the call for it.
+        """Return the record of an object that is in the requested state although the service refused the call.
 
-        Either another run was faster, or a proxy delivered the call twice and this is the answer to the second
-        delivery. Raise the failure of any other call; its result says ``changed`` if it changed something all the same.
+        Either another run was faster, or a proxy delivered the call twice and this is the response to the second
+        delivery. Raise the failure of any other call; its result says ``changed`` if it changed something nevertheless.
         """
         with suppress(VirtinfraError):
             now = self.reader.read()
@@ -245,7 +248,7 @@ class Reconciler:
             self.reader.warn_of_namesakes(name)
 
     def _fields_before(self, call: PlannedCall | None) -> tuple[str, ...]:
-        """Return the fields that must be stable before a call, or before the end when no call is left."""
+        """Return the fields that must be stable before a call, or at the end when no call remains."""
         if call is None:
             return settling_fields(self.resource, self.state)
         return needed_fields(self.resource, self.state, call.operation)
@@ -254,7 +257,7 @@ class Reconciler:
         return settling_fields(self.resource, self.state, call.operation)
 
     def _check_converged(self, current: Record | None, remaining: list[PlannedCall]) -> None:
-        """Warn of what the calls that succeeded did not change; raise VirtinfraError when that is the state."""
+        """Warn about values that successful calls did not change; raise VirtinfraError if the state did not change."""
         for message, is_state in unmet_expectations(self.resource, self.state, current, remaining):
             if is_state:
                 raise VirtinfraError(message)
@@ -262,20 +265,20 @@ class Reconciler:
 
 
 def _reject_foreign_options(resource: Resource, desired: Record, kind: str) -> None:
-    """Raise InvalidOptions for options that belong to another kind of object."""
+    """Raise InvalidOptions for options that belong to another type of object."""
     known = {name for operation in resource.operations for name in get_operation(operation).parameters}
     if others := [option_name(name) for name in desired if name not in (*known, *TAG_PARAMS, "state")]:
         raise InvalidOptions(f"{', '.join(others)} cannot be used with {kind}")
 
 
 def _may_be_made_by(call: PlannedCall, record: Record) -> bool:
-    """Whether a record can be what a creating call makes: nothing in it differs from the parameters of the call."""
+    """Return whether a creating call can have created a record: no value differs from the parameters of the call."""
     params = {"uuid" if name == "resourceUuid" else name: value for name, value in call.params.items()}
     return all(values_equal(value, record[name]) for name, value in params.items() if record.get(name) is not None)
 
 
 def _is_touched(call: PlannedCall, before: Record | None, now: Record | None) -> bool:
-    """Whether a call that failed has changed something of what it was to change."""
+    """Return whether a failed call has changed a part of what it should change."""
     if before is None or now is None or call.expected is None:
         return (before is None) != (now is None)
     meant = (name for name, value in call.expected.items() if value != before.get(name))

@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Records of the service and Ansible data: names, shapes and comparing. Section "Resources and their fields"."""
+"""Convert records of the service to Ansible data, and compare them. Section "Resources and their fields"."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._credentials imp
 
 Record = dict[str, Any]
 
-# Services keep the record of a deleted VM for some time, in one of these states.
+# Services keep the record of a deleted VM for some time in one of these states.
 DELETED_VM_STATES = ("Destroyed", "Expunging")
 
 
 class Unknown(str):
-    """A null reference to an object that does not exist yet. The text is the name of the option."""
+    """A null reference to an object that does not exist yet. The string is the name of the option."""
 
     __slots__ = ()
 
@@ -71,13 +71,13 @@ RECORD_FIELDS: Mapping[str, tuple[str, ...]] = {
         "HostNetworkInterface": _NIC,
         "CandidateNetworkInterface": f"{_NIC} gateway callBackIp offloadStatus description",
         "HostNicServiceType": "id interfaceUuid vlanId serviceType createDate lastOpDate",
-        # The document does not have these; servers that list them show these fields.
+        # Types that the document lacks, with the fields that real servers return.
         "ZoneInventory": f"{_NAMED} state type",
         "ClusterInventory": f"{_NAMED} zoneUuid hypervisorType state type",
         "L3NetworkInventory": f"{_NAMED} zoneUuid l2NetworkUuid type category state ipVersion ipRanges",
         "VolumeSnapshotGroupInventory": f"{_NAMED} vmInstanceUuid snapshotCount volumeSnapshotRefs",
         "SNSTopicInventory": f"{_NAMED} state",
-        # What modules make of several records of the service.
+        # Records that modules combine from several records of the service.
         "HostNicServices": "services",
         "NicBandwidthLimit": "uuid direction bandwidth",
         "PrimaryStorageInventory": "uuid zoneUuid name url description type state status mountPath totalCapacity"
@@ -86,7 +86,7 @@ RECORD_FIELDS: Mapping[str, tuple[str, ...]] = {
     }.items()
 }
 
-# Members that hold a record, or a list of records, of a kind in FIELDS.
+# Members that contain a record, or a list of records, of a type in RECORD_FIELDS.
 NESTED: Mapping[str, str] = {
     "platform": "SNSApplicationPlatformInventory",
     "vmNics": "VmNicInventory",
@@ -102,18 +102,19 @@ NESTED: Mapping[str, str] = {
 _BLANK = {kind: dict.fromkeys(fields) for kind, fields in RECORD_FIELDS.items()}
 _NESTED_IN = {kind: tuple(name for name in fields if name in NESTED) for kind, fields in RECORD_FIELDS.items()}
 
-# Members whose keys are data (user ids, uuids, header names): they are kept as they are.
+# Members whose keys are data (user ids, uuids, header names), which are not converted.
 PRESERVED_KEY_MEMBERS = frozenset(("webhookResp", "opaque", "atPersonList", "dataVolumeSystemTags"))
 
 
-# Members that hold the address of a webhook, in the records that have one.
+# Members that contain a webhook URL, by the type of the record.
 WEBHOOKS = frozenset(("url", "webhook", "webhookUrl", "callbackUrl"))
 
-# Ansible's JSON decoders make their own objects of mappings with such keys: trusted templates, decrypted values.
+# Ansible's JSON decoders convert mappings with such keys to trusted templates or decrypted values.
 RESERVED_KEY_PREFIX = "__ansible_"
 
 
-# What tasks decide by: members that are text or numbers where they are there at all, and lists of something.
+# Members that tasks use for decisions: those that must be strings or numbers if they exist, and those that must be
+# lists.
 _SCALARS: Mapping[str, type] = {
     **dict.fromkeys(("uuid", "type", "ip", "mac", "interfaceUuid", "resourceUuid"), str),
     "vlanId": int,
@@ -131,7 +132,7 @@ _DECISIVE = (*_SCALARS, *_LISTS)
 def find_invalid_member(record: Record) -> str | None:
     """Return the first member of a record with an unexpected type; None if there is none."""
     for name in _DECISIVE:
-        # Most records have few of these, and lists may have many records.
+        # Most records have few of these members, and lists may have many records.
         if name in record and (wrong := _invalid_member(name, record[name])):
             return wrong
     return None
@@ -161,16 +162,19 @@ def _without_reserved_prefix(key: str) -> str:
     return key.lstrip("_") if key.startswith(RESERVED_KEY_PREFIX) else key
 
 
-# Converting a name takes time with the square of its length. What is longer than this is data, not a name.
+# The time for converting a name grows with the square of its length. Longer strings are data, not names.
 MAX_NAME = 64
 
 
 @lru_cache(maxsize=1024)
 def to_snake_case(name: str) -> str:
-    """Return the option name of an API name: ``managementIp`` becomes ``management_ip``; a text too long stays."""
+    """Return the option name of an API name: ``managementIp`` becomes ``management_ip``.
+
+    Long strings are not converted.
+    """
     if len(name) > MAX_NAME:
         return name
-    # The conversion makes reserved names of harmless ones too: of _AnsibleType for example.
+    # The conversion can create a reserved name, for example from _AnsibleType.
     return _without_reserved_prefix(str(next(iter(camel_dict_to_snake_dict({name: None})))))
 
 
@@ -181,7 +185,7 @@ def to_camel_case(name: str) -> str:
 
 
 def record_to_result(value: Any, record_type: str = "") -> Any:
-    """Return a record (or a list of them) with its names in snake_case; members in MAPS keep their keys.
+    """Return a record (or a list) with names in snake_case; members in PRESERVED_KEY_MEMBERS keep their keys.
 
     Webhook addresses are masked, see mask_webhooks.
     """
@@ -189,11 +193,11 @@ def record_to_result(value: Any, record_type: str = "") -> Any:
 
 
 def mask_webhooks(value: Any, record_type: str = "") -> Any:
-    """Return a reply, or a part of it, with only the scheme and the host of webhook addresses. Keep its names.
+    """Return a reply, or a part of it, in which webhook URLs are reduced to scheme and host. Names are kept.
 
-    The path or the query of a chat's webhook contains its key. ``record_type`` is that of the operation in the table
-    or that of a cursor; in a reply of no known type each ``url`` with http counts as a webhook. Of a primary storage
-    ``url`` says what is mounted.
+    The path or the query of a chat's webhook contains its key. ``record_type`` is the type of the operation in the
+    table or of the cursor query. In a reply of unknown type each ``url`` with http counts as a webhook. The ``url`` of
+    a primary storage is its mount path.
     """
     return _convert(value, record_type, str)
 
@@ -213,7 +217,7 @@ def _convert(value: Any, record_type: str, rename: Callable[[str], str]) -> Any:
 
 
 def holds_unknown(value: Any) -> bool:
-    """Return whether a value is an Unknown reference, or a list with one."""
+    """Return whether a value is an Unknown reference, or a list that contains one."""
     return any(isinstance(item, Unknown) for item in (value if isinstance(value, list) else [value]))
 
 
@@ -242,7 +246,7 @@ def _is_webhook(url: str, record_type: str) -> bool:
 
 
 def with_all_fields(kind: str, record: Mapping[str, Any]) -> Record:
-    """Return a record with every documented field of its type, None if the service omits it, and any others.
+    """Return a record with every documented field of its type (None if the service omits it) and any others.
 
     Nested records are completed too.
     """
@@ -262,9 +266,10 @@ def _shaped_value(kind: str, value: Any) -> Any:
 
 
 def values_equal(wanted: Any, there: Any) -> bool:
-    """Whether a wanted value is what the record has.
+    """Return whether a desired value equals the value in the record.
 
-    Strings compare trimmed, what is empty or false equals what is missing, lists compare as sets.
+    Strings are compared without surrounding spaces, empty and false values equal missing ones, and lists are compared
+    as sets.
     """
     if isinstance(wanted, str) or isinstance(there, str):
         return _text(wanted) == _text(there)
@@ -300,9 +305,9 @@ def canonical_addresses(nic: Record) -> Record:
 
 
 def to_datetime(text: str) -> datetime.datetime:
-    """Read a Timestamp, ``Jan 6, 2017 3:51:16 AM`` with or without a second comma; it has no zone.
+    """Parse a timestamp like ``Jan 6, 2017 3:51:16 AM``, with or without a second comma and without a time zone.
 
-    Raises ValueError when the text is not one.
+    Raise ValueError for any other string.
     """
     match = re.fullmatch(r"(\w{3}) (\d{1,2}), (\d{4}),? (\d{1,2}):(\d\d):(\d\d) ([AP])M", " ".join(text.split()))
     months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()

@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""References to objects: normalized uuids, and null for objects that check mode did not create."""
+"""References to objects: normalized uuids, names, and null for objects that check mode did not create."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 
 _UUID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 
-# What a template makes of a null in a text. The empty text is the other thing.
+# The string that a template returns for null. An empty string also counts as null.
 NULL = "None"
 
-# Options and parameters that map uuids to something.
+# Options and parameters that are mappings with uuids as keys.
 UUID_KEYED = ("data_volume_system_tags", "dataVolumeSystemTags")
 
 # What each parameter refers to. A topic is only a condition of a query.
@@ -40,19 +40,19 @@ REFERS_TO: Mapping[str, str] = {
     },
 }
 
-# Options that are not named by what their parameter refers to.
+# Options that are not named after the object that their parameter refers to.
 _OPTIONS = {"defaultL3NetworkUuid": "default_l3_network", "interfaceUuids": "interfaces"}
 
 
 def option_name(parameter: str) -> str:
-    """Return the option for a parameter of the API: what it refers to, as ``cluster`` for ``clusterUuid``."""
+    """Return the option for a parameter, named after the object: ``cluster`` for ``clusterUuid``."""
     if parameter not in REFERS_TO:
         return to_snake_case(parameter)
     return _OPTIONS.get(parameter) or f"{REFERS_TO[parameter]}{'s' if parameter.endswith('Uuids') else ''}"
 
 
 def parameter_name(option: str, spec: Mapping[str, Any]) -> str:
-    """Return the API's name for an option with this spec: that of its alias if it refers to an object."""
+    """Return the API's name for an option with this spec: the name of its alias if it refers to an object."""
     return to_camel_case(next(iter(spec.get("aliases", ())), option))
 
 
@@ -70,12 +70,12 @@ def normalize_uuid(name: str, text: str) -> str:
 
 
 def is_name(value: Any) -> bool:
-    """Return whether the normalized value of a reference is a name, and neither a uuid nor null."""
+    """Return whether the normalized value of a reference is a name, not a uuid or null."""
     return isinstance(value, str) and not isinstance(value, Unknown) and not _UUID.fullmatch(value)
 
 
 def unify_uuid(text: str) -> str:
-    """Return a uuid as `normalize_uuid` does, and any other text without blanks around it."""
+    """Return a uuid as `normalize_uuid` does, and any other string without surrounding spaces."""
     try:
         return normalize_uuid("", text)
     except InvalidOptions:
@@ -83,7 +83,7 @@ def unify_uuid(text: str) -> str:
 
 
 def _normalize_reference(name: str, may_be_name: bool, value: Any) -> str:
-    """Return the normalized uuid in an option or the name, or Unknown for null and for an empty string."""
+    """Return the normalized uuid or the name in an option, Unknown for null and for an empty string."""
     text = "" if value is None else str(value).strip()
     if text in ("", NULL):
         return Unknown(name)
@@ -93,7 +93,7 @@ def _normalize_reference(name: str, may_be_name: bool, value: Any) -> str:
 def normalize_references(values: Mapping[str, Any], parameters: Mapping[str, str] | None = None) -> Record:
     """Return options or parameters with all references in them normalized, also those in lists of mappings.
 
-    ``parameters`` maps options to the API's names for them: options may also refer to an object by its name.
+    ``parameters`` maps options to the API's names for them. Options, unlike parameters, may contain names of objects.
     """
     parameters = parameters or {}
     return {
@@ -107,7 +107,7 @@ def _normalize(name: str, parameter: str, is_option: bool, value: Any) -> Any:
         return {normalize_uuid(f"each key of {name}", str(key)): item for key, item in value.items()}
     if isinstance(value, list):
         if is_reference(parameter):
-            # Ansible makes a list of an empty text in this way.
+            # Ansible converts an empty string to this list.
             return [] if value == [""] else [_normalize_reference(name, may_be_name, item) for item in value]
         return [_normalize_members(item) if isinstance(item, Mapping) else item for item in value]
     return value if value is None or not is_reference(parameter) else _normalize_reference(name, may_be_name, value)

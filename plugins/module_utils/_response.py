@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""A response of the service: reading it within bounds, its JSON object, its ErrorCode or its text, and its retry."""
+"""Responses of the service: limits for reading, the JSON object, the ErrorCode or the text, and whether to retry."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ MEBIBYTE = 1024 * 1024
 MAX_BODY_SIZE = 64 * MEBIBYTE
 MAX_ERROR_SIZE = MEBIBYTE
 
-# Bounds the memory that a reply takes, up to 100 bytes a value. 64 MiB of real records hold some 4 million.
+# Limits the memory for a reply, at up to 100 bytes per value. 64 MiB of real records contain about 4 million values.
 MAX_JSON_VALUES = 5_000_000
 
-# How often a read is retried when its response is not JSON: it may have been cut, or base_url is wrong.
+# How often a read is retried when its response is not JSON: it may have been truncated, or base_url is wrong.
 MAX_GARBLED_RETRIES = 2
 
 _EXPECTS_TLS = re.compile(rb"(?i)HTTP request (was sent )?to (an )?HTTPS|HTTP to an SSL-enabled|requires TLS")
@@ -39,7 +39,7 @@ _EXPECTS_TLS = re.compile(rb"(?i)HTTP request (was sent )?to (an )?HTTPS|HTTP to
 class Response:
     """An HTTP response: ``status``, ``headers`` (any case) and the ``body`` (of an error at most 1 MiB).
 
-    Whatever it says of an error is masked by ``masker`` before it is cut or changed.
+    Texts about an error are masked by ``masker`` before they are truncated or changed.
     """
 
     status: int
@@ -49,7 +49,7 @@ class Response:
 
     @cached_property
     def object(self) -> dict[str, Any] | None:
-        """The body as a JSON object, whatever its Content-Type says; None when it is not one."""
+        """The body as a JSON object, regardless of the Content-Type; None when it is not a JSON object."""
         return decode_object(self.body)
 
     @property
@@ -58,7 +58,7 @@ class Response:
         reply = self.object or {}
         error = reply.get("error")
         if isinstance(error, dict) and error:
-            # What it means is read from its code, even where that looks like a secret.
+            # The code determines the meaning, so it is not masked, even if it looks like a secret.
             code = {"code": error["code"]} if "code" in error else {}
             return {**self.masker.value(error), **code}
         if self.status < 300 and (error or reply.get("success") is False):
@@ -72,7 +72,7 @@ class Response:
 
     @property
     def is_plain_text(self) -> bool:
-        """Whether it has the form in which the service itself refuses a request: plain text, or nothing at all."""
+        """Return whether it has the form in which the service itself refuses a request: plain text or no body."""
         content_type = self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         return content_type in ("", "text/plain") and not re.match(rb"\s*[<{\[]", self.body)
 
@@ -83,11 +83,11 @@ class Response:
 
     @property
     def is_complaint_about_tls(self) -> bool:
-        """Whether the server says, as several do in a text, that its port expects TLS."""
+        """Return whether the text says that the port expects TLS, as several servers report it."""
         return self.status in (400, 497) and self.object is None and bool(_EXPECTS_TLS.search(self.body))
 
     def is_retryable(self, is_read: bool, attempt: int) -> bool:
-        """Whether the request may be sent once more without a risk of doing anything twice; attempts count from 0."""
+        """Return whether the request can be sent again without performing it twice; attempts count from 0."""
         if self.status == 429:
             return is_read or self.is_plain_text
         if self.status == 200:
@@ -95,7 +95,7 @@ class Response:
         return is_read and (self.status in (502, 504) or (self.status == 503 and self.error_code is None))
 
     def retry_after(self) -> float:
-        """Return the seconds that the service asks to wait, by a number or a date; 0 when it does not ask."""
+        """Return the seconds that the service asks to wait, as a number or a date; 0 if it does not ask."""
         text = self.headers.get("Retry-After", "").strip()
         if re.fullmatch(r"[0-9]{1,9}", text):
             return float(text)
@@ -105,9 +105,9 @@ class Response:
 
 
 def read_response(status: int, headers: Mapping[str, str], chunks: Iterable[bytes]) -> Response:
-    """Return a response with the body that the chunks are; of an error the first MiB.
+    """Return a response with the body in the chunks, for an error the first MiB.
 
-    Raises ValueError when it is compressed, too large, or would take too much memory.
+    Raise ValueError when it is compressed, too large, or would need too much memory.
     """
     if headers.get("Content-Encoding", "identity").lower() != "identity":
         raise ValueError("it is compressed, although no compression was requested")

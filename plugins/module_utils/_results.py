@@ -33,12 +33,12 @@ def pending_job_result(job: Job) -> Record:
 
 
 def predicted_job_result(operation: str, wait: bool) -> Record:
-    """Return what check mode returns in place of the job of a call that is not waited for."""
+    """Return the member of the result for a job that check mode does not start and the task would not wait for."""
     return {} if wait else {"job": predicted_job(operation).handle()}
 
 
 def describe_target(params: Record, noun: str = "") -> str:
-    """Return what a call is about: the name of the object, or else the uuids of what it belongs to."""
+    """Return a label for the target of a call: the name of the object, or the uuids of its owners."""
     if name := next(filter(None, (params.get(key) for key in ("name", "managementIp", "uuid"))), None):
         return f"{noun} {name}".lstrip()
     owners = ", ".join(
@@ -48,13 +48,13 @@ def describe_target(params: Record, noun: str = "") -> str:
 
 
 def _some(value: Any) -> str:
-    """Return a value, or the first of several and how many more there are."""
+    """Return a value, or the first of several and the number of others."""
     several = isinstance(value, list) and len(value) > 1
     return f"{value[0]} and {len(value) - 1} more" if several else str(value[0] if isinstance(value, list) else value)
 
 
 def reply_extras(resource: Resource, operation: str, reply: Record) -> Record:
-    """Return what a reply holds in addition to the record: its own members, and a list of records of another type."""
+    """Return the members of a reply in addition to the record: further values, and records of another type."""
     extras = {name: reply.get(name, []) for name in get_operation(operation).extra_results}
     record_type = get_operation(operation).record
     listed = reply.get("inventory", reply.get("inventories"))
@@ -64,7 +64,7 @@ def reply_extras(resource: Resource, operation: str, reply: Record) -> Record:
 
 
 def format_record(resource: Resource, record: Record | None) -> Record:
-    """Return the members of the result that show a record."""
+    """Return the members of the result for a record."""
     key = resource.result_key
     members = resource.format_result(record) if resource.format_result else {key: record}
     own = members[key]
@@ -82,9 +82,9 @@ def format_diff(resource: Resource, before: Record | None, after: Record | None)
 def unmet_expectations(
     resource: Resource, state: str, current: Record | None, remaining: list[PlannedCall]
 ) -> Iterator[tuple[str, bool]]:
-    """Yield what the calls that are still planned, although they succeeded, should have made of the record.
+    """Yield the values that successful calls should have set, because the calls are still planned.
 
-    Each comes with whether it is the requested state that was not reached.
+    Each comes with whether the state was not reached.
     """
     states = {value: name for name, transition in resource.transitions.items() for value in transition.target_values}
     record = current or {}

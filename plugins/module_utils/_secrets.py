@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Which values are secret, and how texts and results are masked before anybody sees them."""
+"""Find secret values, and mask them in texts and results before they are shown."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._credentials imp
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import Options
 
-# What Ansible itself shows instead of an option that is secret.
+# The text that Ansible itself shows instead of a secret option.
 MASKED_OPTION = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
 
-# Shorter parts of a url are words like "v2": hiding them would hide the same letters everywhere.
+# Shorter parts of a URL are words like "v2". Masking them would mask the same letters everywhere.
 MIN_PART_LENGTH = 6
 
-# A shorter secret is part of ordinary words. It is masked only where it stands alone, and never in numbers.
+# A shorter secret is part of ordinary words. It is only masked as a separate word, and never in numbers.
 MIN_SECRET_LENGTH = 4
 
 
@@ -40,9 +40,10 @@ MIN_SECRET_LENGTH = 4
 
 
 def collect_secrets(spec: Options, params: Mapping[str, Any]) -> set[str]:
-    """Return the secrets in validated options: the options with no_log, and the parts of them that are secret alone.
+    """Return the secrets in validated options: the options with no_log, and their secret parts.
 
-    Of an option that is a mapping of parameters those count whose names say so. Of conditions those on a url count.
+    In a mapping of parameters, the names determine which values are secret. In conditions, values of ``url`` are
+    secret.
     """
     values: set[str] = set()
     for name, option in spec.items():
@@ -73,14 +74,14 @@ def _texts_in(value: Any) -> Iterator[str]:
 
 
 def _urls_in(conditions: Any) -> Iterator[str]:
-    """Yield the addresses in query conditions like ``url=https://chat.example.com/hook/KEY``."""
+    """Yield the URLs in query conditions like ``url=https://chat.example.com/hook/KEY``."""
     for condition in conditions if isinstance(conditions, list) else [conditions]:
         if match := re.fullmatch(r"\s*url\W*?(https?://.+)", str(condition), re.DOTALL):
             yield match[1]
 
 
 def _secret_parts(secret: str) -> Iterator[str]:
-    """Yield a secret and what of it is secret alone: each line, and of a url the password, the path and the keys."""
+    """Yield a secret and its secret parts: each line, and the password, the path and the keys of a URL."""
     lines = secret.splitlines()
     if len(lines) > 1:
         yield from (line.strip() for line in lines if len(line.strip()) >= MIN_PART_LENGTH and line[:5] != "-----")
@@ -99,7 +100,7 @@ def _secret_parts(secret: str) -> Iterator[str]:
 
 
 def _is_key_like(segment: str) -> bool:
-    """Whether a segment of a path is rather a key than a word like ``webhook`` or ``open-apis``."""
+    """Return whether a segment of a path looks like a key, and not like a word such as ``webhook`` or ``open-apis``."""
     return not re.fullmatch(r"[a-z_.-]{0,15}", segment)
 
 
@@ -107,10 +108,9 @@ def _is_key_like(segment: str) -> bool:
 
 
 class Masker:
-    """Masks secrets, also encoded ones, and whatever looks like credentials, in texts and in results.
+    """Masks secrets, also encoded ones, and text in the form of credentials, in texts and in results.
 
-    ``known_names`` are the keys of results that are the same for everybody: they stay, even where a secret is a word
-    like ``host``.
+    ``known_names`` are the documented keys of results, which are not masked, even if a secret is a word like ``host``.
     """
 
     def __init__(self, secrets: Iterable[str] = (), known_names: Callable[[], Container[str]] = frozenset) -> None:
@@ -119,18 +119,18 @@ class Masker:
         self.add(*secrets)
 
     def add(self, *secrets: str) -> None:
-        """Mask further secrets from now on; those that `with_secrets` returned do so too."""
+        """Mask further secrets from now on, also in the maskers that `with_secrets` returned."""
         self._secrets.update({secret: _plainest(secret) for secret in secrets if secret})
 
     def with_secrets(self, *secrets: str) -> Masker:
-        """Return one that masks further secrets too."""
+        """Return a masker that masks further secrets too."""
         masker = Masker((), self._known_names)
         masker._secrets = self._secrets.new_child()
         masker.add(*secrets)
         return masker
 
     def text(self, text: str) -> str:
-        """Return a text with its secrets masked, the same object when it has none."""
+        """Return a text with its secrets masked; the same object when it contains none."""
         spans = sorted(
             span
             for secret, plainest in self._secrets.items()
@@ -155,11 +155,11 @@ class Masker:
             text = str(value)
             is_secret = any(len(secret) >= MIN_SECRET_LENGTH and secret in text for secret in self._secrets)
             return MASKED_OPTION if is_secret else value
-        # Before core 2.19 an encrypted value is no text.
+        # Before core 2.19 an encrypted value is not a string.
         return MASKED_OPTION if hasattr(value, "__ENCRYPTED__") else value
 
     def _is_clean(self, value: Mapping[Any, Any]) -> bool:
-        """Whether there is certainly nothing to mask: lists have many records, and next to none has a secret in it."""
+        """Return whether there is certainly nothing to mask, which is the case for most records of a list."""
         try:
             text = json.dumps(value, ensure_ascii=False)
         except (TypeError, ValueError):
@@ -180,7 +180,7 @@ class Masker:
 
 
 def _mask_spans(text: str, spans: list[tuple[int, int]]) -> str:
-    """Return a text in which these parts, sorted by their begin, are masked; parts that overlap become one."""
+    """Return a text with these parts masked, which are sorted by their start; overlapping parts are merged."""
     masked, end = [], 0
     for start, stop in spans:
         if start >= end:
@@ -190,39 +190,40 @@ def _mask_spans(text: str, spans: list[tuple[int, int]]) -> str:
 
 
 def _is_whole_word(text: str, start: int, end: int) -> bool:
-    """Whether a part of a text is no part of a longer word."""
+    """Return whether a part of a text is not part of a longer word."""
     neighbours = text[max(start - 1, 0) : start] + text[end : end + 1]
     return not any(char.isalnum() or char == "_" for char in neighbours)
 
 
 def _plainest(secret: str) -> str:
-    """Return the longest part of a secret that every encoder leaves as it is."""
+    """Return the longest part of a secret that no encoder changes."""
     return max(re.findall(r"[0-9A-Za-z]+", secret), key=len, default="")
 
 
 def _json(text: str, escaped: str = "", digits: str = "04x") -> str:
-    """Return a text as in JSON, with further characters, given by a pattern, as ``\\u`` and their number."""
+    """Return a text encoded as JSON, with further characters, given by a pattern, as ``\\u`` escapes."""
     encoded = json.dumps(text, ensure_ascii=False)[1:-1]
     return re.sub(escaped, lambda match: f"\\u{ord(match[0][-1]):{digits}}", encoded) if escaped else encoded
 
 
 def _html(text: str, apos: str = "&#x27;", quot: str = "&quot;") -> str:
-    """Return a text as in HTML, with these forms of its quotation marks."""
+    """Return a text encoded as HTML, with these forms of quotation marks."""
     return html.escape(text).replace("&#x27;", apos).replace("&quot;", quot)
 
 
-# How a service, a proxy or a program may repeat a secret. Each is applied to the secret alone and not to what another
-# one makes of it, so that masking takes a time in proportion to the length of a text, whatever the secrets are.
+# The encodings in which a service, a proxy or a program may repeat a secret. Each is applied to the secret itself and
+# not to the output of another, so that the time for masking is proportional to the length of a text, regardless of the
+# secrets.
 ENCODERS: tuple[Callable[[str], str], ...] = (
     str,
-    # JSON: in Unicode, in ASCII, within JSON, with escaped slashes, as Gson and as .NET write it
+    # JSON: in Unicode, in ASCII, within JSON, with escaped slashes, as Gson and .NET write it
     _json,
     lambda text: json.dumps(text)[1:-1],
     lambda text: json.dumps(json.dumps(text)[1:-1])[1:-1],
     lambda text: json.dumps(text)[1:-1].replace("/", "\\/"),
     lambda text: _json(text, "[<>&=']"),
     lambda text: _json(text, r"\\\"|[<>&'+`]|[^\x00-\x7f]", "04X"),
-    # URLs: parameters, with small digits, paths, as JavaScript writes them, forms, encoded twice, in Latin-1
+    # URLs: parameters, with lower-case digits, paths, as JavaScript writes them, forms, encoded twice, in Latin-1
     lambda text: quote(text, safe=""),
     lambda text: re.sub("%..", lambda match: match[0].lower(), quote(text, safe="")),
     quote,
@@ -230,7 +231,7 @@ ENCODERS: tuple[Callable[[str], str], ...] = (
     quote_plus,
     lambda text: quote(quote(text, safe=""), safe=""),
     lambda text: quote(text, safe="", encoding="latin-1"),
-    # HTML: as Python, as PHP and as XML write it, with numbers alone, without quotation marks, twice, around JSON
+    # HTML: as Python, PHP and XML write it, with numbers only, without quotation marks, twice, around JSON
     _html,
     lambda text: _html(text, apos="&#39;"),
     lambda text: _html(text, apos="&apos;"),
@@ -242,7 +243,7 @@ ENCODERS: tuple[Callable[[str], str], ...] = (
     lambda text: repr(text)[1:-1],
     lambda text: ascii(text)[1:-1],
     lambda text: re.sub(r"([^\w@%+=:,./-])", r"\\\1", text),
-    # Several lines in one, and question marks for what cannot be written
+    # Several lines joined, and question marks for characters that cannot be encoded
     lambda text: " ".join(text.split()),
     lambda text: text.encode("ascii", "replace").decode(),
 )
@@ -253,14 +254,14 @@ def encoded_variants(secret: str) -> tuple[str, ...]:
     """Return the forms in which a secret may be repeated."""
     found = []
     for encode in ENCODERS:
-        # Half of a surrogate pair has no bytes, and Latin-1 none for other scripts.
+        # Half of a surrogate pair cannot be encoded, and Latin-1 cannot encode other scripts.
         with suppress(UnicodeError):
             found.append(encode(secret))
     return tuple(dict.fromkeys(filter(None, found)))
 
 
 def _spans(text: str, part: str) -> Iterator[tuple[int, int]]:
-    """Yield where a part stands in a text."""
+    """Yield the positions of a part in a text."""
     start = text.find(part)
     while start >= 0:
         yield start, start + len(part)

@@ -17,7 +17,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import
 
 
 def session_module(options: Options, **constraints: Any) -> ModuleSpec:
-    """Return the module whose result ``session_id`` is a valid session, or that ends the session of the options."""
+    """Return the module that returns a valid session as ``session_id``, or ends the session of the options."""
     return ModuleSpec(
         _run,
         options,

@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Sessions: logging in with an account, logging out, and the session that the calls of an account share."""
+"""Log in with an account, log out, and share the session of an account between calls."""
 
 from __future__ import annotations
 
@@ -36,24 +36,27 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import 
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock
 from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import wait_for_job
 
-# How often a login whose response is lost is retried, and the first of the pauses, which double, in seconds. A session
-# that nobody knows expires.
+# How often a login whose response is lost is retried, and the first pause, in seconds; the pauses double. A session
+# that no client knows expires.
 MAX_LOGIN_RETRIES = 3
 LOGIN_BACKOFF = 0.3
 
-# The seconds that a logout may take that nobody waits for.
+# The timeout, in seconds, of a logout whose result is ignored.
 LOGOUT_TIMEOUT = 5.0
 
 WRONG_ACCOUNT = "ID.1000"
 
 
 def hash_password(password: str) -> str:
-    """Return a password as the service takes it: its SHA-512 in hexadecimal digits."""
+    """Return a password as the service expects it: its SHA-512 hash in hexadecimal digits."""
     return hashlib.sha512(password.encode()).hexdigest()
 
 
 def log_in(client: Client, account: str, password: str) -> str:
-    """Return a new session of an account. Raise ReadNotSupported where the service has no login, else LoginFailed."""
+    """Return a new session of an account.
+
+    Raise ReadNotSupported if the service has no login, and LoginFailed for other errors.
+    """
     try:
         return _log_in(client, account, password)
     except ReadNotSupported:
@@ -88,7 +91,7 @@ def _log_in(client: Client, account: str, password: str) -> str:
 
 
 def is_valid(client: Client, session_id: str) -> bool | None:
-    """Return whether a session is valid, None where the service does not say so."""
+    """Return whether a session is valid, None if the service cannot check it."""
     try:
         valid = client.get("ValidateSession", {"sessionUuid": session_id}).get("valid")
     except ReadNotSupported:
@@ -97,7 +100,7 @@ def is_valid(client: Client, session_id: str) -> bool | None:
 
 
 def log_out(client: Client, session_id: str) -> None:
-    """End a session; one that has ended already is a success."""
+    """End a session. Succeed if it has already ended."""
     wait_for_job(client, client.start_job("LogOut", {"sessionUuid": session_id}))
 
 
@@ -107,7 +110,10 @@ def end_session(
     masker: Masker | None = None,
     on_request: Callable[[str], None] | None = None,
 ) -> None:
-    """Log out at the end, when nobody is left to hear of a failure: once and not for long, since sessions expire."""
+    """Log out when a failure can no longer be reported.
+
+    Do not retry, and wait only shortly, because sessions expire.
+    """
     timeout = min(connection.request_timeout, LOGOUT_TIMEOUT)
     brief = replace(without_credentials(connection), request_retries=0, request_timeout=timeout)
     with Client(brief, masker=masker, on_request=on_request) as client, suppress(VirtinfraError):
@@ -115,25 +121,25 @@ def end_session(
 
 
 def without_credentials(connection: ConnectionOptions) -> ConnectionOptions:
-    """Return the options for operations that take no credentials."""
+    """Return the options for operations that need no credentials."""
     return replace(connection, session_id=None, account=None, account_password=None, api_token=None)
 
 
 class SessionStore(Protocol):
-    """Keeps the session of an account for all who share it."""
+    """Stores the session of an account for all clients that share it."""
 
-    # Whether nobody uses the session after the one who closes it.
+    # Whether the session is used by no other client after its owner closes it.
     is_private: bool
 
     def open(self) -> AbstractContextManager[dict[str, Any]]:
-        """Return what is kept, for nobody but the caller until it is left; changes to it are kept.
+        """Return a context manager for the stored values, which locks them; changes are stored.
 
-        ``session_id`` is the session, ``failure`` describes the last login if that failed.
+        ``session_id`` is the session, ``failure`` describes the last login if it failed.
         """
 
 
 class MemoryStore:
-    """Keeps the session of an account within one process, for all of its threads."""
+    """Stores the session of an account for all threads of one process."""
 
     is_private = True
 
@@ -143,7 +149,7 @@ class MemoryStore:
 
     @contextmanager
     def open(self) -> Iterator[dict[str, Any]]:
-        """Return what is kept, for nobody but the caller until it is left."""
+        """Return a context manager for the stored values, which locks them."""
         with self._lock:
             yield self._kept
 
@@ -155,16 +161,16 @@ def session_source(
     on_request: Callable[[str], None] | None = None,
     before_send: Callable[[], None] = lambda: None,
 ) -> AbstractContextManager[SessionSource]:
-    """Return where the session comes from, the option session_id or else the account."""
+    """Return the source of the session: the option session_id, or the account without it."""
     if connection.needs_login:
         return AccountSession(connection, new_store(connection), masker, on_request, before_send)
     return nullcontext(GivenSession(connection.session_id))
 
 
 class AccountSession:
-    """The session of an account: made when it is needed first, and replaced when the service refuses it.
+    """The session of an account: created when it is first needed, and replaced when the service refuses it.
 
-    All who share the store have one session; the first who needs one logs in, and the others wait for it.
+    All clients with the same store share one session; the first that needs it logs in, and the others wait.
     """
 
     credential = "account"
@@ -187,16 +193,16 @@ class AccountSession:
         return self
 
     def __exit__(self, *dummy: object) -> None:
-        """Log out, unless others share the session."""
+        """Log out, unless other clients share the session."""
         if self._store.is_private and self._session_id:
             end_session(self._connection, self._session_id, self._masker, self._on_request)
 
     def current(self) -> str:
-        """Return the session, after logging in if there is none."""
+        """Return the session; log in if there is none."""
         return self._session_id or self._shared_session(refused=None)
 
     def renew(self, refused: str) -> str:
-        """Return a session other than the one that the service refused; another one's login counts."""
+        """Return a session other than the one that the service refused, which another client may have created."""
         return self._shared_session(refused)
 
     def validate(self) -> None:
@@ -207,7 +213,7 @@ class AccountSession:
                 self.renew(session_id)
 
     def valid(self) -> str:
-        """Return a session that the service says is valid, or does not say anything about."""
+        """Return a session that is valid, or that the service cannot check."""
         self.validate()
         return self.current()
 
@@ -225,11 +231,11 @@ class AccountSession:
         return self._session_id
 
     def _log_in(self, client: Client, kept: dict[str, Any], since: float) -> str:
-        """Log in, unless a login has failed that is as good as this one would be."""
+        """Log in, unless an equivalent login has already failed."""
         account, retries = str(self._connection.account), self._connection.request_retries
         if failure := kept.get("failure"):
-            # Services lock an account after some attempts. And all who waited for a login share its failure: one after
-            # the other would wait as long for its own.
+            # Services lock an account after several attempts. And if a login fails, all clients that waited for it
+            # fail, because their own logins would take as long, one after the other.
             is_own = failure["time"] > since and failure["retries"] >= retries
             if is_own or failure["error"]["code"] == WRONG_ACCOUNT:
                 raise LoginFailed(failure["message"], failure["error"], **failure["facts"]).with_label(
@@ -245,7 +251,7 @@ class AccountSession:
         return session_id
 
     def _client(self) -> Client:
-        """Return a client that may log in, also in check mode: nothing that users manage is changed by that."""
+        """Return a client that may log in, also in check mode, because this changes nothing that users manage."""
         return Client(
             without_credentials(self._connection),
             wait=WaitPolicy(Clock, self._connection.request_timeout),

@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""The options of a module, and what the options of a task mean."""
+"""The options of a module, and the validation of the options of a task."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._options import 
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, Unknown
 from ansible_collections.virtinfra.manager.plugins.module_utils._references import normalize_references, parameter_name
 
-# Options with these endings name something, as uuids do: an empty text is a mistake there, not a value.
+# Options with these endings identify an object, as uuids do: an empty string is an error there, not a value.
 IDENTIFIERS = ("name", "url", "_ip", "_mac", "_address", "user_id", "username")
 
 
@@ -43,7 +43,8 @@ class TaskOptions:
         return {name: parameter_name(name, spec) for name, spec in self.argument_spec.items()}
 
     def alias_warnings(self, arguments: Mapping[str, Any]) -> list[str]:
-        """Return the warnings of a module process for options that a task gives with their alias; the alias counts."""
+        """Return the warnings of a module process for options that a task gives twice, also by an alias, which is
+        used."""
         return [
             f"Both option {name} and its alias {alias} are set."
             for name, spec in self.argument_spec.items()
@@ -52,9 +53,10 @@ class TaskOptions:
         ]
 
     def with_references(self, params: Mapping[str, Any], check_mode: bool) -> Record:
-        """Return the options with normalized references; names in them stay, see `resolve_names`.
+        """Return the options with normalized references; names are kept, see `resolve_names`.
 
-        Raise InvalidOptions for what is no reference and, unless in check mode, for a null one that cannot be left out.
+        Raise InvalidOptions for invalid references and, except in check mode, for a null reference that cannot be
+        omitted.
         """
         own = {name: params.get(name) for name in self.argument_spec}
         options = {**params, **normalize_references(own, self.parameters)}
@@ -70,7 +72,7 @@ class TaskOptions:
         return options
 
     def null_selecting_options(self, options: Mapping[str, Any]) -> Iterator[str]:
-        """Yield the null options without which nothing selects the object."""
+        """Yield the options that are null although they are needed to select the object."""
         groups = [[name] for name, option in self.options.items() if option.get("required")]
         if options.get("uuid") is None or isinstance(options["uuid"], Unknown):
             required_by = self.constraints.get("required_by", {})
@@ -91,6 +93,6 @@ class TaskOptions:
                 if not value and name.endswith(IDENTIFIERS):
                     raise InvalidOptions(f"{name} must not be empty")
             if value is not None:
-                # Ansible makes a list of an empty text in this way.
+                # Ansible converts an empty string to this list.
                 wanted[parameters[name]] = [] if value == [""] else value
         return wanted

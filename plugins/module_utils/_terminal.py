@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Texts that are written to a terminal."""
+"""Escape texts for a terminal."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import unicodedata
 
 
 def escape_controls(text: str) -> str:
-    """Return a text without characters that act on a terminal: ESC, line breaks, marks of the writing direction.
+    """Return a text with characters escaped that control a terminal: ESC, line breaks, bidirectional controls.
 
-    They are written as in Python, ``\\x1b`` for ESC. Blanks of all widths stay.
+    They are escaped as in Python, ``\\x1b`` for ESC. Spaces of all widths are kept.
     """
     if text.isprintable():
         return text
@@ -25,5 +25,5 @@ def escape_controls(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Return a text on one line, with a blank for what cannot be printed."""
+    """Return a text on one line, with spaces instead of characters that cannot be printed."""
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())

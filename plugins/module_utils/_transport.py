@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Sending a request and retrying it where that cannot do anything twice."""
+"""Send a request, and retry it if this cannot perform anything twice."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import
 
 HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "virtinfra.manager"}
 
-# The longest waits before a retry, in seconds. With the default of 8 retries a service that cannot be reached is tried
-# for 36 to 45 seconds, which covers its restart; one that is overloaded is spared for longer.
+# The longest waits before a retry, in seconds. With the default of 8 retries an unreachable service is retried for 36
+# to 45 seconds, which covers a restart; the waits for an overloaded service are longer.
 MAX_CONNECT_BACKOFF = 20.0
 MAX_OVERLOAD_BACKOFF = 30.0
 
 # The longest wait that the service may ask for, in seconds; if it asks for a longer one, the response is final.
 MAX_RETRY_AFTER = 300.0
 
-# A wait of so many seconds is reported as progress.
+# A wait of at least so many seconds is reported as progress.
 REPORTED_WAIT = 3.0
 
 
 class Clock:
-    """Time and chance, in one place so that tests can replace them; seconds of the monotonic clock."""
+    """Time, in seconds of the monotonic clock, and random numbers, so that tests can replace them."""
 
     monotonic = staticmethod(time.monotonic)
     sleep = staticmethod(time.sleep)
@@ -60,10 +60,10 @@ class Clock:
 
 
 class Transport:
-    """One connection to one service, kept alive for a task. Not for several threads at once.
+    """One connection to one service, kept alive for a task. It must not be used by several threads at once.
 
-    ``on_progress`` is called with a line before a long wait, ``on_request`` with a line about each request.
-    ``before_send`` is called before each request, also before retries; what it raises prevents that.
+    ``on_progress`` is called with a line before a long wait, ``on_request`` with a line for each request.
+    ``before_send`` is called before each request and retry; an exception that it raises prevents the request.
     """
 
     def __init__(
@@ -98,12 +98,12 @@ class Transport:
         deadline: float | None = None,
         slack: float = 0.0,
     ) -> Response:
-        """Send a request, retry it where that is safe, and return the response, whatever its status.
+        """Send a request, retry it if this is safe, and return the response with any status.
 
-        ``label`` names the operation in messages, ``auth`` is the Authorization header, ``deadline`` the moment of the
-        clock after which nothing is retried, and ``slack`` how many seconds after it a response may still arrive.
-        Raises TransportError when there is no usable response, and its subclass ResponseLost when that was a write
-        which the service may have processed.
+        ``label`` names the operation in messages, ``auth`` is the Authorization header, ``deadline`` the time of the
+        clock after which nothing is retried, and ``slack`` how many seconds later a response may still arrive. Raise
+        TransportError when there is no usable response, and its subclass ResponseLost for a write that the service may
+        have processed.
         """
         attempt = 0
         while True:
@@ -132,7 +132,7 @@ class Transport:
             self.clock.sleep(wait)
 
     def _time_limit(self, deadline: float | None, slack: float) -> float:
-        """Return how many seconds a request may take from now on."""
+        """Return the timeout of a request, in seconds."""
         longest = self.options.request_timeout
         return longest if deadline is None else min(longest, max(deadline - self.clock.monotonic(), 0) + slack)
 
@@ -141,9 +141,10 @@ class Transport:
         return float(min(MAX_CONNECT_BACKOFF, 0.2 * 2 ** min(attempt, 20)) * (0.8 + 0.2 * self.clock.random()))
 
     def _overload_backoff(self, attempt: int, retry_after: float) -> float:
-        """Return the seconds before a retry: what the service asks for, or exponential, up to half less at random.
+        """Return the seconds before a retry: those that the service asks for, or exponential and randomized.
 
-        With less time between the retries, a task among a hundred uses them up before the others have finished.
+        They are randomized by up to half. With shorter waits, one task among a hundred uses up its retries before the
+        others have finished.
         """
         if retry_after:
             return retry_after + float(self.clock.random())
@@ -182,11 +183,11 @@ class Transport:
     def _reason(self, error: BaseException) -> str:
         if of_system := getattr(error, "strerror", None):
             return str(of_system)
-        # It may quote what the service sent.
+        # It may quote the response of the service.
         return printable(self._masker.text(str(error)))[:300] or type(error).__name__
 
     def _shown_target(self, request: Request) -> str:
-        """Return the path and the query of a request for the log, without the values that are secret."""
+        """Return the path and the query of a request for the log, without secret values."""
         shown = []
         for name, value in request.query:
             value = MASK if is_secret_name(name) else re.sub(r"(?s)^(url\W+).*", rf"\1{MASK}", value)

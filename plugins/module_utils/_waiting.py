@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Waiting for jobs, and finding out whether the service has a job."""
+"""Wait for jobs, and find out whether the service knows a job."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._client import C
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import TransportError, WaitTimeout
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import BACKOFF_RATIO, RUNNING, UNKNOWN, Job
 
-# For how many seconds a call whose response was lost is looked for by its job.
+# For how many seconds the job of a call whose response was lost is looked up.
 JOB_LOOKUP_GRACE = 2.0
 
-# What a wait for several jobs waits for.
+# The conditions that end a wait for several jobs.
 ALL, ANY = "all", "any"
 
-# While any job is waited for, each of them is polled once in so many rounds.
+# While waiting for any of several jobs, each is polled once in so many rounds.
 ROUNDS_FOR_ANY = 8
 
-# A batch of few jobs is polled less often than one job, so that it takes no more than four polls a job either.
+# A small batch of jobs is polled less often than one job, so that it needs at most four polls per job too.
 MAX_BATCH_RATIO = 0.15
 BATCH_RATIO_BY_JOB = 1.5
 
@@ -41,8 +41,8 @@ def wait_for_job(client: Client, job: Job) -> dict[str, Any]:
 def wait_for_jobs(client: Client, jobs: Iterable[Job], deadline: float | None = None, wait_for: str = ALL) -> None:
     """Wait until all jobs have ended, or any of them.
 
-    ``deadline`` is that of the task, if it has begun to wait before. An inconclusive response never ends the waiting.
-    Raise WaitTimeout when the jobs have not ended by the deadline.
+    ``deadline`` is that of the task, if it has already waited for something. An inconclusive response never ends the
+    wait. Raise WaitTimeout when the jobs have not ended by the deadline.
     """
     running = [job for job in jobs if job.state == RUNNING]
     if not running:
@@ -83,7 +83,7 @@ def wait_for_jobs(client: Client, jobs: Iterable[Job], deadline: float | None = 
 
 
 def _ratio(jobs: int, wait_for: str) -> float:
-    """Return the growth of the elapsed time after which so many jobs are polled again."""
+    """Return the growth of the elapsed time after which this number of jobs is polled again."""
     if jobs == 1:
         return BACKOFF_RATIO
     return MAX_BATCH_RATIO if wait_for == ANY else max(BACKOFF_RATIO, min(MAX_BATCH_RATIO, BATCH_RATIO_BY_JOB / jobs))
@@ -92,7 +92,7 @@ def _ratio(jobs: int, wait_for: str) -> float:
 def _poll_in_order(client: Client, poll: Callable[[Job], bool], jobs: list[Job]) -> None:
     """Poll the oldest job; when it has ended the next one, then the next two, four, ... until one is running.
 
-    So a job is polled once after its end, and rarely before it.
+    This polls each job once after its end, and rarely before.
     """
     done = 0
     while done < len(jobs) and all(client.map_concurrently(poll, jobs[done : 2 * done + 1])):
@@ -100,7 +100,7 @@ def _poll_in_order(client: Client, poll: Callable[[Job], bool], jobs: list[Job])
 
 
 def _poll_in_turn(client: Client, poll: Callable[[Job], bool], jobs: list[Job], number: int) -> None:
-    """Poll the jobs whose turn it is in this round; when one of them has ended, all others too."""
+    """Poll the jobs of this round; when one of them has ended, poll all others too."""
     rounds = min(ROUNDS_FOR_ANY, len(jobs))
     turn = jobs[number % rounds :: rounds]
     if any(client.map_concurrently(poll, turn)):
