@@ -204,8 +204,7 @@ class Client:
         ask = partial(self._transport().send, request, label, deadline=self._deadline, slack=self.wait.interval)
         response = ask(f"OAuth {self.sessions.current()}" if job.needs_auth else None)
         if response.status in (401, 403) and self.connection.has_session and not job.needs_auth:
-            # Servers of this API family need no credentials for polls; one that refuses a poll without them gets them
-            # from now on.
+            # Servers of this API family need no credentials for polls. One that does gets them from now on.
             job.needs_auth = True
             response = ask(f"OAuth {self.sessions.current()}")
         apply_poll(job, response)

@@ -84,7 +84,7 @@ def unmet_expectations(
 ) -> Iterator[tuple[str, bool]]:
     """Yield the values that successful calls should have set, because the calls are still planned.
 
-    Each comes with whether the state was not reached.
+    Each is paired with whether the requested state itself was not reached.
     """
     states = {value: name for name, transition in resource.transitions.items() for value in transition.target_values}
     record = current or {}

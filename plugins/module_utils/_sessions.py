@@ -112,7 +112,7 @@ def end_session(
 ) -> None:
     """Log out when a failure can no longer be reported.
 
-    Do not retry, and wait only shortly, because sessions expire.
+    Do not retry, and wait only briefly, because sessions expire.
     """
     timeout = min(connection.request_timeout, LOGOUT_TIMEOUT)
     brief = replace(without_credentials(connection), request_retries=0, request_timeout=timeout)

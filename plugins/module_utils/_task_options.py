@@ -43,8 +43,7 @@ class TaskOptions:
         return {name: parameter_name(name, spec) for name, spec in self.argument_spec.items()}
 
     def alias_warnings(self, arguments: Mapping[str, Any]) -> list[str]:
-        """Return the warnings of a module process for options that a task gives twice, also by an alias, which is
-        used."""
+        """Return the warnings of a module process for options that are given both by name and by alias."""
         return [
             f"Both option {name} and its alias {alias} are set."
             for name, spec in self.argument_spec.items()

@@ -141,10 +141,10 @@ class Transport:
         return float(min(MAX_CONNECT_BACKOFF, 0.2 * 2 ** min(attempt, 20)) * (0.8 + 0.2 * self.clock.random()))
 
     def _overload_backoff(self, attempt: int, retry_after: float) -> float:
-        """Return the seconds before a retry: those that the service asks for, or exponential and randomized.
+        """Return the seconds before a retry: those that the service asks for, or exponential.
 
-        They are randomized by up to half. With shorter waits, one task among a hundred uses up its retries before the
-        others have finished.
+        Exponential waits are reduced by up to half at random. With shorter waits, one task among a hundred uses up its
+        retries before the others have finished.
         """
         if retry_after:
             return retry_after + float(self.clock.random())

@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs any module of the collection inside the controller: a module process would cost ten times as much.
+"""Runs any module of the collection inside the controller: a module process would take ten times as long.
 
-The files beside this one lend it the names of the modules, so that core finds it under the name of a task, applies the
-defaults of that very module, and loads it once, before it forks a worker for each task. A redirect would do the last
-only, and lend the defaults of the module ``api`` to all others.
+The files in ``plugins/action`` make it available under the names of the modules, so that core finds it by the name of a
+task, applies the defaults of that module, and loads it once, before it forks a worker for each task. With a redirect to
+one action plugin, all modules would get the defaults of that plugin's module.
 """
 
 from __future__ import annotations
@@ -48,31 +48,31 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import
 from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import escape_controls
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._run_sessions import FileStore
 
-# Built once, here, and inherited by every worker.
+# Built once, in the parent process, and inherited by every worker.
 tls_context(True, None, None, None)
 compile_patterns()
 
-# A worker's own standard error leads nowhere, and nobody listens to its Display once the parent is interrupted.
+# A worker's own standard error is discarded, and nothing reads its Display once the parent is interrupted.
 STDERR = os.dup(2)
 
 # The name of the action group in module_defaults.
 GROUP = "group/virtinfra.manager.api"
 
-# The longest a request may take, in seconds, to log in for a module process, which can log in itself.
+# The timeout, in seconds, of a request to log in for a module process, which can also log in itself.
 HANDOVER_TIMEOUT = 10.0
 
 display = Display()
 
 
 class ActionModule(ActionBase):
-    """Runs the MODULE of the module of this name, or starts a module process where the task requires one."""
+    """Runs the MODULE of the module with this name, or starts a module process if the task requires one."""
 
     TRANSFERS_FILES = False
     _supports_check_mode = True
     _supports_async = True
 
     def run(self, tmp: None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return the result of the task, the same as a module process would give."""
+        """Return the result of the task, the same as that of a module process."""
         super().run(tmp, task_vars)
         name = self._task.action.rpartition(".")[2]
         self._label = self._name_task(task_vars or {})
@@ -86,10 +86,10 @@ class ActionModule(ActionBase):
             return self._run_in_process(f"virtinfra.manager.{name}", spec)
 
     def _without_defaults_for_others(self, spec: ModuleSpec) -> dict[str, Any]:
-        """Return the options of the task without those that it has by a default of the group, and the module lacks.
+        """Return the options of the task without defaults of the action group that the module does not support.
 
-        One default may serve all modules that have such an option, as a C(webhook_url) does. A name that no module
-        has is a mistake and stays.
+        A default may be meant for all modules with such an option, for example C(webhook_url). A name that no module
+        has is an error and is kept.
         """
         arguments: dict[str, Any] = self._task.args
         foreign = [name for name in arguments if name in GROUP_OPTIONS and name not in spec.argument_spec]
@@ -103,14 +103,14 @@ class ActionModule(ActionBase):
         return {name: value for name, value in arguments.items() if name not in unused}
 
     def _can_run_in_process(self) -> bool:
-        """Whether the task may run in the controller's process; the Python of a module process may have requests."""
+        """Return whether the task may run in the controller's process, which must have the library requests."""
         local = str(getattr(self._connection, "transport", "")).rpartition(".")[2] == "local"
         return HAS_REQUESTS and local and not (self._task.async_val or self._connection.become)
 
     def _run_as_module(
         self, name: str, spec: ModuleSpec, variables: dict[str, Any], task_vars: dict[str, Any] | None
     ) -> dict[str, Any]:
-        """Run the task in a module process, whose command line everybody can read: credentials become options."""
+        """Run the task in a module process, whose command line everyone can read: pass credentials as options."""
         if spec.secret_results and self._task.async_val:
             error = InvalidOptions(f"{name} cannot be used with async, which would show its result")
             return {"failed": True, "msg": str(error), "error": error.error}
@@ -139,7 +139,7 @@ class ActionModule(ActionBase):
     def _with_session(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return the options of a module process, with the session of this run instead of the password of an account.
 
-        Where only the host of the module process can reach the service, it gets the password and logs in. Raises
+        If only the host of the module process can reach the service, the process gets the password and logs in. Raise
         LoginFailed when the service refuses the account.
         """
         given = {name: value for name, value in arguments.items() if name in CONNECTION}
@@ -174,13 +174,13 @@ class ActionModule(ActionBase):
             result = self._execute(spec, params)
         if warnings := [*spec.alias_warnings(arguments), *result.pop("warnings", ())]:
             result["warnings"] = warnings
-        # Newer cores show it on demand only; older ones know no such option and always do.
+        # Newer versions of core show it only on demand; older versions lack this option and always show it.
         if getattr(ansible.constants, "INJECT_INVOCATION", True):
             result["invocation"] = masker.value({"module_args": params})
         return _hide(result, spec)
 
     def _execute(self, task: ModuleSpec, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Execute a task; one that is stopped while a call is under way says so, by its result or at least a line."""
+        """Execute a task; if it is stopped during a call, report the call in the result or at least in a line."""
         on_progress = None if self._task.no_log else self._show_progress
         with signals_as_exceptions():
             try:
@@ -199,7 +199,7 @@ class ActionModule(ActionBase):
         return {**outcome.result, **warnings}
 
     def _name_task(self, task_vars: Mapping[str, Any]) -> str:
-        """Return the inventory host, the host that the task is delegated to, and the task's name."""
+        """Return a label with the inventory host, the host that the task is delegated to, and the task's name."""
         host, delegate = task_vars.get("inventory_hostname"), self._task.delegate_to
         return f"[{host} -> {delegate}] {self._task.get_name()}" if delegate else f"[{host}] {self._task.get_name()}"
 
@@ -215,19 +215,19 @@ class ActionModule(ActionBase):
 
 
 def _prefer_given(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of a task, without a session of the environment where the task gives an account."""
+    """Return the options of a task, without a session of the environment if the task sets an account."""
     return {"session_id": None, **arguments} if arguments.get("account") else arguments
 
 
 def _hide(result: dict[str, Any], spec: ModuleSpec) -> dict[str, Any]:
-    """Return a result that Ansible does not show if later tasks get a secret by it; C(register) gets all of it."""
+    """Return a result that Ansible does not show if it contains a secret for later tasks."""
     return {**result, "_ansible_no_log": True} if spec.secret_results and not result.get("failed") else result
 
 
 def stop_with_parent() -> Callable[[], None]:
-    """Return a function that raises KeyboardInterrupt once the parent of this process is gone.
+    """Return a function that raises KeyboardInterrupt once the parent of this process has ended.
 
-    Nobody would hear how the task ends, and a playbook that was killed must not change anything any more.
+    The result of the task would be lost, and a playbook that was killed must not change anything any more.
     """
     parent = os.getppid()
 
@@ -239,7 +239,7 @@ def stop_with_parent() -> Callable[[], None]:
 
 
 def leave_word(line: str) -> None:
-    """Write a line to standard error, the log file and syslog, where it stays after ansible-playbook has ended."""
+    """Write a line to standard error, the log file and syslog, where it remains after ansible-playbook has ended."""
     with suppress(OSError):
         os.write(STDERR, f"{line}\n".encode())
     if ansible.utils.display.logger:
@@ -249,17 +249,17 @@ def leave_word(line: str) -> None:
 
 
 def end_worker() -> NoReturn:
-    """End this process, a worker of its own, as core ends a worker that fails.
+    """End this worker process as core ends a worker that fails.
 
-    Core would first send a traceback to ansible-playbook, which no longer reads when it ends itself: the tracebacks of
-    many workers fill the pipe, and then nothing ends.
+    Core would first send a traceback to ansible-playbook, which no longer reads it when it is ending: the tracebacks of
+    many workers would fill the pipe, and block all of them.
     """
     os._exit(1)
 
 
 @contextmanager
 def signals_as_exceptions() -> Iterator[None]:
-    """Let the first signal that is to end a worker unwind the task; after that they are what they were."""
+    """Raise an exception in the task on the first signal that would end the worker."""
 
     def stop(number: int, dummy: Any) -> NoReturn:
         for each in before:
@@ -279,7 +279,7 @@ def signals_as_exceptions() -> Iterator[None]:
 
 @contextmanager
 def patched_environ(variables: Mapping[str, Any]) -> Iterator[None]:
-    """Set the task's environment variables in this process, a worker of its own, and put back what was there."""
+    """Set the task's environment variables in this worker process, and restore the previous values."""
     before = dict(os.environ)
     os.environ.update({key: str(value) for key, value in variables.items()})
     try:

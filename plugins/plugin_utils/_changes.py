@@ -27,7 +27,7 @@ Known = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Threshold:
-    """A capacity becomes low below ``below`` percent of the total, and normal again from ``rearm`` percent on."""
+    """A capacity is low below ``below`` percent of the total, and normal again from ``rearm`` percent."""
 
     field: str
     below: float
@@ -35,11 +35,11 @@ class Threshold:
 
     @property
     def key(self) -> str:
-        """The name under which its state is remembered."""
+        """The name under which its state is stored."""
         return f"{self.field} below {self.below:g} %"
 
     def percent(self, record: Record) -> float | None:
-        """Return the capacity in percent of the total, None when the record does not say."""
+        """Return the capacity in percent of the total, None if the record does not show it."""
         name = to_camel_case(self.field)
         available, total = record.get(name), record.get(total_of(name))
         if not all(isinstance(each, (int, float)) for each in (available, total)) or not total:
@@ -47,7 +47,7 @@ class Threshold:
         return round(100 * float(available or 0) / float(total), 2)
 
     def state(self, percent: float, before: str | None) -> str:
-        """Return whether a capacity is low; between both limits it is what it was."""
+        """Return whether a capacity is low; between both limits its state does not change."""
         if percent < self.below:
             return LOW
         return NORMAL if percent >= self.rearm else before or NORMAL
@@ -60,7 +60,7 @@ def total_of(name: str) -> str:
 
 @dataclass(frozen=True)
 class Change:
-    """A change of one field of an object, and the event of it. ``key`` is the name under which it is remembered."""
+    """A change of one field of an object, and its event. ``key`` is the name under which the value is stored."""
 
     uuid: str
     key: str
@@ -70,7 +70,7 @@ class Change:
 
 @dataclass
 class Poll:
-    """What a poll shows compared with what is known: changes, new objects with their values, and lost objects."""
+    """The difference between a poll and the known values: changes, new objects with their values, and lost objects."""
 
     changes: list[Change] = field(default_factory=list)
     new: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -79,7 +79,7 @@ class Poll:
 
 @dataclass(frozen=True)
 class Watch:
-    """What is watched of the objects of a type: fields, by their names in results, and thresholds."""
+    """The watched values of the objects of a type: fields, by their names in results, and thresholds."""
 
     resource_type: str
     record_type: str
@@ -87,7 +87,7 @@ class Watch:
     thresholds: tuple[Threshold, ...] = ()
 
     def compare(self, records: Iterable[Record], known: Known) -> Poll:
-        """Compare all records with what is known of them. The first look at an object shows no change."""
+        """Compare all records with the known values. A new object does not count as a change."""
         poll, seen = Poll(), set()
         for record in records:
             uuid = str(record.get("uuid"))
@@ -106,7 +106,7 @@ class Watch:
         return poll
 
     def _values(self, record: Record, before: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the watched values of a record, without those that it does not have."""
+        """Return the watched values of a record, without missing ones."""
         values = {name: record.get(to_camel_case(name)) for name in self.fields}
         for threshold in self.thresholds:
             if (percent := threshold.percent(record)) is not None:

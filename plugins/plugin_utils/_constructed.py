@@ -4,7 +4,7 @@
 
 # Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Composed variables and groups, as core's Constructable makes them, of many hosts."""
+"""Compose variables and groups of many hosts, with the results of core's Constructable."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ MAGIC = ("inventory_hostname", "inventory_hostname_short", "group_names", "inven
 
 @dataclass
 class RecordingInventory:
-    """What core would put into the inventory for one host; it takes the inventory's place while core does so."""
+    """Records what core adds to the inventory for one host, in place of the inventory."""
 
     memberships: list[GroupMembership] = field(default_factory=list)
 
     def add_group(self, group: str) -> str:
-        """Note nothing yet; as in the inventory a group must have a name."""
+        """Record nothing yet; as in the inventory, a group must have a name."""
         if not group:
             raise AnsibleError(f"Invalid empty/false group name provided: {group}")
         return group
 
     def add_host(self, host: str, group: str) -> None:
-        """Note that the host is in a group."""
+        """Record that the host is in a group."""
         self.memberships.append((group, None))
 
     def add_child(self, group: str, child: str) -> None:
-        """Note that a group of the host has a parent."""
+        """Record that a group of the host has a parent."""
         self.memberships.append((child, group))
 
 
 class KeyedGroup:
-    """One entry of ``keyed_groups``; ``simple`` where groups can be named after plain keys without core."""
+    """One entry of ``keyed_groups``; ``simple`` if groups can be named after plain keys without core."""
 
     def __init__(self, entry: Any, hidden: frozenset[str], plugin: Any) -> None:
         self.entry, self._sanitize = entry, plugin._sanitize_group_name
@@ -68,7 +68,7 @@ class KeyedGroup:
         self._memberships: dict[str, list[GroupMembership]] = {}
 
     def memberships(self, key: Any, strict: bool) -> list[GroupMembership] | None:
-        """Return the memberships that a key leads to; None when core must decide."""
+        """Return the memberships for a key; None when core must decide."""
         if not self.simple:
             return None
         if isinstance(key, str) and key:
@@ -88,13 +88,13 @@ class KeyedGroup:
 class Constructor:
     """Composes variables and groups from the options ``compose``, ``groups`` and ``keyed_groups`` of a plugin.
 
-    ``is_service_variable`` says of a name whether it is a variable with a plain value of the service. ``is_noop`` is
-    set where there is nothing to do.
+    ``is_service_variable`` says whether a name is a variable with a plain value of the service. ``is_noop`` is True if
+    there is nothing to do.
     """
 
     def __init__(self, plugin: Any, is_service_variable: Callable[[str], bool]) -> None:
         self.plugin, self.strict = plugin, bool(plugin.get_option("strict"))
-        # Extra variables, where they are wanted, hide others in all but conditions.
+        # Extra variables, if they are used, hide others except in conditions.
         hidden = self._hidden = frozenset(plugin._vars or () if plugin.get_option("use_extra_vars") else ())
         compose, groups = plugin.get_option("compose") or {}, plugin.get_option("groups") or {}
         self._composed = list(compose)
@@ -113,7 +113,7 @@ class Constructor:
     def _prepare(
         self, is_service_variable: Callable[[str], bool], values: list[Expression], conditions: list[Expression]
     ) -> None:
-        """Put the expressions into batches: all in one, unless some refer to the results of others."""
+        """Divide the expressions into batches: one for all, unless some refer to the results of others."""
         keys = [keyed.key for keyed in self._keyed]
         later = [*conditions, *keys, *(keyed.parent for keyed in self._keyed)]
         evaluate, composed = evaluator(self.plugin), frozenset(self._composed)
@@ -124,7 +124,7 @@ class Constructor:
         def seen_later(name: str) -> bool:
             return seen_first(name) or name in composed
 
-        # An extra variable may be a template, which may refer to anything.
+        # An extra variable may be a template, which may refer to any variable.
         blind = bool(self._hidden)
         self._magic = blind or any(each.may_reference(name) for each in [*values, *later] for name in MAGIC)
         self._needs_composed = blind or any(each.may_reference(name) for each in later for name in composed)
@@ -138,8 +138,8 @@ class Constructor:
     def construct(self, name: str, variables: dict[str, Any], existing_host: Host | None) -> list[GroupMembership]:
         """Add the composed variables of a host to its others and return its group memberships.
 
-        ``existing_host`` is the host where an earlier source has added it; its variables may be templates, which are
-        left to core. Raises AnsibleError where core does.
+        ``existing_host`` is the host if an earlier source has added it; its variables may be templates, which only core
+        evaluates. Raise AnsibleError where core does.
         """
         use_core = existing_host is not None
         scope = self._scope(name, variables, existing_host)
@@ -150,7 +150,7 @@ class Constructor:
             return self._by_conditions(name, results[first:last]) + self._by_keys(name, results[last:], scope)
         values, fast = self._values.results(scope, use_core)
         self._compose(name, variables, values)
-        # What core composed may be a template.
+        # A value that core composed may be a template.
         use_core = use_core or (self._needs_composed and not fast)
         scope = self._scope(name, variables, existing_host)
         memberships = self._by_conditions(name, self._conditions.results(scope, use_core)[0])
@@ -167,7 +167,7 @@ class Constructor:
         existing_host: Host | None,
         memberships: list[GroupMembership] | None = None,
     ) -> dict[str, Any]:
-        """Return what expressions see: the variables, and what core adds to those of a host if one refers to it."""
+        """Return the variables for expressions, and those that core adds to a host if an expression refers to them."""
         if existing_host is not None:
             scope = dict(combine_vars(combine_vars(existing_host.vars, variables), existing_host.get_magic_vars()))
         elif self._magic:
@@ -228,7 +228,7 @@ class Constructor:
 
     @contextmanager
     def _recording(self) -> Iterator[RecordingInventory]:
-        """Let core write to a RecordingInventory instead of the inventory."""
+        """Make core write to a RecordingInventory instead of the inventory."""
         inventory, recording = self.plugin.inventory, RecordingInventory()
         self.plugin.inventory = recording
         try:

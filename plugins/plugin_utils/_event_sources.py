@@ -4,7 +4,7 @@
 
 # Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""What the event sources share: their options, their client, and handing events over to the rules."""
+"""Code that the event sources share: their options, their client, and the delivery of events to the rules."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._options import 
 from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker, collect_secrets
 from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import MemoryStore, session_source
 
-# The longest pause, in seconds, between two looks whether the rules have taken an event.
+# The longest pause, in seconds, between two checks whether the rules have taken an event.
 LONGEST_PAUSE = 0.05
 
-# How many turns of the event loop the rules get to start the action of an event that they have taken.
+# How many iterations of the event loop the rules get to start the action of an event that they have taken.
 SETTLING_TURNS = 20
 
 
 def read_options(spec: Options, args: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a source, validated, with defaults and what the environment gives.
+    """Return the validated arguments of a source, with defaults and values of the environment.
 
-    ansible-rulebook validates no arguments. Raise InvalidOptions with one sentence for the first mistake.
+    ansible-rulebook does not validate arguments. Raise InvalidOptions for the first error.
     """
     given = {name: value for name, value in args.items() if value is not None}
     for name in given.keys() - spec.keys():
@@ -47,7 +47,7 @@ def read_options(spec: Options, args: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class ServiceAccess:
-    """A service with one session for all clients of a source. Leaving it ends the session of an account."""
+    """A service with one session for all clients of a source. Leaving the context ends the session of an account."""
 
     def __init__(self, connection: ConnectionOptions) -> None:
         if not HAS_REQUESTS:
@@ -69,14 +69,14 @@ class ServiceAccess:
 
 
 async def hand_over(queue: asyncio.Queue[Any], event: dict[str, Any]) -> None:
-    """Put an event into the queue and return when the rules have taken it and had the time to start its action.
+    """Put an event into the queue, and return when the rules have taken it and had time to start its action.
 
-    The queue of ansible-rulebook holds one event. What is put there is lost with a kill, and so is what has been taken
-    from there until its action begins. The source remembers it until then, and hands over the next event only after it
-    has forgotten this one: a kill makes at most one event come twice.
+    The queue of ansible-rulebook holds one event. A kill loses the event in the queue, and an event that was taken from
+    there until its action begins. The source stores the event until then, and delivers the next event only after it has
+    removed this one: after a kill, at most one event is delivered twice.
     """
     await queue.put(event)
-    # ansible-rulebook gives a source a queue that only filters and puts; the queue of the rules is behind it.
+    # ansible-rulebook passes a queue to the source that only filters; the queue of the rules is behind it.
     of_rules = getattr(queue, "queue", queue)
     pause = 0.0
     while not of_rules.empty():

@@ -4,7 +4,7 @@
 
 # Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""What event sources remember, in a SQLite file that survives a kill, or in memory without one."""
+"""The storage of event sources, in a SQLite file that survives a kill, or in memory without a file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
 
-# How many job ids are remembered to recognize repeats. The service gives up repeating after half a minute.
+# How many job ids are stored to recognize duplicates. The service stops posting a result after half a minute.
 MAX_REMEMBERED = 100_000
 PRUNING_INTERVAL = 1000
 
@@ -24,8 +24,8 @@ PRUNING_INTERVAL = 1000
 def open_database(option: str, path: str | None, schema: str) -> sqlite3.Connection:
     """Return a database that only this process uses, and only this user can read.
 
-    What is committed survives a kill of the process; the last commits may be lost when the machine fails.
-    Raise InvalidOptions naming the option when the file cannot be used.
+    Committed data survives a kill of the process; the last commits may be lost when the machine fails. Raise
+    InvalidOptions naming the option when the file cannot be used.
     """
     try:
         if path is not None:
@@ -54,7 +54,7 @@ class Store:
 
 
 class Spool(Store):
-    """Results that were acknowledged and that the rules have not taken yet, oldest first, and the ids of all jobs."""
+    """Acknowledged results that the rules have not taken yet, oldest first, and the ids of all jobs."""
 
     def __init__(self, path: str | None) -> None:
         self._database = open_database("spool", path, "jobs (number INTEGER PRIMARY KEY, uuid TEXT UNIQUE, event TEXT)")
@@ -63,11 +63,11 @@ class Spool(Store):
         self.pending: int = self._database.execute(query).fetchone()[0]
 
     def knows(self, uuid: str) -> bool:
-        """Whether the result of a job was added before."""
+        """Return whether the result of a job was added before."""
         return self._database.execute("SELECT 1 FROM jobs WHERE uuid = ?", (uuid,)).fetchone() is not None
 
     def add(self, uuid: str, event: Mapping[str, Any]) -> bool:
-        """Add the result of a job; return False for one that was added before."""
+        """Add the result of a job; return False if it was added before."""
         query = "INSERT OR IGNORE INTO jobs (uuid, event) VALUES (?, ?)"
         added = self._database.execute(query, (uuid, json.dumps(event))).rowcount == 1
         self.pending += added
@@ -81,7 +81,7 @@ class Spool(Store):
         return (row[0], json.loads(row[1])) if row else None
 
     def remove(self, number: int) -> None:
-        """Remove a result that the rules have taken; its id stays, among the latest 100,000."""
+        """Remove a result that the rules have taken; its id remains, among the latest 100,000."""
         self._database.execute("UPDATE jobs SET event = NULL WHERE number = ?", (number,))
         self.pending -= 1
         if number % PRUNING_INTERVAL == 0:
@@ -100,7 +100,7 @@ class StateFile(Store):
         return {uuid: json.loads(fields) for uuid, fields in self._database.execute("SELECT uuid, fields FROM objects")}
 
     def save(self, objects: Mapping[str, Mapping[str, Any]], gone: Iterable[str] = ()) -> None:
-        """Replace the fields of these objects, and forget those that are gone."""
+        """Replace the fields of these objects, and delete those of lost objects."""
         self._database.execute("BEGIN")
         rows = [(uuid, json.dumps(fields)) for uuid, fields in objects.items()]
         self._database.executemany("INSERT OR REPLACE INTO objects VALUES (?, ?)", rows)

@@ -20,7 +20,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._jinja_subset im
 
 @dataclass(frozen=True)
 class EvaluationFailure:
-    """In place of a result: the exception with which core refused the expression."""
+    """The exception with which core refused an expression, in place of its result."""
 
     error: Exception
 
@@ -29,7 +29,7 @@ class Expression(NamedTuple):
     """An expression of the user.
 
     ``kind`` is ``value`` (evaluated as by core for compose and keys), ``condition`` (as for groups) or ``template``
-    (a text with expressions in braces). ``hidden`` are names that mean something else than in other expressions.
+    (a text with expressions in braces). ``hidden`` are names with another meaning than in other expressions.
     """
 
     source: Any
@@ -37,15 +37,16 @@ class Expression(NamedTuple):
     hidden: frozenset[str] = frozenset()
 
     def may_reference(self, name: str) -> bool:
-        """Whether the name may be used in it; never False wrongly."""
+        """Return whether the name may be used in it; True if in doubt."""
         return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", str(self.source)) is not None
 
 
 class ExpressionBatch:
     """Expressions that are evaluated together, over the variables of one host after another.
 
-    ``evaluate`` is core's way; ``is_service_variable`` says of a name whether it stands for a plain value of the
-    service. What Jinja alone can evaluate is not left to core, which compiles an expression again for every host.
+    ``evaluate`` evaluates an expression with core; ``is_service_variable`` says whether a name is a variable with a
+    plain value of the service. Expressions that Jinja alone can evaluate are not passed to core, which compiles an
+    expression again for every host.
     """
 
     def __init__(
@@ -59,9 +60,9 @@ class ExpressionBatch:
         self._constants: dict[int, Any] = {}
 
     def results(self, variables: dict[str, Any], use_core: bool = False) -> tuple[list[Any], bool]:
-        """Return the results, EvaluationFailure for those that core refuses, and whether core made none of them.
+        """Return the results, and whether core evaluated none of them.
 
-        ``use_core`` leaves all to core.
+        An expression that core refuses has an EvaluationFailure. With ``use_core`` core evaluates all of them.
         """
         found = [LEFT_TO_CORE] * len(self._expressions) if use_core else self._subset(variables)
         asked_core = use_core
@@ -84,7 +85,7 @@ class ExpressionBatch:
 
 
 def evaluator(plugin: Any) -> Callable[[Expression, dict[str, Any]], Any]:
-    """Return core's way to evaluate an expression in an inventory plugin."""
+    """Return a function that evaluates an expression with core, as in an inventory plugin."""
 
     def evaluate(expression: Expression, variables: dict[str, Any]) -> Any:
         if expression.kind == "value":

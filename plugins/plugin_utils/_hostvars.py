@@ -4,7 +4,7 @@
 
 # Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""From the record of an object to the variables of its host, none of which any core takes for a template."""
+"""Convert the record of an object to the variables of its host, which no version of core evaluates as templates."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 )
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._names import is_address, is_variable_name
 
-# Since 2.19 a string is a template only where it comes from a file of the user; before, wherever it comes from.
+# Since 2.19 only strings from files of the user are templates; before, all strings are.
 HAS_DATA_TAGGING = hasattr(Templar, "evaluate_expression")
 
 Element = TypeVar("Element")
 _SCALARS = frozenset((str, int, float, bool, type(None)))
 
-# A group, and the group that is to be its parent if there is one.
+# A group, and its parent group if there is one.
 GroupMembership = tuple[str, "str | None"]
 
 
 @dataclass(slots=True)
 class HostEntry:
-    """A host to be: the record that it is made of and the service that has it, its variables, name and groups."""
+    """A future host: its record, the service of the record, its variables, name and groups."""
 
     record: Record
     service: str
@@ -52,7 +52,7 @@ class HostEntry:
 
 
 class _Names(dict[str, str]):
-    """API names to variable names, created on first access; ``""`` for those that cannot be a variable."""
+    """Variable names by API names, created on first access; ``""`` for fields that cannot become a variable."""
 
     def __init__(self, prefix: str, suffix: str) -> None:
         super().__init__()
@@ -65,9 +65,9 @@ class _Names(dict[str, str]):
 
 
 class HostVars:
-    """Makes the variables of hosts: every documented field of their kind, None where the service left it out.
+    """Creates the variables of hosts: every documented field of their type, None if the service omits it.
 
-    ``derived`` are the API names of what is added to the records. ``refused`` are the addresses that were none.
+    ``derived`` are the API names of values that are added to the records. ``refused`` are invalid addresses.
     """
 
     def __init__(
@@ -85,22 +85,22 @@ class HostVars:
         self._blank = dict.fromkeys(name for field in RECORD_FIELDS[kind] if (name := self._names[field]))
 
     def name(self, field: str) -> str:
-        """Return the variable for a field, by its API name; ``""`` when there is none."""
+        """Return the name of the variable for a field, by its API name; ``""`` if there is none."""
         return self._names[field]
 
     @property
     def skipped_fields(self) -> list[str]:
-        """The fields, of those that were seen so far, whose names cannot be those of variables."""
+        """The fields seen so far that cannot become variables."""
         return sorted(field for field, name in self._names.items() if not name)
 
     def is_generated_variable(self, name: str) -> bool:
-        """Whether a name is that of a variable made here, for some hosts at least."""
+        """Return whether a name is a variable that this object creates, at least for some hosts."""
         return name in self._blank or name in self._names.values()
 
     def entry(self, record: Record, service: str, added: Mapping[str, Any], address: str) -> HostEntry:
-        """Return what becomes of a record, a host by a name that is still to be found.
+        """Return the entry for a record; its name is assigned later.
 
-        The values in ``added``, by API names too, are taken as they are.
+        The values in ``added``, by API names too, are not converted.
         """
         variables = self._of(record)
         variables[self._names["service"]] = service
@@ -119,7 +119,7 @@ class HostVars:
         if names is None:
             names = self._layouts[fields] = [self._names[field] for field in fields]
         values: Iterable[Any] = record.values()
-        # In few steps, since this is done for every host: most records hold nothing but scalars.
+        # Few steps, because this runs for every host: most records contain only scalars.
         if not _SCALARS.issuperset(map(type, values)):
             members = shaped_members(record).items()
             values = [
@@ -134,26 +134,26 @@ class HostVars:
 
 
 def text(record: Mapping[str, Any], field: str) -> str:
-    """Return a field that is a text, ``""`` when it is none."""
+    """Return a field if it is a string, else ``""``."""
     value = record.get(field)
     return value if isinstance(value, str) else ""
 
 
 def elements(record: Mapping[str, Any], field: str, kind: type[Element]) -> list[Element]:
-    """Return those of the elements of a field that are of a kind."""
+    """Return the elements of a field that have a type."""
     value = record.get(field)
     return [each for each in value if isinstance(each, kind)] if isinstance(value, list) else []
 
 
 def common(related: Iterable[Mapping[str, Any]], fields: Iterable[str]) -> list[dict[str, Any]]:
-    """Return these fields of records, as they stand in variables; one list for all hosts that have it in common."""
+    """Return these fields of records, as in variables; one list for all hosts that share it."""
     return [make_unsafe(record_to_result({field: record.get(field) for field in fields})) for record in related]
 
 
 def make_unsafe(value: Any) -> Any:
-    """Return a value of the service so that no supported core takes a text in it for a template or an expression.
+    """Return a value of the service in which no supported core evaluates a string as a template or an expression.
 
-    Before 2.19 core evaluates any unmarked text that reaches a condition, so there every text is marked.
+    Before 2.19 core evaluates every unmarked string in a condition, so all strings are marked.
     """
     if HAS_DATA_TAGGING:
         return value

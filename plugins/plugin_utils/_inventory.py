@@ -4,7 +4,7 @@
 
 # Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""The inventory plugins' common base: options, cache and the filling of the inventory."""
+"""The base class of the inventory plugins: options, cache, and filling the inventory."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ LISTS = ("hostnames", "include", "exclude", "query", "filters")
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Collect no garbage: next to all that is made here stays, and looking through it takes a quarter of the time."""
+    """Pause the garbage collection, which would take a quarter of the time and find hardly any garbage."""
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -65,7 +65,7 @@ def gc_paused() -> Iterator[None]:
 
 @contextmanager
 def private_files() -> Iterator[None]:
-    """Let files and folders that are made meanwhile be the user's alone."""
+    """Make files and folders that are created in the meantime accessible to the user only."""
     mask = os.umask(0o077)
     try:
         yield
@@ -74,9 +74,9 @@ def private_files() -> Iterator[None]:
 
 
 def render_options(plugin: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a source file with their templates rendered, apart from expressions on hosts.
+    """Return the options of a source file with their templates rendered, except for expressions on hosts.
 
-    Raises InvalidOptions for an unknown option and for a template that cannot be rendered.
+    Raise InvalidOptions for an unknown option and for a template that cannot be rendered.
     """
     known = plugin.option_definitions
     plugin.templar.available_variables = plugin._vars or {}
@@ -91,13 +91,13 @@ def render_options(plugin: Any, options: Mapping[str, Any]) -> dict[str, Any]:
             except AnsibleError as error:
                 raise InvalidOptions(f"{name}: {error}") from error
         rendered[name] = [value] if name in LISTS and isinstance(value, str) else value
-    # A session of the environment does not win over an account of the source.
+    # An account of the source takes precedence over a session of the environment.
     return {"session_id": None, **rendered} if rendered.get("account") else rendered
 
 
 @dataclass(frozen=True)
 class ServiceData:
-    """What was read from a service: its name for users, the related records, and the records page by page."""
+    """The data of a service: its name for users, the related records, and the records page by page."""
 
     service: str
     details: list[Record] | None
@@ -105,10 +105,11 @@ class ServiceData:
 
 
 class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
-    """An inventory of the records of one kind. What is particular to a kind stands in its plugin.
+    """An inventory of the records of one type.
 
-    ``RELATED`` are the option that says whether other records are read too, and their kind. ``DERIVED`` are the API
-    names of what ``complete`` and ``joined`` add to the records.
+    Each type has a plugin, which overrides the differences. ``RELATED`` is the option that says whether other records
+    are read too, and their type. ``DERIVED`` are the API names of values that ``enrich_records`` and
+    ``extra_vars_builder`` add to the records.
     """
 
     NAME: ClassVar[str]
@@ -117,13 +118,13 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
     DERIVED: ClassVar[tuple[str, ...]] = ()
 
     def cache_key_options(self) -> list[Any]:
-        """Return the values of the options that decide what is read."""
+        """Return the values of the options that determine which data is read."""
         return [self.get_option(self.RELATED[0])]
 
     def fetch_related(self, client: Client, service: Service) -> list[Record] | None:
-        """Return the related records, if the option says so; they are kept in the cache with the others.
+        """Return the related records if the option is true; they are cached with the others.
 
-        When it says nothing they are returned where a session is at hand, and a refusal becomes a warning.
+        If it is not set, return them if there is a session, and warn if they cannot be read.
         """
         option, kind = self.RELATED
         wanted = self.get_option(option)
@@ -138,39 +139,39 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
             return None
 
     def enrich_records(self, client: Client, records: list[Record]) -> None:
-        """Read what else is wanted of each of the records, into them."""
+        """Add further data of the service to each record."""
 
     def extra_vars_builder(self, details: list[Record] | None) -> Callable[[Record], dict[str, Any]]:
-        """Return a function from a record to what is to be added to its variables, by API names."""
+        """Return a function from a record to values to add to its variables, by API names."""
         return lambda record: {}
 
     def related_entries(
         self, entries: list[HostEntry], hostvars: HostVars, answers: list[ServiceData]
     ) -> list[HostEntry]:
-        """Return further hosts, with their groups, made of the details in the answers; may add variables."""
+        """Return further hosts with their groups, from related records; may also add variables to existing entries."""
         return []
 
     def ansible_host_for(self, record: Record) -> str:
-        """Return the value for ansible_host, ``""`` if there is none."""
+        """Return the value of ansible_host, ``""`` if there is none."""
         return ""
 
-    # What core calls
+    # Called by core
 
     def verify_file(self, path: str) -> bool:
-        """Whether the file's name says that it is for this plugin."""
+        """Return whether the name of the file belongs to this plugin."""
         ending = "virtinfra_" + self.NAME.rpartition(".")[2]
         return bool(super().verify_file(path)) and path.endswith((f"{ending}.yml", f"{ending}.yaml"))
 
     def set_options(self, task_keys: Any = None, var_options: Any = None, direct: Any = None) -> None:
-        """Take the options of a source file, after rendering the templates among them."""
+        """Set the options of a source file, after rendering their templates."""
         super().set_options(task_keys=task_keys, var_options=var_options, direct=render_options(self, direct or {}))
 
     def parse(self, inventory: Any, loader: Any, path: str, cache: bool = True) -> None:
-        """Fill the inventory from a source file, with everything or, after a failure, with nothing."""
+        """Fill the inventory from a source file; after a failure, add nothing."""
         super().parse(inventory, loader, path, cache)
         self._path = path
         try:
-            # A cache plugin makes the folder for its files when it is loaded.
+            # A cache plugin creates the folder for its files when it is loaded.
             with private_files():
                 self._read_config_data(path)
         except (VirtinfraError, AnsibleError) as error:
@@ -179,18 +180,19 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
             with gc_paused():
                 self._add(self._entries(self._answers(path, cache)))
         except (VirtinfraError, AnsibleError) as error:
-            # From here on messages quote the service. Core would also write those of the chain, as they are.
+            # From here on messages quote the service. Core would also print the messages of chained exceptions,
+            # unescaped.
             raise AnsibleParserError(escape_controls(f"{path}: {error}")) from None
 
     def warn(self, message: str) -> None:
-        """Write a warning, in which the service may be quoted."""
+        """Print a warning, which may quote the service."""
         self.display.warning(escape_controls(message))
 
     def update_cache_if_changed(self) -> None:
-        """Store what was read, where nobody but the user can read it."""
+        """Write new data to the cache, readable by the user only."""
         with private_files():
             super().update_cache_if_changed()
-        # Core opens the files of its cache plugins to others whatever the mask is.
+        # Core makes the files of its cache plugins readable to others regardless of the umask.
         if folder := getattr(getattr(self._cache, "_plugin", None), "_cache_dir", None):
             for file in Path(folder).glob(f"*{glob.escape(self.get_cache_key(self._path))}"):
                 with suppress(OSError):
@@ -199,7 +201,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
     # Reading
 
     def _answers(self, path: str, cache: bool) -> Iterator[ServiceData]:
-        """Yield the records of each service, from the cache where that holds the answers to the same questions."""
+        """Yield the data of each service, from the cache if it has an entry with the same key."""
         wanted = services(
             {name: self.get_option(name) for name in OPTIONS}, self.get_option("services"), self.get_option("page_size")
         )
@@ -219,7 +221,8 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
                 yield ServiceData(service.name, details, self._pages(client, service, read))
             answers.append([read, details])
         if caching:
-            # One opaque text: core would revive what looks like its own tagged or encrypted values in the records.
+            # One opaque string: core would deserialize values in the records that look like its own tagged or encrypted
+            # ones.
             self._cache[key] = {"json": json.dumps({"questions": questions, "answers": answers})}
 
     @contextmanager
@@ -233,7 +236,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
             yield client
 
     def _kept(self, key: str, questions: list[Any]) -> list[Any] | None:
-        """Return the cached answers to these questions, None if there are none or in another format."""
+        """Return the cached data for this key, None if there is none or if it has another format."""
         try:
             kept = json.loads(self._cache[key]["json"])
             return list(kept["answers"]) if kept["questions"] == questions else None
@@ -241,7 +244,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
             return None
 
     def _pages(self, client: Client, service: Service, records: list[Record]) -> Iterator[list[Record]]:
-        """Yield the pages of a service and collect what is in them."""
+        """Yield the pages of a service and collect their records."""
         for page in service.pages(client, self.RESOURCE_TYPE):
             self.enrich_records(client, page)
             records += page
@@ -252,7 +255,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
                 f" (first: {service.rejected_uuids[0]})"
             )
 
-    # Making hosts
+    # Creating hosts
 
     def _entries(self, answers: Iterable[ServiceData]) -> list[HostEntry]:
         hostvars = self.hostvars(self.RESOURCE_TYPE, *self.DERIVED)
@@ -277,11 +280,11 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
         return entries + others
 
     def hostvars(self, kind: ResourceType, *derived: str) -> HostVars:
-        """Return what makes the variables for records of a kind."""
+        """Return the object that creates the variables for records of a type."""
         prefix, suffix = self.get_option("hostvars_prefix"), self.get_option("hostvars_suffix")
         return HostVars(kind.record, (*derived, "service"), prefix, suffix, self.get_option("allow_localhost"))
 
-    # Filling
+    # Filling the inventory
 
     def _add(self, entries: list[HostEntry]) -> None:
         memberships = dict.fromkeys(membership for entry in entries for membership in entry.memberships)
@@ -290,7 +293,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
         for entry in entries:
             known = entry.name in inventory.hosts
             host = inventory.hosts[inventory.add_host(entry.name)]
-            # In one step: set_variable would look into every value, at ten times the cost of all the rest.
+            # In one step: set_variable would inspect every value, which takes ten times as long as everything else.
             host.vars = combine_vars(host.vars, entry.variables) if known else {**host.vars, **entry.variables}
             for membership in entry.memberships:
                 groups[membership].add_host(host)
