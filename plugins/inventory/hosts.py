@@ -105,7 +105,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import
 # The fields of a primary storage in the variables of a host.
 STORAGE = ("uuid", "name", "type", "state", "status", "totalCapacity", "availableCapacity")
 
-# A host that does not respond must not delay the others for as long as a service may.
+# A host that does not respond must not delay the others as long as request_timeout would allow.
 RETRIES = 1
 
 
@@ -132,7 +132,7 @@ class InventoryModule(Inventory):
         return lambda host: {"primaryStorages": by_cluster.get(text(host, "clusterUuid"), [])}
 
     def enrich_records(self, client: Client, records: list[Record]) -> None:
-        """Read the bonds and NICs of the hosts if the option network_facts is set."""
+        """Read the bonds and NICs of the hosts if the option network_facts is true."""
         if not self.get_option("network_facts"):
             return
         hasty = replace(client.connection, request_retries=min(RETRIES, client.connection.request_retries))
@@ -150,7 +150,7 @@ class InventoryModule(Inventory):
 
 
 def _facts(client: Client, host: Record) -> Record:
-    """Return the bonds and NICs of a host, or why they cannot be read."""
+    """Return the bonds and NICs of a host, or the reason why they cannot be read."""
     try:
         reply = client.get("GetHostNetworkFacts", {"hostUuid": host["uuid"]})
     except (ApiError, TransportError) as failure:

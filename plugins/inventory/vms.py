@@ -93,7 +93,7 @@ class InventoryModule(Inventory):
     DERIVED = ("addresses", "host")
 
     def extra_vars_builder(self, details: list[Record] | None) -> Callable[[Record], dict[str, Any]]:
-        """Return a function that adds its addresses and, if hosts were read, its host to a VM."""
+        """Return a function that adds addresses and, if hosts were read, the host to a VM."""
         hosts = {text(host, "uuid"): host for host in common(details or (), HOST)}
 
         def join(vm: Record) -> dict[str, Any]:
@@ -127,7 +127,7 @@ def _place(nic: Record) -> int:
 
 
 def is_in(address: str, uuid: str, network: str) -> bool:
-    """Return whether an address of the L3 network with this uuid is in a network, given by uuid or as a range."""
+    """Return whether an address, in the L3 network with this uuid, is in a network, given by uuid or as a range."""
     if uuid == network:
         return True
     try:

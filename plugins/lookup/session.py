@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Looks up the session of an account, which is made when there is none."""
+"""Looks up the session of an account, and logs in if there is none."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class LookupModule(LookupBase):
     """Returns the session of an account."""
 
     def run(self, terms: list[Any], variables: dict[str, Any] | None = None, **kwargs: Any) -> list[str]:
-        """Return one session, whatever the terms are."""
+        """Return the session. Terms are ignored."""
         self.set_options(var_options=variables, direct=kwargs)
         options = {name: value for name, value in self.get_options().items() if name != "_terms"}
         try:

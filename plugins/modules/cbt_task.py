@@ -222,7 +222,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 
 
 def plan_task(resource: Resource, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
-    """Return the plan. Warn when a task that was found by one VM is stopped or deleted for its other VMs too."""
+    """Return the plan. Warn when a task that was selected by one VM is stopped or deleted for other VMs too."""
     steps = default_plan(resource, state, desired, current)
     others = [uuid for uuid in (current or {}).get("resourceUuids", ()) if uuid != desired.get("vmInstanceUuid")]
     if not others or state in ("present", "enabled") or not desired.keys().isdisjoint(("uuid", "name")):

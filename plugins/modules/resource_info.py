@@ -108,7 +108,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._queries import 
 
 
 def list_resources(context: ModuleContext) -> dict[str, Any]:
-    """List the resources of a type, by its query where one is known."""
+    """List the resources of a type, with its query if one is known."""
     desired = dict(context.desired)
     given = desired.pop("resourceType")
     if desired["pageSize"] < 1:

@@ -230,7 +230,10 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 
 
 def plan_workchat(resource: Resource, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
-    """Return the plan. Omit empty lists of persons on create, and ignore the persons of an unreadable endpoint."""
+    """Return the plan.
+
+    Omit empty lists of persons on create, and ignore the persons of an endpoint that cannot be read.
+    """
     if current is None:
         persons = {name: value for name, value in normalize_persons(desired).items() if value}
     else:

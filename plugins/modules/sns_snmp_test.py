@@ -94,7 +94,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 
 
 def connection_error(result: Record) -> str | None:
-    """Return the message that the receiver was not reached; None if it was reached or if that does not matter."""
+    """Return the message that the receiver was not reached; None if it was reached or fail_on_error is false."""
     if result.get("connected") or not result["failOnError"]:
         return None
     response = result.get("webhookResp")

@@ -4,12 +4,12 @@
 
 # Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""The subset of Jinja that Jinja alone evaluates as ansible-core would, at a fraction of its cost.
+"""The subset of expressions that Jinja alone evaluates as ansible-core would, at a fraction of the cost.
 
-Core compiles an expression again for every host. Here those that are made of names, constants, comparisons, arithmetic
-and a few filters of Jinja's own are compiled once and together; everything else, and whatever raises an exception or
-has a result that core would still convert, is left to core. The other files use ``compile_subset`` alone: an
-``ExpressionBatch`` that leaves everything to core has the same results.
+Core compiles an expression again for every host. Here expressions with names, constants, comparisons, arithmetic and a
+few of Jinja's own filters are compiled once and together. All other expressions, and those that raise an exception or
+have a result that core would convert further, are passed to core. The other files use only ``compile_subset``: an
+``ExpressionBatch`` that passes everything to core has the same results.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from jinja2 import StrictUndefined, Undefined, nodes
 from jinja2.exceptions import TemplateError
 from jinja2.nativetypes import NativeEnvironment
 
-# In place of a result that core must find
+# In place of a result that core must evaluate
 LEFT_TO_CORE = object()
 
 _OPERATIONS = (
@@ -57,7 +57,7 @@ _METHODS = frozenset("endswith lower removeprefix removesuffix replace split sta
 _ATTRIBUTES = frozenset(name for kind in (str, int, float, dict, list) for name in dir(kind))
 _ENVIRONMENT = NativeEnvironment(undefined=StrictUndefined)
 
-# Before 2.19 an option decides whether the results of templates are texts, or whatever reads like Python.
+# Before 2.19 an option decides whether the results of templates are strings or parsed as Python values.
 _NATIVE = not HAS_DATA_TAGGING and config.get_config_value("DEFAULT_JINJA2_NATIVE")
 
 _SCALARS = frozenset((str, int, float, bool, type(None), AnsibleUnsafeText))
@@ -66,11 +66,11 @@ Results = Callable[[dict[str, Any]], "list[Any]"]
 
 
 class UnsupportedExpression(Exception):
-    """The expression is one for core."""
+    """Only core can evaluate the expression."""
 
 
 def _of_something(test: Any) -> Callable[[Any], bool]:
-    """Return a test that leaves what is undefined to core; for Jinja it is simply no text, no number and not None."""
+    """Return a test that passes undefined values to core; Jinja's own tests simply return False for them."""
 
     def checked(value: Any) -> bool:
         if isinstance(value, Undefined):
@@ -88,8 +88,8 @@ def compile_subset(
 ) -> tuple[Results, frozenset[int]]:
     """Return a function from the variables of a host to the results of expressions, LEFT_TO_CORE for those of core.
 
-    An ``Expression`` is its source, its kind and the names that are hidden. The second value are the indexes of those
-    whose result is the same for every host.
+    An ``Expression`` has its source, its kind and the hidden names. The second value contains the indexes of
+    expressions with the same result for every host.
     """
     constant: set[int] = set()
     chosen: dict[int, nodes.Expr] = {}
@@ -113,7 +113,7 @@ def compile_subset(
             values = [_evaluate_alone(node, variables) for node in chosen.values()]
         for index, convert, value in zip(chosen, converters, values, strict=True):
             result = convert(value)
-            # Before 2.19 core marks as unsafe what is made of a text or of a container.
+            # Before 2.19 core marks results from strings and containers as unsafe.
             if not HAS_DATA_TAGGING and any(
                 isinstance(variables.get(name), (str, list, dict)) for name in names[index]
             ):
@@ -124,7 +124,7 @@ def compile_subset(
     return results, frozenset(constant)
 
 
-# A batch may hold an expression that is in another one too.
+# Several batches may contain the same expression.
 @lru_cache(maxsize=256)
 def _compile(*expressions: nodes.Expr) -> Results:
     """Return a function from variables to the results of these expressions."""
@@ -135,7 +135,7 @@ def _compile(*expressions: nodes.Expr) -> Results:
     template = _ENVIRONMENT.from_string(tree)
     render, context = template.root_render_func, template.new_context({}, shared=True)
 
-    # One context serves all hosts: to make one takes longer than most expressions.
+    # One context is used for all hosts, because creating it takes longer than most expressions.
     def evaluate(variables: dict[str, Any]) -> list[Any]:
         context.parent = variables
         return list(render(context))
@@ -144,7 +144,7 @@ def _compile(*expressions: nodes.Expr) -> Results:
 
 
 def _is_constant(node: nodes.Expr) -> bool:
-    """Whether an expression has the same result for every host."""
+    """Return whether an expression has the same result for every host."""
     try:
         node.as_const(nodes.EvalContext(_ENVIRONMENT))
     except nodes.Impossible:
@@ -153,7 +153,7 @@ def _is_constant(node: nodes.Expr) -> bool:
 
 
 def _parse(source: Any, braces: bool) -> nodes.Expr | None:
-    """Return the node of an expression, None when it is one for core."""
+    """Return the node of an expression, None if only core can evaluate it."""
     try:
         return _parse_text(source, braces) if isinstance(source, str) else None
     except (UnsupportedExpression, TemplateError):
@@ -162,7 +162,7 @@ def _parse(source: Any, braces: bool) -> nodes.Expr | None:
 
 @lru_cache(maxsize=256)
 def _parse_text(source: str, braces: bool) -> nodes.Expr:
-    # What core does with backslashes, and with templates inside of constants, depends on its version.
+    # How core treats backslashes, and templates inside constants, depends on its version.
     if "\\" in source or (not braces and "{" in source):
         raise UnsupportedExpression
     body = _ENVIRONMENT.parse(source if braces else f"{{{{ {source} }}}}").body
@@ -180,13 +180,13 @@ def _parse_text(source: str, braces: bool) -> nodes.Expr:
     try:
         _compile(node)
     except Exception as error:
-        # Jinja evaluates what is constant while it compiles, and so stumbles over mistakes in it.
+        # Jinja evaluates constant parts when it compiles, and raises their errors then.
         raise UnsupportedExpression from error
     return node
 
 
 def _text(part: nodes.Expr) -> nodes.Expr:
-    """Return a part of a template so that joined with others it makes the same text as in core."""
+    """Return a part of a template so that the joined parts are the same string as in core."""
     if isinstance(part, nodes.TemplateData):
         return nodes.Const(part.data, lineno=1)
     if HAS_DATA_TAGGING:
@@ -196,7 +196,7 @@ def _text(part: nodes.Expr) -> nodes.Expr:
 
 
 def _check(node: nodes.Node) -> None:
-    """Raise UnsupportedExpression unless all in the node has the same results in Jinja's environment as in core's."""
+    """Raise UnsupportedExpression unless the whole node has the same result in Jinja's environment as in core's."""
     if isinstance(node, nodes.Call) and isinstance(node.node, nodes.Getattr):
         if node.node.attr not in _METHODS or node.kwargs or node.dyn_args or node.dyn_kwargs:
             raise UnsupportedExpression
@@ -222,7 +222,7 @@ def _is_allowed(node: nodes.Node) -> bool:
 
 
 def _converter(kind: str, node: nodes.Expr) -> Callable[[Any], Any]:
-    """Return a function that makes of a result what core would, LEFT_TO_CORE where core must do it itself."""
+    """Return a function that converts a result as core would, to LEFT_TO_CORE if only core can convert it."""
     is_variable = isinstance(node, nodes.Name)
     if kind == "condition":
         return _as_condition if HAS_DATA_TAGGING else _as_old_condition
@@ -260,7 +260,7 @@ def _as_old_plain_value(result: Any) -> Any:
 
 
 def _as_old_value(result: Any) -> Any:
-    """Before 2.19 the result is made a text, and of a text that looks like it a list, a mapping or a truth value."""
+    """Convert as before 2.19: to a string, and to a list, mapping or boolean if the string looks like one."""
     if isinstance(result, bool):
         return result
     if type(result) not in _SCALARS or result is None or _NATIVE:
@@ -272,7 +272,7 @@ def _as_old_value(result: Any) -> Any:
 
 
 def _evaluate_alone(node: nodes.Expr, variables: dict[str, Any]) -> Any:
-    """Return the result of one expression; instead of an exception a value that every converter leaves to core."""
+    """Return the result of one expression; for an exception, a value that every converter passes to core."""
     try:
         return _compile(node)(variables)[0]
     except Exception:

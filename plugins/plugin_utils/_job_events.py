@@ -4,7 +4,7 @@
 
 # Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""The result of a job as an event, the same from our own source, other webhook sources and event streams."""
+"""The result of a job as an event, in the same form from our own source, other webhook sources and event streams."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._response import
 from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker
 from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import printable
 
-# The HTTP status with which the service answers a poll of a failed job, whose body the post repeats.
+# The HTTP status of the response to a poll of a failed job. A post has the body of that response.
 FAILED_STATUS = 503
 
 LONGEST_CONTEXT = 256
@@ -36,10 +36,10 @@ class InvalidPost(VirtinfraError):
 
 @dataclass(frozen=True)
 class JobPost:
-    """A post of the service: the job that has ended, and what else is known of it.
+    """A post of the service: the job that has ended, and further information.
 
-    ``batch`` is the outcome that the service states for an operation on several objects. ``about`` is what the caller
-    wrote into the URL.
+    ``batch`` is the outcome of an operation on several objects, as the service reports it. ``about`` is the text that
+    the caller put into the URL.
     """
 
     job: Job
@@ -59,7 +59,7 @@ class JobPost:
 
 
 def read_post(headers: Mapping[str, str], body: bytes, target: str) -> JobPost:
-    """Return what a post says; ``target`` is the URL or the path that it was sent to. Section "Events".
+    """Parse a post; ``target`` is the URL or the path that it was sent to. Section "Events".
 
     Raise InvalidPost for anything that is not the result of a job.
     """
@@ -78,14 +78,14 @@ def read_post(headers: Mapping[str, str], body: bytes, target: str) -> JobPost:
     if stated == "true" and response.error is None:
         job.state, job.result = SUCCEEDED, response.object
     elif response.error is None:
-        job.state, job.failure = FAILED, VirtinfraError("the operation failed, and the service does not say why")
+        job.state, job.failure = FAILED, VirtinfraError("the operation failed, and the service gives no reason")
     else:
         job.state, job.failure = FAILED, ApiError(job.operation or "the operation", FAILED_STATUS, response.error)
     return JobPost(job, values.get("x-job-batch") or None, about or None)
 
 
 def _context(target: str, name: str) -> str:
-    """Return what the query of the URL says about the call, ``""`` for nothing."""
+    """Return the values for the call in the query of the URL, ``""`` for missing ones."""
     try:
         texts = parse_qs(urlsplit(target).query, errors="replace").get(name, [""])
     except ValueError:

@@ -4,7 +4,7 @@
 
 # Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Which names of hosts, groups and variables, and which addresses, Ansible can take from a service."""
+"""Validate the names of hosts and variables, and the addresses, that come from a service."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ansible.constants import INTERNAL_STATIC_VARS
 from ansible.utils.vars import isidentifier
 from ansible.vars.reserved import get_reserved_names
 
-# The longest name of a host, in characters.
+# The maximum length of a host name, in characters.
 MAX_NAME_LENGTH = 253
 _RESERVED = frozenset(get_reserved_names()) | INTERNAL_STATIC_VARS
 _RESERVED_GROUPS = frozenset(("all", "ungrouped"))
-# \w has letters and digits of all scripts, but not the marks that some scripts combine them with.
+# \w matches letters and digits of all scripts, but not combining marks.
 _UNSAFE_IN_NAMES = re.compile(r"[^\w. -]")
 _ADDRESS = re.compile(r"[0-9A-Za-z:][0-9A-Za-z.:_-]{0,252}")
 _LOCALHOST = re.compile(
@@ -30,11 +30,12 @@ _LOCALHOST = re.compile(
 
 
 def is_host_name(name: str, allow_localhost: bool = False) -> bool:
-    """Return whether a name can become that of a host.
+    """Return whether a name can be used as a host name.
 
-    It becomes a pattern of hosts, the name of files (host_vars, fact caches), an argument of ssh, and before core 2.19
-    a template. So it is made of letters and digits of any script, ``.``, ``_``, ``-`` and blanks inside, or it is an
-    IPv6 address. It is no group that every inventory has and, unless ``allow_localhost``, not this machine.
+    A host name is also used as a host pattern, a file name (host_vars, fact caches), an argument of ssh, and before
+    core 2.19 a template. So it must consist of letters and digits of any script, ``.``, ``_``, ``-`` and inner spaces,
+    or be an IPv6 address. It must not be a group of every inventory or, unless ``allow_localhost``, refer to this
+    machine.
     """
     if not 0 < len(name) <= MAX_NAME_LENGTH or name in _RESERVED_GROUPS or (not allow_localhost and is_localhost(name)):
         return False
@@ -44,18 +45,18 @@ def is_host_name(name: str, allow_localhost: bool = False) -> bool:
 
 
 def is_address(text: str, allow_localhost: bool = False) -> bool:
-    """Return whether a text can become ansible_host: an IP address or a name, nothing that ssh takes for an option.
+    """Return whether a text can be used as ansible_host: an IP address or a name, and not an option of ssh.
 
-    Unless ``allow_localhost`` it is not this machine.
+    Unless ``allow_localhost``, it must not refer to this machine.
     """
     is_valid = _ADDRESS.fullmatch(text) is not None and (":" not in text or _is_ipv6(text))
     return is_valid and (allow_localhost or not is_localhost(text))
 
 
 def is_localhost(text: str) -> bool:
-    """Return whether a name or an address means this machine, in any spelling that a resolver accepts."""
+    """Return whether a name or an address refers to this machine, in any spelling that a resolver accepts."""
     if not text.isascii():
-        # Resolvers map letters and digits of other widths to those of ASCII, and ignore some marks.
+        # Resolvers map full-width letters and digits to ASCII, and ignore some marks.
         text = "".join(char for char in unicodedata.normalize("NFKC", text) if unicodedata.category(char)[0] != "M")
     text = text.strip().rstrip(".").casefold()
     if _LOCALHOST.fullmatch(text):
@@ -68,7 +69,7 @@ def is_localhost(text: str) -> bool:
             if int(address) >> 32 in (0, 0xFFFF) and not address.is_loopback:
                 address = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
         elif text[:1].isdigit():
-            # Resolvers also read 127.1, 0x7f.1, 017700000001 and 2130706433.
+            # Resolvers also accept 127.1, 0x7f.1, 017700000001 and 2130706433.
             address = ipaddress.IPv4Address(socket.inet_aton(text))
         else:
             return False
@@ -85,5 +86,5 @@ def _is_ipv6(text: str) -> bool:
 
 
 def is_variable_name(name: str) -> bool:
-    """Whether a name can be that of a variable, and is not one that Ansible uses itself."""
+    """Return whether a name is a valid variable name that Ansible does not reserve."""
     return isidentifier(name) and name not in _RESERVED and not name.startswith("ansible_")

@@ -4,7 +4,7 @@
 
 # Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""The receiver of the results that the service posts: what it believes, what it refuses, and when it has enough."""
+"""The receiver of the results that the service posts: it confirms, queues and refuses them."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ except ImportError:
 else:
     HAS_AIOHTTP = True
 
-# For how many seconds a post may take to arrive, and a poll that confirms it to be answered.
+# The timeouts, in seconds, for a post to arrive, and for the response to the poll that confirms it.
 BODY_TIMEOUT = 30.0
 CONFIRM_TIMEOUT = 10.0
 
-# HTTP statuses. After any but the first the service posts again, for half a minute.
+# HTTP statuses. After all but the first, the service posts again, for half a minute.
 ACCEPTED, BAD_REQUEST, UNAUTHORIZED, FORBIDDEN, NOT_FOUND, NOT_ALLOWED = 204, 400, 401, 403, 404, 405
 TIMED_OUT, TOO_LARGE, BROKEN, UNAVAILABLE = 408, 413, 500, 503
 
 
 class Refusal(Exception):
-    """A post that is not believed; ``status`` is that of the response, the text says why."""
+    """A post is refused; ``status`` is that of the response, the text is the reason."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -51,10 +51,10 @@ class Refusal(Exception):
 
 
 class Receiver:
-    """Receives posts, keeps them in a spool and hands them over to the rules, each job once.
+    """Receives posts, stores them in a spool and delivers them to the rules, each job once.
 
-    ``options`` are those of the source. ``client`` confirms results, None if they are
-    believed as they are. ``counts`` says how many posts were accepted, repeated, and refused for which reason.
+    ``options`` are those of the source. ``client`` confirms results, None if they need not be confirmed. ``counts`` is
+    the number of posts that were accepted, repeated, and refused, by reason.
     """
 
     def __init__(self, options: Mapping[str, Any], spool: Spool, client: Client | None, log: logging.Logger) -> None:
@@ -64,7 +64,7 @@ class Receiver:
         self.counts: Counter[str] = Counter()
 
     async def handle(self, request: web.Request) -> web.Response:
-        """Answer a post. Nothing that is sent can make this fail."""
+        """Answer a post. No input can make this fail."""
         try:
             outcome = await self._receive(request)
             self.counts[outcome] += 1
@@ -79,7 +79,7 @@ class Receiver:
             return self._refuse(request, Refusal(BROKEN, f"it could not be handled: {type(error).__name__}: {error}"))
 
     async def _receive(self, request: web.Request) -> str:
-        """Add the result in a post to the spool, and return whether it was accepted or repeated."""
+        """Add the result of a post to the spool, and return whether it is new or repeated."""
         self._check_sender(request)
         self._check_room()
         body = await asyncio.wait_for(request.read(), BODY_TIMEOUT)
@@ -89,7 +89,7 @@ class Receiver:
             raise Refusal(BAD_REQUEST, str(mistake)) from None
         if self._client and not self._spool.knows(post.job.uuid):
             post = await self._confirmed(post, self._client)
-        # From here on nothing waits, so that no second delivery comes between.
+        # No await from here on, so that no second delivery can interfere.
         self._check_room()
         if not self._spool.add(post.job.uuid, post.event()):
             return "repeated"
@@ -107,10 +107,10 @@ class Receiver:
 
     def _check_room(self) -> None:
         if self._spool.pending >= self._options["buffer_size"]:
-            raise Refusal(UNAVAILABLE, "the buffer is full; the service tries again")
+            raise Refusal(UNAVAILABLE, "the buffer is full; the service posts it again")
 
     async def _confirmed(self, post: JobPost, client: Client) -> JobPost:
-        """Return a post with the result that the service gives to a poll, instead of what was posted."""
+        """Return the post with the result of a poll instead of the posted result."""
         uuid = post.job.uuid
         if uuid in self._confirming:
             raise Refusal(UNAVAILABLE, "the same result is being confirmed")
@@ -131,7 +131,7 @@ class Receiver:
         return replace(post, job=job)
 
     def _refuse(self, request: web.Request, refusal: Refusal) -> web.Response:
-        """Count a refused post; log the first of its kind, and then each time their number has doubled."""
+        """Count a refused post. Log the first of each kind, and again each time the number has doubled."""
         reason = escape_controls(str(refusal))
         self.counts[reason] += 1
         count = self.counts[reason]
@@ -140,7 +140,7 @@ class Receiver:
         return web.Response(status=refusal.status)
 
     async def forward(self, queue: asyncio.Queue[Any]) -> None:
-        """Hand the results in the spool over to the rules, for ever."""
+        """Deliver the results in the spool to the rules, forever."""
         while True:
             self._arrived.clear()
             while found := self._spool.first():
@@ -152,7 +152,7 @@ class Receiver:
 
 @asynccontextmanager
 async def listen(receiver: Receiver, options: Mapping[str, Any], context: ssl.SSLContext | None) -> AsyncIterator[None]:
-    """Listen for posts. Raise InvalidOptions when the address cannot be listened on."""
+    """Listen for posts. Raise InvalidOptions when the address cannot be used."""
     app = web.Application(client_max_size=options["body_limit"])
     app.router.add_route("*", "/{path:.*}", receiver.handle)
     runner = web.AppRunner(app, access_log=None)
@@ -168,5 +168,5 @@ async def listen(receiver: Receiver, options: Mapping[str, Any], context: ssl.SS
 
 
 def _are_equal(text: str, secret: str) -> bool:
-    """Compare texts in a time that does not depend on where they differ."""
+    """Compare strings in constant time."""
     return hmac.compare_digest(text.encode("utf-8", "replace"), secret.encode("utf-8", "replace"))

@@ -7,9 +7,9 @@
 """One session per account for a whole run of Ansible.
 
 The process that loads this file first owns the sessions: the controller's main process, which loads the plugins of a
-task before it forks the workers, and reads the inventory. All of its workers share them by files in Ansible's temporary
-folder of the run, and it logs out when it ends, also after Ctrl-C. Only a plugin that is loaded in a worker first, as a
-lookup may be, has sessions that end with that worker.
+task before it forks the workers, and reads the inventory. All of its workers share the sessions through files in
+Ansible's temporary folder of the run, and the process logs out when it ends, also after Ctrl-C. Only if a plugin, for
+example a lookup, is loaded in a worker first, its sessions end with that worker.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import
 
 OWNER = os.getpid()
 
-# The longest wait, in seconds, for workers that an interrupted run has left.
+# The longest wait, in seconds, for remaining workers of an interrupted run.
 MAX_WAIT_FOR_WORKERS = 10.0
 
 
 class FileStore:
-    """Keeps the session of an account in a file that only the user can read, for all processes of this run."""
+    """Stores the session of an account in a file that only the user can read, for all processes of this run."""
 
     is_private = False
 
@@ -55,7 +55,7 @@ class FileStore:
 
     @contextmanager
     def open(self) -> Iterator[dict[str, Any]]:
-        """Return what is kept, for nobody but the caller until it is left; changes to it are kept."""
+        """Return a context manager for the stored values, which locks them; changes are stored."""
         try:
             file = os.fdopen(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "r+")
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -79,7 +79,7 @@ def log_out_all() -> None:
     """Log out of all sessions that this process owns, once its workers have ended: one may still be logging in."""
     if os.getpid() != OWNER:
         return
-    # The file of a session exists from before its login. Without one, no worker may delay the end of the run.
+    # The file of a session is created before the login. Without a file, no worker delays the end of the run.
     deadline = time.monotonic() + MAX_WAIT_FOR_WORKERS
     for worker in active_children() if _files() else ():
         worker.join(max(0.0, deadline - time.monotonic()))
@@ -97,13 +97,13 @@ def _files() -> list[Path]:
 
 
 def _load(text: str) -> dict[str, Any]:
-    """Return what a file keeps; nothing if the process that wrote it was killed."""
+    """Return the values in a file; none if the process was killed while it wrote the file."""
     try:
         return dict(json.loads(text))
     except ValueError:
         return {}
 
 
-# Workers end without the first; nothing that was registered before they were forked is called in them.
+# Workers do not call atexit functions, nor finalizers that were registered before the fork.
 atexit.register(log_out_all)
 Finalize(None, log_out_all, exitpriority=1)

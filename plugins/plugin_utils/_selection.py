@@ -4,7 +4,7 @@
 
 # Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Which records become hosts, and by which names."""
+"""Select the records that become hosts, and assign their names."""
 
 from __future__ import annotations
 
@@ -47,16 +47,16 @@ def filter_entries(plugin: Any, entries: list[HostEntry], hostvars: HostVars) ->
 
 
 def _reject_or_warn(plugin: Any, sentence: str) -> None:
-    """Report that an option does not fit all records: with ``strict`` as a failure, without it as a warning."""
+    """Report a condition that cannot be evaluated for all records: fail with ``strict``, warn without."""
     if plugin.get_option("strict"):
         raise AnsibleParserError(sentence)
     plugin.warn(f"{sentence}. Treated as false.")
 
 
 def assign_names(plugin: Any, entries: list[HostEntry], sources: list[Any], hostvars: HostVars) -> list[HostEntry]:
-    """Give the entries their names, after ``sources`` in this order, and return them.
+    """Assign names from ``sources``, in this order, to the entries, and return the entries.
 
-    Those are missing that the policy for duplicates leaves out, and what a service listed before.
+    Those that the policy for duplicates skips, and repeated records of a service, are not returned.
     """
     distinct: dict[tuple[str, str], HostEntry] = {}
     for entry in entries:
@@ -82,7 +82,7 @@ def assign_names(plugin: Any, entries: list[HostEntry], sources: list[Any], host
 
 def _unambiguous(plugin: Any, entries: list[HostEntry]) -> list[HostEntry]:
     uuids, services = [entry.uuid for entry in entries], [entry.service.rpartition("/")[2] for entry in entries]
-    # A name that ends with the uuid of another record gets its own appended as well.
+    # If a name ends with the uuid of another record, its own uuid is appended as well.
     suffixes = (uuids, uuids, services)
     names, warnings = deduplicate_names([entry.name for entry in entries], suffixes, plugin.get_option("duplicates"))
     for warning in warnings:
@@ -109,7 +109,7 @@ class _Preference:
             self._batch = ExpressionBatch([expression], evaluator(plugin), hostvars.is_generated_variable)
 
     def name(self, entry: HostEntry) -> str:
-        """Return the name of an entry, ``""`` where it has none."""
+        """Return the name of an entry, ``""`` if it has none."""
         value = self._batch.results(entry.variables)[0][0] if self._batch else entry.record.get(self._field or "")
         if isinstance(value, EvaluationFailure):
             if self._plugin.get_option("strict"):
@@ -121,11 +121,10 @@ class _Preference:
 def deduplicate_names(
     names: Sequence[str], suffixes: Sequence[Sequence[str]], policy: str
 ) -> tuple[list[str | None], list[str]]:
-    """Return the names by which the hosts are known, None for those that are left out, and warnings about it.
+    """Return the names of the hosts, None for skipped hosts, and warnings.
 
-    ``policy`` says what becomes of a name that several hosts have: ``rename`` appends a suffix to each of them, from
-    the first of ``suffixes`` that makes a difference, ``first`` keeps the first of them, ``error`` raises
-    VirtinfraError.
+    ``policy`` applies to names that several hosts have: ``rename`` appends a suffix to each, the first of ``suffixes``
+    that distinguishes them, ``first`` keeps the first host, ``error`` raises VirtinfraError.
     """
     repeated = _repeated(names)
     if not repeated:

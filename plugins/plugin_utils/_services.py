@@ -4,7 +4,7 @@
 
 # Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Reading the records of one or several services, completely, each by a query or by a cursor."""
+"""Read all records of one or several services, each with a query or a cursor query."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 
 CREDENTIALS = ("session_id", "account", "account_password", "api_token")
 
-# How many pages of a query are read at once: as many as a browser would.
+# How many pages of a query are read concurrently: as many as a browser would.
 CONNECTIONS = 6
 
-# The plugins' documentation names the environment variables, so that core looks for them.
+# Core reads the environment variables that the documentation of the plugins contains.
 OPTIONS: Options = {
     **{name: {key: option[key] for key in option if key != "fallback"} for name, option in CONNECTION.items()},
     "source": {"type": "str", "choices": ["query", "cursor"]},
@@ -49,9 +49,9 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class ResourceType:
-    """What is listed: the query, the cursor's type, and the type of the records in RECORD_FIELDS.
+    """A type of resource: the query, the type for cursor queries, and the type of the records in RECORD_FIELDS.
 
-    Records in one of ``deleted_states`` are of objects that have been deleted.
+    Records in one of ``deleted_states`` belong to deleted objects.
     """
 
     query: str
@@ -68,10 +68,7 @@ PRIMARY_STORAGES = ResourceType("QueryPrimaryStorage", "primarystorage", "Primar
 
 @dataclass(frozen=True)
 class Service:
-    """A service and what of it is wanted.
-
-    ``source`` is ``query``, ``cursor`` or None for what the credentials allow.
-    """
+    """A service and the records to read. ``source`` is ``query``, ``cursor``, or None if the credentials decide."""
 
     name: str
     connection: ConnectionOptions
@@ -83,7 +80,7 @@ class Service:
 
     @property
     def by_query(self) -> bool:
-        """Whether a query reads the records, or else a cursor."""
+        """Whether to read the records with a query, and not with a cursor query."""
         if self.source:
             return self.source == "query"
         if self.query or self.filters:
@@ -91,18 +88,18 @@ class Service:
         return self.connection.has_session
 
     def cache_key(self) -> list[Any]:
-        """Return what decides which records are read, without any secret."""
+        """Return the values that determine which records are read, without secrets."""
         return [
             *(self.name, self.connection.origin, self.connection.path_prefix, self.source),
             *(list(self.query), list(self.filters)),
         ]
 
     def pages(self, client: Client, kind: ResourceType) -> Iterator[list[Record]]:
-        """Yield the wanted records page by page, read one page ahead.
+        """Yield the selected records page by page, and read one page ahead.
 
-        Those of deleted objects are left out unless a condition is on the state. Raises VirtinfraError unless they are
-        complete. The uuids of records that do not meet the conditions, which a service may not know or may ignore, are
-        noted in ``rejected_uuids``.
+        Records of deleted objects are skipped unless a condition is on the state. Raise VirtinfraError unless the list
+        is complete. The uuids of records that do not meet the conditions, which a service may ignore, are added to
+        ``rejected_uuids``.
         """
         if self.by_query:
             conditions = [parse_condition(text, kind.record) for text in self.query]
@@ -119,7 +116,7 @@ class Service:
         return any(re.search(r"\bstate\b", text) for text in (*self.query, *self.filters))
 
     def related(self, client: Client, kind: ResourceType) -> list[Record]:
-        """Return all records of another kind; raises ReadNotSupported where the credentials do not allow that."""
+        """Return all records of another type; raise ReadNotSupported if the credentials do not allow this."""
         other = replace(self, source=None, query=(), filters=())
         return [record for page in other.pages(client, kind) for record in page]
 
@@ -138,7 +135,7 @@ class Service:
             yield page
 
     def _checkable(self, kind: ResourceType) -> list[Condition]:
-        """Return those of the filters, whose syntax is the service's business, that read like conditions."""
+        """Return the filters that have the form of conditions; the syntax of filters is defined by the service."""
         found = []
         for text in self.filters:
             try:
@@ -162,10 +159,10 @@ class Service:
 
 
 def services(shared: Mapping[str, Any], entries: list[Any] | None, page_size: int) -> list[Service]:
-    """Return the services that a source names.
+    """Return the services of an inventory source.
 
-    ``shared`` are the options at its top; each of ``entries`` has options of its own, which win. Credentials are not
-    shared with an entry that brings some. Raises BadInput naming the option.
+    ``shared`` are the options of the source; the options of each of ``entries`` take precedence. An entry with
+    credentials uses none of the shared ones. Raise InvalidOptions with the name of the option.
     """
     if page_size < 1:
         raise InvalidOptions("page_size must be at least 1")
@@ -184,10 +181,10 @@ def _entry(where: str, shared: Mapping[str, Any], entry: Any, page_size: int) ->
 
 
 def _read(option: str, value: Any) -> Any:
-    """Return the value of an option in an entry as core reads it for options outside of one."""
+    """Return the value of an option in an entry, converted as core converts other options."""
     if option in ("query", "filters") and isinstance(value, str):
         return [value]
-    # Before 2.19 an encrypted value is no text, and is decrypted when it is made one.
+    # Before 2.19 an encrypted value is not a string, and is decrypted by str().
     return str(value) if hasattr(value, "__ENCRYPTED__") else value
 
 
@@ -222,7 +219,7 @@ def _service(where: str, options: Mapping[str, Any], page_size: int) -> Service:
 
 
 def prefetch(items: Iterator[Item]) -> Iterator[Item]:
-    """Yield the items of an iterator, the next of which is made by a thread while one is used."""
+    """Yield the items of an iterator; a thread computes the next item while one is used."""
     end = object()
     with ThreadPoolExecutor(1) as pool:
         coming = pool.submit(next, items, end)

@@ -44,14 +44,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-# ansible-rulebook runs this file alone: the collection is found from here.
+# ansible-rulebook loads only this file, so the path of the collection is derived from it.
 sys.path.insert(0, str(Path(__file__).absolute().parents[7]))
 
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._job_events import InvalidPost, read_post
 
 
 def main(event: Mapping[str, Any]) -> Mapping[str, Any] | list[Any]:
-    """Return the event in the form of job_results, or an empty list, which drops it."""
+    """Return the event in the form of job_results, or an empty list to drop it."""
     job = event.get("job")
     if isinstance(job, Mapping) and "uuid" in job and "succeeded" in job:
         return event

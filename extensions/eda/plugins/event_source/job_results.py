@@ -114,7 +114,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
-# ansible-rulebook runs this file alone: the collection is found from here.
+# ansible-rulebook loads only this file, so the path of the collection is derived from it.
 sys.path.insert(0, str(Path(__file__).absolute().parents[7]))
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
@@ -159,7 +159,7 @@ async def main(queue: asyncio.Queue[Any], args: dict[str, Any]) -> None:
 
 
 def check_options(options: Mapping[str, Any]) -> None:
-    """Raise InvalidOptions for a value that cannot be used."""
+    """Raise InvalidOptions for an invalid value."""
     if not HAS_AIOHTTP:
         raise InvalidOptions("the Python library aiohttp is missing where ansible-rulebook runs")
     if not 1 <= options["port"] <= 65535:
@@ -185,7 +185,7 @@ def tls_context(options: Mapping[str, Any]) -> ssl.SSLContext | None:
         return None
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     try:
-        # Without a password callback OpenSSL would ask for one at the terminal.
+        # Without this callback OpenSSL would ask for a password at the terminal.
         context.load_cert_chain(certfile, options["keyfile"], password=lambda: "")
     except (OSError, ssl.SSLError) as error:
         raise InvalidOptions(f"certfile {certfile} cannot be used: {error}") from None

@@ -131,7 +131,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-# ansible-rulebook runs this file alone: the collection is found from here.
+# ansible-rulebook loads only this file, so the path of the collection is derived from it.
 sys.path.insert(0, str(Path(__file__).absolute().parents[7]))
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions, VirtinfraError
@@ -225,14 +225,14 @@ async def main(queue: asyncio.Queue[Any], args: dict[str, Any]) -> None:
 
 
 def compare(access: ServiceAccess, service: Service, watch: Watch, known: Known) -> Poll:
-    """List all objects and compare them with what is known."""
+    """List all objects and compare them with the known values."""
     kind = RESOURCE_TYPES[watch.resource_type][0]
     with access.new_client() as client:
         return watch.compare((record for page in service.pages(client, kind) for record in page), known)
 
 
 async def report(queue: asyncio.Queue[Any], poll: Poll, known: dict[str, dict[str, Any]], state: StateFile) -> None:
-    """Hand an event over to the rules for each change, and remember each when they have it."""
+    """Deliver an event to the rules for each change, and store the change when they have taken it."""
     for uuid in poll.gone:
         del known[uuid]
     known.update(poll.new)
@@ -245,7 +245,7 @@ async def report(queue: asyncio.Queue[Any], poll: Poll, known: dict[str, dict[st
 
 
 def watch_of(options: Mapping[str, Any]) -> Watch:
-    """Return what the options say is to be watched. Raise InvalidOptions naming an unknown field."""
+    """Return the values to watch. Raise InvalidOptions with the name of an unknown field."""
     kind, usual = RESOURCE_TYPES[options["resource_type"]]
     fields = usual if options["fields"] is None else tuple(options["fields"])
     names = RECORD_FIELDS[kind.record]
@@ -267,5 +267,5 @@ def watch_of(options: Mapping[str, Any]) -> Watch:
 
 
 def backoff(interval: float, failures: int) -> float:
-    """Return the seconds until the next poll after so many failed ones."""
+    """Return the seconds until the next poll after this number of failed polls."""
     return min(interval * 2.0 ** min(failures, 20), max(interval, LONGEST_BACKOFF))
