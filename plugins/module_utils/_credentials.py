@@ -63,16 +63,16 @@ _CREDENTIALS = (
     ),
     # user:password@host behind a scheme, behind the name of a program, of users that are everywhere, and of others
     (
-        ("://",),
+        ("@",),
         r"(?P<kept>\b[a-z][\w+.-]{0,20}://[^\s/?\#@:]{0,64}:) (?P<hidden>[^\s/?\#]{1,256}) (?=@)",
     ),
     (
-        ("ssh ", "scp ", "sftp ", "rsync "),
+        ("@",),
         rf"""(?P<kept>\b(?:ssh|scp|sftp|rsync)\s+(?:-\S{{1,64}}\s{{1,8}}(?:\d{{1,8}}\s{{1,8}})?){{0,8}}[\w.\\-]{{1,64}}:)
             (?P<hidden>\S{{1,128}} | [^\s@]{{1,64}}(?:[^\S\n]{{1,8}}[^\s@]{{1,64}}){{1,8}}?) {_AT_HOST}""",
     ),
     (
-        ("root:", "admin:", "administrator:"),
+        ("@",),
         rf"(?P<kept>(?<![\w.@-])(?:root|admin|administrator):) {_PASSWORD} {_AT_HOST}",
     ),
     (
@@ -81,7 +81,9 @@ _CREDENTIALS = (
             {_PASSWORD} {_AT_HOST}""",
     ),
 )
-_HINTS = tuple(dict.fromkeys(hint for hints, dummy in _CREDENTIALS for hint in hints))
+_ALL_HINTS = {hint for hints, dummy in _CREDENTIALS for hint in hints}
+# Without those that contain another one, because whole replies are searched for them.
+_HINTS = tuple(hint for hint in sorted(_ALL_HINTS) if not any(other in hint for other in _ALL_HINTS - {hint}))
 # What ends a token: the next parameter, the end of a quotation, markup.
 _END = re.compile(r"""[,&;]\s*[\w.-]+=|[\\"']+(?=[\s,:;})\]]|$)|[<>]|&(?:quot|apos|lt|gt|\#)""")
 

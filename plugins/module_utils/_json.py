@@ -21,6 +21,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 # How deeply a reply may be nested. Ansible itself fails at slightly more levels.
 MAX_JSON_DEPTH = 100
 
+# The types of JSON values that contain no others.
+SCALARS = frozenset((str, int, float, bool, type(None)))
+
 
 def decode_object(body: bytes) -> dict[str, Any] | None:
     """Return the JSON object in a body; None if it is another value, is nested too deeply, or is not finite."""
@@ -52,8 +55,10 @@ def _finite_float(text: str) -> float:
 def _is_too_deep(value: dict[str, Any]) -> bool:
     level: list[Any] = [value]
     for dummy in range(MAX_JSON_DEPTH):
-        children = (item.values() if isinstance(item, dict) else item for item in level)
-        level = [child for item in children for child in item if isinstance(child, (dict, list))]
+        children = [item.values() if isinstance(item, dict) else item for item in level]
+        # Few steps, because most objects of a long list contain only scalars.
+        nested = [item for item in children if not SCALARS.issuperset(map(type, item))]
+        level = [child for item in nested for child in item if isinstance(child, (dict, list))]
         if not level:
             return False
     return True

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from ansible.template import Templar
 from ansible.utils.unsafe_proxy import AnsibleUnsafeText
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._json import SCALARS
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
     PRESERVED_KEY_MEMBERS,
     RECORD_FIELDS,
@@ -29,7 +30,6 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._names import is
 HAS_DATA_TAGGING = hasattr(Templar, "evaluate_expression")
 
 Element = TypeVar("Element")
-_SCALARS = frozenset((str, int, float, bool, type(None)))
 
 # A group, and its parent group if there is one.
 GroupMembership = tuple[str, "str | None"]
@@ -120,7 +120,7 @@ class HostVars:
             names = self._layouts[fields] = [self._names[field] for field in fields]
         values: Iterable[Any] = record.values()
         # Few steps, because this runs for every host: most records contain only scalars.
-        if not _SCALARS.issuperset(map(type, values)):
+        if not SCALARS.issuperset(map(type, values)):
             members = shaped_members(record).items()
             values = [
                 make_unsafe(value if field in PRESERVED_KEY_MEMBERS else record_to_result(value))

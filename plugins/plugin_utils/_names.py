@@ -25,7 +25,7 @@ _RESERVED_GROUPS = frozenset(("all", "ungrouped"))
 _UNSAFE_IN_NAMES = re.compile(r"[^\w. -]")
 _ADDRESS = re.compile(r"[0-9A-Za-z:][0-9A-Za-z.:_-]{0,252}")
 _LOCALHOST = re.compile(
-    r"(.*\.)?localhost(\.localdomain)?|localhost[46](\.localdomain[46]?)?|ip6-(localhost|loopback)|loopback"
+    r"(?:.*\.)?localhost(\.localdomain)?|localhost[46](\.localdomain[46]?)?|ip6-(localhost|loopback)|loopback"
 )
 
 
@@ -59,23 +59,23 @@ def is_localhost(text: str) -> bool:
         # Resolvers map full-width letters and digits to ASCII, and ignore some marks.
         text = "".join(char for char in unicodedata.normalize("NFKC", text) if unicodedata.category(char)[0] != "M")
     text = text.strip().rstrip(".").casefold()
-    if _LOCALHOST.fullmatch(text):
+    if ("localhost" in text or "loopback" in text) and _LOCALHOST.fullmatch(text):
         return True
-    address: ipaddress.IPv4Address | ipaddress.IPv6Address
     try:
         if ":" in text:
             address = ipaddress.IPv6Address(text)
             # ::ffff:127.0.0.1 and ::127.0.0.1 stand for IPv4 addresses.
-            if int(address) >> 32 in (0, 0xFFFF) and not address.is_loopback:
-                address = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-        elif text[:1].isdigit():
-            # Resolvers also accept 127.1, 0x7f.1, 017700000001 and 2130706433.
-            address = ipaddress.IPv4Address(socket.inet_aton(text))
-        else:
-            return False
+            stands_for_ipv4 = int(address) >> 32 in (0, 0xFFFF)
+            return address.is_loopback or (stands_for_ipv4 and _is_local_ipv4(address.packed[-4:]))
+        # Resolvers also accept 127.1, 0x7f.1, 017700000001 and 2130706433.
+        return text[:1].isdigit() and _is_local_ipv4(socket.inet_aton(text))
     except (OSError, ValueError):
         return False
-    return address.is_loopback or address.is_unspecified
+
+
+def _is_local_ipv4(packed: bytes) -> bool:
+    """Whether an address is in 127.0.0.0/8, or is 0.0.0.0. The library ipaddress takes ten times as long."""
+    return packed[0] == 127 or not any(packed)
 
 
 def _is_ipv6(text: str) -> bool:
