@@ -1,4 +1,4 @@
-# The one door is nox. This file makes only the environments of nox and of the simulator. `make help` lists what there is.
+# Checks are nox sessions. This file only creates the environments of nox and of the simulator. `make help` lists its targets.
 
 PYTHON ?= python3
 NOX := .venv/bin/nox
@@ -14,8 +14,8 @@ help:
 	@echo "make demo       the demo playbook, twice, against the simulator"
 	@echo "make simulator  the simulator on port 8080, with a page to watch it; also ARGS='--port 8081 --hosts 50'"
 	@echo "make test       every check, about half an hour on two cores; make test SESSIONS='style typing' runs those (.venv/bin/nox -l)"
-	@echo "make bench      what a task and a wait cost, in proportion to Ansible's own"
-	@echo "make clean      remove everything that these commands made"
+	@echo "make bench      what a task and a wait cost, relative to Ansible itself"
+	@echo "make clean      remove everything that these commands created"
 
 demo: $(NOX)
 	@$(NOX) -s demo

@@ -4,7 +4,7 @@
 
 """Every check of the collection, the demo and the benchmarks, as nox sessions.
 
-Nothing here needs more than PyPI. What antsibull-nox.toml asks for is added to the sessions of this file.
+They download only from PyPI. antsibull-nox.toml adds further sessions.
 """
 
 from __future__ import annotations
@@ -29,20 +29,21 @@ CACHE = ROOT / ".cache"
 FOLDER = Path("ansible_collections", "virtinfra", "manager")
 RUNTIME = ("-r", "tests/integration/requirements.txt")
 
-# The commands of the browsers with which the session report works.
+# The commands of the browsers that the session report can use.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
-# The share of mutations that the unit tests must notice.
+# The share of mutations that the unit tests must detect.
 LEAST_NOTICED = 0.85
 
-# What precedes the compressed labels in a file that Sphinx reads as the inventory of another site.
+# The header of an empty inventory file of another site, which precedes its compressed labels, for Sphinx.
 INTERSPHINX_HEADER = b"""# Sphinx inventory version 2
 # Project: Ansible
 # Version: latest
 # The remainder of this file is compressed using zlib.
 """
 
-# The tests of what meets ansible-core. The client, the engine and the simulator do not: they are tested with one core.
+# The tests that depend on ansible-core. The client, the engine and the simulator do not, so they are tested with one
+# core.
 DEPENDS_ON_CORE = (
     "tests/unit/inventory",
     "tests/unit/plugin_utils",
@@ -50,12 +51,12 @@ DEPENDS_ON_CORE = (
     "tests/functional",
 )
 
-# The integration targets that run with the cores between the oldest and the newest: values, keywords and, with the core
-# that changed templates most, roles. Their handling differs from core to core.
+# The integration targets that run with the versions of core between the oldest and the newest, because these treat
+# values and keywords differently. With the version that changed templates most, the roles run too.
 DIFFERS_BETWEEN_CORES = ("hostile_values", "inventory_hosts", "keywords")
 ROLE_TARGETS = tuple(sorted(path.name for path in (ROOT / "tests" / "integration" / "targets").glob("role_*")))
 
-# The Python versions that can run ansible-test of a core, as that core declares them.
+# The Python versions that can run ansible-test of a version of core, as it declares them.
 PYTHONS = {
     "2.16": ">=3.10,<3.13",
     "2.17": ">=3.10,<3.13",
@@ -65,18 +66,18 @@ PYTHONS = {
     "2.21": ">=3.12,<3.15",
     "devel": ">=3.13,<3.15",
 }
-# The development version of ansible-core comes from where pip finds no releases.
+# The development version of ansible-core is not on PyPI.
 DEVELOPMENT = "ansible-core @ https://github.com/ansible/ansible/archive/devel.tar.gz"
 
-# The versions of ansible-core that only CI runs; those between are tested with each change.
+# The versions of ansible-core that only CI uses.
 ONLY_IN_CI = ("2.17", "2.20", "devel")
 
 
 def real_interpreters(path: str) -> str:
     """Return a search path on which every python3.x runs.
 
-    A folder of shims (pyenv, asdf, mise) holds commands for interpreters that are installed but not selected; they
-    exist, and fail. Such folders are replaced by those of the interpreters behind them.
+    A folder of shims (pyenv, asdf, mise) contains commands for interpreters that are installed but not selected, which
+    fail. Such folders are replaced by the folders of the interpreters.
     """
     folders = [Path(entry) for entry in path.split(os.pathsep) if entry]
     shims = [folder for folder in folders if folder.name == "shims"]
@@ -88,16 +89,16 @@ def real_interpreters(path: str) -> str:
 
 
 def interpreter_folder(command: Path) -> Path | None:
-    """Return where the interpreter lives that answers to a command, None if none does."""
+    """Return the folder of the interpreter that a command runs, None if it fails."""
     question = [str(command), "-c", "import sys; print(sys.executable)"]
     answer = subprocess.run(question, capture_output=True, text=True, check=False)
     return Path(answer.stdout.strip()).parent if answer.returncode == 0 else None
 
 
 def keep_out_of_the_home() -> None:
-    """Give the sessions a home and a cache of uv in .cache, and a temporary folder that ends with this run of nox.
+    """Give the sessions a home and a cache of uv in .cache, and a temporary folder for this run of nox.
 
-    The settings of git, pip and uv in the user's home apply nevertheless.
+    The settings of git, pip and uv in the user's home still apply.
     """
     home = CACHE / "home"
     os.environ.setdefault("UV_CACHE_DIR", str(CACHE / "uv"))
@@ -115,11 +116,12 @@ def keep_out_of_the_home() -> None:
 os.environ["PATH"] = real_interpreters(os.environ.get("PATH", os.defpath))
 os.environ.setdefault("UV_SYSTEM_CERTS", "1")
 keep_out_of_the_home()
-# Ansible's own files stay in the checkout too; those of modules by a path, since ~ can be the home in the passwd file.
+# Ansible's own files stay in the checkout too; those of modules need a full path, because ~ can be the home in the
+# passwd file.
 os.environ["ANSIBLE_HOME"] = str(CACHE / "ansible")
 os.environ["ANSIBLE_ASYNC_DIR"] = str(CACHE / "ansible" / "async")
 os.environ["ANSIBLE_REMOTE_TEMP"] = str(CACHE / "ansible" / "tmp")
-# No test may meet the service that a contributor works with.
+# No test may use the service that a contributor works with.
 for name in [name for name in os.environ if name.startswith("VIRTINFRA_")]:
     del os.environ[name]
 
@@ -131,12 +133,12 @@ nox.options.allow_parallel = True
 
 
 def newest_python() -> str | None:
-    """Return the newest Python at hand that the newest ansible-core supports, None for the one that runs nox."""
+    """Return the newest installed Python that the newest ansible-core supports, None for the one that runs nox."""
     return next((version for version in ("3.13", "3.12") if shutil.which(f"python{version}")), None)
 
 
 def linked_collection() -> dict[str, str]:
-    """Make the checkout a collection that Ansible and Python find, and return the environment that says where."""
+    """Link the checkout as a collection, and return the environment with which Ansible and Python find it."""
     link = CACHE / FOLDER
     link.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.suppress(FileExistsError):
@@ -166,7 +168,7 @@ def copied_collection() -> Iterator[Path]:
 
 
 def run_and_read(session: nox.Session, *command: str, refuse: str, env: dict[str, str]) -> None:
-    """Run a command that can end well although it did not, and fail when a line of its output says so."""
+    """Run a command whose exit code can hide a failure, and fail when a line of its output shows one."""
     output = str(session.run(*command, env=env, silent=True))
     print(output)
     if refused := re.findall(rf"^.*(?:{refuse}).*$", output, re.MULTILINE):
@@ -174,9 +176,9 @@ def run_and_read(session: nox.Session, *command: str, refuse: str, env: dict[str
 
 
 def prepared_home(session: nox.Session) -> Path:
-    """Return a home for ansible-test, where its environments stay for the next run and its pip does not chatter.
+    """Return a home for ansible-test, which keeps its environments for the next run and silences its pip.
 
-    It finds there what it would download as get-pip.py, under the names that the cores give it.
+    It contains the get-pip.py that ansible-test would download, under the names that the versions of core use.
     """
     home = session.cache_dir.resolve() / session.name
     downloads = home / ".ansible" / "test" / "cache"
@@ -220,13 +222,13 @@ def unit(session: nox.Session) -> None:
 
 
 def unit_of_another_core(session: nox.Session) -> None:
-    """Run the tests that another ansible-core could fail."""
+    """Run the tests that can fail with another ansible-core."""
     # The integration targets run all modules with this core, too.
     run_pytest(session, *DEPENDS_ON_CORE, "--ignore=tests/functional/test_protocol.py")
 
 
 def run_pytest(session: nox.Session, *selection: str) -> None:
-    """Run a selection of the tests, all without one, on all processors; or what the command line asks for."""
+    """Run a selection of the tests, by default all, on all processors; or those of the command line."""
     session.install("-r", "tests/unit/requirements.txt")
     arguments = session.posargs or ("--numprocesses", "auto", "--dist", "loadfile", *selection)
     session.run("python", "-m", "pytest", *arguments, env=linked_collection())
@@ -238,7 +240,7 @@ def sanity(session: nox.Session) -> None:
 
 
 def sanity_with_one_python(session: nox.Session) -> None:
-    """Run ansible-test sanity; what every Python has to compile and import is the same for every core."""
+    """Run ansible-test sanity with one Python; the other versions are tested with another core."""
     ansible_test(session, "sanity", "--python", "default")
 
 
@@ -258,12 +260,12 @@ def unit_with_oldest_requests(session: nox.Session) -> None:
 
 
 def integration_of_another_core(session: nox.Session) -> None:
-    """Run the integration targets that a core between the oldest and the newest could fail."""
+    """Run the integration targets that can fail with a core between the oldest and the newest."""
     integration(session, *DIFFERS_BETWEEN_CORES)
 
 
 def integration_with_roles(session: nox.Session) -> None:
-    """Run the integration targets that a core which changed templates could fail."""
+    """Run the integration targets that can fail with the core that changed templates."""
     integration(session, *DIFFERS_BETWEEN_CORES, *ROLE_TARGETS)
 
 
@@ -298,20 +300,20 @@ def demo(session: nox.Session) -> None:
 @nox.session(default=False, python=newest_python())
 def bench(session: nox.Session) -> None:
     """Measure what tasks, waits and inventories cost, as ratios within one run."""
-    # A module process would otherwise compile what it imports each time, which no ordinary installation does.
+    # Without this, a module process would compile its imports each time, unlike an ordinary installation.
     session.install("ansible-core>=2.19,<2.22", *RUNTIME, env={"UV_COMPILE_BYTECODE": "1"})
     session.run("python", "tests/benchmarks/run.py", *session.posargs, env=linked_collection())
 
 
 @nox.session(name="chaos-short")
 def chaos_short(session: nox.Session) -> None:
-    """Play tasks on a service that fails, for about three minutes."""
+    """Run tasks against a failing service, for about three minutes."""
     play_chaos(session, "--short")
 
 
 @nox.session(default=False)
 def chaos(session: nox.Session) -> None:
-    """Play thousands of tasks, and playbooks hundreds of times, on a service that fails in every way; over an hour."""
+    """Run thousands of tasks, and playbooks hundreds of times, against a failing service; over an hour."""
     play_chaos(session)
 
 
@@ -321,12 +323,12 @@ def mutation(session: nox.Session) -> None:
     session.install("mutmut>=3.8,<4", "ansible-core>=2.19,<2.22", *RUNTIME, "-r", "tests/unit/requirements.txt")
     with copied_collection() as copy, session.chdir(copy.parents[2]):
         shutil.copy(copy / "tests" / "tools" / "mutmut.toml", "pyproject.toml")
-        # The tests wait more than they work.
+        # The tests mostly wait.
         session.run("mutmut", "run", "--max-children", str(3 * (os.cpu_count() or 1)), *session.posargs, silent=True)
         session.run("mutmut", "results")
         session.run("mutmut", "export-cicd-stats", silent=True)
         found = json.loads(Path("mutants", "mutmut-cicd-stats.json").read_text(encoding="utf-8"))
-    # One that runs out of time may have been noticed, or the machine was busy.
+    # A mutation that exceeds the time limit may be detected, or the machine was busy.
     noticed, all_of_them = found["killed"], found["total"] - found["skipped"]
     session.log(f"{noticed} of {all_of_them} changes were noticed, {noticed / all_of_them:.1%}")
     if noticed < LEAST_NOTICED * all_of_them:
@@ -341,7 +343,7 @@ def play_chaos(session: nox.Session, *arguments: str) -> None:
 
 @nox.session(name="format", default=False)
 def format_code(session: nox.Session) -> None:
-    """Rewrite the Python files as the style session wants them, and the records in the documentation of modules."""
+    """Format the Python files, and update the records in the documentation of modules."""
     session.install("ruff>=0.9,<1", "ansible-core>=2.19,<2.22")
     session.run("python", "-m", "support.return_docs", env=linked_collection())
     session.run("ruff", "check", "--fix")
@@ -407,7 +409,7 @@ def built_archive(session: nox.Session) -> Path:
 
 @nox.session(name="galaxy-import")
 def galaxy_import(session: nox.Session) -> None:
-    """Build the collection and let Galaxy's importer check it; a warning is a failure."""
+    """Build the collection and check it with Galaxy's importer; a warning is a failure."""
     session.install("galaxy-importer>=0.4.44,<0.5", "ansible-core>=2.19,<2.22")
     archive = built_archive(session)
     command = ("python", "-m", "galaxy_importer.main", str(archive))
@@ -419,7 +421,7 @@ def galaxy_import(session: nox.Session) -> None:
 
 @nox.session
 def artifact(session: nox.Session) -> None:
-    """Build the collection twice, install it where only ansible-core and requests are, and play the demo."""
+    """Build the collection twice, install it beside only ansible-core and requests, and run the demo."""
     session.install("ansible-core>=2.19,<2.22", "ansible-builder>=3.1,<4", *RUNTIME)
     first = built_archive(session).read_bytes()
     archive = built_archive(session)

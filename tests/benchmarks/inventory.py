@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Measure an inventory of hosts in proportion to the minimum that Ansible itself needs for it.
+"""Measure an inventory of hosts relative to the minimum that Ansible itself needs for it.
 
 The processor time of this process is compared, because the service runs on another processor, and a busy machine would
-delay the two sides unequally; where waiting matters, the elapsed time is. As a program it takes numbers of hosts as
-arguments and prints the milliseconds for 1,000 hosts for each.
+delay the two sides unequally. Where waiting matters, the elapsed time is compared. As a program it takes numbers of
+hosts as arguments and prints the milliseconds per 1,000 hosts for each.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from benchmarks.inventory_pages import host
 try:
     from ansible.template import trust_as_template
 except ImportError:
-    # Before 2.19 every text is a template.
+    # Before 2.19 every string is a template.
     trust_as_template = str
 
 PREFIX = "virtinfra_"
@@ -65,7 +65,7 @@ FIVE: dict[str, Any] = {
 
 
 class Peer(BaseInventoryPlugin, Constructable):
-    """An inventory plugin as most are written: one variable at a time, and core's Constructable for each host."""
+    """An inventory plugin like most others: it sets single variables, and uses core's Constructable for each host."""
 
     NAME = "peer"
 
@@ -88,7 +88,7 @@ class Peer(BaseInventoryPlugin, Constructable):
 
 
 class Bench:
-    """Fills inventories from a service that answers at once, or after some milliseconds."""
+    """Fills inventories from a service that responds at once, or after some milliseconds."""
 
     def __init__(self, url: str, folder: Path) -> None:
         self.url, self.folder = url, folder
@@ -115,7 +115,7 @@ class Bench:
         return taken
 
     def memory(self, hosts: int) -> float:
-        """Return the bytes that a host takes, its part of the inventory included."""
+        """Return the bytes of memory per host, including its part of the inventory."""
         path = self.source(hosts)
         InventoryManager(DataLoader(), [path])
         tracemalloc.start()
@@ -127,7 +127,7 @@ class Bench:
 
 
 def floor(hosts: int) -> float:
-    """Return the seconds that Ansible takes to know hosts by their names."""
+    """Return the seconds that Ansible takes to add hosts by their names."""
     names = [f"host-{number}" for number in range(hosts)]
     start = time.process_time()
     inventory = InventoryData()
@@ -139,7 +139,7 @@ def floor(hosts: int) -> float:
 
 
 def peer(hosts: int, options: Mapping[str, Any]) -> float:
-    """Return the seconds that a plugin takes that does as its peers do, its records being at hand."""
+    """Return the seconds of a plugin like most others, without the time for reading the records."""
     records = [{PREFIX + _snake(name): value for name, value in host(number).items()} for number in range(hosts)]
     for record in records:
         record["name"] = record[f"{PREFIX}name"]
@@ -162,14 +162,17 @@ def _snake(name: str) -> str:
 
 
 def typical(rounds: int, *ways: Callable[[], float]) -> list[float]:
-    """Return the median of several measurements of each way; they take turns, to meet the same busy moments."""
+    """Return the median of several measurements of each way.
+
+    They alternate, so that a busy machine affects all of them.
+    """
     measured = [[way() for way in ways] for dummy in range(rounds)]
     return [median(times) for times in zip(*measured, strict=True)]
 
 
 @contextmanager
 def bench() -> Iterator[Bench]:
-    """Start the service and stop it in the end."""
+    """Start the service and stop it at the end."""
     program = Path(__file__).with_name("inventory_pages.py")
     command = [sys.executable, str(program)]
     with (
@@ -181,7 +184,7 @@ def bench() -> Iterator[Bench]:
 
 
 def measure() -> Iterator[tuple[str, float, float | None]]:
-    """Yield what was measured: a label, a number, and the largest that it may be if there is a goal."""
+    """Yield the measurements: a label, a number, and its limit if there is one."""
     with bench() as service:
         service.ours(10000)
         least, plain, nine = typical(
@@ -201,7 +204,7 @@ def measure() -> Iterator[tuple[str, float, float | None]]:
 
 
 def table(sizes: list[int]) -> None:
-    """Print what each way costs at each size."""
+    """Print the cost of each way for each size."""
     with bench() as service:
         print(f"{'ms for 1,000 of':<36}" + "".join(f"{size:>10,}" for size in sizes))
         rows: dict[str, list[float]] = {}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A service that keeps its pages of hosts, so that a benchmark measures the client and not the service.
+"""A service that caches its pages of hosts, so that a benchmark measures the client and not the service.
 
 As a program it prints its port and serves until its standard input ends. It builds a page at the first request for it.
 """
@@ -22,7 +22,7 @@ HARDWARE = "cpu memory disk nic gpu powerSupply fan raid temperature"
 
 
 def host(number: int) -> dict[str, Any]:
-    """Return the record of a host, with 31 members; the architecture is left out of some."""
+    """Return the record of a host, with 31 members; some lack the architecture."""
     hardware = {f"{part}Status": "Normal" for part in HARDWARE.split()}
     record = {
         "uuid": f"{number:032x}",
@@ -56,7 +56,7 @@ def host(number: int) -> dict[str, Any]:
 
 @cache
 def page(start: int, size: int, total: int) -> bytes:
-    """Return the body of the answer to a query."""
+    """Return the body of the response to a query."""
     records = [host(number) for number in range(start, min(start + size, total))]
     return json.dumps({"inventories": records, "total": total}).encode()
 
@@ -77,7 +77,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
 
     def log_message(self, *dummy: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def main() -> None:

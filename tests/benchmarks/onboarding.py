@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the role host_onboarding adds to the time that the service itself takes to add hosts."""
+"""Measure the time that the role host_onboarding adds to the time of the service for adding hosts."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from typing import Any
 from simulator.launch import Simulator
 
 HOSTS = 500
-# How many hosts Ansible works on at a time, and so how many jobs run in the service at a time.
+# How many hosts Ansible works on concurrently, which is how many jobs run in the service concurrently.
 FORKS = 50
-# The seconds of the job that adds a host; it takes minutes elsewhere.
+# The duration of the job that adds a host, in seconds; with a real service it takes minutes.
 JOB = 20.0
 IDLE_TASKS = 2
 
@@ -34,10 +34,10 @@ VARIABLES = {
 
 
 def measure() -> Iterator[tuple[str, float, float | None]]:
-    """Yield what is measured, the measured value, and what it must not exceed (None: only for information).
+    """Yield the label of each measurement, its value, and its limit (None: only for information).
 
-    The role works on other hosts while jobs run, so its own work delays a play only when the jobs do not last long
-    enough. For comparison, `IDLE_TASKS` tasks that do nothing run on the same hosts.
+    The role works on other hosts while jobs run, so its own work delays a play only if the jobs are short. For
+    comparison, `IDLE_TASKS` tasks that do nothing run on the same hosts.
     """
     idle = {"name": "Do nothing", "ansible.builtin.debug": {"msg": ""}, "delegate_to": "localhost", "become": False}
     play = {"hosts": "all", "gather_facts": False, "strategy": "free", "tasks": [idle] * IDLE_TASKS}

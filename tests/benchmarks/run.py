@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Run the benchmarks (all, or those named), print what was measured beside the goals, and fail when one is missed."""
+"""Run the benchmarks (all, or those named), print the figures and their limits, and fail if one is exceeded."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BENCHMARKS = ("tasks", "waiting", "inventory", "onboarding")
 
 def main() -> None:
     """Measure and print."""
-    # Before anything imports the collection, or Ansible would not find its plugins.
+    # This must run before anything imports the collection, or Ansible would not find its plugins.
     init_plugin_loader()
     missed = 0
     print(f"{'measured':>12} {'goal':>10}")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a task costs, in proportion to ``ansible.builtin.uri`` doing the same GET, within one run of a playbook."""
+"""Measure the cost of a task, relative to ``ansible.builtin.uri`` with the same GET, within one run of a playbook."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HOST = "a0000003000040008000000000000001"
 
 
 def measure() -> Iterator[tuple[str, float, float | None]]:
-    """Yield what is measured, the measured value, and what it must not exceed (None: only for information)."""
+    """Yield the label of each measurement, its value, and its limit (None: only for information)."""
     with Simulator() as simulator:
         seconds = played(simulator.url)
     uri, debug = seconds["uri"], seconds["debug"]
@@ -42,7 +42,7 @@ def measure() -> Iterator[tuple[str, float, float | None]]:
 
 
 def played(url: str) -> dict[str, float]:
-    """Return the median seconds of each kind of task; the kinds take turns, so that noise hits all of them."""
+    """Return the median seconds of each kind of task. The kinds alternate, so that noise affects all of them."""
     session = "simulator-session"
     read: dict[str, Any] = {"virtinfra.manager.host_info": {"base_url": url, "session_id": session, "uuid": HOST}}
     headers = {"Authorization": f"OAuth {session}"}
@@ -68,14 +68,14 @@ def played(url: str) -> dict[str, float]:
     for (begin, name), (end, dummy_next) in pairwise(notes):
         taken.setdefault(name, []).append(end - begin)
     medians = {name: statistics.median(values) for name, values in taken.items()}
-    # The first item pays for the task itself.
+    # The first item includes the cost of the task itself.
     medians["item in process"] = (medians["item in process"] - medians["in process"]) / (ITEMS - 1)
     medians["item of uri"] = (medians["item of uri"] - medians["uri"]) / (ITEMS // 6 - 1)
     return medians
 
 
 def run_playbook(playbook: Path, times: Path) -> None:
-    """Run a playbook and note in ``times`` when its tasks began."""
+    """Run a playbook and record in ``times`` when its tasks began."""
     environment = {
         **os.environ,
         "ANSIBLE_CALLBACK_PLUGINS": str(CALLBACKS),

@@ -23,7 +23,7 @@ HOST = "a0000003000040008000000000000001"
 
 
 def measure() -> Iterator[tuple[str, float, float | None]]:
-    """Yield what is measured, the measured value, and what it must not exceed."""
+    """Yield the label of each measurement, its value, and its limit."""
     with Simulator("--hosts", str(BATCH)) as simulator:
         connection = ConnectionOptions(base_url=simulator.url, session_id=simulator.session)
         for duration in DURATIONS:
@@ -38,12 +38,12 @@ def measure() -> Iterator[tuple[str, float, float | None]]:
 
 
 def most_polls(duration: float) -> float:
-    """Return the bound of the schedule: dense below 1 s, then geometric."""
+    """Return the maximum number of polls: dense below 1 s, then geometric."""
     return 2 + duration / 0.05 if duration < 1 else 22 + math.log(duration) / math.log(1.05)
 
 
 def one_job(simulator: Simulator, connection: ConnectionOptions, duration: float) -> tuple[float, float]:
-    """Return the seconds between the end of a job and its notice, and the number of polls."""
+    """Return the seconds until the end of a job is noticed, and the number of polls."""
     with Client(connection) as client:
         job = client.start_job("ChangeHostState", {"uuid": HOST, "stateEvent": "disable"})
         begin = time.monotonic()
@@ -53,7 +53,7 @@ def one_job(simulator: Simulator, connection: ConnectionOptions, duration: float
 
 
 def many_jobs(simulator: Simulator, connection: ConnectionOptions) -> tuple[float, float]:
-    """Return the polls a job, and the seconds that all take from the first call to the last result."""
+    """Return the polls per job, and the seconds from the first call to the last result."""
     simulator.clear_log()
     begin = time.monotonic()
     with Client(connection) as client:

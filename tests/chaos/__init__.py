@@ -2,4 +2,4 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tasks on a service that fails: whether they end, whether `changed` is true, and whether nothing is done twice."""
+"""Run tasks against a failing service: each must end, report `changed` correctly, and perform nothing twice."""

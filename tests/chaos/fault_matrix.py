@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Each fault on each writing operation and each kind of server: a task meets the fault, then runs again without."""
+"""Each fault on each writing operation and each kind of server: a task runs with the fault, then without."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ Fault = Mapping[str, Any]
 
 GARBAGE = ("json", "utf8", "types", "missing", "login", "deep", "huge", "bomb")
 
-# The statuses with which proxies answer in place of the service, whether or not the call was taken.
+# The statuses with which proxies answer instead of the service, whether or not the call was executed.
 ODD_STATUSES = (301, 304, 400, 401, 403, 404, 405, 407, 409, 421, 425, 499, 500, 501)
 
-# Faults of which each proves something of its own. ``taken``: whether the service performs the request.
+# The basic faults, each with its own conclusion. ``taken``: whether the service executes the request.
 MAIN_FAULTS: tuple[Fault, ...] = (
     {"fault": "drop_before"},
     {"fault": "drop_after"},
@@ -44,7 +44,7 @@ MAIN_FAULTS: tuple[Fault, ...] = (
     {"fault": "tls_alert", "taken": True},
 )
 
-# What differs from these in little, and what is not a fault of the response.
+# Variants of the basic faults, and faults that do not affect the response.
 MORE_FAULTS: tuple[Fault, ...] = (
     *({"fault": "status", "status": status} for status in (429, 500, 502, 503, 504)),
     *({"fault": "status", "status": status, "taken": True} for status in (502, 503, 504)),
@@ -65,14 +65,14 @@ MORE_FAULTS: tuple[Fault, ...] = (
     *({"fault": "garbage", "garbage": kind} for kind in GARBAGE),
     {"fault": "redirect", "url": "http://192.0.2.1:9/elsewhere"},
     {"fault": "expire"},
-    # Its code is none of those with which services refuse a second object: then another run would have created it.
+    # Not a code with which services refuse a second object, which would mean that another run has created it.
     {"fault": "fail", "error": {"code": "SYS.1000", "details": "the operation failed on demand"}},
     {"fault": "session_expiry"},
     {"fault": "hang"},
 )
 FAULTS = (*MAIN_FAULTS, *MORE_FAULTS)
 
-# The faults of reads, of which the service performs nothing.
+# The faults of reads, which change nothing in the service.
 READ_FAULTS = tuple(fault for fault in FAULTS if not fault.get("taken") and fault["fault"] != "tls_alert")
 
 SERVERS: Mapping[str, Mapping[str, Any]] = {
@@ -84,7 +84,7 @@ SERVERS: Mapping[str, Mapping[str, Any]] = {
 
 @dataclass(frozen=True)
 class Target:
-    """Which request a fault hits: the call of the operation, or the read with this index."""
+    """The request with the fault: the call of the operation, or the read with this index."""
 
     name: str
     read_index: int | None = None
@@ -101,14 +101,14 @@ READS = (Target("the read before", 0), Target("the first poll", 1), Target("the 
 
 
 def run_matrix(sim: Simulator, report: Report, faults: Sequence[Fault]) -> None:
-    """Play every scenario with every fault on its call, on each kind of server."""
+    """Run every scenario with every fault on its call, on each kind of server."""
     with hurried():
         for server, scenario, fault in product(SERVERS, SCENARIOS, faults):
             _check(sim, report, Trial(scenario, server, CALL, fault))
 
 
 def run_diagonal(sim: Simulator, report: Report, target: Target, faults: Sequence[Fault]) -> None:
-    """Play every scenario with every fault on one of its requests, the kinds of servers taking turns."""
+    """Run every scenario with every fault on one of its requests, with alternating kinds of servers."""
     servers = tuple(SERVERS)
     with hurried():
         for (row, scenario), (column, fault) in product(enumerate(SCENARIOS), enumerate(faults)):
@@ -136,7 +136,7 @@ class Trial:
 
     @property
     def is_meaningless(self) -> bool:
-        """Whether nothing can show what became of the operation, so that the response is believed."""
+        """Whether nothing can show the outcome of the operation except for the response."""
         if not self.scenario.action:
             return False
         if self.target is not CALL:
@@ -148,14 +148,14 @@ class Trial:
 
     @property
     def may_repeat(self) -> bool:
-        """Whether the service performs the call twice: a proxy delivers it twice, and only a job id would show that."""
+        """Whether the service performs the call twice, because a proxy delivers it twice and the job id is ignored."""
         operation = get_operation(self.scenario.operation)
         unique = operation.is_idempotent or operation.duplicate_code
         return self.fault["fault"] == "duplicate" and bool(SERVERS[self.server]) and not unique
 
     @property
     def never_ends(self) -> bool:
-        """Whether the job of the call runs for ever."""
+        """Whether the job of the call never ends."""
         return self.fault["fault"] == "hang" and self.target is CALL
 
 
@@ -167,7 +167,7 @@ def _check(sim: Simulator, report: Report, trial: Trial) -> None:
 
 
 def play(sim: Simulator, report: Report, trial: Trial) -> Iterator[str]:
-    """Run the task of a trial on a fresh service, then again without the fault; yield what is wrong."""
+    """Run the task of a trial on a new service, then again without the fault; yield errors."""
     scenario = trial.scenario
     sim.reset(latency=0.0, reconnect=0.0, cbt_tasks=4, **SERVERS[trial.server])
     for kind, uuid, members in scenario.prepare:
@@ -196,7 +196,7 @@ def play(sim: Simulator, report: Report, trial: Trial) -> Iterator[str]:
 
 @contextmanager
 def _faulty(sim: Simulator, trial: Trial) -> Iterator[tuple[dict[str, Any], Any]]:
-    """Let the fault happen; yield the options of the connection, and what returns how often it happened."""
+    """Inject the fault; yield the options of the connection, and a function that returns how often it occurred."""
     if trial.fault["fault"] != "tls_alert":
         sim.fault(**{**trial.fault, **trial.target.selector(trial.scenario.operation)})
         yield {"base_url": sim.url}, lambda: sum(fault["happened"] for fault in sim.faults())
@@ -216,7 +216,7 @@ def _faulty(sim: Simulator, trial: Trial) -> Iterator[tuple[dict[str, Any], Any]
 
 
 def _repetition(trial: Trial, warnings: list[str]) -> Iterator[str]:
-    """Yield what is wrong with an operation that was done more than once."""
+    """Yield an error if the operation was performed more than once."""
     if not trial.may_repeat:
         yield "it was done more than once"
     elif not trial.scenario.action and not any(" exist, because another run " in warning for warning in warnings):
@@ -224,7 +224,7 @@ def _repetition(trial: Trial, warnings: list[str]) -> Iterator[str]:
 
 
 def _convergence(sim: Simulator, scenario: Scenario, before: Any, options: Mapping[str, Any]) -> Iterator[str]:
-    """Run the task twice without a fault; yield what is wrong."""
+    """Run the task twice without a fault; yield errors."""
     for problem in ("it does not converge", "it is not idempotent"):
         result = run(scenario.module, options).result
         if result.get("failed") or scenario.times(before, settled(sim)) != 1:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Playbooks on a service that fails: the demo, the integration targets, and more tasks than its rate limit allows."""
+"""Run playbooks against a failing service: the demo, the integration targets, and tasks that exceed a rate limit."""
 
 from __future__ import annotations
 
@@ -37,38 +37,38 @@ FAULTS: tuple[Mapping[str, Any], ...] = (
 )
 
 
-# Runs a playbook with faults and yields what is wrong.
+# Runs a playbook with faults and yields errors.
 Player = Callable[[Sequence[Mapping[str, Any]]], Iterator[str]]
 
 
 def demo(sim: Simulator, report: Report) -> None:
-    """Play the demo with each fault on each operation that it calls, each time followed by a run without faults."""
+    """Run the demo with each fault on each operation that it calls, each time followed by a run without faults."""
     sim.reset()
     play(DEMO, sim=sim, environment=connection_environment(sim))
     each_on_each(sim, report, "demo", partial(_play_demo, sim, report))
 
 
 def demo_at_random(sim: Simulator, report: Report, times: int) -> None:
-    """Play the demo while one in ten requests fails, each time followed by a run without faults."""
+    """Run the demo while one in ten requests fails, each time followed by a run without faults."""
     at_random(report, "demo", partial(_play_demo, sim, report), times)
 
 
 def targets(sim: Simulator, report: Report) -> None:
-    """Play the integration targets once with each fault on each operation that they call."""
+    """Run the integration targets once with each fault on each operation that they call."""
     for name in TARGETS:
         reference = _play_reference(sim, report, name)
         each_on_each(sim, report, name, partial(_play_target, sim, report, name, reference))
 
 
 def targets_at_random(sim: Simulator, report: Report, times: int) -> None:
-    """Play the integration targets while one in ten requests fails."""
+    """Run the integration targets while one in ten requests fails."""
     for name in TARGETS:
         reference = _play_reference(sim, report, name)
         at_random(report, name, partial(_play_target, sim, report, name, reference), times)
 
 
 def each_on_each(sim: Simulator, report: Report, name: str, player: Player) -> None:
-    """Play a playbook with each fault on each operation in the request log of the simulator."""
+    """Run a playbook with each fault on each operation in the request log of the simulator."""
     for operation in sorted({entry["operation"] for entry in sim.log() if entry["operation"]}):
         for fault in FAULTS:
             for problem in player([{**fault, "operation": operation}]):
@@ -76,7 +76,7 @@ def each_on_each(sim: Simulator, report: Report, name: str, player: Player) -> N
 
 
 def at_random(report: Report, name: str, player: Player, times: int) -> None:
-    """Play a playbook several times while one in ten requests fails."""
+    """Run a playbook several times while one in ten requests fails."""
     for number in range(times):
         for problem in player(one_in_ten(7919 * (number + 1), apart=31)):
             report.wrong(f"{name}, time {number} at random: {problem}")
@@ -103,7 +103,7 @@ def _play_demo(sim: Simulator, report: Report, faults: Sequence[Mapping[str, Any
 
 
 def _play_reference(sim: Simulator, report: Report, name: str) -> PlaybookRun:
-    """Play a target on a service that does not fail."""
+    """Run a target against a service without faults."""
     run = run_target(sim, name)
     problems = [f"it fails: {run.output}"] if run.code else list(wrong_results(run))
     for problem in problems:
@@ -124,7 +124,7 @@ def _play_target(
 
 
 def overload(sim: Simulator, report: Report, tasks: int, rate: float) -> None:
-    """Add hosts by many tasks at once to a service that takes ``rate`` requests a second."""
+    """Add hosts with many concurrent tasks to a service that accepts ``rate`` requests per second."""
     sim.reset(rate_limit=rate)
     options = {**NEW_HOST, "name": "{{ inventory_hostname }}", "management_ip": "{{ inventory_hostname }}"}
     plays = [

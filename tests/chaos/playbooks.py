@@ -23,7 +23,7 @@ from simulator.launch import Simulator
 
 PREFIX = "virtinfra.manager."
 TIMEOUT = 600
-# Modules that call an operation each time that they run.
+# Modules that call an operation each time they run.
 ACTIONS = frozenset(PREFIX + name for name in ("api", "cbt_volume_export", "sns_snmp_test"))
 
 
@@ -80,7 +80,7 @@ def play(*arguments: str, sim: Simulator, environment: Mapping[str, str], forks:
 
 
 def wrong_results(run: PlaybookRun) -> Iterator[str]:
-    """Yield what is wrong with the results of the tasks of a run."""
+    """Yield errors in the results of the tasks of a run."""
     if "Traceback" in run.output or "This is a bug" in run.output:
         yield f"there is a traceback: {run.output}"
     for task, results in _collection_tasks(run):
@@ -96,7 +96,7 @@ def wrong_results(run: PlaybookRun) -> Iterator[str]:
         if problem := wrong_changed(combined, task["before"], task["after"], task["action"] in ACTIONS):
             yield f"{task['name']}: {problem}"
         if any(job["state"] == "running" for job in jobs):
-            # A job that still runs may change the state during any of the next tasks.
+            # A running job may change the state during any of the next tasks.
             return
 
 

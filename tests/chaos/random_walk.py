@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Many tasks of all modules, one after the other, on a service where one in ten requests fails."""
+"""Run many tasks of all modules, one after the other, against a service where one in ten requests fails."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from support.scenarios import CLUSTER, PASSWORD, PERSON, PLATFORM, SNAPSHOT_GROU
 
 SEED = {"hosts": 6, "vms": 40, "l3_networks": 6, "cbt_tasks": 4, "persons": 4}
 
-# A little more than one in ten, because some of the faults do not hit every request.
+# A little more than one in ten, because some of the faults do not apply to every request.
 RATE = 0.12
 
 # The faults of a request, all equally likely.
@@ -40,7 +40,7 @@ FAULTS: tuple[Mapping[str, Any], ...] = (
     {"fault": "garbage", "garbage": "utf8"},
     {"fault": "garbage", "garbage": "deep"},
     {"fault": "redirect", "url": "https://192.0.2.1/elsewhere"},
-    # On calls only: a poll would report a failure of an operation that succeeded.
+    # Only for calls: a poll would report a failure of an operation that succeeded.
     {"fault": "fail", "method": "POST"},
     {"fault": "fail", "method": "PUT"},
     {"fault": "expire"},
@@ -50,9 +50,10 @@ FAULTS: tuple[Mapping[str, Any], ...] = (
 
 @dataclass(frozen=True)
 class TaskRequest:
-    """A task. ``key`` names the object that it manages: of several requests with one key the last one counts.
+    """A task.
 
-    Without a key the task is an action, or only reads.
+    ``key`` identifies the object that it manages; the last request with a key determines the desired state. Without a
+    key the task is an action, or only reads.
     """
 
     module: str
@@ -66,7 +67,7 @@ def uuid(kind: int, number: int) -> str:
 
 
 def task_requests(rng: random.Random) -> Iterator[TaskRequest]:
-    """Yield tasks without an end, some for existing objects, some for new ones."""
+    """Yield tasks endlessly, some for existing objects, some for new ones."""
     makers = (host, cbt_task, endpoint, vm, nic, services, platform, person, action, reading)
     serial = itertools.count(1)
     while True:
@@ -114,7 +115,7 @@ def vm(rng: random.Random, serial: int) -> TaskRequest:
 
 
 def nic(rng: random.Random, serial: int) -> TaskRequest:
-    """Return a task for a NIC of a VM on a network where it has no other one."""
+    """Return a task for a NIC of a VM in a network in which it has no other NIC."""
     number, network = rng.randint(1, SEED["vms"]), rng.randint(2, SEED["l3_networks"])
     options = {"vm": uuid(4, number), "l3_network": uuid(5, network)}
     state = rng.choice(("present", "enabled", "disabled"))
@@ -177,13 +178,13 @@ def reading(rng: random.Random, serial: int) -> TaskRequest:
 
 
 def one_in_ten(seed: int, apart: int = 1) -> list[dict[str, Any]]:
-    """Return the faults that together hit one in ten requests, each with a seed of its own."""
+    """Return the faults that together affect one in ten requests, each with its own seed."""
     rest = {"probability": RATE / len(FAULTS), "count": None}
     return [{**fault, **rest, "seed": seed + apart * offset} for offset, fault in enumerate(FAULTS)]
 
 
 def random_walk(sim: Simulator, report: Report, tasks: int, seed: int, **server: Any) -> None:
-    """Play many tasks while one in ten requests fails, then without faults those that count."""
+    """Run many tasks while one in ten requests fails, then the last ones of each object without faults."""
     rng = random.Random(seed)
     last: dict[str, TaskRequest] = {}
     sim.reset(latency=0.0, reconnect=0.0, **SEED, **server)
@@ -204,7 +205,7 @@ def random_walk(sim: Simulator, report: Report, tasks: int, seed: int, **server:
 
 
 def play(sim: Simulator, report: Report, request: TaskRequest) -> str | None:
-    """Run a task and return what is wrong."""
+    """Run a task and return an error, if any."""
     before = settled(sim)
     connection = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token, "request_timeout": 0.3}
     result = run(request.module, {**connection, **request.options}).result

@@ -13,7 +13,7 @@ from typing import Any
 
 
 class Report:
-    """The figures of one part of the run, and the results that are wrong."""
+    """The figures of one part of the run, and its wrong results."""
 
     def __init__(self, title: str) -> None:
         self.title = title
@@ -28,7 +28,7 @@ class Report:
         return self
 
     def task(self, result: Mapping[str, Any], faults: Mapping[str, int], requests: int) -> None:
-        """Count a task, the faults that it met and the requests that it sent."""
+        """Count a task, its faults and its requests."""
         self.tasks += 1
         self.requests += requests
         self.faults.update(faults)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Run tasks and playbooks on a service that fails, and report what they did; exit with 1 when something is wrong."""
+"""Run tasks and playbooks against a failing service, and report the results; exit with 1 if one is wrong."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Part = Callable[[Simulator, Report], None]
 
 
 def reads(sim: Simulator, report: Report) -> None:
-    """Play every scenario with every fault on each of its reads."""
+    """Run every scenario with every fault on each of its reads."""
     for target in READS:
         run_diagonal(sim, report, target, READ_FAULTS)
 

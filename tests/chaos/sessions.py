@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tasks with an account on a service whose logins fail or take long, and whose sessions expire at any time."""
+"""Run tasks with an account against a service whose logins fail or take long, and whose sessions expire at any time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from support.hurried_tasks import hurried, in_time, run
 LOGIN, HANDLES_SESSIONS = "LogInByAccount", {"LogInByAccount", "LogOut", "ValidateSession"}
 LOST_LOGINS = ("drop_after", "truncate", "hang", "slow")
 
-# What happens to the requests of a task; without an operation to any of them.
+# The faults of the requests of a task; without an operation, of any request.
 FAULTS: tuple[Mapping[str, Any], ...] = (
     *({"operation": LOGIN, "fault": fault} for fault in ("drop_before", "drop_after", "truncate", "hang", "fail")),
     {"operation": LOGIN, "fault": "slow", "seconds": 0.4},
@@ -46,7 +46,7 @@ FAULTS: tuple[Mapping[str, Any], ...] = (
 
 
 def walk(sim: Simulator, report: Report, tasks: int, seed: int) -> None:
-    """Run many tasks, each with another fault of its login or its session, then without faults those that count."""
+    """Run many tasks, each with a fault of its login or session, then the last ones of each object without."""
     rng, last = random.Random(seed), dict[str, TaskRequest]()
     sim.reset(latency=0.0, reconnect=0.0, **SEED)
     with hurried():
@@ -63,7 +63,7 @@ def walk(sim: Simulator, report: Report, tasks: int, seed: int) -> None:
 
 
 def _play_task(sim: Simulator, report: Report, request: TaskRequest, fault: Mapping[str, Any]) -> list[str]:
-    """Run a task and return what is wrong with it, or with what became of its sessions."""
+    """Run a task and return an error in its result or in its sessions, if any."""
     sim.clear_faults()
     sim.end_sessions()
     before = settled(sim)
@@ -107,7 +107,7 @@ def many_tasks(sim: Simulator, report: Report, hosts: int, items: int, seconds: 
         report.wrong(f"{title}: {run_of_all.output}")
     for problem in wrong_results(run_of_all):
         report.wrong(f"{title}: {problem}")
-    # The refused session is replaced once, whoever meets the refusal first.
+    # The first task that is refused replaces the session, once.
     if sessions["live"] or not 1 <= logins <= 1 + len(ended):
         report.wrong(f"{title}: {logins} logins after {len(ended)} ends, {sessions}")
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The state of the service, and whether `changed` of a task is true."""
+"""The state of the service, and whether `changed` of a task is correct."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ IGNORED = frozenset(("createDate", "lastOpDate", "lastDetachDate", "traps", "tag
 
 
 def settled(sim: Simulator) -> State:
-    """Let running jobs end and return the state of the service."""
+    """Wait for running jobs to end and return the state of the service."""
     for dummy in range(3):
         sim.advance()
     return sim.state()
 
 
 def without_dates(value: Any) -> Any:
-    """Return a state without what changes without a call."""
+    """Return a state without members that change without a call."""
     if isinstance(value, dict):
         return {name: without_dates(item) for name, item in value.items() if name not in IGNORED}
     if isinstance(value, list):
@@ -36,8 +36,8 @@ def without_dates(value: Any) -> Any:
 def wrong_changed(result: Mapping[str, Any], before: State, after: State, action: bool = False) -> str | None:
     """Return why `changed` of a task is wrong, or its failure unusable; None when both are right.
 
-    An ``action`` may report a change of what was so before. A task that cannot know, and returns the ``job``, may
-    report a change.
+    An ``action`` may report a change although the state is the same. A task with an unknown outcome, which returns the
+    ``job``, may also report a change.
     """
     if "exception" in result:
         return f"unexpected exception: {result['exception']}"
@@ -52,7 +52,7 @@ def wrong_changed(result: Mapping[str, Any], before: State, after: State, action
 
 
 def duplicates(state: State) -> list[str]:
-    """Return the objects that exist more than once although their task creates one."""
+    """Return the objects that exist more than once although their task creates only one."""
     found = []
     for kind, *keys in (("host", "managementIp"), ("endpoint", "type", "name"), ("vm", "name"), ("cbttask", "name")):
         counts = Counter(" ".join(str(record[key]) for key in keys) for record in state[kind])

@@ -19,12 +19,12 @@ from simulator.launch import Simulator
 
 FOLDER = Path(__file__).resolve().parent.parent / "integration" / "targets"
 START = "setup_simulator"
-# The targets of roles start a simulator and run ansible-playbook themselves.
+# The targets of roles start their own simulator and run ansible-playbook.
 TARGETS = sorted(path.name for path in FOLDER.iterdir() if path.name != START and not path.name.startswith("role_"))
 
 
 def run_target(sim: Simulator, name: str, faults: Sequence[Mapping[str, Any]] = ()) -> PlaybookRun:
-    """Play a target on a fresh service with these faults."""
+    """Run a target against a new service with these faults."""
     sim.reset(latency=0.0, reconnect=0.0)
     for fault in faults:
         sim.fault(**fault)
@@ -57,7 +57,7 @@ def is_excused(run: PlaybookRun, reference: PlaybookRun) -> bool:
 def _problems(run: PlaybookRun) -> set[tuple[str, str]]:
     """Return the messages of failures and warnings of all tasks, without ids and times.
 
-    Those of assertions are left out, because they only follow from another problem.
+    Those of assertions are omitted, because they only follow from another problem.
     """
     parts = [
         (task["name"], part)

@@ -111,7 +111,7 @@ def _banner(service: Service, options: ServerOptions, port: int) -> str:
 
 
 def detach() -> None:
-    """Leave the terminal and the output of the parent process, which would otherwise not end for whoever reads it."""
+    """Detach from the terminal and from the output of the parent process, whose readers would wait for its end."""
     os.setsid()
     nowhere = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):

@@ -56,7 +56,7 @@ async def apply_faults(
             return _damaged_response(fault, Response(status_code=200))
     response = await respond()
     if any(fault.fault == "duplicate" for fault in faults):
-        # A proxy delivers the request twice, and the second response is the one that arrives.
+        # A proxy delivers the request twice, and the client receives the second response.
         response = await respond()
     if any(fault.fault == "interim" for fault in faults):
         TRANSPORTS[tuple(request.scope["client"])].write(INTERIM)

@@ -78,7 +78,7 @@ class Job:
 
 
 class Jobs:
-    """All jobs by id, and the timers of what is still to happen."""
+    """All jobs by id, and the timers of scheduled actions."""
 
     def __init__(self, on_finished: c.Callable[[Job], None]) -> None:
         self._jobs: dict[str, Job] = {}

@@ -43,7 +43,7 @@ class Seed:
 
 @dataclasses.dataclass
 class Switches:
-    """The behaviour of the service. The defaults are what servers were seen to do, not the letter of the document."""
+    """The behaviour of the service. The defaults follow real servers, not the letter of the document."""
 
     latency: t.Annotated[float, OptionInfo("seconds that a job takes")] = 0.05
     latencies: t.Annotated[
@@ -70,7 +70,7 @@ class Switches:
     account_password: t.Annotated[str, OptionInfo("its password")] = "password"
     session_limit: t.Annotated[int, OptionInfo("maximum number of sessions of the account", least=1)] = 500
     session_lifetime: t.Annotated[
-        float, OptionInfo("seconds after its last authorised call that a session expires")
+        float, OptionInfo("seconds after its last authorized call until a session expires")
     ] = 7200.0
     rate_limit: t.Annotated[float, OptionInfo("requests a second and client address before 429; 0: no limit")] = 0.0
 
@@ -85,7 +85,7 @@ class Switches:
     location_header: t.Annotated[bool, OptionInfo("the 202 has a Location header, too")] = False
     api_timeout: t.Annotated[bool, OptionInfo("the 202 has apiTimeout")] = True
     job_uuid: t.Annotated[str, OptionInfo("whether X-Job-UUID is honoured", choices=("honour", "ignore"))] = "honour"
-    job_lifetime: t.Annotated[float, OptionInfo("seconds after its start that a job can be polled")] = 10800.0
+    job_lifetime: t.Annotated[float, OptionInfo("seconds after its start during which a job can be polled")] = 10800.0
     webhook_interval: t.Annotated[float, OptionInfo("seconds between two delivery attempts of a webhook")] = 2.0
     webhook_tries: t.Annotated[int, OptionInfo("delivery attempts of a webhook")] = 15
 

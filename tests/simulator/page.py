@@ -30,7 +30,7 @@ from .service import Service
 from .store import Record
 
 MAX_ROWS = 25
-"""Rows of each table: the page is for a glance, and an inventory can have thousands of hosts."""
+"""Rows of each table. The page is an overview, and the service can have thousands of hosts."""
 POLICY = (
     "default-src 'none'; connect-src 'self'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}';"
     " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

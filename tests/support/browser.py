@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Drive Chromium or Chrome without a window, by the DevTools protocol over pipes."""
+"""Drive headless Chromium or Chrome, with the DevTools protocol over pipes."""
 
 from __future__ import annotations
 

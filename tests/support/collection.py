@@ -20,7 +20,7 @@ from ansible.utils.plugin_docs import get_docstring
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted(path.stem for path in (ROOT / "plugins" / "modules").glob("*.py"))
 
-# Members that Ansible itself puts into the result of a task.
+# Members that Ansible itself adds to the result of a task.
 ANSIBLES_OWN = {"changed", "diff", "failed", "failed_when_result", "invocation", "msg", "warnings"}
 
 

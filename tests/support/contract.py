@@ -1,7 +1,7 @@
 # Copyright (c) 2026, Contributors to the virtinfra.manager project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The documented service, `contract.yaml`, in the form that tests compare with."""
+"""The documented service, `contract.yaml`, in a form for comparisons."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ContractField:
 
 @dataclass(frozen=True)
 class ContractOperation:
-    """A documented operation. ``parameters`` has for each name where it stands (path, query, body) and what it is."""
+    """A documented operation. ``parameters`` has for each name its place (path, query, body) and its type."""
 
     method: str
     path: str

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Run event sources within a test, as ansible-rulebook does but without rules, and post to them."""
+"""Run event sources in a test, like ansible-rulebook but without rules, and post to them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PATIENCE = 60.0
 
 
 def plugin(kind: str, name: str) -> Any:
-    """Return ``main`` of an event source or filter, loaded as a file of its own."""
+    """Return ``main`` of an event source or filter, loaded as a separate file."""
     spec = importlib.util.spec_from_file_location(name, PLUGINS / kind / f"{name}.py")
     assert spec
     assert spec.loader
@@ -33,23 +33,23 @@ def plugin(kind: str, name: str) -> Any:
 
 
 class Rules:
-    """The queue of a source, and what came out of it: ``events``, in order, as soon as they are taken."""
+    """The queue of a source, and the ``events`` that were taken from it, in order."""
 
     def __init__(self, pause: Callable[[], Any] | None = None) -> None:
-        # As ansible-rulebook has it.
+        # The size of the queue in ansible-rulebook.
         self.queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue(1)
         self.events: list[dict[str, Any]] = []
         self._pause = pause
 
     async def run(self) -> None:
-        """Take events for ever."""
+        """Take events forever."""
         while True:
             self.events.append(await self.queue.get())
             if self._pause:
                 await self._pause()
 
     async def wait_for(self, count: int) -> list[dict[str, Any]]:
-        """Return the events as soon as there are so many."""
+        """Return the events as soon as this number has been taken."""
         await wait_until(lambda: len(self.events) >= count)
         return self.events
 
@@ -64,7 +64,7 @@ async def wait_until(condition: Callable[[], bool], in_thread: bool = False) -> 
 
 @contextlib.asynccontextmanager
 async def running(name: str, args: Mapping[str, Any], rules: Rules) -> AsyncIterator[asyncio.Task[None]]:
-    """Run a source; a mistake in its arguments is raised here."""
+    """Run a source; raise errors in its arguments."""
     source: asyncio.Task[None] = asyncio.create_task(plugin("event_source", name)(rules.queue, dict(args)))
     taker = asyncio.create_task(rules.run())
     try:
@@ -101,6 +101,6 @@ async def post(session: aiohttp.ClientSession, url: str, uuid: str, body: bytes 
 
 
 async def deliver(session: aiohttp.ClientSession, url: str, uuid: str, body: bytes = b"{}") -> None:
-    """Post the result of a job until it is acknowledged, as the service does, in a hurry."""
+    """Post the result of a job until it is acknowledged, as the service does, but at short intervals."""
     while await post(session, url, uuid, body) != 204:
         await asyncio.sleep(0.1)

@@ -61,7 +61,7 @@ def run(module: str, options: Mapping[str, Any], check: bool = False) -> ModuleR
 
 
 def in_time(function: Callable[[], Result], seconds: int = 120) -> Result:
-    """Call a function; raise TimeoutError when it does not return."""
+    """Call a function; raise TimeoutError if it does not return in time."""
 
     def stop(*dummy: object) -> NoReturn:
         raise TimeoutError(f"it did not end within {seconds} s")

@@ -22,7 +22,7 @@ from ansible.utils.display import Display
 try:
     from ansible.template import trust_as_template
 except ImportError:
-    # Before 2.19 every text is a template.
+    # Before 2.19 every string is a template.
     trust_as_template = str
 
 TRUSTS_NOBODY = hasattr(Templar, "evaluate_expression")
@@ -57,7 +57,7 @@ class Source:
 
 
 class Reference(BaseInventoryPlugin, Constructable):
-    """An inventory plugin that uses ansible-core for every host, as most plugins do."""
+    """An inventory plugin that uses ansible-core for every host, like most plugins."""
 
     NAME = "reference"
 
@@ -125,7 +125,7 @@ def names(inventory: InventoryData, group: str = "all") -> list[str]:
 
 
 def listened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return a list that collects warnings from now on."""
+    """Return a list to which warnings are added from now on."""
     warnings: list[str] = []
     monkeypatch.setattr(Display, "warning", lambda self, message, *dummy, **keywords: warnings.append(message))
     return warnings

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, Contributors to the virtinfra.manager project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The description of the service, `docs/openapi.yaml`, in the form that tests compare with."""
+"""The description of the service, `docs/openapi.yaml`, in a form for comparisons."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class ReferenceField:
     """The values of an enumeration, of its elements for a list."""
     default: Any = None
     since: str | None = None
-    """Version that brought it; None if it is as old as its operation or record."""
+    """Version that added it; None if it is as old as its operation or record."""
     compatibility: bool = False
-    """Servers know it, the service does not document it."""
+    """Servers support it, but the document lacks it."""
 
 
 @dataclass(frozen=True)
@@ -56,15 +56,15 @@ class ReferenceParameter(ReferenceField):
     where: str = "query"
     """path, query, or body (inside the member ReferenceOperation.body_key, if there is one)."""
     also_in_query: bool = False
-    """The body of a DELETE is often ignored: a body parameter that belongs into the query string too."""
+    """A body parameter that is also sent in the query string, because servers often ignore the body of a DELETE."""
     required: bool = False
     """Documented as required."""
     optional_in_practice: bool = False
-    """Documented as required although servers take a call without it."""
+    """Documented as required, but servers accept a call without it."""
     alias_of: str | None = None
     """The parameter of which this is another spelling."""
     beside: bool = False
-    """In the body beside body_key, not inside it: systemTags and userTags."""
+    """A member of the body next to body_key, not inside it: systemTags and userTags."""
 
 
 @dataclass(frozen=True)
@@ -77,20 +77,20 @@ class ReferenceOperation:
     path: str
     """With {placeholders}; relative to `<prefix>/v1/`, or absolute for the cursor operations."""
     uuid_path: str | None
-    """Where a query may read one record; None where that GET may be another operation."""
+    """The path at which a query may read one record; None if that GET may be another operation."""
     parameters: Mapping[str, ReferenceParameter]
     body_key: str | None
     """The member of the body that holds the body parameters; None if they are its members, or if there are none."""
     results: Mapping[str, ReferenceField]
-    """The documented members of a successful reply that hold the result, the main one first."""
+    """The documented members of a successful reply that contain the result, the main one first."""
     undocumented_results: Mapping[str, ReferenceField]
-    """The members that servers add: total, volumeInfos, ..."""
+    """The undocumented members that servers add: total, volumeInfos, ..."""
     since: str | None
     is_async: bool
     companion: bool
-    """Not documented by the service; a server may lack it."""
+    """Not in the document; a server may lack it."""
     security: str | None
-    """session, token, or None where no credentials are needed."""
+    """session, token, or None if no credentials are needed."""
 
     @property
     def record(self) -> str | None:
@@ -99,7 +99,7 @@ class ReferenceOperation:
 
     @property
     def version_of(self) -> dict[str, str]:
-        """The versions of the parameters that have their own."""
+        """The versions of the parameters that were added later."""
         return {name: parameter.since for name, parameter in self.parameters.items() if parameter.since}
 
 
@@ -118,7 +118,7 @@ def operations() -> Mapping[str, ReferenceOperation]:
 
 @cache
 def further_operations() -> Mapping[str, ReferenceOperation]:
-    """Return the operations by name that neither the document of the service nor its conventions show."""
+    """Return the operations by name that follow neither from the document nor from its conventions."""
     return _operations(is_further=True)
 
 
@@ -133,7 +133,7 @@ def _operations(is_further: bool) -> Mapping[str, ReferenceOperation]:
 
 @cache
 def records() -> Mapping[str, Mapping[str, ReferenceField]]:
-    """Return the fields of each record that replies hold, by the record's name."""
+    """Return the fields of the records in replies, by the name of the record."""
     schemas = description()["components"]["schemas"]
     found = {
         name: _properties(node)
@@ -151,7 +151,7 @@ def routes() -> set[tuple[str, str]]:
 def reply_schema(name: str, status: int = 200) -> Node:
     """Return the schema of the JSON reply of an operation (of its read by uuid for `<name>ByUuid`).
 
-    Its references are relative to description(). Raises KeyError where no JSON reply of that status is described.
+    Its references are relative to description(). Raise KeyError if no JSON reply with that status is described.
     """
     node = next(node for found, dummy, method, item, node in _operation_nodes() if found == name)
     schema: Node = resolve(node["responses"][str(status)])["content"]["application/json"]["schema"]

@@ -4,7 +4,7 @@
 
 """Run playbooks without the second that ansible-playbook takes to start.
 
-This process has imported what ansible-playbook imports; a fork of it is turned into ansible-playbook for each play.
+This process has imported the modules of ansible-playbook. For each play, a fork of it becomes ansible-playbook.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SETTINGS = {
     "ANSIBLE_NOCOLOR": "true",
 }
 
-# Ansible reads these when it is imported; other programs that tests start shall not see them.
+# Ansible reads these when it is imported. They must not reach other programs that tests start.
 before = dict(os.environ)
 os.environ.update(SETTINGS)
 
@@ -108,7 +108,7 @@ class PlaybookRunner:
     ) -> Run:
         """Run tasks, all of them even if one fails; ``keywords`` are those of the play.
 
-        ``as_module`` makes a module process of each task. ``arguments`` are options of ansible-playbook.
+        With ``as_module`` each task runs in a module process. ``arguments`` are options of ansible-playbook.
         """
         return self.playbook([self.a_play(*tasks, as_module=as_module, **keywords)], arguments, environment)
 
@@ -134,7 +134,7 @@ class PlaybookRunner:
             book.write_text(json.dumps(plays), encoding="utf-8")
         records.write_text("", encoding="utf-8")
         with warnings.catch_warnings():
-            # The threads of a test's own servers wait for requests meanwhile and hold no lock.
+            # The threads of a test's own servers wait for requests in the meantime and hold no lock.
             warnings.simplefilter("ignore", DeprecationWarning)
             child = os.fork()
         if child == 0:

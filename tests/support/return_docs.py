@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What modules document of the records that they return: the fields of docs/openapi.yaml, with Ansible's names.
+"""Documents the records that modules return: the fields of docs/openapi.yaml, with Ansible's names.
 
-The session ``format`` writes them into the modules. A server may leave out a field that only servers document: such a
-field says when it is returned.
+The session ``format`` writes them into the modules. A server may omit undocumented fields, so these say when they are
+returned.
 """
 
 from __future__ import annotations

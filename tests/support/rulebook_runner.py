@@ -62,7 +62,7 @@ def install_collection(folder: Path) -> Path:
 
 
 def environment(folder: Path, **others: str) -> dict[str, str]:
-    """Return the environment of somebody who has installed a collection in a folder, and Java from PyPI."""
+    """Return an environment with a collection that is installed in a folder, and with Java from PyPI."""
     return {
         "ANSIBLE_COLLECTIONS_PATH": str(folder),
         "ANSIBLE_HOME": str(folder / "home"),
@@ -72,7 +72,7 @@ def environment(folder: Path, **others: str) -> dict[str, str]:
         "JAVA_TOOL_OPTIONS": "-XX:-UsePerfData",
         "LC_ALL": "C.UTF-8",
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.defpath]),
-        # What is printed before a kill counts.
+        # Output must be complete when the process is killed.
         "PYTHONUNBUFFERED": "1",
         "TMPDIR": tempfile.gettempdir(),
         **others,
@@ -87,11 +87,11 @@ class Rulebook:
 
     @property
     def output(self) -> str:
-        """What it has written, also before a restart."""
+        """Its output, including that before a restart."""
         return self._output.read_text(encoding="utf-8")
 
     def fired(self) -> list[str]:
-        """Return what the debug actions have printed in the form <...>."""
+        """Return the texts that the debug actions have printed in the form <...>."""
         return re.findall(r"<(\w+)>", self.output)
 
     def wait_until_listening(self, port: int) -> None:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A task for every write of the service, and how often the state shows that it was performed."""
+"""A task for each writing operation, and a function that counts from the state how often it was performed."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ CHAT = "https://chat.example.com/send?key=5c0ffee5-1dea"
 class Scenario:
     """A task that makes one call of ``operation``.
 
-    ``times`` counts by the states before and after how often it was done. A task that is an ``action`` calls it each
-    time it runs. ``prepare`` are changes of the seeded records, as (kind, uuid, members).
+    ``times`` counts from the states before and after how often it was performed. An ``action`` calls it each time it
+    runs. ``prepare`` are changes of the seeded records, as (kind, uuid, members).
     """
 
     name: str

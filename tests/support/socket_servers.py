@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Servers that work on bytes: one that sends what a test yields, and two that forward connections."""
+"""Servers at the level of bytes: one sends the bytes of a test, and two forward connections."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Server = TypeVar("Server", bound="SocketServer")
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on now."""
+    """Return a free port."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         return int(taken.getsockname()[1])
 
 
 def is_listening(port: int) -> bool:
-    """Whether somebody listens on a port of this machine."""
+    """Return whether a port of this machine accepts connections."""
     with socket.socket() as client:
         return client.connect_ex(("127.0.0.1", port)) == 0
 
@@ -115,7 +115,7 @@ class Relay(SocketServer):
 
 
 class Proxy(SocketServer):
-    """An HTTP proxy that connects to one port, whatever host is requested, or sends ``refusal`` instead.
+    """An HTTP proxy that connects to one port, regardless of the requested host, or sends ``refusal`` instead.
 
     ``heads`` are the heads of the requests to the proxy.
     """

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""An HTTP server with responses that a test defines, for services unlike the simulator."""
+"""An HTTP server with responses that a test defines, for services that differ from the simulator."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class StubResponse:
     interim: tuple[int, ...] = ()
 
 
-# In place of a response: a TLS alert, after which the connection ends.
+# Instead of a response: a TLS alert, after which the connection ends.
 TLS_ALERT = StubResponse(0)
 _ALERT_RECORD = b"\x15\x03\x03\x00\x02\x02\x74"
 

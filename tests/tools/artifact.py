@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Build the collection in the current folder and repack it, so that equal sources give equal bytes.
+"""Build the collection in the current folder and repack it, so that the same sources result in the same bytes.
 
 The archive is refused when it contains a file that ``artifact_files.txt`` does not list, or is too large.
 """
@@ -35,7 +35,7 @@ def build(target: Path) -> Path:
 
 
 def repack(archive: Path) -> bytes:
-    """Return an archive's contents as an archive that depends on names and contents alone, not on times and owners."""
+    """Return an archive with the same contents that depends only on names and contents, not on times and owners."""
     packed = io.BytesIO()
     with tarfile.open(archive) as source, tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as target:
         for member in sorted(source.getmembers(), key=lambda member: member.name):
@@ -46,7 +46,7 @@ def repack(archive: Path) -> bytes:
 
 
 def find_problems(names: Iterable[str], patterns: Iterable[str], size: int) -> list[str]:
-    """Return what is wrong with an archive: unlisted files, patterns without a file, and its size in bytes."""
+    """Return the problems of an archive: unlisted files, patterns without a file, and its size in bytes."""
     names, patterns = list(names), list(patterns)
     unlisted = [name for name in names if not any(fnmatchcase(name, pattern) for pattern in patterns)]
     unused = [pattern for pattern in patterns if not any(fnmatchcase(name, pattern) for name in names)]

@@ -28,7 +28,8 @@ NOX = (sys.executable, "-m", "nox")
 AT_A_TIME = 2
 STOP_TIMEOUT = 10.0
 
-# Seconds, until the machine has times of its own: the longest sessions start first, so that none is alone at the end.
+# Durations in seconds until the machine has its own: the longest sessions start first, so that none runs alone at the
+# end.
 USUAL_SECONDS = {
     "unit-2.19": 600,
     "unit-2.21": 400,
@@ -43,8 +44,9 @@ USUAL_SECONDS = {
 }
 USUAL = 30
 
-# The lines of a log that name a failure, and how many of them are shown: of pytest, ansible-test and tests/chaos; and
-# the last failed task, since those before it were expected. A log without any is shown by its last lines.
+# The lines of a log that show a failure, and how many of them are printed: those of pytest, ansible-test and
+# tests/chaos, and the last failed task, because earlier failures were expected. Without such lines, the last lines are
+# printed.
 DECISIVE = (
     (re.compile(r"(?:FAILED|ERROR|FATAL|WRONG)\b"), slice(20)),
     (re.compile(r"E {3,}\S"), slice(10)),
@@ -57,7 +59,7 @@ ESCAPES = re.compile(r"\x1b\[[0-9;]*[a-zA-Z]|\x1b\]8;[^\x1b]*\x1b\\")
 
 @dataclasses.dataclass
 class Session:
-    """A session of nox, and how it went."""
+    """A session of nox, and its result."""
 
     name: str
     last_time: float | None
@@ -83,7 +85,7 @@ class Session:
         return self.last_time or USUAL_SECONDS.get(self.name, USUAL)
 
     def start(self) -> subprocess.Popen[bytes]:
-        """Start nox for this session alone, in a process group of its own."""
+        """Start nox for this session only, in its own process group."""
         self.report.unlink(missing_ok=True)
         self.started = time.monotonic()
         last = f"{self.last_time:.0f} s last time" if self.last_time else "first time"
@@ -152,7 +154,7 @@ def run(sessions: list[Session]) -> None:
 
 
 def stop(processes: list[subprocess.Popen[bytes]]) -> None:
-    """Interrupt process groups as Ctrl-C does, and kill what does not end."""
+    """Interrupt process groups as Ctrl-C does, and kill those that do not end."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
@@ -166,7 +168,7 @@ def stop(processes: list[subprocess.Popen[bytes]]) -> None:
 
 
 def summarize(sessions: list[Session], seconds: float) -> None:
-    """Print a table of the sessions and what the failed ones say."""
+    """Print a table of the sessions, and the decisive lines of those that failed."""
     print(f"\n{'session':24} {'result':8} {'time':>8} {'last time':>10} {'processor':>10}")
     for session in sessions:
         print(session.summary)

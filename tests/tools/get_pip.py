@@ -4,7 +4,7 @@
 
 """A substitute for the get-pip.py that ansible-test would download.
 
-It takes the arguments of get-pip.py and installs the requested pip with the one that comes with Python.
+It takes the arguments of get-pip.py and installs the requested pip with the pip of Python itself.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import runpy
 import sys
 from pathlib import Path
 
-# Debian takes the wheels out of ensurepip.
+# Debian removes the wheels from ensurepip.
 FOLDERS = (Path(ensurepip.__file__).parent / "_bundled", Path("/usr/share/python-wheels"))
 GET_PIP_ONLY = ("--no-setuptools", "--no-wheel")
 

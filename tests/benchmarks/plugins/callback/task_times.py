@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Writes when each task and each loop item of a run began and ended."""
+"""Write the start and end times of each task and each loop item of a run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ description:
 
 
 class CallbackModule(CallbackBase):
-    """Notes the time of every task."""
+    """Records the times of every task."""
 
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "notification"
@@ -32,11 +32,11 @@ class CallbackModule(CallbackBase):
     CALLBACK_NEEDS_ENABLED = True
 
     def v2_playbook_on_task_start(self, task: Any, is_conditional: bool) -> None:
-        """Note that a task begins."""
+        """Record that a task begins."""
         self._note(task.get_name())
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
-        """Note that the run ends."""
+        """Record that the run ends."""
         self._note("end")
 
     def _note(self, name: str) -> None:

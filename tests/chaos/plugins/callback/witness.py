@@ -44,7 +44,7 @@ class CallbackModule(CallbackBase):
             "name": task.get_name(),
             "action": task.action,
             "check": bool(task.check_mode),
-            # Then `changed` is not that of the module, or not that of all its attempts, or not the final one.
+            # With these keywords, `changed` is not that of the module, or not that of all its attempts, or not final.
             "apart": bool(task.changed_when or task.until or task.async_val),
             "before": state,
             "results": [],
@@ -64,7 +64,7 @@ class CallbackModule(CallbackBase):
 
     def _keep(self, result: Any, failed: bool) -> None:
         if self._task is not None:
-            # Recent cores have a text here without a traceback, too.
+            # Recent versions of core have a string here, also without a traceback.
             result_members = {name: value for name, value in result.result.items() if name != "exception"}
             self._task["results"].append({**result_members, "failed": failed})
 

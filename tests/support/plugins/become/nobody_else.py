@@ -24,6 +24,6 @@ class BecomeModule(BecomeBase):
     name = "nobody_else"
 
     def build_become_command(self, cmd: str, shell: object) -> str:
-        """Return the command with the mark that shows Ansible that become has succeeded."""
+        """Return the command with the marker of a successful become."""
         super().build_become_command(cmd, shell)
         return str(self._build_success_command(cmd, shell)) if cmd else cmd
