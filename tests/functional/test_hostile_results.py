@@ -12,10 +12,7 @@ from typing import Any
 
 import pytest
 from ansible.errors import AnsibleParserError
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import TransportError
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import record_to_result
 from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import escape_controls
-from conftest import client_of
 
 from simulator.launch import Simulator
 from support.inventory_sources import Source, listened
@@ -24,38 +21,6 @@ from support.stub_server import StubRequest, StubResponse, StubServer
 
 HOST = "a0000003000040008000000000000001"
 TRUSTED = {"__ansible_type": "_AnsibleTaggedStr", "tags": [{"__ansible_type": "TrustedAsTemplate"}]}
-
-
-@pytest.mark.parametrize(
-    "key",
-    [
-        "__ansible_type",
-        r"\u005f_ansible_type",
-        r"_\u005Fansible_type",
-        r"__\u0061nsible_type",
-        r"__ansib\u006c\u0065_type",
-        r"\u005f\u005f\u0061\u006e\u0073\u0069\u0062\u006c\u0065\u005f\u0074\u0079\u0070\u0065",
-        "_AnsibleType",
-        "__ansibleType",
-    ],
-)
-def test_reserved_keys_are_renamed_however_they_are_written(key: str) -> None:
-    body = '{"inventories": [{"a": [{"b": {"KEY": "x", "kept_key": "__ansible_type"}}]}]}'.replace("KEY", key)
-    with StubServer(lambda request: StubResponse(200, body.encode())) as service, client_of(service) as client:
-        reply = client.get("QueryHost", {})
-    (record,) = record_to_result(reply["inventories"])
-    assert record["a"] == [{"b": {"ansible_type": "x", "kept_key": "__ansible_type"}}]
-
-
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
-def test_a_reply_in_another_encoding_is_no_json(encoding: str) -> None:
-    body = json.dumps({"inventories": [{"uuid": HOST, "a": TRUSTED}]}).encode(encoding)
-    with (
-        StubServer(lambda request: StubResponse(200, body)) as service,
-        client_of(service, request_retries=0) as client,
-        pytest.raises(TransportError, match="not a JSON object"),
-    ):
-        client.get("QueryHost", {})
 
 
 @pytest.mark.parametrize("as_module", [False, True])

@@ -42,13 +42,3 @@ def test_requests_are_not_shown(
     assert run.tasks[0].status == "ok"
     assert not LINE.search(run.output)
     assert "virtinfra_requests" not in run.tasks[0].result
-
-
-@pytest.mark.parametrize("as_module", [False, True])
-def test_secrets_in_a_query_are_not_shown(playbook_runner: PlaybookRunner, as_module: bool) -> None:
-    query = ["url=https://chat.example.com/hook/SECRET-KEY", "name=a"]
-    call = {"virtinfra.manager.api": {"operation": "QuerySNSApplicationEndpoint", "params": {"q": query}}}
-    run = playbook_runner.play({**call, "name": "Disable"}, as_module=as_module, arguments=["-vvv"])
-    shown = [target for dummy, target, *more in LINE.findall(run.output)]
-    assert "q=url=********&q=name=a" in shown[0]
-    assert not [line for line in run.output.splitlines() if LINE.search(line) and "SECRET-KEY" in line]

@@ -707,3 +707,31 @@ def test_secrets_are_not_shown() -> None:
         base_url="https://manager.example.com", session_id="the-session", api_token="the-token"
     )
     assert not [secret for secret in SECRETS if secret in repr(connection)]
+
+
+# ------------------------------------------------------------------------------------------------ lines about requests
+
+
+def test_a_line_about_each_request(sim: Simulator, new_client: ClientFactory) -> None:
+    lines: list[str] = []
+    client = new_client(on_request=lines.append)
+    query(client, "QueryHost")
+    job = client.start_job("ChangeHostState", DISABLE)
+    read, write = lines
+    assert re.fullmatch(r"GET /service/v1/hosts\?[\w=&+]+&start=0: 200, \d+ ms", read)
+    assert re.fullmatch(rf"PUT /service/v1/hosts/{HOST}/actions: 202, \d+ ms, job {job.uuid}", write)
+
+
+def test_a_line_about_a_request_without_a_response(sim: Simulator, new_client: ClientFactory) -> None:
+    lines: list[str] = []
+    sim.fault("drop_after", "ChangeHostState")
+    failure_of(new_client(on_request=lines.append), "ChangeHostState")
+    assert re.match(r"PUT \S+: no response, \d+ ms, job \w{32}$", lines[0])
+
+
+def test_a_line_about_a_request_shows_no_secret(sim: Simulator, new_client: ClientFactory) -> None:
+    lines: list[str] = []
+    client = new_client(on_request=lines.append)
+    query(client, "QuerySNSApplicationEndpoint", ["url=https://chat.example.com/hook/KEY-1", "url~=KEY-2\nx", "name=a"])
+    assert "?q=url=********&q=url~=********&q=name=a&" in lines[0]
+    assert "KEY" not in lines[0]
