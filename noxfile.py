@@ -223,8 +223,9 @@ def unit(session: nox.Session) -> None:
 
 def unit_of_another_core(session: nox.Session) -> None:
     """Run the tests that can fail with another ansible-core."""
-    # The integration targets run all modules with this core, too.
-    run_pytest(session, *DEPENDS_ON_CORE, "--ignore=tests/functional/test_protocol.py")
+    # The integration targets run all modules and roles with this core, too.
+    covered = ("--ignore=tests/functional/test_examples.py", "--ignore=tests/functional/test_protocol.py")
+    run_pytest(session, *DEPENDS_ON_CORE, *covered)
 
 
 def run_pytest(session: nox.Session, *selection: str) -> None:

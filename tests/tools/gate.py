@@ -45,12 +45,12 @@ USUAL_SECONDS = {
 USUAL = 30
 
 # The lines of a log that show a failure, and how many of them are printed: those of pytest, ansible-test and
-# tests/chaos, and the last failed task, because earlier failures were expected. Without such lines, the last lines are
-# printed.
+# tests/chaos, the beginning of each exception under pytest, and the last failed task, because earlier failures were
+# expected. Without such lines, the last lines are printed.
 DECISIVE = (
-    (re.compile(r"(?:FAILED|ERROR|FATAL|WRONG)\b"), slice(20)),
-    (re.compile(r"E {3,}\S"), slice(10)),
-    (re.compile(r"(?:fatal|failed): \["), slice(-1, None)),
+    (re.compile(r"^(?:FAILED|ERROR|FATAL|WRONG)\b.*", re.MULTILINE), slice(20)),
+    (re.compile(r"^(?!E ).*\n(E {3}.*(?:\nE {3}.*){0,3})", re.MULTILINE), slice(10)),
+    (re.compile(r"^(?:fatal|failed): \[.*", re.MULTILINE), slice(-1, None)),
 )
 LAST_LINES = 40
 LONGEST_LINE = 500
@@ -125,12 +125,14 @@ def show(line: str) -> None:
 
 def decisive_lines(log: str) -> list[str]:
     """Return the lines of a log that say why the session failed."""
-    lines = [line for line in ESCAPES.sub("", log).splitlines() if line.strip()]
-    numbers: set[int] = set()
-    for pattern, kept in DECISIVE:
-        numbers.update([number for number, line in enumerate(lines) if pattern.match(line)][kept])
-    found = [lines[number][:LONGEST_LINE] for number in sorted(numbers)]
-    return found or [line[:LONGEST_LINE] for line in lines[-LAST_LINES:]]
+    text = ESCAPES.sub("", log)
+    found = sorted(
+        (match.start(match.lastindex or 0), match[match.lastindex or 0])
+        for pattern, kept in DECISIVE
+        for match in list(pattern.finditer(text))[kept]
+    )
+    lines = [line for dummy, part in found for line in part.splitlines()] or text.splitlines()[-LAST_LINES:]
+    return [line[:LONGEST_LINE] for line in lines if line.strip()]
 
 
 def run(sessions: list[Session]) -> None:
