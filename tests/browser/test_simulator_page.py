@@ -58,6 +58,9 @@ def test_page_follows_the_state_without_reload(page: Page, api: HttpClient) -> N
         ["AddKVMHost", "Succeeded"],
     ]
     assert page.texts("[data-total=hosts], [data-summary=hosts]") == ["4", "4 Connected"]
+    api.sim.reset(hosts=0)
+    page.wait_for("document.querySelector('[data-total=hosts]').textContent === '0'")
+    assert page.texts("[data-summary=hosts], #hosts tbody") == ["", ""]
     assert page.evaluate("window.isSame") is True
 
 
