@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A flood of posts with ansible-rulebook itself: none is lost, none counts twice, and a kill makes one come again."""
+"""A flood of posts to a real ansible-rulebook: none is lost or counts twice, except for one after a kill."""
 
 from __future__ import annotations
 

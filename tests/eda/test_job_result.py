@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The event filter job_result, and what the documentation of sources and filter says."""
+"""The event filter job_result, and the documentation of the sources and the filter."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHAPED = {"job": {"uuid": JOB, "succeeded": True, "batch": None}, "result": {"in
 
 
 def webhook_event(payload: Any, headers: Any = None, endpoint: str = "hook") -> dict[str, Any]:
-    """Return an event as webhook sources and event streams make it."""
+    """Return an event as webhook sources and event streams create it."""
     return {"payload": payload, "meta": {"endpoint": endpoint, "headers": headers or job_headers(JOB)}}
 
 
@@ -29,7 +29,7 @@ def test_event_of_a_webhook_source() -> None:
 
 
 def test_event_of_an_event_stream() -> None:
-    """The platform writes the names of headers in its own way, and keeps the query of the relay's URL."""
+    """The platform changes the case of header names, and keeps the query of the relay's URL."""
     headers = {"X-Job-Uuid": JOB, "X-Job-Success": "false"}
     payload = {"error": {"code": "HOST.1001", "details": "no"}}
     stream = webhook_event(payload, headers, "/external_event_stream/1/post/?about=host-1&operation=ChangeHostState")
@@ -65,7 +65,7 @@ def test_junk_is_dropped(event: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("name", ["job_results", "resource_changes"])
 def test_options_are_documented_as_they_are(name: str) -> None:
-    """Those of the connection are in the fragment."""
+    """The options of the connection are in the fragment."""
     spec = importlib.util.spec_from_file_location(name, PLUGINS / "event_source" / f"{name}.py")
     assert spec
     assert spec.loader

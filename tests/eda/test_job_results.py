@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The event source job_results: what becomes an event, and what is refused."""
+"""The event source job_results: which posts become events, and which are refused."""
 
 from __future__ import annotations
 
@@ -171,13 +171,13 @@ def test_each_job_once_although_posts_repeat_and_come_together() -> None:
 
 
 def test_full_buffer_refuses_and_loses_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    """The rules are busy until the service has tried in vain."""
+    """The rules are busy until the service has been refused."""
     done = asyncio.Event()
 
     async def play(rules: Rules) -> None:
         async with receiving(rules, buffer_size=2) as url, aiohttp.ClientSession() as session:
             statuses = [await post(session, url, f"{number:032x}") for number in range(5)]
-            # One has been taken and its action has begun, one is in the queue of the rules, one behind it.
+            # One has been taken and its action has begun, one is in the queue of the rules, one waits behind it.
             assert statuses[0] == 204
             assert statuses.count(204) in (2, 3)
             done.set()
@@ -191,7 +191,7 @@ def test_full_buffer_refuses_and_loses_nothing(caplog: pytest.LogCaptureFixture)
 
 
 def test_spool_hands_over_after_a_restart_what_was_acknowledged(tmp_path: Path) -> None:
-    """A result that the rules have comes no more, and a repeat of it is recognized."""
+    """A result that the rules have taken is not delivered again, and its duplicate is recognized."""
     spool = tmp_path / "spool.sqlite"
 
     async def fill(rules: Rules) -> None:
@@ -221,7 +221,7 @@ def test_spool_hands_over_after_a_restart_what_was_acknowledged(tmp_path: Path) 
 
 
 def test_only_confirmed_results_are_believed(sim: Simulator) -> None:
-    """Forged posts are refused; one for a job that has ended brings its true result, once."""
+    """Forged posts are refused; a forged post for a job that has ended delivers its true result, once."""
     forged = json.dumps({"inventory": {"name": "forged"}}).encode()
 
     async def play(rules: Rules) -> list[int]:

@@ -40,12 +40,12 @@ def args_of(sim: Simulator, **args: Any) -> dict[str, Any]:
 
 
 def count_polls(sim: Simulator, operation: str) -> int:
-    """Return how many lists of a service were asked for."""
+    """Return how many lists of a service were requested."""
     return sum(entry["operation"] == operation for entry in sim.log())
 
 
 async def polls(sim: Simulator, operation: str, count: int) -> None:
-    """Wait until so many more lists have been asked for."""
+    """Wait until this number of further lists has been requested."""
     before = await asyncio.to_thread(count_polls, sim, operation)
     await wait_until(lambda: count_polls(sim, operation) >= before + count, in_thread=True)
 
@@ -58,7 +58,7 @@ def hosts_of(sim: Simulator) -> list[str]:
 def test_each_change_once_across_a_restart_and_an_outage(
     crowd: Simulator, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """2,000 hosts, 200 changes in five portions; the third while nobody polls, the fourth while nobody answers."""
+    """Change 200 of 2,000 hosts in five portions; the third while the source is stopped, the fourth in an outage."""
     uuids = hosts_of(crowd)
     args = args_of(crowd, resource_type="host", state_file=str(tmp_path / "state.sqlite"))
     events: list[dict[str, Any]] = []
@@ -75,7 +75,7 @@ def test_each_change_once_across_a_restart_and_an_outage(
             for portion in (0, 1):
                 await asyncio.to_thread(change, portion)
                 await rules.wait_for(40 * portion + 40)
-            # A kill would let the last one come again.
+            # After a kill the last event would be delivered again.
             await polls(crowd, "QueryHost", 8)
         events.extend(rules.events)
 
@@ -105,7 +105,7 @@ def test_each_change_once_across_a_restart_and_an_outage(
 
 
 def test_threshold_has_hysteresis(sim: Simulator) -> None:
-    """Low under 10 %, normal from 12 % on, and between both what it was."""
+    """Low under 10 %, normal from 12 %, and unchanged between both limits."""
     (uuid, *dummy) = sorted(record["uuid"] for record in sim.records("primarystorage"))
     total = 1000
     threshold = {"field": "available_capacity", "below": 10, "rearm": 12}
@@ -115,7 +115,7 @@ def test_threshold_has_hysteresis(sim: Simulator) -> None:
         async with running("resource_changes", args, rules):
             for percent in (50, 11, 9, 11, 8, 12, 11, 9):
                 sim.change("primarystorage", uuid, availableCapacity=percent * total // 100, totalCapacity=total)
-                # The second list is asked for after the events of the first.
+                # The second list is requested after the events of the first.
                 await polls(sim, "QueryPrimaryStorage", 2)
 
     sim.change("primarystorage", uuid, availableCapacity=500, totalCapacity=total)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Rulebooks with ansible-rulebook itself, and the collection as users install it."""
+"""Rulebooks in a real ansible-rulebook, with the collection as users install it."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ HOSTS = [f"a000000300004000800000000000000{number}" for number in (1, 2, 3)]
 
 
 def recorded(sim: Simulator) -> list[str]:
-    """Return what the playbook of the rule has recorded in the store: about, and whether the job succeeded."""
+    """Return the records of the rule's playbook in the store: about, and whether the job succeeded."""
     names = [record["name"].split() for record in sim.records("endpoint")]
     return sorted(f"{parts[0]} {parts[1]}" for parts in names if len(parts) == 3)
 
 
 def deliver(sim: Simulator, url: str, job: str, **forged: Any) -> int:
-    """Post a result until there is a response: ansible-rulebook may be busy with its own start."""
+    """Post a result until there is a response: ansible-rulebook may still be starting."""
     deadline = time.monotonic() + PATIENCE
     while (status := sim.deliver(url, job, **forged)) is None:
         assert time.monotonic() < deadline
@@ -44,7 +44,7 @@ def test_results_reach_the_store(
     playbook_runner: PlaybookRunner,
     new_client: ClientFactory,
 ) -> None:
-    """A success by a playbook, a failure, a repeat and a late delivery count once; forged and wrong posts do not."""
+    """A success of a playbook, a failure, a duplicate and a late delivery count once; forged and wrong posts do not."""
     port = free_port()
     url = f"http://127.0.0.1:{port}/secret"
     variables = {
@@ -127,7 +127,7 @@ def test_hardware_errors_from_the_installed_collection(
 
 
 def test_storage_low_from_the_installed_collection(sim: Simulator, installed_collection: Path, tmp_path: Path) -> None:
-    """A primary storage that runs full leads to a report."""
+    """A primary storage that fills up causes a report."""
     report, (storage, *dummy) = tmp_path / "report.html", sim.records("primarystorage")
     variables = {"storage_low_interval": 0.2, "capacity_report_path": str(report)}
     name = "virtinfra.manager.storage_low"

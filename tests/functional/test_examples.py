@@ -23,10 +23,10 @@ SHOWN = sorted(EXAMPLES.glob("*/playbook.yml"))
 INVENTORY = EXAMPLES / "play_over_inventory" / "lab.virtinfra_hosts.yml"
 VMS = 40
 
-# The playbooks of roles, each before those that find what it has made.
+# The playbooks of roles, each before those that need its objects.
 OF_ROLES = ("restore_vms", "protect_vms", "notifications", "maintenance_walk", "onboard_hosts", "capacity_report")
 
-# What no output of a role may show.
+# Secrets that no output of a role may show.
 SESSION, PASSWORD, URL_KEY = "5e5510a0", "pa55w0rd-of-ssh", "key-0f-the-chat"
 
 
@@ -39,10 +39,10 @@ def playbooks_of_guide(guide: str) -> list[str]:
 
 @pytest.fixture
 def playbook(tmp_path: Path) -> Path:
-    """One playbook of all examples, so that one process runs them all."""
+    """One playbook with all examples, so that one process runs them."""
     (first_steps,) = playbooks_of_guide("getting_started")
     by_requests, by_module = playbooks_of_guide("migrating")
-    # Check mode skips the requests and so leaves nothing to continue with.
+    # Check mode skips the requests, so the following tasks have no data.
     by_requests = by_requests.replace("gather_facts: false", "gather_facts: false\n  tags: [requests]")
     guides = {"first_steps": first_steps, "by_module": by_module, "by_requests": by_requests}
     for name, text in guides.items():
@@ -89,7 +89,7 @@ def test_examples(sim: Simulator, playbook_runner: PlaybookRunner, playbook: Pat
     # The guide to the first steps has protected one of them.
     assert waits == [VMS // 2 - 1, VMS // 2 - 1]
 
-    # Only the hosts that are new in the inventory differ.
+    # Only hosts that are new in the inventory differ.
     assert changed(play("--skip-tags", "requests")) == ["Set the service types of the interface"] * 4
 
 
@@ -119,7 +119,7 @@ def vars_file(tmp_path: Path) -> Path:
 
 
 def test_vars_files_of_the_readme(sim: Simulator, playbook_runner: PlaybookRunner, vars_file: Path) -> None:
-    """All playbooks of roles in one, of which a host fails in the first run; no output shows a secret."""
+    """One playbook with all playbooks of roles, with a host that fails in the first run; no output shows a secret."""
     sim.reset(clusters=1, session=SESSION)
     sim.change("snapshotgroup", sim.records("snapshotgroup")[0]["uuid"], name="web-1-nightly")
     book, hosts = vars_file.with_name("all.yml"), vars_file.with_name("hosts.yml")

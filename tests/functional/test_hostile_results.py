@@ -53,7 +53,7 @@ def test_a_reserved_key_in_a_record_changes_no_result(
     assert not mark.exists(), "a value of the service was run"
 
 
-# A second line, a forged end of the play, colours, and a text that a terminal shows in another order.
+# A second line, a forged end of the play, colours, and bidirectional controls.
 FORGED = "web\r\n\nPLAY RECAP ***\nhost : ok=1 failed=0\x1b[2J\x1b]0;x\x07\u202e\u2028\x85\u200bend \u3000\u865a"
 SHOWN = (
     "web\\r\\n\\nPLAY RECAP ***\\nhost : ok=1 failed=0\\x1b[2J\\x1b]0;x\\x07\\u202e\\u2028\\x85\\u200bend \u3000\u865a"

@@ -36,7 +36,7 @@ def command(name: str, *arguments: str, text: str = "") -> str:
 
 
 def listed(path: Path) -> Any:
-    """Return the output of ``ansible-inventory --list`` without the marks of unsafe strings."""
+    """Return the output of ``ansible-inventory --list`` without the markers of unsafe strings."""
     return json.loads(command("inventory", "-i", str(path), "--list"), object_hook=unmarked)
 
 

@@ -21,7 +21,7 @@ from support.inventory_sources import Source
 from support.playbook_runner import PlaybookRunner, Task
 from support.stub_server import StubRequest, StubResponse, StubServer
 
-# Each would leave a file if it were run; the last ones only together, or with delimiters of their own.
+# Each would create a file if it were evaluated; the last ones only together, or with their own delimiters.
 ATTACKS = {
     "expression": "{{ lookup('pipe', 'touch MARK') }}",
     "statement": "{% set x = lookup('pipe', 'touch MARK') %}",
@@ -149,7 +149,7 @@ def test_nor_is_one_of_the_others(sim: Simulator, playbook_runner: PlaybookRunne
     assert not mark.exists(), "a value of the service was run"
 
 
-# Each evaluates its value once more, as careless playbooks do, or fails; the last two put it where tasks take texts.
+# Each evaluates its value once more, as careless playbooks do, or fails; the last two use it as a string argument.
 CARELESS: list[Task] = [
     {"ansible.builtin.debug": {"msg": "x"}, "when": "{{ VALUE }}"},
     {"ansible.builtin.debug": {"msg": "x"}, "when": "VALUE"},
@@ -169,7 +169,7 @@ CARELESS: list[Task] = [
     {"ansible.builtin.set_fact": {"set": "{{ VALUE }}"}},
     {"ansible.builtin.debug": {"msg": "{{ set }}"}, "when": "{{ set }}"},
 ]
-# Where the value stands: plain, composed, and in what a module found.
+# The places of the value: plain, composed, and in the result of a module.
 EXPRESSIONS = [
     *("virtinfra_description", "copied", "joined", "by_core", "virtinfra_extra_member[0].a"),
     *("(virtinfra_extra_member[0] | list)[1]", "hostvars[inventory_hostname].copied"),
@@ -206,7 +206,7 @@ def test_no_value_of_a_host_is_run_by_careless_tasks(
     )
     source.fill(cache=True)
     sim.clear_log()
-    # Without this nothing would prove that the tasks met the value.
+    # This proves that the tasks used the value.
     met: Task = {"ansible.builtin.assert": {"that": [f"{expression} == value" for expression in EXPRESSIONS]}}
     read: Task = {"virtinfra.manager.host_info": {}, "register": "found"}
     tasks = [read, met, *careless(CARELESS, "virtinfra_description")]
@@ -219,7 +219,7 @@ def test_no_value_of_a_host_is_run_by_careless_tasks(
     assert not mark.exists(), "a value of the service was run"
 
 
-# What core's decoders would make objects of; the last one reaches the cache with any spelling of its key.
+# Values that core's decoders would convert to objects; the last one has an escaped key.
 REVIVED = {
     "trusted": {
         "__ansible_type": "_AnsibleTaggedStr",

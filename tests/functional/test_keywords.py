@@ -48,7 +48,7 @@ def test_who_runs_a_task(playbook_runner: PlaybookRunner) -> None:
     assert {part.partition("]")[0]: len(re.findall("Using module file .*/host_info.py", part)) for part in parts} == {
         name: count for name, (dummy, count) in KEYWORDS.items()
     }
-    # no_log leaves nothing to look at.
+    # no_log hides the result.
     assert {played.result["hosts"][0]["name"] for played in run if played.task != "no_log"} == {"host-1"}
 
 
@@ -137,7 +137,10 @@ def hooks_of(run: Run) -> list[str | None]:
 def test_group_defaults_are_for_the_modules_that_have_the_option(
     sim: Simulator, playbook_runner: PlaybookRunner
 ) -> None:
-    """In the controller and in a module process; what a task itself gives, and what no module has, is refused."""
+    """In the controller and in a module process.
+
+    Unsupported options of a task itself, and options that no module has, are refused.
+    """
     sim.configure(webhook_tries=1)
     defaults = {**playbook_runner.defaults, "webhook_url": "{{ hook }}", "wait_timeout": 60, "user_tags": ["a"]}
     group = "group/virtinfra.manager.api"
@@ -156,7 +159,7 @@ def test_group_defaults_are_for_the_modules_that_have_the_option(
 
 
 def test_webhook_of_the_environment(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
-    """It is in the way of no module, and no module process has it on its command line."""
+    """It disturbs no module, and is not on the command line of a module process."""
     sim.configure(webhook_tries=1)
     environment = {"VIRTINFRA_WEBHOOK_URL": HOOK}
     again = {"virtinfra.manager.kvm_host": {"name": "host-1", "state": "enabled"}, "vars": ELSEWHERE}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A playbook without a uuid, from nothing but the address of the service, an account and its password."""
+"""A playbook without uuids, which needs only the address of the service, an account and its password."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ CHANGING = {name for name, task in TASKS.items() if not next(iter(task)).endswit
 
 
 def play(playbook_runner: PlaybookRunner, *arguments: str, **environment: str) -> Run:
-    """Run the playbook, in which the environment alone says how to reach the service."""
+    """Run the playbook, with the connection from the environment only."""
     playbook_runner.defaults = {}
     tasks = [
         {
@@ -115,7 +115,7 @@ UNNAMED = {
     "list the subscribers of a topic": "topic: cannot look up the name 'topic-1': the service does not offer"
     f" QuerySNSTopic {NO_TOKEN}. Give the uuid.",
 }
-"""What each task says where the service lists only what the document lists; two tasks need the result of others."""
+"""The message of each task if the service offers only the documented queries; two tasks need the result of others."""
 
 
 def test_service_to_the_letter_of_the_document_says_what_it_needs(

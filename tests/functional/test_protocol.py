@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The protocol that every module keeps, with its own EXAMPLES: check, run, run again, check again.
+"""The guarantees of every module, tested with its own EXAMPLES: check, run, run again, check again.
 
-Three services are used: one that is as servers are, one that is as the document says to the letter, and one that offers
-no more than the document lists. The first example is played by a module process too.
+Three services are used: one like real servers, one that follows the document literally, and one that offers only the
+documented operations. The first example also runs in a module process.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from support.playbook_runner import PlaybookRunner, Played, Run
 
 SESSION, TOKEN = "c81e728d9d4c2f636f067f89cc14862c", "eccbc87e4b5ce2fe28308fd9f2a7baf3"
 
-# What the examples leave to the user; all of it is secret.
+# The variables of the examples; all of them are secret.
 VARIABLES = {"ssh_password": "Tr0ub4dor&3/ssh", "chat_key": "8f14e45f-ceea-chat"}
 
 AS_SERVERS_ARE, LITERAL, DOCUMENTED_ONLY = "as servers are", "to the letter", "documented operations only"
@@ -35,7 +35,7 @@ SERVICES: dict[str, dict[str, Any]] = {
     DOCUMENTED_ONLY: {"companions": "404", "service_type_statistic": False},
 }
 
-# Options that a service to the letter wants instead.
+# Options that a literal service requires instead.
 INSTEAD: dict[tuple[str, str], dict[str, Any]] = {
     (LITERAL, "vm"): {
         "task_type": "VmInstance",
@@ -44,8 +44,8 @@ INSTEAD: dict[tuple[str, str], dict[str, Any]] = {
 }
 REPLACED_IN = {"cbt_task"}
 
-# The document lists no operation that reads SNMP endpoints, platforms or persons. Where the service offers no more,
-# these examples are refused, for the reason that the message gives; the documentation of the modules says so.
+# The document lists no operation that reads SNMP endpoints, platforms or persons. With a service that offers only the
+# documented operations, these examples are refused, with the reason; the modules document this.
 NEEDING_A_QUERY = {
     "sns_endpoint": {"Notify by SNMP": "the service does not offer QuerySNSApplicationEndpoint"},
     "sns_snmp_platform": {"Send traps to another receiver": "the service does not offer QuerySNSSnmpPlatform"},
@@ -54,7 +54,7 @@ NEEDING_A_QUERY = {
         "Change the remark of a person": "the service does not offer QuerySNSTeamchatAtPerson",
     },
 }
-# To the letter, the query of workchat endpoints answers with an empty object.
+# Literally, the query of workchat endpoints returns an empty object.
 NO_RESULT = "the response to QuerySNSWorkchatEndpoint has no inventories"
 REFUSED: dict[str, dict[str, dict[str, str]]] = {
     AS_SERVERS_ARE: {},
@@ -66,17 +66,17 @@ REFUSED: dict[str, dict[str, dict[str, str]]] = {
     },
 }
 
-# It sends a trap, and everything stays as it is.
+# It sends a trap, and changes nothing.
 CALLS_WITHOUT_CHANGE = {"sns_snmp_test"}
 
-# The service writes these by itself.
+# The service sets these.
 UNPREDICTABLE = {"last_op_date", "create_date"}
 TIMESTAMP = re.compile(r"[A-Z][a-z]{2} \d{1,2}, \d{4},? \d{1,2}:\d\d:\d\d\s[AP]M")
 
 
 @dataclass(frozen=True)
 class Tried:
-    """An example of a module, played in steps: check, run, again, check again; a reader needs no more than two."""
+    """An example of a module, run in steps: check, run, again, check again; a reader needs only two."""
 
     name: str
     steps: Mapping[str, Played]
@@ -92,19 +92,19 @@ class Tried:
 
     @property
     def blind(self) -> bool:
-        """Whether the module acted without knowing the state of the object, and warned."""
+        """Whether the module acted without knowing the state of the object, and warned about it."""
         return any("is not known" in warning for warning in self.result("run").get("warnings", ()))
 
 
 def steps_of(tested: Module, as_module: bool) -> tuple[str, ...]:
-    """Return the steps that apply to a module; fewer for a module process, which is slow."""
+    """Return the steps for a module; fewer for a module process, which is slow."""
     if as_module:
         return ("check", "run", "again") if tested.kind == "state" else ("run",)
     return ("check", "run") if tested.kind == "reader" else ("check", "run", "again", "check again")
 
 
 def tasks_of(tested: Module, service: str, as_module: bool) -> Iterator[dict[str, Any]]:
-    """Yield the tasks to run: all steps for each example of the module, one for its preparations."""
+    """Yield the tasks to run: all steps for each example of the module, one for preparations."""
     for example in tested.examples[: 1 if as_module else None]:
         for step in steps_of(tested, as_module) if tested.fqcn in example else ("once",):
             yield {
@@ -184,7 +184,7 @@ def service(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-# Ansible shows nothing of the result of the module session, so there is nothing to compare.
+# Ansible hides the result of the module session, so there is nothing to compare.
 @pytest.fixture(params=[name for name in MODULES if name != "session"])
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
@@ -294,7 +294,7 @@ def test_every_example_runs_unless_the_service_cannot_read_its_object(
         assert reasons[example] in result["msg"]
 
 
-# What an example may fail with where the service lacks something: it says what is lacking, or what to give instead.
+# The messages of examples if the service lacks an operation: they say what is missing, or what to pass instead.
 LACKING = re.compile(
     r"the service does not offer|the response to \w+ has no|needs api_token|the service cannot list|is required"
 )

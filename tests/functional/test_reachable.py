@@ -16,7 +16,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._parameters impo
 from support.collection import MODULES, module
 from support.openapi_reference import METHODS, ReferenceParameter, description, operations, resolve
 
-# The module for everything takes any parameter, so it proves nothing here.
+# The module api accepts any parameter, so it proves nothing here.
 # The operations of the module session are not described.
 OWN = [name for name in MODULES if name not in ("api", "session")]
 
@@ -27,7 +27,7 @@ DOCUMENTED = [
     if not stated.companion and not details.compatibility and not details.alias_of
 ]
 
-# Parameters that an option of another name gives.
+# Parameters that an option with another name sets.
 OPTION_OF = {
     ("ChangeHostState", "stateEvent"): "state",
     ("ChangeVmNicState", "vmNicUuid"): "uuid",
@@ -38,16 +38,16 @@ OPTION_OF = {
     **{(name, "q"): "query" for name in operations() if name.startswith("Query")},
 }
 
-# The cursor of the next page comes from the page before.
+# The cursor of the next page comes from the previous page.
 BY_ITSELF = {("CursorNext", "cursor")}
 
-# An operation is called for each element of these options, so they are lists of what the parameter is.
+# An operation is called for each element of these options, so they are lists of the parameter's type.
 FOR_EACH = {("GetHostNetworkFacts", "hostUuid")}
 
-# Options whose words are those of the module; which calls they make is tested with the modules.
+# Options whose values are specific to the module; the tests of the modules check their calls.
 OWN_WORDS = {("ChangeHostState", "stateEvent"), ("ChangeVmNicState", "state")}
 
-# Options that are no parameter of an operation that changes or lists something, and what they are for.
+# Options that are not a parameter of an operation that changes or lists something, with their purpose.
 EXPLAINED = {
     "cbt_task": {"state": "says which operations are called"},
     "cbt_task_info": {

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""No output of Ansible, and nothing that others can read of its processes, contains a secret."""
+"""Neither the output of Ansible nor the data that others can read of its processes contains a secret."""
 
 from __future__ import annotations
 
@@ -239,7 +239,10 @@ def test_nothing_is_shown_anywhere(sim: Simulator, tmp_path: Path, connection: s
 
 @pytest.mark.parametrize("connection", ["local", "elsewhere"])
 def test_nothing_is_shown_of_an_account(tmp_path: Path, connection: str) -> None:
-    """Not the password, not its hash, and not the session; of the module session nothing at all, except to tasks."""
+    """Neither the password, nor its hash, nor the session is shown.
+
+    The result of the module session is only available to tasks.
+    """
     made = "a5e55104000040008000000000000001"
     secrets = all_forms(PASSWORD, hash_password(PASSWORD), made)
     # A module process does not know the password.
@@ -284,7 +287,7 @@ def test_nothing_is_shown_of_an_account(tmp_path: Path, connection: str) -> None
     assert "looked up 32 characters" in output
     assert output.count("refused: ********") >= 2
     assert files == {(0o700, 0o600)}
-    # By the task, and at the end of the run.
+    # Once by the task, and once at the end of the run.
     assert len(logouts) == 2
     kept = [read(path) for path in home.rglob("*") if path.is_file()]
     assert [secret for secret in secrets for text in (output, *seen, *kept) if secret in text] == []

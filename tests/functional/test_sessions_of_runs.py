@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How often a run of Ansible logs in, and that it leaves no session behind, however its tasks run and it ends."""
+"""A run of Ansible logs in once and leaves no session, regardless of how its tasks run and how it ends."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LOOKUP = "{{ lookup('virtinfra.manager.session') }}"
 
 
 class Run:
-    """A folder with an inventory by account and a static one, in which ansible-playbook is started."""
+    """A folder in which ansible-playbook runs, with a static inventory and one that logs in with an account."""
 
     def __init__(self, folder: Path, sim: Simulator) -> None:
         self.folder, self.sim = folder, sim
@@ -55,7 +55,7 @@ class Run:
         (self.folder / name).write_text(json.dumps(content), encoding="utf-8")
 
     def start(self, tasks: list[dict[str, Any]], hosts: str = "local") -> subprocess.Popen[str]:
-        """Start to play tasks by an account of the environment."""
+        """Start a playbook with tasks that use an account of the environment."""
         self._write("book.yml", [{"hosts": hosts, "gather_facts": False, "tasks": tasks}])
         program = str(Path(sys.executable).with_name("ansible-playbook"))
         inventories = [f"-i{self.folder / name}" for name in ("static.yml", "infrastructure.virtinfra_hosts.yml")]
@@ -136,8 +136,8 @@ def test_a_lookup_alone_leaves_no_session(run: Run, sim: Simulator) -> None:
 
 
 def test_an_interrupted_run_leaves_no_session(run: Run, sim: Simulator) -> None:
-    # So few queries are answered that no worker ends. When all of them wait for an answer, none holds the lock of the
-    # queue to ansible-playbook, which would wait for that for ever.
+    # Only so few queries are answered that no worker ends. When all of them wait for a response, none holds the lock of
+    # the queue to ansible-playbook, which would wait for it forever.
     answered = ITEMS - 1
     sim.fault("slow", "QueryHost", seconds=60, skip=answered, count=None)
     process = run.start([{**READ, "loop": list(range(ITEMS))}])
@@ -163,7 +163,7 @@ def test_the_first_command_of_the_guide_works_with_its_credential_type(run: Run,
     assert set(inputs["required"]) == values.keys()
     assert {name for name, field in fields.items() if field.get("secret")} == {"account_password", "api_token"}
     assert injectors == {f"VIRTINFRA_{name.upper()}": f"{{{{ {name} }}}}" for name in fields}
-    # What is not filled in becomes an empty text.
+    # Fields that are not filled in become empty strings.
     output = run.command(command, {name: Template(text).render(values) for name, text in injectors.items()})
     assert '"name": "host-1"' in output
     assert sim.sessions() == {"live": 0, "logins": 1, "failed_logins": 0, "logouts": 1}

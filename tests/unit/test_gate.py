@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The runner of `make test`: what it shows, what it keeps, and that it stops all that it started."""
+"""The runner of `make test`: its output, its files, and that it stops all processes that it started."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 
 GATE = Path(__file__).parents[1] / "tools" / "gate.py"
 
-# Stands for nox: sessions that pass, fail, are skipped or go on for ever with a process of their own.
+# Replaces nox: sessions that pass, fail, are skipped or never end and have a child process.
 NOX = """
 import json, os, subprocess, sys
 if "--list" in sys.argv:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What modules document of their results is complete, and agrees with docs/openapi.yaml."""
+"""The documentation of results is complete, and agrees with docs/openapi.yaml."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from support.collection import MODULES, ROOT, module, without_shape
 from support.return_docs import documented_records, with_records
 
-# What the service decides the members of, and what is always null.
+# Results whose members the service decides, and results that are always null.
 FREE = {
     *("api.reply", "cbt_volume_export.volume_infos", "resource_info.resources", "sns_snmp_test.webhook_resp"),
     *("cbt_task.volume_cbt_backup_infos.volume", "vm_nic_qos.limit", "job_info.jobs.result", "job_wait.jobs.result"),

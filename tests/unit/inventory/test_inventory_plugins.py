@@ -78,7 +78,7 @@ def test_records_in_variables_have_all_their_fields(sim: Simulator, fill: Fill) 
 
 @pytest.mark.parametrize("plugin", ["hosts", "vms", "primary_storages"])
 def test_a_cursor_gives_the_same(sim: Simulator, fill: Fill, plugin: str) -> None:
-    # The simulator writes timestamps now in one form, now in another.
+    # The simulator alternates the forms of timestamps.
     sim.configure(timestamps="plain")
     options = {"api_token": sim.token, "hosts": True, "primary_storages": True}
     del options["hosts" if plugin == "hosts" else "primary_storages"]
@@ -337,7 +337,7 @@ def test_network_facts_are_asked_for_at_once_but_not_of_all(tmp_path: Path) -> N
             page = [{"uuid": f"{number:032x}", "name": f"host-{number}"} for number in range(64)]
             return StubResponse(200, {"inventories": page, "total": 64})
         most.append(asking.acquire(blocking=False))
-        # Nobody is answered before eight have asked.
+        # No request is answered before eight have arrived.
         gate.wait(timeout=20)
         asking.release()
         return StubResponse(200, {"nics": [{"uuid": request.path[-32:]}]})

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Calls and their jobs: the requests of the client, and what it concludes from responses."""
+"""Calls and their jobs: the requests of the client, and its conclusions from responses."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def test_used_job_uuid(sim: Simulator, client: Client) -> None:
 
 
 def test_call_that_is_delivered_twice_was_taken(client: Client) -> None:
-    """A proxy has repeated the call, because nobody else can have used a job id generated for it."""
+    """A proxy has repeated the call, because no other call can have its generated job id."""
 
     def answer(request: StubRequest) -> StubResponse:
         if request.method == "PUT":

@@ -163,7 +163,7 @@ def cases(places: Places) -> dict[str, tuple[dict[str, Any], str]]:
     }
 
 
-# One of each kind is enough for a module process, which takes its time.
+# One of each kind is enough for a module process, which is slow.
 IN_A_PROCESS = {
     "wrong cluster",
     "empty name",

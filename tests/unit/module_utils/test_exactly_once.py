@@ -17,7 +17,7 @@ from simulator.launch import Simulator
 from support.hurried_tasks import hurried, run
 from support.scenarios import SCENARIOS, Scenario
 
-# Faults by which the answer to a call is lost, and whether the call is taken all the same.
+# Faults by which the response to a call is lost, and whether the call is executed.
 LOSSES: Mapping[str, tuple[bool, Mapping[str, Any]]] = {
     "reset before it is taken": (False, {"fault": "drop_before"}),
     "reset after it was taken": (True, {"fault": "drop_after"}),
@@ -46,8 +46,8 @@ SERVERS: Mapping[str, tuple[Mapping[str, Any], tuple[str, ...]]] = {
     BLIND: ({"job_uuid": "ignore", "literal": True}, MOST),
 }
 
-# Every scenario is tried with the losses of MOST. What the client concludes from the others does not depend on the
-# operation, so one scenario of each kind shows it; all of them are played by chaos-short.
+# Every scenario is tried with the losses of MOST. The conclusions from the others do not depend on the operation, so
+# one scenario of each kind is enough; chaos-short runs all of them.
 WITH_EVERY_LOSS = ("add-host", "disable-host", "delete-cbt-task", "export-volumes", "test-snmp", "attach-network")
 
 
@@ -58,7 +58,7 @@ def _hurried() -> Iterator[None]:
 
 
 class Trial:
-    """A scenario on a fresh service, first with a fault, then without; the state shows how often it was performed."""
+    """A scenario on a new service, first with a fault, then without; the state shows how often it was performed."""
 
     def __init__(self, sim: Simulator, scenario: Scenario, server: Mapping[str, Any]) -> None:
         self.sim, self.scenario = sim, scenario

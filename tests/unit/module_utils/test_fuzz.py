@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whatever a service answers, a task ends with a result or with a failure that it words itself."""
+"""With any response of a service, a task ends with a result or with its own failure message."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _hurried() -> Iterator[None]:
 
 
 def ends_well(server: StubServer, module: str, options: Mapping[str, Any]) -> None:
-    """Run a task; it ends soon, with a result that can be written down, or with a failure in words."""
+    """Run a task; it must end soon, with a result that can be serialized, or with a failure message."""
     result = run(
         module, {"base_url": server.url, "session_id": "s", "api_token": "t", "request_retries": 2, **options}
     ).result
@@ -106,11 +106,11 @@ STATUS = st.sampled_from([200, 200, 200, 200, 202, 202, 204, 301, 400, 401, 404,
 
 
 def json_response(status: int, reply: Any) -> StubResponse:
-    """Return an answer whose body is JSON, or nearly."""
+    """Return a response with a body that is JSON, or nearly."""
     return StubResponse(status, json.dumps(reply).encode())
 
 
-# What something else than the service answers, to calls, reads and polls.
+# Responses of systems other than the service to calls, reads and polls.
 JSON_TYPE = ("Content-Type", "application/json")
 HTML = StubResponse(200, b"<html><title>Log in</title></html>", (("Content-Type", "text/html"),))
 STRAY = (
@@ -147,12 +147,12 @@ def test_any_reply_to_any_module(task: tuple[str, Mapping[str, Any]], answers: l
         ends_well(server, module, options)
 
 
-# ------------------------------------------------------------------------------- replies that are nearly as they should
+# ------------------------------------------------------------------------------- replies with a single mistake
 
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """A task and the answers that the simulator gave to it."""
+    """A task and the responses of the simulator to it."""
 
     module: str
     options: Mapping[str, Any] = field(repr=False)
@@ -160,7 +160,7 @@ class RecordedRun:
 
     @property
     def replies(self) -> dict[int, Any]:
-        """The answers that are JSON, by their number."""
+        """The responses that are JSON, by their number."""
         return {
             number: json.loads(answer.body) for number, answer in enumerate(self.answers) if answer.body[:1] == b"{"
         }
@@ -168,7 +168,7 @@ class RecordedRun:
 
 @pytest.fixture(scope="module")
 def recorded_runs(running_simulator: Simulator) -> list[RecordedRun]:
-    """Every task, with what the simulator says to it."""
+    """Every task, with the responses of the simulator."""
     recorded = []
     with hurried():
         for number, (module, options) in enumerate([*READERS, *WRITERS]):
@@ -181,7 +181,7 @@ def recorded_runs(running_simulator: Simulator) -> list[RecordedRun]:
 
 
 def listen(sim: Simulator, module: str, options: Mapping[str, Any]) -> Iterator[StubResponse]:
-    """Run a task and yield the answers that it got."""
+    """Run a task and yield its responses."""
     responses: list[StubResponse] = []
 
     def pass_on(request: StubRequest) -> StubResponse:
@@ -202,7 +202,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def with_other(value: Any, path: tuple[Any, ...], other: Any) -> Any:
-    """Return a JSON value with something else at a path."""
+    """Return a JSON value with another value at a path."""
     if not path:
         return other
     if isinstance(value, dict):

@@ -41,7 +41,7 @@ def polls_until_timeout(wait: WaitPolicy, label: str = "a job") -> Iterator[floa
 
 
 def polls_of(duration: float, interval: float = 5, chance: float = 0.5) -> list[float]:
-    """Return the elapsed seconds at the polls of a job of this duration, up to the poll that sees its end."""
+    """Return the elapsed seconds at the polls of a job with this duration, up to the poll that shows its end."""
     clock = FakeClock(chance)
     polls = []
     for elapsed in polls_until_timeout(WaitPolicy(clock, timeout=1e9, interval=interval)):
@@ -264,7 +264,7 @@ def test_after_the_oldest_the_next_ones_are_polled(sim: Simulator, new_client: C
 
 
 def batch_of(count: int, seconds: float, clock: FakeClock) -> StubServer:
-    """Return a service with jobs that take this time, 20 % more or less, by a fake clock."""
+    """Return a service with a fake clock and jobs that take this time, 20 % more or less."""
     rng = random.Random(count)
     ends = {f"/service/v1/api-jobs/{number}": clock.now + seconds * rng.uniform(0.8, 1.2) for number in range(count)}
 

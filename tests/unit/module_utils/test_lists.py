@@ -40,12 +40,12 @@ def uuids(records: list[dict[str, Any]]) -> list[str]:
 
 
 def by_pages(client: Client, page_size: int, limit: int | None = None) -> list[dict[str, Any]]:
-    """List the hosts by a query."""
+    """List the hosts with a query."""
     return [record for page, dummy in paginate(client, "QueryHost", (), page_size, limit) for record in page]
 
 
 def by_cursor_pages(client: Client, page_size: int, limit: int | None = None) -> list[dict[str, Any]]:
-    """List the hosts by a cursor."""
+    """List the hosts with a cursor query."""
     return [
         record for page, dummy in paginate_cursor(client, "host", page_size=page_size, limit=limit) for record in page
     ]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Masking: secrets in every encoding, the credentials of anybody, and addresses with keys in them."""
+"""Masking: secrets in every encoding, credentials of other tasks, and URLs with keys."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PASSWORD = "pA$$ <w0rd> & 'more' \"100%\"/\u00e9\\n;"
 
 
 def lower_percent(text: str) -> str:
-    """Return a text as some servers write it in URLs: with small hexadecimal digits."""
+    """Return a text as some servers encode it in URLs: with lower-case hexadecimal digits."""
     return re.sub("%..", lambda match: match[0].lower(), quote(text, safe=""))
 
 
@@ -89,7 +89,7 @@ def test_masker_finds_any_secret_in_any_encoding(secret: str, encoding: str) -> 
 
 @pytest.mark.parametrize("secret", ["\n\\" * 500, "a\\" * 500, "&'" * 500, "%" * 1000, '\u00e9"' * 500])
 def test_masker_takes_a_time_in_proportion_to_a_text(secret: str) -> None:
-    """It looks for a fixed number of plain texts, none of which is much longer than the secret."""
+    """It searches for a fixed number of strings, none of which is much longer than the secret."""
     encoded = encoded_variants(secret)
     assert len(encoded) <= len(SECRET_ENCODERS)
     assert max(map(len, encoded)) <= 10 * len(secret)
@@ -177,7 +177,8 @@ def test_addresses_in_conditions_are_secret() -> None:
     assert collect_secrets(spec, {"query": ["name=https://a/b", "urls=https://a/b"], "params": {"q": "x=1"}}) == set()
 
 
-# ------------------------------------------------------------------------------------------------ anybody's credentials
+# ------------------------------------------------------------------------------------------------ credentials of other
+# tasks
 
 CREDENTIALS = [
     ("ssh root:{}@10.0.0.1 failed", "ssh root:{}@10.0.0.1 failed"),

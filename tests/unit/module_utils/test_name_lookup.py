@@ -89,7 +89,7 @@ def sent(ran: ModuleRun) -> list[tuple[Any, ...]]:
 def test_name_does_what_the_uuid_does(
     sim: Simulator, run: ModuleRunner, name: str, options: Mapping[str, Any], objects: Mapping[str, Any]
 ) -> None:
-    """In check mode too; it takes one request more for each name."""
+    """Also in check mode. It takes one more request for each name."""
     seed = {"sync": True, "cbt_tasks": 1}
     sim.reset(**seed)
     named = {**options, **references(sim, objects, "name")}
@@ -107,7 +107,7 @@ def test_name_does_what_the_uuid_does(
 
 
 def without_dates(value: Any) -> Any:
-    """Return a result without the moments at which something was made."""
+    """Return a result without dates."""
     if isinstance(value, dict):
         return {name: without_dates(item) for name, item in value.items() if not name.endswith("_date")}
     return [without_dates(item) for item in value] if isinstance(value, list) else value

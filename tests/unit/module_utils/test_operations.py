@@ -24,19 +24,19 @@ UUID = "a0000003000040008000000000000001"
 NIC = "a0000006000040008000000000000001"
 VM = "a0000004000040008000000000000001"
 
-# Subscribers have a record of another name in the table, as all the others are called inventories.
+# In the table the record of subscribers has another name, because all other records are called inventories.
 RENAMED_RECORDS = {"SNSTopicSubscriber": "SNSTopicSubscriberInventory"}
 
-# GetHostNetworkFacts and its like answer with several lists; the table names the record of the one that matters.
+# Operations like GetHostNetworkFacts return several lists; the table names the record of the main one.
 RECORD_OF = {
     "GetHostNetworkFacts": "HostNetworkInterface",
     "GetCandidateNetworkInterfaces": "CandidateNetworkInterface",
 }
 
-# ExportNbdVolumes is documented to answer with nothing; servers return the volumes, and the module returns that.
+# ExportNbdVolumes is documented without a result, but servers return the volumes, and so does the module.
 MORE_RESULTS = {"ExportNbdVolumes": ("volumeInfos",)}
 
-# What a module makes of several records of the service.
+# A record that a module combines from several records of the service.
 OWN_RECORDS = {"HostNicServices", "NicBandwidthLimit"}
 
 

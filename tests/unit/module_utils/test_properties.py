@@ -4,8 +4,8 @@
 
 """Properties of every option of every module, for generated values.
 
-Left out or null, it is neither sent nor compared. Given, it is sent once, and the second run changes nothing. Empty, it
-is sent like any other value and equals what the service does not have; where it would name something, it is refused.
+Left out or null, it is neither sent nor compared. Given, it is sent once, and the second run changes nothing. An empty
+value is sent like any other value and equals a missing one; if it would identify an object, it is refused.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ macs = st.integers(0, 2**16 - 1).map(lambda number: f"fa:16:3e:00:{number >> 8:0
 TAGS: Values = {"system_tags": some_words, "user_tags": some_words}
 NEW: Values = {"resource_uuid": new_uuid, "tags": some_uuids}
 
-# What names something, as references do, so that an empty text is refused.
+# Options that identify an object, as references do, so that an empty string is refused.
 NAMING = ("name", "url", "ip", "mac", "address", "user_id", "username")
 
 
@@ -80,7 +80,7 @@ class Case:
     each_time: bool = False
 
     def prepare(self, sim: Simulator) -> ModuleRunner:
-        """Return a runner with a service on which the module has to change something."""
+        """Return a runner with a service in which the module has to change something."""
         sim.reset(cbt_tasks=2, sync=True)
         run = ModuleRunner(sim)
         for options in self.before:
@@ -275,7 +275,7 @@ READING: dict[str, Case] = {
     ),
 }
 
-# Options that choose records among what was listed, by uuid, by name or by number.
+# Options that select listed records by uuid, by name or by number.
 CHOOSING = {"uuid", "name", "limit", "topic", "endpoint", "vm", "type"}
 
 
@@ -287,7 +287,7 @@ def each_option(cases: Mapping[str, Case], optional_only: bool = False) -> pytes
 
 
 def test_every_option_is_tried() -> None:
-    """What is not tried here is required, or what the module shall do: a state, a type, which objects."""
+    """Other options are required, or determine what the module does: a state, a type, the objects."""
     for name in MODULES:
         task = module(name).task
         tried = {

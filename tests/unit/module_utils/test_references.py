@@ -62,7 +62,7 @@ def test_anything_else_is_refused(text: str) -> None:
 
 
 def test_references_are_known_by_their_names() -> None:
-    """Each option that refers to another object is named by that, and has the API's name as its alias."""
+    """Each option that refers to another object is named after it, and has the API's name as its alias."""
     specs = [(option, spec) for each in MODULES for option, spec in module(each).task.argument_spec.items()]
     names = {option: parameter_name(option, spec) for option, spec in specs}
     assert {name for name in names.values() if "Uuid" in name and name not in ("jobUuid", "resourceUuid")} == {
@@ -143,7 +143,7 @@ def refers(option: str) -> bool:
 
 
 def changed_references(options: Mapping[str, Any], change: Any) -> dict[str, Any]:
-    """Return options with each reference, also in a list, replaced by what ``change`` makes of it."""
+    """Return options with each reference, also in a list, replaced by the result of ``change``."""
     return {
         name: [change(item) for item in value]
         if refers(name) and isinstance(value, list)
@@ -197,7 +197,10 @@ def test_jobs_are_found_however_their_uuids_are_spelled(run: ModuleRunner) -> No
 
 @pytest.mark.parametrize("name", [*CHANGING, *CALLING, *READING])
 def test_what_is_no_uuid_is_refused_before_anything_is_sent(run: ModuleRunner, name: str) -> None:
-    """The object itself is selected by its uuid; another one may also be named, so it is looked for by that name."""
+    """The object itself is selected by its uuid.
+
+    Other objects may also be given by name, so the text is looked up as a name.
+    """
     options = {**CHANGING, **CALLING, **READING}[name]
     ran = run(name, changed_references(options, lambda dummy: "../../hosts"))
     if "uuid" in options:

@@ -224,7 +224,7 @@ def test_failed_call_that_left_nothing_behind(
 
 def test_time_of_the_task_is_up(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
     sim.configure(latencies={"AddKVMHost": 60.0})
-    # Time enough for a busy machine to send the call.
+    # Enough time for a busy machine to send the call.
     task = {"virtinfra.manager.kvm_host": NEW_HOST, "timeout": 6}
     (played,) = playbook_runner.play(task)
     result = played.result
@@ -346,7 +346,7 @@ def test_more_tasks_than_the_service_likes(sim: Simulator) -> None:
 
 
 def drip(first: bytes, part: bytes) -> Callable[[], Iterator[bytes]]:
-    """Send single bytes, each within the timeout, for longer than the timeout in all."""
+    """Send single bytes, each within the timeout, for longer than the timeout in total."""
 
     def speak() -> Iterator[bytes]:
         yield first
@@ -404,7 +404,7 @@ def test_interim_responses_without_end() -> None:
 
 
 def flood() -> Iterator[bytes]:
-    """Send bytes without end."""
+    """Send bytes endlessly."""
     yield b"HTTP/1.1 200 OK\r\n\r\n{"
     yield from itertools.repeat(b'"a": "' + b"x" * 1_000_000 + b'",')
 
@@ -475,7 +475,7 @@ def in_little_memory(function: Callable[[], Any], megabytes: int = 400) -> str:
     """Call a function in a child process with limited memory; return its result or the message of its failure."""
     reading, writing = os.pipe()
     with warnings.catch_warnings():
-        # The threads of a test's own servers wait for requests meanwhile and hold no lock.
+        # The threads of a test's own servers wait for requests in the meantime and hold no lock.
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child == 0:
@@ -562,7 +562,7 @@ def test_second_delivery_refused_as_duplicate(
 
 
 def test_second_delivery_of_a_call_that_fails(sim: Simulator, runner: ModuleRunner) -> None:
-    """The first delivery shows a host for a time, which is gone when it fails."""
+    """The first delivery shows a host for a time, which disappears when the delivery fails."""
     sim.configure(job_uuid="ignore", latency=0.1)
     sim.fault("duplicate", "AddKVMHost")
     ran = runner("kvm_host", {**NEW_HOST, "password": "wrong-password"})

@@ -95,7 +95,7 @@ def test_the_module_api_reads_by_uuid_safely(run: ModuleRunner, name: str, more:
     }
 
 
-# These take up jobs that others started.
+# These wait for jobs that other tasks started.
 JOBS = {"job_info", "job_wait"}
 
 

@@ -69,7 +69,10 @@ def papers(tmp_path_factory: pytest.TempPathFactory) -> Papers:
 
 
 def serving(papers: Papers, name: str, guests_only: bool = False, **details: Any) -> StubServer:
-    """Return a service of three hosts with a certificate for a name; ``guests_only`` of the authority may connect."""
+    """Return a service of three hosts with a certificate for a name.
+
+    With ``guests_only``, only clients with a certificate of the authority can connect.
+    """
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=papers.ca)
     context.load_cert_chain(*papers.issue(name, **details))
     context.verify_mode = ssl.CERT_REQUIRED if guests_only else ssl.CERT_NONE
@@ -178,12 +181,12 @@ def test_client_without_a_certificate(papers: Papers, version: ssl.TLSVersion) -
         assert f"QueryHost could not be sent: TLS with {service.url} failed: " in str(caught.value)
         assert not caught.value.transient
     else:
-        # From version 1.3 on the refusal comes after the handshake, and the end of the connection may overtake it.
+        # Since version 1.3 the refusal is sent after the handshake, and the end of the connection may arrive first.
         assert re.search("ended TLS after QueryHost was sent|QueryHost: the connection to .* broke", str(caught.value))
 
 
 def test_alert_after_the_handshake_is_a_lost_response() -> None:
-    """Whatever ends TLS after the request was sent, the request may have been performed."""
+    """If TLS ends after the request was sent, for any reason, the request may have been performed."""
     with StubServer(lambda request: TLS_ALERT, untrusted_context()) as service:
         connection = ConnectionOptions(service.url, session_id="s", validate_certs=False)
         with Client(connection, clock=FakeClock()) as client, pytest.raises(ResponseLost) as caught:
@@ -195,14 +198,14 @@ def test_alert_after_the_handshake_is_a_lost_response() -> None:
 @pytest.mark.parametrize("name", ["QueryHost", "CreateSNSSnmpEndpoint"])
 @pytest.mark.parametrize("reset", [False, True])
 def test_connection_that_ends_during_the_handshake_is_an_outage(name: str, reset: bool) -> None:
-    """As of a balancer without a service behind it: it is tried again like a refused connection, a write too."""
+    """This is how a load balancer without a backend behaves. Writes too are retried, as after a refused connection."""
     connections: list[bytes] = []
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def drop() -> None:
             for dummy in range(4):
                 peer = listener.accept()[0]
-                # What is not read makes a reset of the end.
+                # Unread data would turn the end into a reset.
                 connections.append(b"" if reset else peer.recv(65536))
                 peer.close()
 
@@ -234,7 +237,7 @@ def test_unchecked_certificates_are_not_warned_of(secure: StubServer) -> None:
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_ipv6_addresses(papers: Papers, scheme: str) -> None:
-    """The address is the one of the socket and the certificate, and stands in brackets in the Host header."""
+    """The address is used for the socket and the certificate, and in brackets in the Host header."""
     heads: list[bytes] = []
     names: list[str | None] = []
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -264,7 +267,7 @@ def test_ipv6_addresses(papers: Papers, scheme: str) -> None:
     [("http", 80), ("https", 443)],
 )
 def test_ipv6_addresses_without_a_port(monkeypatch: pytest.MonkeyPatch, scheme: str, port: int) -> None:
-    """They reach the port of the scheme: nothing of the address is taken for a port."""
+    """They use the port of the scheme: no part of the address is treated as a port."""
     reached: list[object] = []
 
     def refuse(self: socket.socket, address: object) -> None:

@@ -98,7 +98,7 @@ CALLS: dict[str, tuple[str, Options]] = {
     ),
 }
 
-# What the messages of these tasks begin with: the object by its name, its uuid, or the uuids of what it belongs to.
+# The beginning of the messages of these tasks: the object by its name, its uuid, or the uuids of its owners.
 ABOUT = {
     "CreateCbtTask": "cbt task n: ",
     "ChangeHostState": r"host a\w{31}: ",
@@ -168,7 +168,7 @@ def test_session_that_expires_on_the_way(run: ModuleRunner, sim: Simulator, oper
 
 @pytest.mark.parametrize("operation", CALLS)
 def test_call_that_is_not_waited_for(run: ModuleRunner, sim: Simulator, operation: str) -> None:
-    """The result has the predicted record and the handle of the job, which job_wait accepts; in check mode too."""
+    """The result has the predicted record and the handle of the job, which job_wait accepts, also in check mode."""
     sim.reset(cbt_tasks=1)
     sim.configure(latency=60.0)
     name, options = CALLS[operation]

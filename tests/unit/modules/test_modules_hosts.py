@@ -54,7 +54,7 @@ def returned_services(ran: ModuleRun) -> dict[tuple[str, int], list[str]]:
     return {(row["interface_uuid"], row["vlan_id"]): row["service_types"] for row in ran["services"]}
 
 
-# ----------------------------------------------------------------------------------------- what interfaces are used for
+# ----------------------------------------------------------------------------------------- service types of interfaces
 
 
 def test_types_are_an_exact_set(run: ModuleRunner, plain: list[str]) -> None:
@@ -195,7 +195,7 @@ def test_vlan_that_cannot_be(run: ModuleRunner, plain: list[str]) -> None:
 
 
 def test_records_of_service_types_are_returned(run: ModuleRunner, sim: Simulator, plain: list[str]) -> None:
-    """Of all calls, when one interface and VLAN needs other types than another."""
+    """They are returned for all calls, if interfaces or VLANs need different types."""
     options = {"interfaces": plain[:2], "vlan_ids": [5], "service_types": TYPES}
     ran = run("host_nic_service", options)
     assert {(each["interface_uuid"], each["vlan_id"], each["service_type"]) for each in ran["records"]} == set(
@@ -228,7 +228,8 @@ def test_services_that_cannot_be_read(
     assert not refused.changed
 
 
-# --------------------------------------------------------------------------------------------------- what hosts return
+# --------------------------------------------------------------------------------------------------- network facts of
+# hosts
 
 
 def test_hosts_are_asked_in_the_order_given(run: ModuleRunner, hosts: list[str]) -> None:

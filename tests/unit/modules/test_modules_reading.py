@@ -24,7 +24,7 @@ from support.module_runner import ModuleRun, ModuleRunner
 
 NOWHERE = "f" * 32
 
-# Each module that lists by a query, with the member of its result, what it lists, and options that it is tried with.
+# Each module that lists with a query, with the member of its result, the resource, and options for the test.
 LISTS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "cbt_task_info": ("cbt_tasks", "cbttask", {}),
     "host_info": ("hosts", "host", {}),
@@ -306,7 +306,7 @@ def test_cbt_tasks_of_a_vm_where_records_do_not_show_it(run: ModuleRunner, sim: 
 def test_read_by_a_cursor_where_there_is_no_query(
     run: ModuleRunner, sim: Simulator, name: str, lacking: dict[str, Any]
 ) -> None:
-    """There is no query without a session, nor on a server that does not list the collection."""
+    """Without a session there is no query, nor on a server that does not list the collection."""
     sim.configure(**lacking)
     session = sim.session if lacking else None
     member, kind, dummy = LISTS[name]
@@ -416,7 +416,7 @@ def test_resources_are_listed_by_session_or_token(run: ModuleRunner, sim: Simula
 @pytest.mark.parametrize("resource_type", FURTHER_TYPES)
 @pytest.mark.parametrize("credential", ["api_token", "session_id"])
 def test_resources_are_selected(run: ModuleRunner, sim: Simulator, resource_type: str, credential: str) -> None:
-    """Without a session a cursor lists the records, and the module selects among them."""
+    """Without a session a cursor query lists the records, and the module selects among them."""
     first, *others = sim.records(resource_type.replace("_", ""))
     shared = {"resource_type": resource_type, credential: None}
     for options in ({"uuid": first["uuid"]}, {"name": first["name"]}, {"query": [f"name={first['name']}"]}):

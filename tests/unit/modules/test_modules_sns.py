@@ -277,7 +277,7 @@ TEAMCHAT = seeded_uuid("endpoint", 2)
 
 
 def test_endpoint_of_any_type_changes(run: ModuleRunner, sim: Simulator) -> None:
-    """The API creates no teamchat endpoint, but changes it."""
+    """The API cannot create a teamchat endpoint, but can change it."""
     renamed = run.twice("sns_endpoint", {"type": "any", "uuid": TEAMCHAT, "name": "night", "description": ""})
     assert renamed.sent("UpdateSNSApplicationEndpoint") == {"name": "night", "description": ""}
     assert (renamed["endpoint"]["name"], renamed["endpoint"]["type"]) == ("night", "TeamChat")
@@ -430,7 +430,8 @@ def test_platform_that_is_not_there(run: ModuleRunner, sim: Simulator) -> None:
         )
 
 
-# --------------------------------------------------------------------------------------------------------------- people
+# ---------------------------------------------------------------------------------------------------------------
+# persons
 
 
 def test_own_user_id_is_never_sent(run: ModuleRunner, person: dict[str, Any]) -> None:

@@ -38,7 +38,7 @@ def seeded(sim: Simulator) -> Seeded:
     return Seeded(sim)
 
 
-# -------------------------------------------------------------------------------------- machines from a snapshot group
+# -------------------------------------------------------------------------------------- VMs from a snapshot group
 
 
 @pytest.fixture
@@ -469,7 +469,7 @@ def test_limit_is_removed_in_one_direction(run: ModuleRunner, sim: Simulator, se
 def test_limit_that_cannot_be_read(
     run: ModuleRunner, sim: Simulator, seeded: Seeded, switches: dict[str, bool]
 ) -> None:
-    """A service that takes the read for DeleteNicQos refuses it, since it has no direction."""
+    """A service that executes the read as DeleteNicQos refuses it, because the direction is missing."""
     sim.configure(**switches)
     options = {"uuid": seeded("vmnic", 1), "direction": "in"}
     checked = run("vm_nic_qos", options, check=True)
@@ -491,7 +491,7 @@ def test_limit_of_an_unknown_nic(run: ModuleRunner, sim: Simulator) -> None:
 
 
 def test_read_of_a_limit_that_is_taken_for_a_change(run: ModuleRunner) -> None:
-    """The alarm stays where the job that the read started does not fail."""
+    """The failure is reported if the job that the read started does not fail."""
 
     def answer(request: StubRequest) -> StubResponse:
         if request.path.endswith("nic-qos"):

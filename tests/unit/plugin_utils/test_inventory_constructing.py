@@ -178,7 +178,7 @@ def both(options: dict[str, Any], extra: dict[str, Any], records: list[dict[str,
         except (AnsibleError, VirtinfraError):
             shapes.append(None)
         except Exception as error:
-            # This is how core refuses that; we have a sentence for it.
+            # Core refuses this with an exception; the plugin has its own message.
             if str(error) != "can't add group to itself":
                 raise
             shapes.append(None)
@@ -207,7 +207,7 @@ def test_every_expression_has_the_result_of_core(expression: str, records: list[
     assert ours == theirs
 
 
-# What only some versions of core do, and what only some combinations lead to.
+# Results of single versions of core, and of rare combinations.
 CORNERS: list[dict[str, Any]] = [
     {"compose": {"value": r"virtinfra_name ~ 'a\nb'"}},
     {"compose": {"value": "virtinfra_name ~ '\n'"}},

@@ -71,7 +71,7 @@ def assert_described(reply: Any, schema: Mapping[str, Any]) -> None:
 
 
 class Caller:
-    """Calls operations by nothing but their description."""
+    """Calls operations according to their description only."""
 
     def __init__(self, sim: Simulator) -> None:
         self.origin = sim.url
@@ -85,7 +85,7 @@ class Caller:
         return reply
 
     def result(self, name: str, /, **params: Any) -> tuple[int, Any]:
-        """Return status and body of the reply, those of its job where the operation is asynchronous."""
+        """Return status and body of the reply, or of the job's result if the operation is asynchronous."""
         operation = operations()[name]
         response = self.send(operation, params)
         if not operation.is_async:
@@ -129,7 +129,7 @@ class Caller:
         return requests.request(method, url, headers={**credential, **(headers or {})}, timeout=10, **parts)
 
     def _outcome(self, location: str) -> tuple[int, Any]:
-        """Poll a job to its end, by the path of its address alone."""
+        """Poll a job to its end, with only the path of its address."""
         for dummy in range(POLLS):
             response = requests.get(self.origin + urllib.parse.urlsplit(location).path, timeout=10)
             if response.status_code != 202:
@@ -320,7 +320,7 @@ PARAMS: dict[str, Callable[[Caller], dict[str, Any]]] = {
 
 
 def free_address(caller: Caller) -> str:
-    """Return an address of OTHER_NETWORK that nobody uses: the next after that of a new NIC."""
+    """Return a free address of OTHER_NETWORK: the one after that of a new NIC."""
     vm = caller.call("AttachL3NetworkToVm", vmInstanceUuid=STOPPED_VM, l3NetworkUuid=OTHER_NETWORK)["inventory"]
     used = next(nic["ip"] for nic in vm["vmNics"] if nic["l3NetworkUuid"] == OTHER_NETWORK)
     prefix, dummy, number = used.rpartition(".")
@@ -462,7 +462,7 @@ class Deliveries:
                 self.end_headers()
 
             def log_message(self, *dummy: object) -> None:
-                """Say nothing."""
+                """Log nothing."""
 
         self._deliveries = deliveries
         self._server = HTTPServer(("127.0.0.1", 0), Handler)

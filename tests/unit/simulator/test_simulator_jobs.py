@@ -334,7 +334,7 @@ def test_webhook_of_a_batch_operation_states_its_outcome(api: HttpClient) -> Non
 
 
 def test_deliveries_on_demand(api: HttpClient) -> None:
-    """A late one has the real result, a forged one what the test says."""
+    """A late delivery has the real result, a forged one the result of the test."""
     with Receiver(200, 200, 403).listening() as receiver:
         api.send("PUT", PATH, BODY, hook(receiver))
         first = receiver.next()

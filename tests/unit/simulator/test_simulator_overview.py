@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the simulator serves for its page. tests/browser looks at the page."""
+"""The data that the simulator serves for its page. tests/browser tests the page itself."""
 
 from __future__ import annotations
 
