@@ -39,7 +39,7 @@ def test_event_of_an_event_stream() -> None:
     assert event["error"]["code"] == "HOST.1001"
 
 
-def test_event_of_job_results_stays_as_it_is() -> None:
+def test_event_of_job_results_is_unchanged() -> None:
     assert plugin("event_filter", "job_result")(SHAPED) is SHAPED
 
 

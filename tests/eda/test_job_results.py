@@ -190,7 +190,7 @@ def test_full_buffer_refuses_and_loses_nothing(caplog: pytest.LogCaptureFixture)
     assert "the buffer is full" in caplog.text
 
 
-def test_spool_hands_over_after_a_restart_what_was_acknowledged(tmp_path: Path) -> None:
+def test_spool_delivers_acknowledged_results_after_a_restart(tmp_path: Path) -> None:
     """A result that the rules have taken is not delivered again, and its duplicate is recognized."""
     spool = tmp_path / "spool.sqlite"
 
@@ -272,7 +272,7 @@ def test_only_confirmed_results_are_believed(sim: Simulator) -> None:
         ({"host": "192.0.2.1"}, "cannot listen on 192.0.2.1 port "),
     ],
 )
-def test_wrong_arguments_are_one_sentence(args: dict[str, Any], message: str) -> None:
+def test_wrong_arguments_have_one_message(args: dict[str, Any], message: str) -> None:
     async def play() -> None:
         given = {"host": "127.0.0.1", "port": 65000, "path": "/secret", "confirm": False, **args}
         async with running("job_results", given, Rules()) as source:

@@ -153,7 +153,7 @@ def test_threshold_has_hysteresis(sim: Simulator) -> None:
         ({"resource_type": "host", "state_file": "/nowhere/state"}, "state_file /nowhere/state cannot be used"),
     ],
 )
-def test_wrong_arguments_are_one_sentence(sim: Simulator, args: dict[str, Any], message: str) -> None:
+def test_wrong_arguments_have_one_message(sim: Simulator, args: dict[str, Any], message: str) -> None:
     async def play() -> None:
         async with running("resource_changes", {**args_of(sim), **args}, Rules()) as source:
             await asyncio.wait([source])

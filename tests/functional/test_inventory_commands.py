@@ -71,7 +71,7 @@ def test_ansible_console(source: Source) -> None:
     ]
 
 
-def test_a_play_sees_what_a_refresh_brings(sim: Simulator, playbook_runner: PlaybookRunner, source: Source) -> None:
+def test_a_play_sees_the_hosts_of_a_refresh(sim: Simulator, playbook_runner: PlaybookRunner, source: Source) -> None:
     uuid = sim.records("host")[0]["uuid"]
     change = {"kind": "host", "uuid": uuid, "members": {"name": "renamed"}}
     request = {"url": f"{sim.url}/_simulator/change", "method": "POST", "body_format": "json", "body": change}

@@ -109,7 +109,7 @@ def test_no_value_of_a_host_is_a_template(
 
 
 @pytest.mark.parametrize("attack", ["expression", "statement", "delimiters"])
-def test_one_text_among_harmless_ones_is_no_template(
+def test_one_template_among_plain_strings_is_not_evaluated(
     sim: Simulator, playbook_runner: PlaybookRunner, tmp_path: Path, attack: str
 ) -> None:
     mark = tmp_path / "mark"
@@ -123,7 +123,9 @@ def test_one_text_among_harmless_ones_is_no_template(
 
 
 @pytest.mark.parametrize("plugin", ["vms", "primary_storages"])
-def test_nor_is_one_of_the_others(sim: Simulator, playbook_runner: PlaybookRunner, tmp_path: Path, plugin: str) -> None:
+def test_no_value_of_any_inventory_is_a_template(
+    sim: Simulator, playbook_runner: PlaybookRunner, tmp_path: Path, plugin: str
+) -> None:
     mark = tmp_path / "mark"
     value = ATTACKS["expression"].replace("MARK", str(mark))
     for record in sim.records("host"):
@@ -234,7 +236,7 @@ REVIVED = {
 
 
 @pytest.mark.parametrize("attack", REVIVED)
-def test_the_cache_revives_no_object_of_the_service(
+def test_the_cache_does_not_deserialize_objects_of_the_service(
     sim: Simulator, playbook_runner: PlaybookRunner, tmp_path: Path, attack: str
 ) -> None:
     mark = tmp_path / "mark"

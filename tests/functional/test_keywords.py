@@ -39,7 +39,7 @@ KEYWORDS: dict[str, tuple[dict[str, Any], int]] = {
 }
 
 
-def test_who_runs_a_task(playbook_runner: PlaybookRunner) -> None:
+def test_controller_or_module_process(playbook_runner: PlaybookRunner) -> None:
     runs = {name: ({**READ, "name": name, **keywords}, count) for name, (keywords, count) in KEYWORDS.items()}
     interpreter = {"ansible_python_interpreter": "{{ ansible_playbook_python }}"}
     run = playbook_runner.play(*[task for task, dummy in runs.values()], arguments=["-vvv"], vars=interpreter)
@@ -102,7 +102,7 @@ class TestEnvironment:
         run = playbook_runner.playbook([play], environment=outside)
         assert run.tasks[0].status == "ok", run.output
 
-    def test_options_win(self, sim: Simulator, playbook_runner: PlaybookRunner, as_module: bool) -> None:
+    def test_options_take_precedence(self, sim: Simulator, playbook_runner: PlaybookRunner, as_module: bool) -> None:
         environment = {"VIRTINFRA_BASE_URL": "http://192.0.2.1", "VIRTINFRA_SESSION_ID": "wrong"}
         run = playbook_runner.play({**READ, "environment": environment}, as_module=as_module)
         assert run.tasks[0].status == "ok", run.output
@@ -170,7 +170,7 @@ def test_webhook_of_the_environment(sim: Simulator, playbook_runner: PlaybookRun
     assert "a-secret-path" not in run.output
 
 
-def test_no_log_hides_the_result_and_the_waiting(
+def test_no_log_hides_the_result_and_the_progress(
     playbook_runner: PlaybookRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_jobs, "FIRST_PROGRESS_AFTER", 0.0)
@@ -181,7 +181,7 @@ def test_no_log_hides_the_result_and_the_waiting(
     assert "still waiting" not in run.output
 
 
-def test_items_of_a_loop_are_told_apart(playbook_runner: PlaybookRunner) -> None:
+def test_items_of_a_loop_are_distinguished(playbook_runner: PlaybookRunner) -> None:
     task = {
         "virtinfra.manager.kvm_host": {"name": "{{ item }}", "state": "disabled"},
         "loop": ["host-1", "nowhere", "host-1", "host-2"],
@@ -199,7 +199,7 @@ def test_until_sees_the_result(sim: Simulator, playbook_runner: PlaybookRunner) 
     assert (played.status, played.result["attempts"]) == ("ok", 3)
 
 
-def test_values_of_the_service_are_not_templated(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
+def test_values_of_the_service_are_not_evaluated(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
     hostile = "{{ lookup('pipe', 'echo executed') }}"
     sim.change("host", "a0000003000040008000000000000001", name=hostile)
     read = {"virtinfra.manager.host_info": {"uuid": "a0000003000040008000000000000001"}, "register": "read"}

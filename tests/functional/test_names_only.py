@@ -118,9 +118,7 @@ UNNAMED = {
 """The message of each task if the service offers only the documented queries; two tasks need the result of others."""
 
 
-def test_service_to_the_letter_of_the_document_says_what_it_needs(
-    sim: Simulator, playbook_runner: PlaybookRunner
-) -> None:
+def test_literal_service_names_missing_parameters(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
     sim.reset(sync=True, literal=True)
     for environment in (
         {"VIRTINFRA_ACCOUNT": "nobody", "VIRTINFRA_ACCOUNT_PASSWORD": "password"},

@@ -249,7 +249,7 @@ def test_change_is_reported_when_something_was_written(examples: list[Tried], na
                 assert played.result["changed"] == bool(played.written), (example.name, step)
 
 
-def test_diff_tells_the_change(examples: list[Tried], name: str) -> None:
+def test_diff_shows_the_change(examples: list[Tried], name: str) -> None:
     for example in examples:
         if module(name).kind != "state" or module(name).idempotent == "none" or example.refused:
             continue
@@ -262,7 +262,7 @@ def test_diff_tells_the_change(examples: list[Tried], name: str) -> None:
         assert list(differences(check["after"], run["after"], "")) == []
 
 
-def test_second_run_changes_nothing_or_was_declared_otherwise(examples: list[Tried], name: str) -> None:
+def test_second_run_changes_nothing_unless_documented(examples: list[Tried], name: str) -> None:
     tested = module(name)
     for example in examples:
         if "again" not in example.steps or example.refused:
@@ -278,7 +278,9 @@ def test_second_run_changes_nothing_or_was_declared_otherwise(examples: list[Tri
             assert tested.kind == "action" or again.result == example.result("check again")
 
 
-def test_blind_acting_is_only_for_services_that_cannot_be_read(examples: list[Tried], service: str, name: str) -> None:
+def test_acting_without_a_comparison_is_only_for_unreadable_objects(
+    examples: list[Tried], service: str, name: str
+) -> None:
     assert service != AS_SERVERS_ARE or not any(example.blind for example in examples)
     assert module(name).idempotent == "partial" or not any(example.blind for example in examples)
 

@@ -60,7 +60,7 @@ def test_tasks_use_the_python_that_has_requests(sim: Simulator, environment: dic
     assert "Traceback" not in output
 
 
-def test_inventories_say_what_is_missing(sim: Simulator, environment: dict[str, str], tmp_path: Path) -> None:
+def test_inventories_name_the_missing_requirement(sim: Simulator, environment: dict[str, str], tmp_path: Path) -> None:
     source = {"plugin": "virtinfra.manager.hosts", "base_url": sim.url, "session_id": sim.session}
     output = run("ansible-inventory", tmp_path / "a.virtinfra_hosts.yml", source, environment, "--graph", "-i")
     assert "Failed to import the required Python library (requests)" in output

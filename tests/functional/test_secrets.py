@@ -323,7 +323,7 @@ def test_nothing_is_shown_by_an_inventory(sim: Simulator, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("as_module", [False, True], ids=["in process", "as module"])
-def test_what_the_service_repeats_to_others_is_masked(playbook_runner: PlaybookRunner, as_module: bool) -> None:
+def test_credentials_repeated_to_other_tasks_are_masked(playbook_runner: PlaybookRunner, as_module: bool) -> None:
     url = f"https://user:{OTHERS}@chat.example.com/bot/v2/{OTHERS}"
     inventory = {"uuid": "1" * 32, "name": "chat", "url": url, "secret": OTHERS, f"root:{OTHERS}@h-1": 1}
     repeated = f"ssh root:{OTHERS}@10.0.0.1: denied; curl -u a:{OTHERS} x; {json.dumps({'password': OTHERS})}"
@@ -359,7 +359,7 @@ def test_what_the_service_repeats_to_others_is_masked(playbook_runner: PlaybookR
         assert shown in run.output
 
 
-def test_mistakes_of_the_collection_show_no_secret(sim: Simulator) -> None:
+def test_bugs_of_the_collection_show_no_secret(sim: Simulator) -> None:
     def run_into_a_bug(context: ModuleContext) -> dict[str, Any]:
         raise KeyError(context.desired["password"])
 
@@ -383,13 +383,13 @@ def test_mistakes_of_the_collection_show_no_secret(sim: Simulator) -> None:
         ("https://[broken?key=abcdefgh", {"https://[broken?key=abcdefgh"}),
     ],
 )
-def test_parts_that_are_secret_alone(text: str, parts: set[str]) -> None:
+def test_secret_parts_are_masked(text: str, parts: set[str]) -> None:
     found = collect_secrets({"url": {"no_log": True}, "name": {}}, {"url": text, "name": "shown"})
     assert parts <= found
     assert not found & {"1", "", "shown", "https", "chat.example.com"}
 
 
-def test_of_parameters_only_the_secret_ones_are_hidden() -> None:
+def test_only_secret_parameters_are_masked() -> None:
     spec = {"params": {"type": "dict", "no_log": True}}
     assert collect_secrets(spec, {"params": {"name": "host-1", "password": "12345678", "username": "root"}}) == {
         "12345678"

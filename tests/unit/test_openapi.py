@@ -131,7 +131,7 @@ def test_success_holds_the_results(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, operation in operations().items() if operation.uuid_path])
-def test_read_by_uuid_says_the_same_as_its_query(name: str) -> None:
+def test_read_by_uuid_returns_the_same_as_its_query(name: str) -> None:
     nodes = {node["operationId"]: node for node in walk(description()["paths"]) if "operationId" in node}
     own = {"operationId", "summary", "parameters"}
     query, by_uuid = (

@@ -41,7 +41,7 @@ def named(path: Path) -> str:
 
 
 @pytest.mark.parametrize("path", FILES, ids=named)
-def test_paths_of_the_service_stand_in_one_place(path: Path) -> None:
+def test_paths_of_the_service_are_in_one_file(path: Path) -> None:
     """Documentation may show a polling address."""
     if path.name in ("_operation.py", "_operations.py"):
         return
@@ -135,7 +135,7 @@ def test_imports_go_one_way() -> None:
     assert set(order) == set(map(named, FILES))
 
 
-def test_the_picture_of_the_parts_is_true() -> None:
+def test_the_picture_of_the_parts_is_correct() -> None:
     """Each arrow stands for an import, and each import between parts in the picture follows the arrows."""
     picture = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("```mermaid\n")[1].split("```")[0]
     arrows: dict[str, set[str]] = {}
@@ -164,7 +164,7 @@ def reached_from(start: str, arrows: Mapping[str, set[str]]) -> set[str]:
     return {further for end in arrows.get(start, ()) for further in (end, *reached_from(end, arrows))}
 
 
-def test_the_engine_is_pure() -> None:
+def test_the_planner_is_pure() -> None:
     path = PLUGINS / "module_utils" / "_planner.py"
     imported = {node.module or "" for node in ast.walk(tree(path)) if isinstance(node, ast.ImportFrom)}
     imported |= {alias.name for node in ast.walk(tree(path)) if isinstance(node, ast.Import) for alias in node.names}

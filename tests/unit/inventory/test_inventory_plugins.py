@@ -77,7 +77,7 @@ def test_records_in_variables_have_all_their_fields(sim: Simulator, fill: Fill) 
 
 
 @pytest.mark.parametrize("plugin", ["hosts", "vms", "primary_storages"])
-def test_a_cursor_gives_the_same(sim: Simulator, fill: Fill, plugin: str) -> None:
+def test_a_cursor_query_returns_the_same(sim: Simulator, fill: Fill, plugin: str) -> None:
     # The simulator alternates the forms of timestamps.
     sim.configure(timestamps="plain")
     options = {"api_token": sim.token, "hosts": True, "primary_storages": True}
@@ -95,7 +95,7 @@ def test_prefix_and_suffix(fill: Fill, warnings: list[str]) -> None:
     assert warnings == []
 
 
-def test_reserved_names_are_left_out(fill: Fill, warnings: list[str]) -> None:
+def test_reserved_names_are_skipped(fill: Fill, warnings: list[str]) -> None:
     inventory = fill("primary_storages", hostvars_prefix="", keyed_groups=[{"key": "type", "separator": ""}])
     variables = inventory.hosts["ps-1"].vars
     assert variables["state"] == "Enabled"
@@ -106,7 +106,7 @@ def test_reserved_names_are_left_out(fill: Fill, warnings: list[str]) -> None:
     assert "skipped fields whose variable names are reserved: hosts, name" in warnings
 
 
-def test_hosts_of_an_earlier_source_keep_what_they_have(sim: Simulator, fill: Fill) -> None:
+def test_hosts_of_an_earlier_source_keep_their_variables(sim: Simulator, fill: Fill) -> None:
     inventory = InventoryData()
     inventory.add_group("earlier")
     inventory.add_host("host-1", "earlier")
@@ -128,7 +128,7 @@ def named(fill: Fill, *preferences: str, **options: Any) -> list[str]:
     return names(fill("hosts", hostnames=list(preferences), **options))
 
 
-def test_names_by_preference(sim: Simulator, fill: Fill) -> None:
+def test_names_in_order_of_preference(sim: Simulator, fill: Fill) -> None:
     uuids = [record["uuid"] for record in sim.records("host")]
     sim.change("host", uuids[0], hostname="first.example.com")
     sim.change("host", uuids[1], hostname=None)
@@ -152,7 +152,7 @@ def test_names_that_no_host_can_have(sim: Simulator, fill: Fill, warnings: list[
 
 
 @pytest.mark.parametrize("policy", ["rename", "first", "error"])
-def test_hosts_of_one_name(sim: Simulator, fill: Fill, warnings: list[str], policy: str) -> None:
+def test_hosts_with_the_same_name(sim: Simulator, fill: Fill, warnings: list[str], policy: str) -> None:
     uuids = [record["uuid"] for record in sim.records("host")]
     sim.change("host", uuids[1], name="host-1")
     if policy == "error":
@@ -168,7 +168,7 @@ def test_hosts_of_one_name(sim: Simulator, fill: Fill, warnings: list[str], poli
         assert inventory.hosts["host-1"].vars["virtinfra_uuid"] == uuids[0]
 
 
-def test_conditions_choose_before_names_are_given(sim: Simulator, fill: Fill, warnings: list[str]) -> None:
+def test_conditions_apply_before_names_are_assigned(sim: Simulator, fill: Fill, warnings: list[str]) -> None:
     uuids = [record["uuid"] for record in sim.records("host")]
     sim.change("host", uuids[1], name="host-1", state="Disabled")
     assert names(fill("hosts", exclude="virtinfra_state == 'Disabled'")) == ["host-1", "host-3"]
@@ -187,7 +187,7 @@ def test_conditions_choose_before_names_are_given(sim: Simulator, fill: Fill, wa
 # ---------------------------------------------------------------------------------------------------------- addresses
 
 
-def test_what_is_no_address_is_not_used(sim: Simulator, fill: Fill, warnings: list[str]) -> None:
+def test_invalid_addresses_are_not_used(sim: Simulator, fill: Fill, warnings: list[str]) -> None:
     sim.change("host", sim.records("host")[0]["uuid"], managementIp="-oProxyCommand=id")
     variables = fill("hosts").hosts["host-1"].vars
     assert "ansible_host" not in variables
@@ -220,7 +220,7 @@ MACHINE = {
         (["nonsense"], None),
     ],
 )
-def test_the_address_of_a_machine(tmp_path: Path, networks: list[str], address: str | None) -> None:
+def test_the_address_of_a_vm(tmp_path: Path, networks: list[str], address: str | None) -> None:
     with StubServer(lambda request: StubResponse(200, {"inventories": [MACHINE], "total": 1})) as service:
         source = Source(tmp_path, "vms", base_url=service.url, session_id="s", networks=networks, hosts=False)
         variables = source.fill().hosts["m"].vars
@@ -252,7 +252,7 @@ def test_deleted_vms_are_listed_only_by_their_state(
 # ------------------------------------------------------------------------------------------------------- what is near
 
 
-def test_a_machine_tells_its_host(sim: Simulator, fill: Fill) -> None:
+def test_a_vm_has_its_host(sim: Simulator, fill: Fill) -> None:
     machine = sim.records("vm")[0]
     (host,) = [each for each in sim.records("host") if each["uuid"] == machine["hostUuid"]]
     sim.change("vm", sim.records("vm")[1]["uuid"], hostUuid=None)
@@ -268,7 +268,7 @@ def test_a_machine_tells_its_host(sim: Simulator, fill: Fill) -> None:
     assert "vm-1" in names(inventory, f"on_{host['name'].replace('-', '_')}")
 
 
-def test_a_host_tells_the_storages_of_its_cluster(sim: Simulator, fill: Fill) -> None:
+def test_a_host_has_the_storages_of_its_cluster(sim: Simulator, fill: Fill) -> None:
     storage, other = sim.records("primarystorage")
     sim.change("primarystorage", other["uuid"], attachedClusterUuids=[])
     inventory = fill("hosts")
@@ -279,7 +279,7 @@ def test_a_host_tells_the_storages_of_its_cluster(sim: Simulator, fill: Fill) ->
         assert all(each["total_capacity"] == storage["totalCapacity"] for each in storages)
 
 
-def test_a_host_without_storages_says_so(tmp_path: Path) -> None:
+def test_a_host_without_storages_has_an_empty_list(tmp_path: Path) -> None:
     def answer(request: StubRequest) -> StubResponse:
         hosts = [{"uuid": "1", "name": "h", "clusterUuid": "c"}] if request.path.endswith("hosts") else []
         return StubResponse(200, {"inventories": hosts, "total": len(hosts)})
@@ -289,7 +289,7 @@ def test_a_host_without_storages_says_so(tmp_path: Path) -> None:
         assert source.fill().hosts["h"].vars["virtinfra_primary_storages"] == []
 
 
-def test_what_is_near_can_be_refused(sim: Simulator, fill: Fill, warnings: list[str]) -> None:
+def test_related_records_can_be_refused(sim: Simulator, fill: Fill, warnings: list[str]) -> None:
     denied = {"code": "ID.1002", "details": "permission denied"}
     sim.fault("fail", "QueryPrimaryStorage", error=denied, count=2)
     inventory = fill("hosts")
@@ -300,7 +300,7 @@ def test_what_is_near_can_be_refused(sim: Simulator, fill: Fill, warnings: list[
         fill("hosts", primary_storages=True)
 
 
-def test_what_is_not_wanted_is_not_asked_for(sim: Simulator, fill: Fill, tmp_path: Path) -> None:
+def test_unused_data_is_not_requested(sim: Simulator, fill: Fill, tmp_path: Path) -> None:
     fill("hosts", primary_storages=False)
     fill("vms", hosts=False)
     fill("primary_storages", hosts=False)
@@ -323,13 +323,13 @@ def test_network_facts(sim: Simulator, fill: Fill, warnings: list[str]) -> None:
     assert "could not read the network facts of 1 host" in warnings[0]
 
 
-def test_network_facts_that_nobody_can_tell_are_a_failure(sim: Simulator, tmp_path: Path) -> None:
+def test_network_facts_that_cannot_be_read_are_a_failure(sim: Simulator, tmp_path: Path) -> None:
     source = Source(tmp_path, "hosts", base_url=sim.url, api_token=sim.token, network_facts=True)
     with pytest.raises(AnsibleParserError, match="GetHostNetworkFacts needs session_id"):
         source.fill()
 
 
-def test_network_facts_are_asked_for_at_once_but_not_of_all(tmp_path: Path) -> None:
+def test_network_facts_are_read_concurrently_within_a_limit(tmp_path: Path) -> None:
     gate, asking, most = Barrier(8), Semaphore(16), []
 
     def answer(request: StubRequest) -> StubResponse:
@@ -351,7 +351,7 @@ def test_network_facts_are_asked_for_at_once_but_not_of_all(tmp_path: Path) -> N
     assert all(most), "more than 16 were asked at once"
 
 
-def test_the_hosts_behind_a_storage(sim: Simulator, fill: Fill) -> None:
+def test_the_hosts_of_a_storage(sim: Simulator, fill: Fill) -> None:
     inventory = fill("primary_storages", groups={"local": "virtinfra_type == 'LocalStorage'"})
     for storage in sim.records("primarystorage"):
         hosts = [each for each in sim.records("host") if each["clusterUuid"] in storage["attachedClusterUuids"]]
@@ -363,7 +363,7 @@ def test_the_hosts_behind_a_storage(sim: Simulator, fill: Fill) -> None:
     assert "host-1" not in names(inventory, "local")
 
 
-def test_hosts_behind_a_storage_that_are_known_keep_their_variables(sim: Simulator, fill: Fill) -> None:
+def test_known_hosts_of_a_storage_keep_their_variables(sim: Simulator, fill: Fill) -> None:
     inventory = fill("hosts", compose={"ansible_host": "'192.0.2.1'"})
     fill("primary_storages", inventory)
     assert inventory.hosts["host-1"].vars["ansible_host"] == "192.0.2.1"

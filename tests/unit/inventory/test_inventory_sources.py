@@ -64,7 +64,7 @@ def refused(source: Source) -> str:
 
 @pytest.mark.parametrize("page_size", [100, 999, 1000, 5000])
 @pytest.mark.parametrize("credentials", ["session_id", "api_token"])
-def test_all_are_there_at_any_page_size(many: Simulator, tmp_path: Path, page_size: int, credentials: str) -> None:
+def test_all_are_listed_at_any_page_size(many: Simulator, tmp_path: Path, page_size: int, credentials: str) -> None:
     secret = {"session_id": many.session, "api_token": many.token}[credentials]
     source = Source(tmp_path, "hosts", base_url=many.url, page_size=page_size, **{credentials: secret})
     expected = sorted(record["name"] for record in many.records("host"))
@@ -74,7 +74,7 @@ def test_all_are_there_at_any_page_size(many: Simulator, tmp_path: Path, page_si
     assert all("uuid" in json.dumps(entry["query"]) for entry in queries(many, operation)), "pages need an order"
 
 
-def test_a_service_that_knows_no_paging_gives_all(many: Simulator, tmp_path: Path) -> None:
+def test_a_service_without_paging_returns_all(many: Simulator, tmp_path: Path) -> None:
     many.configure(query_paging=False)
     source = Source(tmp_path, "hosts", base_url=many.url, session_id=many.session, primary_storages=False)
     assert len(names(source.fill())) == MANY
@@ -93,7 +93,7 @@ def test_a_cursor_that_expires_is_a_failure(many: Simulator, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("version", "reason"), [("latest", "like 4.10.10"), (4.1, "must be quoted")])
-def test_what_is_no_service_version(sim: Simulator, tmp_path: Path, version: Any, reason: str) -> None:
+def test_invalid_service_version(sim: Simulator, tmp_path: Path, version: Any, reason: str) -> None:
     source = Source(tmp_path, "hosts", base_url=sim.url, session_id=sim.session, service_version=version)
     assert reason in refused(source)
 
@@ -123,7 +123,7 @@ def source_of(folder: Path, service: StubServer, **options: Any) -> Source:
     return Source(folder, "hosts", base_url=service.url, session_id="s", primary_storages=False, **options)
 
 
-def test_a_service_that_cuts_pages_is_asked_for_the_rest(tmp_path: Path) -> None:
+def test_a_service_that_truncates_pages_is_read_completely(tmp_path: Path) -> None:
     with StubServer(Pages(250, most=40).answer) as service:
         assert len(names(source_of(tmp_path, service, page_size=100).fill())) == 250
 
@@ -141,7 +141,7 @@ def test_a_service_that_repeats_a_page_is_a_failure(tmp_path: Path) -> None:
         assert "100 of 250 records" in refused(source_of(tmp_path, service, page_size=100))
 
 
-def test_hosts_that_move_to_an_earlier_page_are_not_lost(tmp_path: Path) -> None:
+def test_hosts_that_move_to_an_earlier_page_are_listed(tmp_path: Path) -> None:
     class Shrinking(Pages):
         """Removes its first host after the first page."""
 
@@ -154,7 +154,7 @@ def test_hosts_that_move_to_an_earlier_page_are_not_lost(tmp_path: Path) -> None
     assert set(found) - {f"a{0:031x}"} == {f"a{number:031x}" for number in range(1, 250)}
 
 
-def test_a_list_that_never_rests_is_a_failure(tmp_path: Path) -> None:
+def test_a_list_that_keeps_changing_is_a_failure(tmp_path: Path) -> None:
     class Growing(Pages):
         """Adds a host after every request."""
 
@@ -189,7 +189,7 @@ def test_credentials_decide_how_records_are_read(sim: Simulator, tmp_path: Path)
         assert operations == {operation}
 
 
-def test_a_service_without_the_query_is_read_by_its_cursor(sim: Simulator, tmp_path: Path) -> None:
+def test_a_service_without_the_query_is_read_with_a_cursor(sim: Simulator, tmp_path: Path) -> None:
     sim.configure(companions="404")
     options = {"base_url": sim.url, "session_id": sim.session}
     assert "does not offer QueryHost" in refused(Source(tmp_path, "hosts", **options))
@@ -211,7 +211,7 @@ def test_conditions_go_to_the_service_and_are_checked_again(
     assert "q" not in queries(sim, "QueryHost")[-1]["query"]
 
 
-def test_a_service_that_heeds_no_condition_is_not_believed(tmp_path: Path, warnings: list[str]) -> None:
+def test_a_service_that_ignores_conditions_is_checked(tmp_path: Path, warnings: list[str]) -> None:
     with StubServer(Pages(10).answer) as service:
         found = names(source_of(tmp_path, service, query=[f"uuid=a{7:031x}"]).fill())
     assert found == [f"a{7:031x}"]
@@ -219,7 +219,7 @@ def test_a_service_that_heeds_no_condition_is_not_believed(tmp_path: Path, warni
     assert "9 records that do not meet the conditions" in warning
 
 
-def test_filters_of_a_cursor_are_handed_on_and_checked(sim: Simulator, tmp_path: Path) -> None:
+def test_filters_of_a_cursor_are_sent_and_checked(sim: Simulator, tmp_path: Path) -> None:
     uuid = sim.records("host")[0]["uuid"]
     sim.change("host", uuid, state="Disabled")
     options = {"base_url": sim.url, "api_token": sim.token, "filters": ["state=Disabled"]}
@@ -227,7 +227,7 @@ def test_filters_of_a_cursor_are_handed_on_and_checked(sim: Simulator, tmp_path:
     assert queries(sim, "CursorQuery")[-1]["query"]["filter"] == ["state=Disabled"]
 
 
-def test_a_bare_text_is_one_condition(sim: Simulator, tmp_path: Path) -> None:
+def test_a_string_is_one_condition(sim: Simulator, tmp_path: Path) -> None:
     options = {"base_url": sim.url, "session_id": sim.session, "query": "state?=Enabled,Disabled"}
     assert len(names(Source(tmp_path, "hosts", **options).fill())) == 3
     assert queries(sim, "QueryHost")[-1]["query"]["q"] == ["state?=Enabled,Disabled"]
@@ -253,14 +253,14 @@ def test_several_services_with_their_own_credentials(sim: Simulator, tmp_path: P
     assert [warning for warning in warnings if "host-2 (2 times)" in warning]
 
 
-def test_a_service_takes_what_it_does_not_give(sim: Simulator, tmp_path: Path) -> None:
+def test_a_service_defaults_to_the_options_of_the_plugin(sim: Simulator, tmp_path: Path) -> None:
     shared = {"base_url": sim.url, "session_id": "wrong", "api_token": sim.token, "page_size": 2}
     source = Source(tmp_path, "hosts", services=[{"session_id": sim.session}], **shared)
     assert len(names(source.fill())) == 3
     assert {entry["operation"] for entry in sim.log()} == {"QueryHost", "QueryPrimaryStorage"}
 
 
-def test_what_two_queries_have_in_common_is_one_host(sim: Simulator, tmp_path: Path, warnings: list[str]) -> None:
+def test_overlapping_queries_list_a_host_once(sim: Simulator, tmp_path: Path, warnings: list[str]) -> None:
     services = [{"name": "a", "query": "state=Enabled"}, {"name": "a", "query": "cpuNum>0"}]
     source = Source(tmp_path, "hosts", base_url=sim.url, session_id=sim.session, services=services)
     assert names(source.fill()) == ["host-1", "host-2", "host-3"]
@@ -299,7 +299,7 @@ def test_a_hit_makes_no_request(sim: Simulator, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("prefix", ["", "mine_"])
-def test_nobody_else_can_read_the_cache(sim: Simulator, tmp_path: Path, prefix: str) -> None:
+def test_only_the_owner_can_read_the_cache(sim: Simulator, tmp_path: Path, prefix: str) -> None:
     folder = tmp_path / "new" / "cache"
     options = {"cache": True, "cache_plugin": "jsonfile", "cache_connection": str(folder), "cache_prefix": prefix}
     source = Source(tmp_path, "hosts", base_url=sim.url, session_id=sim.session, **options)
@@ -312,7 +312,7 @@ def test_nobody_else_can_read_the_cache(sim: Simulator, tmp_path: Path, prefix: 
     assert stat.S_IMODE(entry.stat().st_mode) == 0o600, "one that an earlier version wrote must be closed too"
 
 
-def test_another_question_is_not_answered_from_the_cache(sim: Simulator, tmp_path: Path) -> None:
+def test_another_query_is_not_answered_from_the_cache(sim: Simulator, tmp_path: Path) -> None:
     place = {"cache_plugin": "ansible.builtin.jsonfile", "cache_connection": str(tmp_path / "cache")}
     options = {"base_url": sim.url, "session_id": sim.session, "cache": True, **place}
     source = Source(tmp_path, "hosts", **options)
@@ -392,7 +392,7 @@ def test_every_option_may_be_a_template(sim: Simulator, tmp_path: Path, monkeypa
     assert queries(sim, "QueryHost")[0]["query"]["q"] == ["state=Enabled"]
 
 
-def test_no_secret_is_told(sim: Simulator, tmp_path: Path, warnings: list[str]) -> None:
+def test_no_secret_is_shown(sim: Simulator, tmp_path: Path, warnings: list[str]) -> None:
     secrets = {"session_id": "s3cr3t-session", "api_token": "s3cr3t-token"}
     for options in (
         {"strict": True, "compose": {"x": "nowhere"}},

@@ -59,7 +59,7 @@ def test_every_form_of_polling_address(sim: Simulator, client: Client, location:
     assert {entry["job"] for entry in requests_of(sim, "poll")} == {call["job"]}
 
 
-def test_job_id_of_the_service_wins(sim: Simulator, client: Client) -> None:
+def test_job_id_of_the_service_takes_precedence(sim: Simulator, client: Client) -> None:
     sim.configure(job_uuid="ignore")
     job = client.start_job("ChangeHostState", DISABLE)
     (call,) = requests_of(sim, "ChangeHostState")
@@ -158,7 +158,7 @@ JSON = (("Content-Type", "application/json"),)
     ],
     ids=lambda response: f"{response.status}-{str(response.body)[:30]}-{response.headers}",
 )
-def test_answers_that_prove_nothing(response: StubResponse) -> None:
+def test_responses_that_prove_nothing(response: StubResponse) -> None:
     """These responses prove neither that a call was performed nor that it was refused."""
     with StubServer(lambda request: response) as service, pytest.raises(ResponseLost):
         client_of(service, request_retries=2).start_job("ChangeHostState", DISABLE)
@@ -193,7 +193,7 @@ def test_used_job_uuid(sim: Simulator, client: Client) -> None:
     assert [record["name"] for record in sim.records("cbttask")] == ["backup-vm-1"]
 
 
-def test_call_that_is_delivered_twice_was_taken(client: Client) -> None:
+def test_call_that_is_delivered_twice_was_accepted(client: Client) -> None:
     """A proxy has repeated the call, because no other call can have its generated job id."""
 
     def answer(request: StubRequest) -> StubResponse:
@@ -240,7 +240,7 @@ def test_schemes_of_authentication(sim: Simulator, client: Client) -> None:
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_service_that_wants_credentials_for_polls(status: int) -> None:
+def test_service_that_requires_credentials_for_polls(status: int) -> None:
     """The client sends credentials with polls once the service has required them."""
     running = iter((True, True, False))
 
@@ -306,12 +306,12 @@ def test_service_version(
 
 
 @pytest.mark.parametrize("version", ["latest", 4.10])
-def test_what_is_no_service_version(sim: Simulator, new_client: ClientFactory, version: Any) -> None:
+def test_invalid_service_version(sim: Simulator, new_client: ClientFactory, version: Any) -> None:
     with pytest.raises(InvalidOptions, match="service_version must be"):
         new_client(service_version=version)
 
 
-def test_new_enough_service(sim: Simulator, new_client: ClientFactory) -> None:
+def test_supported_service_version(sim: Simulator, new_client: ClientFactory) -> None:
     sim.configure(version="3.5.0")
     assert new_client(service_version="3.5.0").get("GetHostNetworkFacts", {"hostUuid": HOST})["nics"]
 
@@ -319,7 +319,7 @@ def test_new_enough_service(sim: Simulator, new_client: ClientFactory) -> None:
 # ------------------------------------------------------------------------------------------------------------ failures
 
 
-def test_error_tells_the_cause(sim: Simulator, client: Client) -> None:
+def test_error_contains_the_cause(sim: Simulator, client: Client) -> None:
     sim.fault(
         "fail",
         "ChangeHostState",
@@ -343,7 +343,7 @@ def test_error_tells_the_cause(sim: Simulator, client: Client) -> None:
     assert error["causes"][0]["causes"][0]["details"] == "the disk is on fire"
 
 
-def test_error_of_a_read_comes_at_once_and_is_not_asked_again(sim: Simulator, client: Client) -> None:
+def test_error_of_a_read_is_not_retried(sim: Simulator, client: Client) -> None:
     sim.fault("fail", "QueryHost", error={"code": "SYS.1000", "details": "no database"}, count=None)
     with pytest.raises(ApiError, match=r"QueryHost failed \(SYS\.1000\): .*no database"):
         client.get("QueryHost", {})
@@ -493,7 +493,7 @@ def test_expired_job(sim: Simulator, no_wait_client: Client) -> None:
     ],
     ids=lambda fault: f"{fault['fault']}-{fault.get('status', '')}",
 )
-def test_polling_survives(sim: Simulator, no_wait_client: Client, fault: dict[str, Any]) -> None:
+def test_polling_tolerates(sim: Simulator, no_wait_client: Client, fault: dict[str, Any]) -> None:
     sim.fault(operation="poll", count=3, **fault)
     assert reply_to(no_wait_client, "ChangeHostState", DISABLE)["inventory"]["state"] == "Disabled"
     assert len(requests_of(sim, "poll")) == 4
@@ -518,7 +518,7 @@ ERROR = {"error": {"code": "HOST.1001", "details": "no"}}
         (404, b"unable to find job", "unknown", f"the service does not know job {JOB}, or no longer knows it"),
     ],
 )
-def test_what_a_poll_tells(status: int, body: Any, state: str, message: str | None) -> None:
+def test_outcomes_of_a_poll(status: int, body: Any, state: str, message: str | None) -> None:
     with StubServer(lambda request: StubResponse(status, body)) as service:
         job = Job(JOB, f"/service/v1/api-jobs/{JOB}", "ChangeHostState")
         assert client_of(service).poll(job) is (state != "running")
@@ -564,7 +564,7 @@ def test_inconclusive_polls(status: int, body: Any) -> None:
     ],
     ids=lambda response: f"{response.status}-{str(response.body)[:30]}",
 )
-def test_waiting_survives(response: StubResponse) -> None:
+def test_waiting_tolerates(response: StubResponse) -> None:
     """A gateway may answer a poll; this does not end the wait before its timeout."""
     answers = iter([*[response] * 9, StubResponse(202, {}), response])
 
@@ -585,7 +585,7 @@ def test_waiting_survives(response: StubResponse) -> None:
             reply_to(client, "ChangeHostState", DISABLE)
 
 
-def test_job_of_an_operation_that_nobody_knows() -> None:
+def test_job_of_an_unknown_operation() -> None:
     with StubServer(lambda request: StubResponse(503, ERROR)) as service:
         job = Job(JOB, f"/service/v1/api-jobs/{JOB}")
         client_of(service).poll(job)
@@ -615,7 +615,7 @@ def test_lost_answer_of_a_writing_call(sim: Simulator, no_wait_client: Client, f
     assert caught.value.job.state == "unknown"
 
 
-def test_what_was_surely_not_taken_is_sent_again(sim: Simulator, no_wait_client: Client) -> None:
+def test_calls_that_were_not_sent_are_retried(sim: Simulator, no_wait_client: Client) -> None:
     sim.fault("status", "ChangeHostState", status=429, count=3)
     assert reply_to(no_wait_client, "ChangeHostState", DISABLE)["inventory"]["state"] == "Disabled"
     calls = requests_of(sim, "ChangeHostState")
@@ -624,14 +624,14 @@ def test_what_was_surely_not_taken_is_sent_again(sim: Simulator, no_wait_client:
 
 
 @pytest.mark.parametrize("garbage", ["json", "utf8", "types", "missing", "deep"])
-def test_call_that_was_taken_with_unreadable_words(sim: Simulator, no_wait_client: Client, garbage: str) -> None:
+def test_accepted_call_with_a_malformed_reply(sim: Simulator, no_wait_client: Client, garbage: str) -> None:
     sim.fault("garbage", "ChangeHostState", garbage=garbage)
     assert reply_to(no_wait_client, "ChangeHostState", DISABLE)["inventory"]["state"] == "Disabled"
     assert len(requests_of(sim, "ChangeHostState")) == 1
 
 
 @pytest.mark.parametrize(("fault", "taken"), [("drop_after", True), ("drop_before", False)])
-def test_own_job_tells_whether_a_call_was_taken(
+def test_own_job_shows_whether_a_call_was_accepted(
     sim: Simulator, no_wait_client: Client, fault: str, taken: bool
 ) -> None:
     sim.fault(fault, "ChangeHostState")
@@ -641,7 +641,7 @@ def test_own_job_tells_whether_a_call_was_taken(
     assert caught.value.job.failure is None
 
 
-def test_own_job_is_asked_for_until_it_is_known_what_became_of_it(sim: Simulator, new_client: ClientFactory) -> None:
+def test_own_job_is_polled_until_its_outcome_is_known(sim: Simulator, new_client: ClientFactory) -> None:
     clock = FakeClock()
     client = new_client(clock=clock, wait=WaitPolicy(clock), request_retries=0)
     sim.fault("drop_after", "ChangeHostState")
@@ -654,7 +654,7 @@ def test_own_job_is_asked_for_until_it_is_known_what_became_of_it(sim: Simulator
     assert len(requests_of(sim, "poll")) == 4
 
 
-def test_asking_for_the_own_job_ends(sim: Simulator, new_client: ClientFactory) -> None:
+def test_polling_the_own_job_ends(sim: Simulator, new_client: ClientFactory) -> None:
     clock = FakeClock()
     client = new_client(clock=clock, wait=WaitPolicy(clock), request_retries=0)
     sim.fault("drop_after", "ChangeHostState")

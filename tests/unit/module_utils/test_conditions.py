@@ -62,7 +62,7 @@ def test_only_what_surely_does_not_meet_a_condition_is_excluded(text: str, recor
 
 
 @pytest.mark.parametrize("text", ["name=a>=b", "name=a!=b", "name=50%~=x", "name=why?=x"])
-def test_a_value_with_an_operator_is_checked_here_and_exactly(text: str) -> None:
+def test_a_value_with_an_operator_is_checked_locally_and_exactly(text: str) -> None:
     condition = parse_condition(text, HOST)
     value = text.partition("=")[2]
     assert condition.is_ambiguous
@@ -87,7 +87,7 @@ def test_a_value_with_an_operator_is_checked_here_and_exactly(text: str) -> None
         ("name=a>=b", {"name": "a>=b"}, False),
     ],
 )
-def test_conditions_are_decided_here_where_the_service_is_not_asked(text: str, record: Any, excluded: bool) -> None:
+def test_conditions_that_are_not_sent_are_checked_exactly(text: str, record: Any, excluded: bool) -> None:
     (condition,) = parse_local_conditions([text], HOST)
     assert condition.rejects(record) is excluded
 
@@ -95,12 +95,12 @@ def test_conditions_are_decided_here_where_the_service_is_not_asked(text: str, r
 @pytest.mark.parametrize(
     "text", ["cluster.name=a", "__systemTag__=a", "colour=blue", "createDate>Jan 6, 2017 3:51:16 AM"]
 )
-def test_what_only_the_service_can_check_is_not_decided_here(text: str) -> None:
+def test_conditions_that_only_the_service_can_check(text: str) -> None:
     with pytest.raises(ReadNotSupported, match="only the service can check the condition"):
         parse_local_conditions([text], HOST)
 
 
-def test_what_nobody_can_check_is_refused() -> None:
+def test_condition_that_cannot_be_checked_is_refused() -> None:
     with pytest.raises(InvalidOptions, match="the service would use '>=' as the operator"):
         parse_condition("cluster.name=a>=b", HOST)
     with pytest.raises(InvalidOptions, match="none of the operators"):
@@ -133,7 +133,7 @@ HEX, DASHED = "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c", "5D1F3F9A-0E7B-4F0D-9B9A-0C6F3
         ("colour=blue", "colour=blue"),
     ],
 )
-def test_conditions_are_sent_without_blanks_around_the_operator(text: str, sent: str) -> None:
+def test_conditions_are_sent_without_spaces_around_the_operator(text: str, sent: str) -> None:
     assert parse_condition(text, HOST).text == sent
 
 
@@ -170,16 +170,16 @@ def test_misspelled_fields_are_refused(text: str, meant: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["=Enabled", "the state=Enabled", "state ! = Enabled", "<5"])
-def test_what_is_no_field_is_refused(text: str) -> None:
+def test_invalid_field_names_are_refused(text: str) -> None:
     with pytest.raises(InvalidOptions, match="cannot be the name of a field"):
         parse_condition(text, HOST)
 
 
 @pytest.mark.parametrize("value", ["a!=b", "a>=b", "a<=b", "a!?=b", "a!~=b", "a~=b", "a?=b,c"])
-def test_values_that_cannot_be_asked_for(value: str) -> None:
+def test_values_that_cannot_be_queried(value: str) -> None:
     assert equality("name", value) is None
 
 
 @pytest.mark.parametrize("value", ["", "a=b", "a>b", "is null", "a!b", "a b", "="])
-def test_values_that_can_be_asked_for(value: str) -> None:
+def test_values_that_can_be_queried(value: str) -> None:
     assert equality("name", value) == f"name={value}"

@@ -65,7 +65,7 @@ CONNECTION = {"code": "HOST.1003", "description": "connection error for KVM host
         ({"causes": SSH}, [SSH]),
     ],
 )
-def test_error_has_causes_whichever_way_the_service_nests_them(
+def test_error_has_causes_in_both_forms_of_nesting(
     run: ModuleRunner, below: dict[str, Any], causes: list[dict[str, Any]]
 ) -> None:
     ran = failed(run, {**CONNECTION, **below})
@@ -85,7 +85,7 @@ def test_message_quotes_the_deepest_error_of_each_branch(run: ModuleRunner) -> N
     assert ran["error"]["causes"][0]["causes"][1]["causes"][0]["details"] == DNS["details"]
 
 
-def test_text_that_repeats_the_cause_is_quoted_once(run: ModuleRunner) -> None:
+def test_repeated_text_of_a_cause_is_quoted_once(run: ModuleRunner) -> None:
     outer = {"code": "HOST.1001", "description": "host error", "details": f"cannot connect, because {SSH['details']}"}
     ran = failed(run, {**outer, "causes": [SSH]})
     assert ran.message.count(SSH["details"]) == 1
@@ -144,7 +144,7 @@ def test_no_nested_error_is_lost(error: dict[str, Any]) -> None:
     assert first["details"] in str(raised)
 
 
-def test_cut_text_ends_between_words(run: ModuleRunner) -> None:
+def test_truncated_text_ends_between_words(run: ModuleRunner) -> None:
     ran = failed(run, {"code": "SYS.1000", "details": "x " * 990 + "root:" + "p" * 300})
     assert "root:" not in ran.message
     assert ran.message.endswith(" ...")
@@ -201,7 +201,7 @@ def test_code_of_a_read(run: ModuleRunner, status: int, body: Any, code: str) ->
         ("vm_nic", {"vm": NOWHERE, "l3_network": NOWHERE}, "NOT_FOUND"),
     ],
 )
-def test_code_of_what_is_not_sent(
+def test_code_of_a_call_that_is_not_sent(
     run: ModuleRunner, sim: Simulator, module: str, options: dict[str, Any], code: str
 ) -> None:
     for host in sim.records("host")[:2]:
@@ -213,7 +213,7 @@ def test_code_of_what_is_not_sent(
         assert ran["error"]["details"] in ran.message
 
 
-def test_code_when_the_time_is_up(run: ModuleRunner, sim: Simulator) -> None:
+def test_code_after_a_timeout(run: ModuleRunner, sim: Simulator) -> None:
     sim.configure(latency=60.0)
     ran = run("kvm_host", {"name": "host-1", "state": "disabled"}, wait_timeout=0.05)
     assert ran["error"]["code"] == "TIMEOUT"
@@ -302,7 +302,7 @@ def test_hint_without_an_error_code(run: ModuleRunner) -> None:
 
 
 @pytest.mark.parametrize("check", [True, False])
-def test_second_host_of_a_name_is_created_with_a_warning(run: ModuleRunner, sim: Simulator, check: bool) -> None:
+def test_second_host_with_a_name_is_created_with_a_warning(run: ModuleRunner, sim: Simulator, check: bool) -> None:
     first = next(host["uuid"] for host in sim.records("host") if host["name"] == "host-1")
     options = {
         "name": "host-1",
@@ -318,7 +318,7 @@ def test_second_host_of_a_name_is_created_with_a_warning(run: ModuleRunner, sim:
     assert run("kvm_host", {**options, "name": "host-9", "management_ip": "10.0.0.98"}, check).warnings == []
 
 
-def test_object_that_cannot_be_read_is_not_said_to_be_absent(run: ModuleRunner) -> None:
+def test_unreadable_object_is_not_reported_as_absent(run: ModuleRunner) -> None:
     ran = run("kvm_host", {"name": "host-3", "state": "disabled"}, session_id=None, api_token=None)
     assert ran["error"]["code"] == "UNSUPPORTED"
     assert "cannot check whether it exists: QueryHost needs session_id" in ran.message

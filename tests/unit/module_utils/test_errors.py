@@ -222,9 +222,7 @@ def comparable(played: Played) -> dict[str, Any]:
     return {member: value for member, value in played.result.items() if member not in ("invocation", "exception")}
 
 
-def test_check_mode_finds_what_can_be_found_without_doing_it(
-    sim: Simulator, playbook_runner: PlaybookRunner, places: Places
-) -> None:
+def test_check_mode_fails_like_a_real_run(sim: Simulator, playbook_runner: PlaybookRunner, places: Places) -> None:
     """Check mode fails like the real run, except for errors that only the service can find."""
     done, checked = played(sim, playbook_runner, places, False), played(sim, playbook_runner, places, False, check=True)
     known_to_the_service_only = {"wrong cluster", "bad address", "wrong SSH password", "a VM that has its task"}
@@ -241,7 +239,7 @@ def test_one_management_address_is_one_host(sim: Simulator, playbook_runner: Pla
     assert [host["name"] for host in sim.records("host")].count("host-9") == 1
 
 
-def test_failed_host_leaves_nothing(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
+def test_failed_host_is_removed(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
     played = playbook_runner.run_module("kvm_host", {**NEW_HOST, "password": "wrong-password"})
     assert played.status == "failed"
     assert "error" in played.result

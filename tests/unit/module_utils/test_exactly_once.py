@@ -126,7 +126,7 @@ def test_lost_answer(sim: Simulator, scenario: Scenario, server: str) -> None:
 
 
 @pytest.mark.parametrize("wait", [True, False])
-def test_lost_answer_to_a_call_that_takes_its_time(sim: Simulator, wait: bool) -> None:
+def test_lost_response_to_a_slow_call(sim: Simulator, wait: bool) -> None:
     """The service knows the job, so the task waits for it or returns its handle."""
     scenario = SCENARIOS[0]
     trial = Trial(sim, scenario, {"latencies": {scenario.operation: 0.1}})
@@ -145,7 +145,7 @@ def test_lost_answer_to_a_call_that_takes_its_time(sim: Simulator, wait: bool) -
 
 
 @pytest.mark.parametrize("wait", [True, False])
-def test_lost_answer_to_a_call_that_fails(sim: Simulator, wait: bool) -> None:
+def test_lost_response_to_a_call_that_fails(sim: Simulator, wait: bool) -> None:
     trial = Trial(sim, SCENARIOS[0], {})
     sim.fault("drop_after", "AddKVMHost")
     result = trial.play(password="wrong-password", wait=wait).result

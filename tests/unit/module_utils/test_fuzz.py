@@ -212,7 +212,7 @@ def with_other(value: Any, path: tuple[Any, ...], other: Any) -> Any:
 
 @given(st.data())
 @settings(max_examples=2 * EXAMPLES, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
-def test_one_thing_wrong(recorded_runs: list[RecordedRun], data: st.DataObject) -> None:
+def test_one_wrong_value(recorded_runs: list[RecordedRun], data: st.DataObject) -> None:
     task = data.draw(st.sampled_from([run for run in recorded_runs if run.replies]))
     number = data.draw(st.sampled_from(list(task.replies)))
     reply = task.replies[number]

@@ -52,7 +52,7 @@ def polls_of(duration: float, interval: float = 5, chance: float = 0.5) -> list[
 
 
 @given(st.floats(0.001, 2000), st.floats(0, 1), st.sampled_from([0.05, 0.3, 1.0, 5.0, 60.0]))
-def test_end_is_seen_soon(duration: float, chance: float, interval: float) -> None:
+def test_end_is_noticed_soon(duration: float, chance: float, interval: float) -> None:
     lag = polls_of(duration, interval, chance)[-1] - duration
     assert lag <= max(0.05, min(0.05 * duration, interval)) * 1.0001 + 0.0001
 
@@ -77,7 +77,7 @@ def test_pauses_keep_their_bounds(chance: float, interval: float) -> None:
     assert all(later >= earlier - 0.1 * interval - 1e-9 for earlier, later in pairwise(pauses))
 
 
-def test_chance_only_shortens_pauses() -> None:
+def test_jitter_only_shortens_pauses() -> None:
     assert next_interval(1000, 5, 0.0) == 5
     assert next_interval(1000, 5, 1.0) == pytest.approx(4.5)
     assert next_interval(10, 5, 1.0) == next_interval(10, 5, 0.0) == pytest.approx(0.5)
@@ -92,14 +92,14 @@ def test_time_out_is_kept(timeout: float) -> None:
     assert polls[-1] == pytest.approx(timeout)
 
 
-def test_no_time_at_all() -> None:
+def test_timeout_of_zero() -> None:
     """The job is polled once."""
     clock = FakeClock()
     assert list(polls_until_timeout(WaitPolicy(clock, timeout=0))) == [0.0]
     assert clock.now == 1000
 
 
-def test_one_deadline_for_all_that_a_task_waits_for() -> None:
+def test_one_deadline_for_all_waits_of_a_task() -> None:
     clock = FakeClock()
     wait = WaitPolicy(clock, timeout=100)
     deadline = wait.deadline()
@@ -123,7 +123,7 @@ def test_lines_are_told_at_growing_intervals() -> None:
     assert len(seconds) == 6
 
 
-def test_nothing_is_told_of_short_jobs() -> None:
+def test_short_jobs_show_no_progress() -> None:
     lines: list[str] = []
     list(polls_until_timeout(WaitPolicy(FakeClock(), timeout=9.9, on_progress=lines.append)))
     assert lines == []
@@ -180,7 +180,7 @@ def test_path_and_query_of_a_polling_address_are_kept(location: str, path: str) 
         "mailto:a@example.com",
     ],
 )
-def test_addresses_that_make_no_sense(location: object) -> None:
+def test_malformed_addresses(location: object) -> None:
     assert polling_path(location) is None
 
 
@@ -192,7 +192,9 @@ def disable(client: Client) -> Job:
     return client.start_job("ChangeHostState", {"uuid": HOST, "stateEvent": "disable"}, "host-1")
 
 
-def test_hanging_job_times_out_and_can_be_taken_up(sim: Simulator, new_client: ClientFactory, clock: FakeClock) -> None:
+def test_hanging_job_times_out_and_can_be_waited_for_again(
+    sim: Simulator, new_client: ClientFactory, clock: FakeClock
+) -> None:
     sim.fault("hang", "ChangeHostState")
     client = new_client(clock=clock, wait=WaitPolicy(clock, timeout=60))
     job = disable(client)
@@ -207,7 +209,7 @@ def test_hanging_job_times_out_and_can_be_taken_up(sim: Simulator, new_client: C
     assert clock.now - 1000 <= 60 + 5
 
 
-def test_trouble_of_the_last_poll_is_told(sim: Simulator, new_client: ClientFactory, clock: FakeClock) -> None:
+def test_error_of_the_last_poll_is_shown(sim: Simulator, new_client: ClientFactory, clock: FakeClock) -> None:
     sim.fault("hang", "ChangeHostState")
     client = new_client(clock=clock, wait=WaitPolicy(clock, timeout=20), request_retries=0)
     job = disable(client)
@@ -227,7 +229,7 @@ def test_only_the_oldest_of_many_jobs_is_polled(sim: Simulator, new_client: Clie
     assert sorted(polls[-4:]) == sorted(job.uuid for job in jobs[1:])
 
 
-def test_without_time_to_wait_each_job_is_looked_at_once(
+def test_each_job_is_polled_once_without_time_to_wait(
     sim: Simulator, new_client: ClientFactory, clock: FakeClock
 ) -> None:
     sim.fault("hang", "ChangeHostState")
@@ -241,7 +243,7 @@ def test_without_time_to_wait_each_job_is_looked_at_once(
     assert sorted(polls) == sorted(job.uuid for job in jobs)
 
 
-def test_when_the_oldest_has_ended_the_others_are_looked_at(sim: Simulator, no_wait_client: Client) -> None:
+def test_other_jobs_are_polled_when_the_oldest_has_ended(sim: Simulator, no_wait_client: Client) -> None:
     jobs = [disable(no_wait_client) for dummy in range(40)]
     wait_for_jobs(no_wait_client, jobs)
     assert {job.state for job in jobs} == {"succeeded"}
@@ -249,7 +251,7 @@ def test_when_the_oldest_has_ended_the_others_are_looked_at(sim: Simulator, no_w
     assert sorted(polls) == sorted(job.uuid for job in jobs)
 
 
-def test_after_the_oldest_the_next_ones_are_polled(sim: Simulator, new_client: ClientFactory, clock: FakeClock) -> None:
+def test_next_jobs_are_polled_after_the_oldest(sim: Simulator, new_client: ClientFactory, clock: FakeClock) -> None:
     """Up to the first that is still running, and the others at the deadline."""
     sim.fault("hang", "ChangeHostState", skip=2, count=2)
     client = new_client(clock=clock, wait=WaitPolicy(clock, timeout=30))

@@ -87,14 +87,14 @@ def test_limit(sim: Simulator, client: Client, limit: int) -> None:
         assert len(set(uuids(listed))) == len(listed) == min(limit, 25)
 
 
-def test_no_more_is_asked_for_than_is_needed(sim: Simulator, client: Client) -> None:
+def test_no_unnecessary_requests(sim: Simulator, client: Client) -> None:
     sim.reset(hosts=25)
     by_pages(client, 1000, 10)
     assert [entry["query"]["limit"] for entry in sim.log()] == [["10"]]
 
 
 @pytest.mark.parametrize("hosts", [999, 1000, 1001, 4321])
-def test_pages_that_are_read_at_once(sim: Simulator, client: Client, hosts: int) -> None:
+def test_pages_that_are_read_concurrently(sim: Simulator, client: Client, hosts: int) -> None:
     """After the first page, which contains the total, pages are read concurrently, in order and once each."""
     sim.reset(hosts=hosts)
     pages = list(paginate(client, "QueryHost", (), connections=4))
@@ -123,7 +123,7 @@ def test_pages_come_over_several_connections() -> None:
     assert len({request.client_port for request in service.requests}) == 5
 
 
-def test_pages_that_are_cut_are_not_read_at_once() -> None:
+def test_truncated_pages_are_not_read_concurrently() -> None:
     """The start of the next page is then known only after the current page."""
     with StubServer(pages_of(RECORDS, 700, total=True)) as service:
         pages = list(paginate(client_of(service), "QueryHost", (), connections=4))
@@ -138,7 +138,7 @@ def test_pages_are_sorted(sim: Simulator, client: Client, name: str, sort: str) 
     assert [entry["query"]["sort"] for entry in sim.log()] == [[sort]]
 
 
-def test_total_is_told(sim: Simulator, client: Client) -> None:
+def test_total_is_returned(sim: Simulator, client: Client) -> None:
     sim.reset(hosts=25)
     assert [(len(page), total) for page, total in paginate(client, "QueryHost", (), 10)] == [
         (10, 25),
@@ -158,7 +158,7 @@ def test_conditions_are_combined(sim: Simulator, client: Client) -> None:
     assert [record["name"] for record in found] == ["host-2"]
 
 
-def test_service_that_knows_no_paging(sim: Simulator, client: Client) -> None:
+def test_service_without_paging(sim: Simulator, client: Client) -> None:
     sim.reset(hosts=2500, query_paging=False)
     assert len(set(uuids(by_pages(client, 1000)))) == 2500
 
@@ -179,13 +179,13 @@ RECORDS = [{"uuid": f"{number:032x}", "name": f"host-{number}"} for number in ra
 
 
 @pytest.mark.parametrize("at_most", [1, 100, 999, 1000])
-def test_service_that_cuts_pages_and_counts(at_most: int) -> None:
+def test_service_that_truncates_pages_with_a_total(at_most: int) -> None:
     records = RECORDS[:50] if at_most == 1 else RECORDS
     with StubServer(pages_of(records, at_most, total=True)) as service:
         assert uuids(by_pages(client_of(service), 5000)) == uuids(records)
 
 
-def test_service_that_cuts_at_1000_and_does_not_count() -> None:
+def test_service_that_truncates_at_1000_without_a_total() -> None:
     with StubServer(pages_of(RECORDS, 1000, total=False)) as service:
         assert uuids(by_pages(client_of(service), 5000)) == uuids(RECORDS)
 
@@ -200,7 +200,7 @@ def test_service_that_repeats_a_full_page(total: bool) -> None:
     assert len(service.requests) == 2
 
 
-def test_service_that_counts_more_than_it_gives() -> None:
+def test_service_that_announces_more_than_it_sends() -> None:
     def answer(request: StubRequest) -> StubResponse:
         return StubResponse(200, {"inventories": RECORDS[:3] if request.query["start"] == ["0"] else [], "total": 5})
 
@@ -208,7 +208,7 @@ def test_service_that_counts_more_than_it_gives() -> None:
         by_pages(client_of(service), 1000)
 
 
-def test_record_that_appears_meanwhile() -> None:
+def test_record_that_is_added_between_pages() -> None:
     """A new record at the front after the first page makes pages overlap, and is on no later page."""
     there = RECORDS[:7]
 
@@ -222,7 +222,7 @@ def test_record_that_appears_meanwhile() -> None:
         assert uuids(by_pages(client_of(service), 3)) == uuids(RECORDS[:8])
 
 
-def test_number_that_changes_all_the_time() -> None:
+def test_total_that_keeps_changing() -> None:
     """New records appear in each attempt, so that the total grows between the pages."""
     numbers = iter(range(0, 1000, 3))
 
@@ -272,7 +272,7 @@ OTHER = {**SUBSCRIBER, "endpointUuid": "f"}
         ([[SUBSCRIBER, OTHER], [OTHER, SUBSCRIBER, {**OTHER, "topicUuid": "u"}]], 5),
     ],
 )
-def test_equal_records_without_a_uuid_count_each(pages: list[list[dict[str, Any]]], total: int | None) -> None:
+def test_equal_records_without_a_uuid_count_separately(pages: list[list[dict[str, Any]]], total: int | None) -> None:
     starts = {str(sum(map(len, pages[:number]))): page for number, page in enumerate(pages)}
     reply = {} if total is None else {"total": total}
     with StubServer(
@@ -322,7 +322,7 @@ def test_list_that_would_never_end(connections: int) -> None:
         assert len(by_cursor_pages(client_of(service), 1000, limit=7)) == 7
 
 
-def test_total_of_nothing(sim: Simulator, client: Client) -> None:
+def test_total_of_an_empty_list(sim: Simulator, client: Client) -> None:
     sim.reset(hosts=0)
     assert list(paginate(client, "QueryHost")) == []
     assert len(sim.log()) == 1
@@ -349,7 +349,7 @@ def test_forms_of_replies(reply: dict[str, Any], expected: list[str]) -> None:
 
 
 @pytest.mark.parametrize("reply", [{}, {"success": True}, {"results": []}])
-def test_replies_that_tell_nothing(reply: dict[str, Any]) -> None:
+def test_empty_replies(reply: dict[str, Any]) -> None:
     with StubServer(lambda request: StubResponse(200, reply)) as service:
         with pytest.raises(ReadNotSupported, match="the response to QueryHost has no inventories"):
             query(client_of(service), "QueryHost")
@@ -462,7 +462,7 @@ def test_query_by_an_attribute(sim: Simulator, client: Client, attribute: str, v
     assert [entry["query"]["q"] for entry in sim.log()] == [query]
 
 
-def test_more_than_a_page_of_records_with_a_trap(sim: Simulator, client: Client) -> None:
+def test_more_than_a_page_with_an_operator_in_the_value(sim: Simulator, client: Client) -> None:
     """A query cannot match such a name, so all records are read and compared."""
     sim.reset(hosts=1500)
     last = f"a0000003000040008000{1500:012x}"
@@ -470,7 +470,7 @@ def test_more_than_a_page_of_records_with_a_trap(sim: Simulator, client: Client)
     assert uuids(find_by_attribute(client, "QueryHost", "name", "a!=b")) == [last]
 
 
-def test_two_of_one_name(sim: Simulator, client: Client) -> None:
+def test_two_with_the_same_name(sim: Simulator, client: Client) -> None:
     other = HOST[:-1] + "2"
     sim.change("host", other, name="host-1")
     for read in (find_by_query("QueryHost", "uuid", "name"), find_by_cursor("host", "uuid", "name")):
@@ -490,7 +490,7 @@ def test_readers_take_the_first_key_that_is_given(client: Client) -> None:
         assert read(client, {}) is None
 
 
-def test_the_next_reader_steps_in(sim: Simulator, client: Client, new_client: ClientFactory) -> None:
+def test_the_next_finder_is_used(sim: Simulator, client: Client, new_client: ClientFactory) -> None:
     sim.configure(companions="404")
     read = first_readable(find_by_query("QueryHost", "name"), find_by_cursor("host", "name"))
     assert (read(client, {"name": "host-2"}) or {})["name"] == "host-2"
@@ -572,7 +572,7 @@ def test_endless_cursor() -> None:
 
 
 @pytest.mark.parametrize("left_out", ["hasMore", "total", "nextCursor"])
-def test_members_that_cursors_may_leave_out(left_out: str) -> None:
+def test_members_that_cursors_may_omit(left_out: str) -> None:
     def answer(request: StubRequest) -> StubResponse:
         first = request.path.endswith("cursor-query")
         reply = cursor_page(RECORDS[:4], hasMore=True, nextCursor="second") if first else cursor_page(RECORDS[4:7])
@@ -584,7 +584,7 @@ def test_members_that_cursors_may_leave_out(left_out: str) -> None:
         assert uuids(by_cursor_pages(client_of(service), 4)) == uuids(RECORDS[:7])
 
 
-def test_cursors_are_sent_as_they_came() -> None:
+def test_cursors_are_sent_unchanged() -> None:
     def answer(request: StubRequest) -> StubResponse:
         if request.path.endswith("cursor-query"):
             return StubResponse(200, cursor_page(RECORDS[:4], hasMore=True, nextCursor="a+/=&b c\u00e9"))

@@ -88,7 +88,7 @@ def test_masker_finds_any_secret_in_any_encoding(secret: str, encoding: str) -> 
 
 
 @pytest.mark.parametrize("secret", ["\n\\" * 500, "a\\" * 500, "&'" * 500, "%" * 1000, '\u00e9"' * 500])
-def test_masker_takes_a_time_in_proportion_to_a_text(secret: str) -> None:
+def test_time_for_masking_is_proportional_to_the_text(secret: str) -> None:
     """It searches for a fixed number of strings, none of which is much longer than the secret."""
     encoded = encoded_variants(secret)
     assert len(encoded) <= len(SECRET_ENCODERS)
@@ -98,17 +98,17 @@ def test_masker_takes_a_time_in_proportion_to_a_text(secret: str) -> None:
 
 
 @given(st.text(max_size=40), st.text(min_size=4, max_size=8))
-def test_masker_returns_a_text_without_secrets_as_it_is(text: str, secret: str) -> None:
+def test_masker_returns_a_text_without_secrets_unchanged(text: str, secret: str) -> None:
     if not may_hold_credentials(text) and not Masker([secret]).text(text + secret).startswith(MASK):
         masked = Masker([secret]).text(text)
         assert masked is text or MASK in masked
 
 
-def test_masker_passes_over_a_secret_of_blanks_alone() -> None:
+def test_masker_ignores_a_secret_of_spaces() -> None:
     assert Masker(["\n\n\n\n"]).text("a \n b") == "a \n b"
 
 
-def test_masker_masks_overlapping_secrets_whole() -> None:
+def test_masker_masks_overlapping_secrets_completely() -> None:
     url = "https://chat.example.com/bot/v2/hook/path-key-4711"
     secrets = [url, "path-key-4711", "4711", "hook/path-key-4711", "key-4711 and more"]
     for order in (secrets, secrets[::-1], sorted(secrets, key=len)):
@@ -133,7 +133,7 @@ def test_masker_masks_keys_and_numbers() -> None:
         ("abcd", "xabcdx", f"x{MASK}x"),
     ],
 )
-def test_masker_masks_a_very_short_secret_where_it_stands_alone(secret: str, text: str, masked: str) -> None:
+def test_masker_masks_a_very_short_secret_as_a_separate_word(secret: str, text: str, masked: str) -> None:
     assert Masker([secret]).text(text) == masked
 
 
@@ -142,7 +142,7 @@ def test_masker_masks_no_number_for_a_very_short_secret() -> None:
     assert Masker(["1"]).value(value) == {**value, "text": "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"}
 
 
-def test_masker_keeps_names_that_everybody_knows() -> None:
+def test_masker_keeps_documented_names() -> None:
     masker = Masker(["host"], lambda: {"host", "hostUuid"})
     assert masker.value({"host": {"hostUuid": "a host", "hosts": 1}}) == {
         "host": {"hostUuid": f"a {MASK}", f"{MASK}s": 1}
@@ -210,7 +210,7 @@ WORDS = st.text("abcXYZ0189!$%^*_+~", min_size=4, max_size=24)
 
 @pytest.mark.parametrize(("text", "expected"), CREDENTIALS)
 @given(password=WORDS)
-def test_credentials_of_anybody_are_masked(text: str, expected: str, password: str) -> None:
+def test_credentials_of_other_tasks_are_masked(text: str, expected: str, password: str) -> None:
     shown = text.format(password)
     masked = mask_credentials(shown)
     assert masked == expected.format(MASK)
@@ -276,14 +276,14 @@ def test_credentials_in_odd_shapes_are_masked(text: str, expected: str) -> None:
         "",
     ],
 )
-def test_ordinary_texts_stay_as_they_are(text: str) -> None:
+def test_ordinary_texts_are_unchanged(text: str) -> None:
     assert mask_credentials(text) == text
 
 
 @given(
     st.lists(st.sampled_from(["host-1", "10.0.0.1", "error:", "user", "at", "12:30", "a@b.example", "port=22", "/x"]))
 )
-def test_ordinary_words_in_any_order_stay_as_they_are(words: list[str]) -> None:
+def test_ordinary_words_in_any_order_are_unchanged(words: list[str]) -> None:
     text = " ".join(words)
     assert mask_credentials(text) == text
 

@@ -113,7 +113,7 @@ def without_dates(value: Any) -> Any:
     return [without_dates(item) for item in value] if isinstance(value, list) else value
 
 
-def test_name_that_stands_twice_in_a_task_is_looked_up_once(sim: Simulator, run: ModuleRunner) -> None:
+def test_repeated_name_is_looked_up_once(sim: Simulator, run: ModuleRunner) -> None:
     options = {"name": "n", "snapshot_group": seeded_uuid("snapshotgroup", 1)}
     name = sim.records("l3network")[0]["name"]
     ran = run("vm_from_snapshot_group", {**options, "l3_networks": [name, f" {name} "], "default_l3_network": name})
@@ -143,7 +143,7 @@ def test_name_that_stands_twice_in_a_task_is_looked_up_once(sim: Simulator, run:
         ),
     ],
 )
-def test_name_that_nothing_has_fails(
+def test_unknown_name_fails(
     run: ModuleRunner, module: str, options: Mapping[str, Any], message: str, check: bool
 ) -> None:
     ran = run(module, options, check=check)
@@ -152,7 +152,7 @@ def test_name_that_nothing_has_fails(
 
 
 @pytest.mark.parametrize("check", [False, True])
-def test_name_that_several_objects_have_fails_with_their_uuids(sim: Simulator, run: ModuleRunner, check: bool) -> None:
+def test_ambiguous_name_fails_with_the_uuids(sim: Simulator, run: ModuleRunner, check: bool) -> None:
     clusters = sorted(record["uuid"] for record in sim.records("cluster"))
     sim.change("cluster", clusters[1], name="cluster-1")
     new = {"name": "n", "management_ip": "10.9.9.9", "username": "root", "password": "secret-1"}
@@ -207,7 +207,7 @@ def test_names_are_looked_up_by_cursor_with_a_token_only(sim: Simulator, run: Mo
 
 
 @pytest.mark.parametrize("check", [False, True])
-def test_where_names_cannot_be_looked_up_the_uuid_is_asked_for(sim: Simulator, run: ModuleRunner, check: bool) -> None:
+def test_failure_of_a_name_lookup_suggests_the_uuid(sim: Simulator, run: ModuleRunner, check: bool) -> None:
     sim.reset(**LITERAL)
     options = {"name": "n", "task_type": "full", "vms": ["vm-5"]}
     ran = run("cbt_task", options, check=check, api_token=None)

@@ -79,7 +79,7 @@ class TestRow:
         assert [parameter.name for parameter in row.path_params] == re.findall(r"{(\w+)}", row.path)
         assert all(parameter.required for parameter in row.path_params)
 
-    def test_every_uuid_of_another_object_says_what_it_refers_to(self, name: str) -> None:
+    def test_every_reference_has_its_type(self, name: str) -> None:
         """Exceptions are the uuid that selects the object of a read and the uuid of a new object."""
         own = {"uuid"} if not OPERATIONS[name].is_write else {"resourceUuid"}
         for key, parameter in OPERATIONS[name].parameters.items():
@@ -123,7 +123,7 @@ class TestRow:
             assert parameter.choices == stated[key].choices
             assert (parameter in OPERATIONS[name].path_params) == (stated[key].where == "path")
 
-    def test_what_is_required_in_practice(self, name: str) -> None:
+    def test_parameters_that_servers_require(self, name: str) -> None:
         row, stated = OPERATIONS[name], operations()[name].parameters
         spared = {parameter for names in (row.alternatives or {}).values() for parameter in names}
         lenient = {key for key, parameter in row.parameters.items() if parameter.omit_if_unset}
@@ -141,7 +141,7 @@ QUERIES = [name for name in OPERATIONS if name.startswith("Query")]
 
 
 @pytest.mark.parametrize("name", QUERIES)
-def test_a_query_reads_by_uuid_only_where_that_is_known_to_be_a_read(name: str) -> None:
+def test_a_query_reads_by_uuid_only_if_that_is_a_read(name: str) -> None:
     row = OPERATIONS[name]
     condition = Request("GET", f"/service/v1/{row.path}", (("q", f"uuid={UUID}"),))
     direct = Request("GET", f"/service/v1/{row.path}/{UUID}")
@@ -159,7 +159,7 @@ def test_a_query_by_uuid_keeps_its_other_parameters(name: str) -> None:
 
 @pytest.mark.parametrize("name", QUERIES)
 @pytest.mark.parametrize("odd", ["kvm", "../hosts", "a/b", "exportvolume"])
-def test_what_is_no_uuid_never_becomes_part_of_the_path_of_a_read(name: str, odd: str) -> None:
+def test_invalid_uuid_never_becomes_part_of_a_path(name: str, odd: str) -> None:
     request = OPERATIONS[name].request({"uuid": odd})
     assert request == Request("GET", f"/service/v1/{OPERATIONS[name].path}", (("q", f"uuid={odd}"),))
 
@@ -466,7 +466,7 @@ def test_path_parameters_stay_one_segment(hostile: str) -> None:
 
 
 @pytest.mark.parametrize("empty", ["", "  ", ".", ".."])
-def test_path_parameters_are_not_nothing(empty: str) -> None:
+def test_path_parameters_are_not_empty(empty: str) -> None:
     with pytest.raises(InvalidOptions, match="uuid of DeleteCbtTask must not be"):
         get_operation("DeleteCbtTask").request({"uuid": empty})
 
@@ -488,7 +488,7 @@ def test_the_form_of_the_example_is_enough_for_a_cbt_task() -> None:
     assert request.body == {"params": {"name": "n", "vmInstanceUuid": VM}}
 
 
-def test_null_is_left_out_and_empty_is_sent() -> None:
+def test_null_is_omitted_and_empty_is_sent() -> None:
     request = get_operation("UpdateSNSApplicationEndpoint").request({"uuid": UUID, "name": None, "description": ""})
     assert request.body == {"updateSNSApplicationEndpoint": {"description": ""}}
 
@@ -559,13 +559,13 @@ def test_versions(name: str, params: dict[str, Any], version: str, reason: str |
 
 
 @pytest.mark.parametrize("version", ["latest", "", "4.", ".4", "4..1", "v4.1", "4.10-rc1", "\u0664.1"])
-def test_what_is_no_version_is_refused(version: str) -> None:
+def test_invalid_version_is_refused(version: str) -> None:
     with pytest.raises(InvalidOptions, match=r"service_version must be a version like 4\.10\.10, not"):
         parse_version(version)
 
 
 @pytest.mark.parametrize("number", [4.10, 5, True])
-def test_a_number_as_version_is_refused_since_yaml_has_changed_it(number: Any) -> None:
+def test_a_number_as_version_is_refused(number: Any) -> None:
     with pytest.raises(InvalidOptions, match=r"service_version must be quoted, .* YAML reads a number"):
         parse_version(number)
 
@@ -606,7 +606,7 @@ def test_ports_out_of_range_are_refused(port: int) -> None:
         get_operation("UpdateSNSSnmpPlatform").request({"uuid": UUID, "snmpAddress": "a", "snmpPort": port})
 
 
-def test_creating_twice_is_told_from_setting_twice() -> None:
+def test_operations_that_are_not_idempotent() -> None:
     """These operations create a second object, export or trap when repeated; a second host or CBT task is refused."""
     assert {row.name for row in OPERATIONS.values() if not row.is_idempotent} == {
         "CreateSNSWorkchatEndpoint",

@@ -233,7 +233,7 @@ def test_planned_calls_can_be_made(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", PLANS)
-def test_a_plan_leads_where_it_says(case: str) -> None:
+def test_a_plan_leads_to_the_expected_record(case: str) -> None:
     """With the expected record as the current one, the plan is empty."""
     resource, state, desired, current, dummy = PLANS[case]
     steps = plan(resource, state, desired, current)
@@ -244,7 +244,7 @@ def test_a_plan_leads_where_it_says(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", PLANS)
-def test_a_plan_leaves_what_it_was_given(case: str) -> None:
+def test_a_plan_does_not_modify_its_arguments(case: str) -> None:
     resource, state, desired, current, dummy = PLANS[case]
     before = repr((desired, current))
     plan(resource, state, desired, current)
@@ -318,7 +318,7 @@ def test_refused(case: str) -> None:
         plan(resource, state, desired, current)
 
 
-def test_prediction_of_a_create_holds_what_was_asked_for_and_no_secret() -> None:
+def test_prediction_of_a_create_has_the_desired_values_without_secrets() -> None:
     (step,) = plan(KVM_HOST, "present", NEW_HOST, None)
     assert step.expected is not None
     assert step.expected.keys() == set(RECORD_FIELDS["HostInventory"])
@@ -326,17 +326,17 @@ def test_prediction_of_a_create_holds_what_was_asked_for_and_no_secret() -> None
     assert expected == {"managementIp": "10.0.0.21", "name": "host-21", "clusterUuid": "c"}
 
 
-def test_prediction_keeps_what_is_not_changed() -> None:
+def test_prediction_keeps_unchanged_values() -> None:
     (step,) = plan(SNMP_ENDPOINT, "present", {"uuid": UUID, "description": "new"}, ENDPOINT)
     assert step.expected == {**ENDPOINT, "description": "new"}
 
 
-def test_prediction_of_a_move_is_its_first_word() -> None:
+def test_prediction_of_a_transition_is_its_first_target_value() -> None:
     (step,) = plan(KVM_HOST, "maintenance", {"uuid": UUID}, HOST)
     assert step.expected == {**HOST, "state": "Maintenance"}
 
 
-def test_prediction_of_a_deletion_is_nothing() -> None:
+def test_prediction_of_a_deletion_is_null() -> None:
     assert plan(CBT_TASK, "absent", {"name": "nightly"}, TASK) == [PlannedCall("DeleteCbtTask", {"uuid": UUID}, None)]
 
 
@@ -346,22 +346,22 @@ def test_steps_build_on_each_other() -> None:
     assert second.expected == {**first.expected, "state": "Maintenance"}
 
 
-def test_what_the_service_does_not_show_is_set_and_said() -> None:
+def test_hidden_values_are_set_with_a_warning() -> None:
     current = {"uuid": UUID, "name": "n"}
     (step,) = plan(PLATFORM, "present", {"uuid": UUID, "snmpAddress": "192.0.2.1", "snmpPort": 162}, current)
     assert step.warning == "the service does not show snmp_address, snmp_port, so it is set each time"
     assert step.params == {"uuid": UUID, "snmpAddress": "192.0.2.1", "snmpPort": 162}
 
 
-def test_what_only_a_create_takes_is_not_compared() -> None:
+def test_options_of_a_create_are_not_compared() -> None:
     assert calls(KVM_HOST, "present", {**NEW_HOST, "password": "other", "sshPort": 23}, HOST) == []
 
 
-def test_unknown_state_is_left_alone() -> None:
+def test_present_does_not_change_the_state() -> None:
     assert calls(KVM_HOST, "present", NEW_HOST, {**HOST, "state": "Maintenance"}) == []
 
 
-def test_own_plan_replaces_the_usual_one() -> None:
+def test_own_plan_replaces_the_default() -> None:
     def own(resource: Resource, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
         return [PlannedCall("DeleteNicQos", {"arguments": (resource.result_key, state, desired, current)}, None)]
 
@@ -387,7 +387,7 @@ def test_drift(desired: Record, current: Record, expected: Record) -> None:
     assert drift(KVM_HOST, desired, current) == expected
 
 
-def test_created_has_the_shape_of_its_kind() -> None:
+def test_created_record_has_the_fields_of_its_type() -> None:
     assert predict_created(CBT_TASK, {"name": "n", "vmInstanceUuid": "v"}) == {
         **dict.fromkeys(RECORD_FIELDS["CbtTaskInventory"]),
         "name": "n",
@@ -428,7 +428,7 @@ def test_passing(record: Record | None, is_passing: str | None) -> None:
         ("maintenance", "ChangeHostState", ("state",)),
     ],
 )
-def test_fields_that_are_waited_for(state: str, operation: str | None, fields: tuple[str, ...]) -> None:
+def test_transitional_fields(state: str, operation: str | None, fields: tuple[str, ...]) -> None:
     assert settling_fields(KVM_HOST, state, operation) == fields
 
 
@@ -449,14 +449,14 @@ def test_only_a_maintenance_needs_a_stable_host_before_the_call() -> None:
         ("present", "AddKVMHost", None, "Disconnected", "status Disconnected"),
     ],
 )
-def test_what_was_bad_before_a_call_is_no_failure_of_it(
+def test_failed_value_before_a_call_is_not_its_failure(
     state: str, operation: str, before: str | None, after: str, failed: str | None
 ) -> None:
     record = before and {**HOST, "status": before}
     assert failed_value(KVM_HOST, state, operation, record or None, {**HOST, "status": after}) == failed
 
 
-def test_what_a_call_is_to_change_may_have_been_bad_before() -> None:
+def test_failed_value_before_a_call_that_changes_it() -> None:
     resource = replace(CBT_TASK, failed_values={"status": ("Failed",)})
     task = {"uuid": UUID, "status": "Failed"}
     assert failed_value(resource, "enabled", "EnableCbtTask", task, task) == "status Failed"
@@ -465,11 +465,11 @@ def test_what_a_call_is_to_change_may_have_been_bad_before() -> None:
 # ---------------------------------------------------------------------------------- objects that cannot be read at all
 
 
-def test_without_a_uuid_nothing_is_assumed() -> None:
+def test_nothing_is_assumed_without_a_uuid() -> None:
     assert assume_record(KVM_HOST, NEW_HOST) is None
 
 
-def test_with_a_uuid_it_is_assumed_to_be_there() -> None:
+def test_unreadable_object_with_a_uuid_is_assumed_to_exist() -> None:
     assumed = assume_record(SNMP_ENDPOINT, {"uuid": UUID, "name": "n", "type": "t"})
     assert isinstance(assumed, AssumedRecord)
     assert assumed == {"uuid": UUID, "type": "t"}
@@ -484,6 +484,6 @@ def test_with_a_uuid_it_is_assumed_to_be_there() -> None:
         (CBT_TASK, "absent", {"uuid": UUID}, ["DeleteCbtTask"]),
     ],
 )
-def test_what_is_not_known_is_set(resource: Resource, state: str, desired: Record, operations: list[Any]) -> None:
+def test_unknown_values_are_set(resource: Resource, state: str, desired: Record, operations: list[Any]) -> None:
     steps = plan(resource, state, desired, assume_record(resource, desired))
     assert [step.operation for step in steps] == operations

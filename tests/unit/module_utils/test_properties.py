@@ -621,7 +621,7 @@ NULLABLE = pytest.mark.parametrize(
 @THERE_OPTIONS
 @FEW
 @given(data=st.data())
-def test_what_is_there(sim: Simulator, label: str, option: str, data: st.DataObject) -> None:
+def test_existing_objects(sim: Simulator, label: str, option: str, data: st.DataObject) -> None:
     """Equal values change nothing, values that the API can change are updated once, others are refused."""
     there = THERE[label]
     may_be_empty = option in ("description", "remark", "task_type", "password")
@@ -644,7 +644,7 @@ def test_what_is_there(sim: Simulator, label: str, option: str, data: st.DataObj
 
 
 @NULLABLE
-def test_what_is_there_and_not_asked_for(sim: Simulator, label: str, option: str) -> None:
+def test_existing_values_that_are_not_given(sim: Simulator, label: str, option: str) -> None:
     there = THERE[label]
     sim.reset(cbt_tasks=2, sync=True)
     run = ModuleRunner(sim)
@@ -658,7 +658,7 @@ def test_what_is_there_and_not_asked_for(sim: Simulator, label: str, option: str
 
 
 @pytest.mark.parametrize("label", [*ACTING, *READING])
-def test_defaults_may_be_said(sim: Simulator, label: str) -> None:
+def test_defaults_may_be_given(sim: Simulator, label: str) -> None:
     case = ACTING.get(label) or READING[label]
     spec = module(case.module).task.options
     defaults = {name: option["default"] for name, option in spec.items() if "default" in option}

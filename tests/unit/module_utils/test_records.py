@@ -35,7 +35,7 @@ NAMES = sorted(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_name_goes_to_ansible_and_back(name: str) -> None:
+def test_every_name_is_converted_in_both_directions(name: str) -> None:
     option = to_snake_case(name)
     assert option == option.lower()
     assert to_camel_case(option) == name
@@ -58,7 +58,7 @@ def test_names(name: str, option: str) -> None:
     assert to_snake_case(name) == option
 
 
-def test_name_that_is_too_long_stays_as_it_is() -> None:
+def test_name_that_is_too_long_is_not_converted() -> None:
     """The conversion takes quadratic time, and a reply may have many such names."""
     for name in ("aB" * 500_000, "aB" * 33):
         assert record_to_result({name: {"vmNics": []}}) == {name: {"vm_nics": []}}
@@ -168,7 +168,7 @@ VALUES = st.none() | st.booleans() | st.integers() | TEXTS | st.lists(TEXTS | st
 
 
 @given(VALUES)
-def test_every_value_is_the_same_as_itself(value: Any) -> None:
+def test_every_value_equals_itself(value: Any) -> None:
     assert values_equal(value, value)
 
 
@@ -218,7 +218,7 @@ def test_other_text_is_no_timestamp(text: str) -> None:
 
 
 @given(st.datetimes(min_value=datetime.datetime(1970, 1, 1), max_value=datetime.datetime(9999, 12, 31)))
-def test_every_moment_can_be_told(moment: datetime.datetime) -> None:
+def test_every_timestamp_can_be_parsed(moment: datetime.datetime) -> None:
     moment = moment.replace(microsecond=0, tzinfo=None)
     hour, half = moment.hour % 12 or 12, "PM" if moment.hour >= 12 else "AM"
     month = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()[moment.month - 1]
@@ -253,6 +253,6 @@ def test_members_that_tasks_rely_on(record: dict[str, Any], expected: str | None
     assert find_invalid_member(record) == expected
 
 
-def test_what_is_no_timestamp_is_named() -> None:
+def test_invalid_timestamp_is_named() -> None:
     with pytest.raises(ValueError, match="not a timestamp of the service: '2024-01-06'"):
         to_datetime("2024-01-06")

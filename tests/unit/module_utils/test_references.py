@@ -82,7 +82,7 @@ def test_references_in_lists_and_in_lists_of_mappings_are_normalized() -> None:
 
 
 @pytest.mark.parametrize("null", ["", "  ", "None"])
-def test_what_templates_make_of_a_null_is_unknown(null: str) -> None:
+def test_null_of_a_template_is_unknown(null: str) -> None:
     found = normalize_references({"uuid": null, "hostUuids": [HEX, null]})
     assert isinstance(found["uuid"], Unknown)
     assert isinstance(found["hostUuids"][1], Unknown)
@@ -180,14 +180,14 @@ def test_spelling_of_a_uuid_does_not_change_what_is_read(run: ModuleRunner, name
     assert not other.failed
 
 
-def test_object_that_exists_is_deleted_however_its_uuid_is_spelled(sim: Simulator, run: ModuleRunner) -> None:
+def test_existing_object_is_deleted_by_any_spelling_of_its_uuid(sim: Simulator, run: ModuleRunner) -> None:
     sim.reset(cbt_tasks=1)
     (task,) = sim.records("cbttask")
     assert run("cbt_task", {"uuid": spelled_differently(task["uuid"]), "state": "absent"}).changed
     assert sim.records("cbttask") == []
 
 
-def test_jobs_are_found_however_their_uuids_are_spelled(run: ModuleRunner) -> None:
+def test_jobs_are_found_by_any_spelling_of_their_uuids(run: ModuleRunner) -> None:
     disabled = {"name": "host-1", "state": "disabled", "wait": False}
     started = run("kvm_host", disabled, job_uuid=spelled_differently(HEX))
     assert started["job"]["uuid"] == HEX
@@ -196,7 +196,7 @@ def test_jobs_are_found_however_their_uuids_are_spelled(run: ModuleRunner) -> No
 
 
 @pytest.mark.parametrize("name", [*CHANGING, *CALLING, *READING])
-def test_what_is_no_uuid_is_refused_before_anything_is_sent(run: ModuleRunner, name: str) -> None:
+def test_invalid_uuid_is_refused_before_anything_is_sent(run: ModuleRunner, name: str) -> None:
     """The object itself is selected by its uuid.
 
     Other objects may also be given by name, so the text is looked up as a name.
@@ -256,7 +256,7 @@ def test_null_reference_in_check_mode_predicts_a_change(run: ModuleRunner, name:
 
 @pytest.mark.parametrize("null", NULLS)
 @pytest.mark.parametrize("name", [*CHANGING, *CALLING])
-def test_null_reference_in_a_real_run_is_one_sentence(run: ModuleRunner, name: str, null: Any) -> None:
+def test_null_reference_in_a_real_run_has_one_message(run: ModuleRunner, name: str, null: Any) -> None:
     """A null reference that is not needed is omitted, like any other null option."""
     options = {**CHANGING, **CALLING}[name]
     ran = run(name, changed_references(options, lambda dummy: null))
@@ -325,7 +325,7 @@ def test_null_reference_that_a_call_can_set_predicts_a_change(
 
 
 @pytest.mark.parametrize("state", ["absent", "disabled"])
-def test_what_belongs_to_a_predicted_object_is_predicted_too(run: ModuleRunner, state: str) -> None:
+def test_objects_of_a_predicted_object_are_predicted_too(run: ModuleRunner, state: str) -> None:
     """A play that deletes or stops the task of a VM that it creates does so because it creates that task as well."""
     ran = run("cbt_task", {"vm": None, "state": state}, check=True)
     assert not ran.failed, ran.message
@@ -333,7 +333,7 @@ def test_what_belongs_to_a_predicted_object_is_predicted_too(run: ModuleRunner, 
     assert (ran["cbt_task"] is None) == (state == "absent")
 
 
-def test_object_that_exists_is_found_by_its_name_beside_a_null_reference(sim: Simulator, run: ModuleRunner) -> None:
+def test_existing_object_is_found_by_name_with_a_null_reference(sim: Simulator, run: ModuleRunner) -> None:
     sim.reset(cbt_tasks=1)
     for check in (True, False):
         ran = run("cbt_task", {"name": "cbt-task-1", "vm": None}, check=check)

@@ -126,7 +126,7 @@ def test_silent_reads_do_not_prolong_the_waiting(sim: Simulator) -> None:
     [{"fault": "drop_before"}, {"fault": "status", "status": 502}, {"fault": "status", "status": 429}],
     ids=str,
 )
-def test_waiting_for_a_host_survives(sim: Simulator, fault: dict[str, Any]) -> None:
+def test_waiting_for_a_host_tolerates(sim: Simulator, fault: dict[str, Any]) -> None:
     sim.reset(reconnect=0.2, latency=0.0)
     sim.change("host", HOST, state="Maintenance")
     sim.fault(**fault, operation="QueryHost", skip=2, count=6)
@@ -170,7 +170,7 @@ def test_session_that_expires_during_the_waiting(sim: Simulator, runner: ModuleR
         ),
     ],
 )
-def test_what_was_done_before_a_failure_is_told(
+def test_completed_operations_are_listed_after_a_failure(
     sim: Simulator, runner: ModuleRunner, module: str, options: dict[str, Any], first: str, second: str
 ) -> None:
     sim.fault("fail", second)
@@ -186,7 +186,7 @@ def test_what_was_done_before_a_failure_is_told(
     assert not runner(module, options).changed
 
 
-def test_failed_call_that_left_a_change_behind(sim: Simulator, runner: ModuleRunner) -> None:
+def test_failed_call_that_changed_something(sim: Simulator, runner: ModuleRunner) -> None:
     sim.reset(cbt_tasks=1)
     sim.fault("fail", "EnableCbtTask", count=2)
     task = {"uuid": CREATED_TASK, "state": "enabled"}
@@ -207,7 +207,7 @@ def test_failed_call_that_left_a_change_behind(sim: Simulator, runner: ModuleRun
         ("cbt_task", {"uuid": CREATED_TASK, "state": "absent"}),
     ],
 )
-def test_failed_call_that_left_nothing_behind(
+def test_failed_call_that_changed_nothing(
     sim: Simulator, runner: ModuleRunner, module: str, options: dict[str, Any]
 ) -> None:
     sim.reset(cbt_tasks=1)
@@ -238,7 +238,7 @@ def test_time_of_the_task_is_up(sim: Simulator, playbook_runner: PlaybookRunner)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted_playbook_tells_what_goes_on(
+def test_interrupted_playbook_names_its_job(
     sim: Simulator, runner: ModuleRunner, tmp_path: Path, number: signal.Signals
 ) -> None:
     sim.configure(latencies={"AddKVMHost": 60.0})
@@ -326,7 +326,7 @@ def test_one_connection_for_a_task(sim: Simulator, runner: ModuleRunner, scenari
     assert [entry["status"] for entry in ran.log].count(429) == 1
 
 
-def test_more_tasks_than_the_service_likes(sim: Simulator) -> None:
+def test_more_tasks_than_the_rate_limit_allows(sim: Simulator) -> None:
     sim.configure(rate_limit=40.0)
     connection = {"base_url": sim.url, "session_id": sim.session}
     addresses = [f"10.0.1.{number}" for number in range(1, 21)]
@@ -366,7 +366,7 @@ def drip(first: bytes, part: bytes) -> Callable[[], Iterator[bytes]]:
     ],
     ids=["body", "chunks", "error"],
 )
-def test_answers_that_trickle_in(speak: Callable[[], Iterator[bytes]]) -> None:
+def test_responses_that_arrive_slowly(speak: Callable[[], Iterator[bytes]]) -> None:
     with Speaker(speak) as service:
         connection = ConnectionOptions(service.url, session_id="the-session", request_timeout=0.4, request_retries=0)
         with (
@@ -391,7 +391,7 @@ def test_interim_responses_are_skipped(interim: bytes) -> None:
         assert client.start_job("CreateSNSSnmpEndpoint", {"name": "a"}).state == "running"
 
 
-def test_interim_responses_without_end() -> None:
+def test_endless_interim_responses() -> None:
     def speak() -> Iterator[bytes]:
         yield from itertools.repeat(b"HTTP/1.1 103 Early Hints\r\n\r\n", 100)
 
@@ -409,13 +409,13 @@ def flood() -> Iterator[bytes]:
     yield from itertools.repeat(b'"a": "' + b"x" * 1_000_000 + b'",')
 
 
-def test_answer_without_an_end() -> None:
+def test_endless_response() -> None:
     with Speaker(flood) as service, Client(ConnectionOptions(service.url, session_id="the-session")) as client:
         assert "larger than 64 MiB" in in_little_memory(lambda: client.get("QueryHost", {}))
 
 
 @pytest.mark.parametrize("value", [b"{},", b"[],", b'{"a":1},', b"1.5,", b'"a",'])
-def test_answer_of_very_many_values(value: bytes) -> None:
+def test_response_with_too_many_values(value: bytes) -> None:
     """63 MiB of small values would need gigabytes of memory."""
     body = b'{"inventories": [' + value * (63 * 2**20 // len(value)) + b"1]}"
     with (
@@ -425,7 +425,7 @@ def test_answer_of_very_many_values(value: bytes) -> None:
         assert "contains more than 5000000 values" in in_little_memory(lambda: client.get("QueryHost", {}))
 
 
-def test_answer_of_many_records() -> None:
+def test_response_with_many_records() -> None:
     """Ten thousand records of 40 members are read at once if the service has no paging."""
     record = {f"member{number}": "x" * 20 for number in range(40)}
     records = [{"uuid": f"{number:032x}", **record} for number in range(10_000)]
@@ -435,7 +435,7 @@ def test_answer_of_many_records() -> None:
             assert len(client.get("QueryHost", {})["inventories"]) == 10_000
 
 
-def test_connection_that_the_service_closed_meanwhile() -> None:
+def test_connection_that_the_service_closed_in_the_meantime() -> None:
     """The client detects this before it sends a call on the connection, because the call would be lost."""
 
     def speak() -> Iterator[bytes]:
@@ -462,7 +462,7 @@ def test_answers_that_are_too_much(sim: Simulator, garbage: str, operation: str)
         assert outcome == "" or any(text in outcome for text in expected), outcome
 
 
-def test_error_that_has_much_to_say(sim: Simulator, runner: ModuleRunner) -> None:
+def test_error_with_long_texts(sim: Simulator, runner: ModuleRunner) -> None:
     details = "no " * 100_000 + "end"
     sim.fault("fail", "QueryHost", error={"code": "SYS.1006", "details": details})
     ran = runner("host_info", {})
@@ -615,7 +615,7 @@ def test_second_delivery_of_an_export(sim: Simulator, runner: ModuleRunner, serv
         (False, {}, {"resource_uuid": "f" * 32}, False),
     ],
 )
-def test_object_that_another_run_created_meanwhile(
+def test_object_that_another_run_created_at_the_same_time(
     honours_ids: bool, record: dict[str, Any], options: dict[str, Any], changed: bool | None
 ) -> None:
     """The job id or the record proves that another run created it; with None it cannot be used."""
@@ -680,7 +680,7 @@ def test_result_of_another_call_is_not_adopted() -> None:
 
 
 @pytest.mark.parametrize("looks", [True, False])
-def test_advice_after_a_call_that_may_be_on_its_way(sim: Simulator, runner: ModuleRunner, looks: bool) -> None:
+def test_advice_after_a_call_that_may_still_arrive(sim: Simulator, runner: ModuleRunner, looks: bool) -> None:
     sim.fault("drop_before", "CreateSNSSnmpEndpoint")
     options = {"operation": "CreateSNSSnmpEndpoint", "params": {"name": "traps"}}
     with hurried():
@@ -715,7 +715,7 @@ def test_empty_result_of_a_job_that_still_runs(sim: Simulator, runner: ModuleRun
         (b'"not \\\\ud83d"', "not \\ud83d"),
     ],
 )
-def test_values_that_are_no_text(sent: bytes, expected: Any) -> None:
+def test_values_that_are_not_strings(sent: bytes, expected: Any) -> None:
     body = b'{"inventories": [{"uuid": "%s", "name": %s}]}' % (HOST.encode(), sent)
     with StubServer(lambda request: StubResponse(200, body)) as service:
         result = run(
@@ -727,7 +727,7 @@ def test_values_that_are_no_text(sent: bytes, expected: Any) -> None:
 @pytest.mark.parametrize(
     "sent", [b"NaN", b"Infinity", b"-Infinity", b"1e999", b"-1e999", b"[" * 200 + b"]" * 200, b'"\xff"', b"'single'"]
 )
-def test_values_that_are_no_json(sent: bytes) -> None:
+def test_values_that_are_not_json(sent: bytes) -> None:
     body = b'{"inventories": [{"uuid": "%s", "name": %s}]}' % (HOST.encode(), sent)
     with StubServer(lambda request: StubResponse(200, body)) as service:
         result = run("host_info", {"base_url": service.url, "session_id": "the-session", "request_retries": 0}).result

@@ -119,7 +119,7 @@ LOCATION = f"http://192.0.2.1:8080/service/v1/api-jobs/{JOB}"
 
 
 @pytest.mark.parametrize("name", [name for name, row in OPERATIONS.items() if row.method == "GET"])
-def test_a_job_that_a_read_started_is_an_alarm(name: str) -> None:
+def test_a_read_that_starts_a_job_fails(name: str) -> None:
     if name == "GetApiJob":
         return
     params = {"hostUuid": UUID, "hostUuids": [UUID], "nicUuid": UUID, "sessionUuid": UUID}
@@ -138,7 +138,7 @@ def test_a_job_that_a_read_started_is_an_alarm(name: str) -> None:
     }
 
 
-def test_the_alarm_names_no_job_where_the_service_names_none() -> None:
+def test_a_read_that_starts_a_job_without_an_id_fails() -> None:
     with (
         StubServer(lambda request: StubResponse(202, {})) as service,
         pytest.raises(ReadTakenForChange, match="started a job without a known id") as caught,
@@ -159,7 +159,9 @@ def test_the_alarm_names_no_job_where_the_service_names_none() -> None:
     ],
 )
 @pytest.mark.parametrize("check", [False, True])
-def test_a_task_fails_with_the_alarm(name: str, options: dict[str, Any], check: bool, run: ModuleRunner) -> None:
+def test_a_task_fails_when_a_read_starts_a_job(
+    name: str, options: dict[str, Any], check: bool, run: ModuleRunner
+) -> None:
     with StubServer(lambda request: StubResponse(202, {"location": LOCATION})) as service:
         ran = run(name, options, check, base_url=service.url)
     assert ran.failed
@@ -168,7 +170,7 @@ def test_a_task_fails_with_the_alarm(name: str, options: dict[str, Any], check: 
     assert ran["job"]["uuid"] == JOB
 
 
-def test_polling_by_the_module_api_is_no_alarm(sim: Simulator, run: ModuleRunner) -> None:
+def test_polling_with_the_module_api_succeeds(sim: Simulator, run: ModuleRunner) -> None:
     sim.configure(latency=60)
     started = run("api", {"operation": "DeleteCbtTask", "params": {"uuid": UUID}}, wait=False)
     ran = run("api", {"operation": "GetApiJob", "params": {"uuid": started["job"]["uuid"]}})
@@ -176,6 +178,6 @@ def test_polling_by_the_module_api_is_no_alarm(sim: Simulator, run: ModuleRunner
     assert ran["reply"] == {}
 
 
-def test_a_service_without_the_query_is_still_named() -> None:
+def test_a_service_without_the_query_is_named() -> None:
     with StubServer(lambda request: StubResponse(404)) as service, pytest.raises(ReadNotSupported):
         get_by_uuid(client_of(service), "QueryHost", UUID)

@@ -55,7 +55,7 @@ def test_a_module_logs_in_and_out(sim: Simulator, run: ModuleRunner) -> None:
     assert sim.sessions() == {"live": 0, "logins": 1, "failed_logins": 0, "logouts": 1}
 
 
-def test_a_session_wins_over_an_account(sim: Simulator, run: ModuleRunner) -> None:
+def test_a_session_takes_precedence_over_an_account(sim: Simulator, run: ModuleRunner) -> None:
     assert operations(run("host_info", {}, **{**ACCOUNT, "session_id": sim.session}).log) == ["QueryHost"]
 
 
@@ -162,7 +162,7 @@ def test_the_lookup_returns_the_session_of_the_run(sim: Simulator, connection: C
         lookup.run([], {}, base_url=sim.url)
 
 
-def test_a_lost_login_is_repeated(sim: Simulator, run: ModuleRunner) -> None:
+def test_a_lost_login_is_retried(sim: Simulator, run: ModuleRunner) -> None:
     sim.fault("drop_after", "LogInByAccount", count=2)
     assert run("host_info", {}, **ACCOUNT)["total"] == 3
     assert sim.sessions()["logins"] == 3
@@ -180,7 +180,7 @@ def test_a_lost_login_is_repeated(sim: Simulator, run: ModuleRunner) -> None:
 )
 @pytest.mark.parametrize(("module", "options"), [("host_info", {}), ("cbt_volume_export", ACTION)])
 @pytest.mark.parametrize("expired", [False, True])
-def test_a_failed_login_is_not_taken_for_the_failure_of_the_call(
+def test_a_failed_login_is_not_a_failure_of_the_call(
     sim: Simulator, run: ModuleRunner, fault: dict[str, Any], code: str, module: str, options: Any, expired: bool
 ) -> None:
     if expired:
@@ -193,7 +193,7 @@ def test_a_failed_login_is_not_taken_for_the_failure_of_the_call(
     assert "job" not in ran.result
 
 
-def test_a_failed_login_leaves_a_lost_call_in_doubt(sim: Simulator, run: ModuleRunner) -> None:
+def test_a_failed_login_leaves_the_outcome_of_a_lost_call_unknown(sim: Simulator, run: ModuleRunner) -> None:
     sim.fault("drop_before", "ChangeHostState")
     sim.fault("session_expiry", "ChangeHostState", skip=1, count=None)
     sim.fault("fail", "LogInByAccount", skip=1, count=None)
@@ -283,7 +283,7 @@ def test_workers_log_in_again_after_another_was_killed(connection: ConnectionOpt
     assert shared(connection).current() != session_id
 
 
-def test_those_who_wait_for_a_login_share_its_failure(sim: Simulator, folder: Path) -> None:
+def test_all_tasks_that_wait_for_a_login_share_its_failure(sim: Simulator, folder: Path) -> None:
     def fail(retries: int) -> str:
         connection = ConnectionOptions(sim.url, account="admin", account_password="a", request_retries=retries)
         with pytest.raises(LoginFailed, match=r"account admin: LogInByAccount failed \(ID\.1003\)") as failed:

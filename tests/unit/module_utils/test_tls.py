@@ -226,7 +226,7 @@ def test_connection_that_ends_during_the_handshake_is_an_outage(name: str, reset
     assert len(clock.slept) == 3
 
 
-def test_unchecked_certificates_are_not_warned_of(secure: StubServer) -> None:
+def test_unverified_certificates_cause_no_warning(secure: StubServer) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert hosts(secure, validate_certs=False) == 3
@@ -282,7 +282,7 @@ def test_ipv6_addresses_without_a_port(monkeypatch: pytest.MonkeyPatch, scheme: 
 
 
 @pytest.mark.parametrize(("port", "named"), [("", b"[2001:db8::1]:443"), (":8443", b"[2001:db8::1]:8443")])
-def test_ipv6_addresses_by_way_of_a_tunnel(
+def test_ipv6_addresses_through_a_tunnel(
     papers: Papers, monkeypatch: pytest.MonkeyPatch, port: str, named: bytes
 ) -> None:
     with serving(papers, "2001:db8::1") as service, Proxy(service.port) as proxy:
@@ -329,7 +329,7 @@ Variables = Callable[[str], dict[str, str]]
 
 
 @pytest.mark.parametrize("variable", ["https_proxy", "HTTPS_PROXY", "all_proxy"])
-def test_tls_by_way_of_a_proxy(
+def test_tls_through_a_proxy(
     papers: Papers, service: StubServer, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
     with Proxy(service.port) as proxy:
@@ -342,16 +342,16 @@ def test_tls_by_way_of_a_proxy(
     assert b"\r\nAuthorization" not in head
 
 
-def test_proxy_that_wants_a_name_only(service: StubServer, papers: Papers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proxy_that_requires_only_a_user_name(
+    service: StubServer, papers: Papers, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with Proxy(service.port) as proxy:
         monkeypatch.setenv("https_proxy", f"http://user@{proxy.address}")
         assert hosts(service, HOSTNAME, ca_path=papers.ca) == 3
     assert b"Proxy-Authorization: Basic " + base64.b64encode(b"user:") + b"\r\n" in proxy.heads[0]
 
 
-def test_the_proxy_cannot_put_itself_in_between(
-    papers: Papers, service: StubServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_proxy_cannot_intercept_tls(papers: Papers, service: StubServer, monkeypatch: pytest.MonkeyPatch) -> None:
     with Proxy(service.port) as proxy:
         monkeypatch.setenv("https_proxy", proxy.address)
         with pytest.raises(
@@ -361,7 +361,7 @@ def test_the_proxy_cannot_put_itself_in_between(
     assert service.requests == []
 
 
-def test_proxy_that_is_not_to_be_used(secure: StubServer, papers: Papers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proxy_that_is_disabled(secure: StubServer, papers: Papers, monkeypatch: pytest.MonkeyPatch) -> None:
     with Proxy(secure.port) as proxy:
         for name in ("http_proxy", "https_proxy", "all_proxy"):
             monkeypatch.setenv(name, f"http://{proxy.address}")
@@ -391,7 +391,7 @@ def test_proxy_that_refuses(service: StubServer, monkeypatch: pytest.MonkeyPatch
     assert service.requests == []
 
 
-def test_write_that_a_proxy_took_along_is_not_sent_again(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_write_that_a_proxy_accepted_is_not_retried(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
     sim.configure(job_uuid="ignore")
     sim.fault("drop_after", "CreateSNSSnmpEndpoint", count=None)
     with Proxy(sim.port) as proxy:

@@ -70,7 +70,7 @@ def failure_of(client: Client, name: str = "QueryHost") -> VirtinfraError:
     ],
     ids=lambda fault: f"{fault['fault']}-{fault.get('status', '')}{fault.get('garbage', '')}",
 )
-def test_reads_survive(sim: Simulator, no_wait_client: Client, fault: dict[str, Any]) -> None:
+def test_reads_tolerate(sim: Simulator, no_wait_client: Client, fault: dict[str, Any]) -> None:
     sim.fault(operation="QueryHost", **{"count": 4, **fault})
     assert len(query(no_wait_client, "QueryHost")) == 3
     assert len(sim.log()) == fault.get("count", 4) + 1
@@ -78,7 +78,7 @@ def test_reads_survive(sim: Simulator, no_wait_client: Client, fault: dict[str, 
 
 @pytest.mark.parametrize("retries", [0, 1, 5])
 @pytest.mark.parametrize("status", [429, 502, 503, 504])
-def test_sending_again_ends(sim: Simulator, new_client: ClientFactory, retries: int, status: int) -> None:
+def test_retries_end(sim: Simulator, new_client: ClientFactory, retries: int, status: int) -> None:
     clock = FakeClock()
     sim.fault("status", "QueryHost", status=status, count=None)
     failure = failure_of(new_client(clock=clock, request_retries=retries))
@@ -88,7 +88,7 @@ def test_sending_again_ends(sim: Simulator, new_client: ClientFactory, retries: 
     assert len(clock.slept) == retries
 
 
-def test_writes_are_sent_again_only_when_refused_for_overload(sim: Simulator, new_client: ClientFactory) -> None:
+def test_writes_are_retried_only_when_refused_for_overload(sim: Simulator, new_client: ClientFactory) -> None:
     sim.fault("status", "ChangeHostState", status=429, count=None)
     failure = failure_of(new_client(clock=FakeClock(), request_retries=3), "ChangeHostState")
     assert str(failure).startswith("ChangeHostState failed with HTTP status 429")
@@ -113,7 +113,7 @@ def test_retry_after_is_honoured(sim: Simulator, new_client: ClientFactory, head
 
 
 @pytest.mark.parametrize("header", ["0", "soon", "-5", "1e9", "Wed, 21 Oct 2015 07:28:00 GMT"])
-def test_retry_after_that_makes_no_sense(sim: Simulator, new_client: ClientFactory, header: str) -> None:
+def test_invalid_retry_after(sim: Simulator, new_client: ClientFactory, header: str) -> None:
     clock = FakeClock(chance=1.0)
     sim.fault("status", "QueryHost", status=429, retry_after=header)
     query(new_client(clock=clock), "QueryHost")
@@ -130,7 +130,7 @@ def test_retry_after_as_a_date(sim: Simulator, new_client: ClientFactory) -> Non
 
 
 @pytest.mark.parametrize("header", ["Wed, 21 Oct 99999 07:28:00 GMT", "Wed, 99 Oct 2015 07:28:00 GMT", "Wed"])
-def test_retry_after_as_a_date_that_there_is_not(header: str) -> None:
+def test_retry_after_as_an_invalid_date(header: str) -> None:
     answers = [StubResponse(429, b"", (("Retry-After", header),)), StubResponse(200, {"inventories": []})]
     with StubServer(lambda request: answers[len(service.requests) - 1]) as service:
         assert query(client_of(service), "QueryHost") == []
@@ -179,7 +179,7 @@ BODIES = {
 
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=list(BODIES))
-def test_answers_to_a_read_that_are_no_json(body: bytes) -> None:
+def test_responses_to_a_read_that_are_not_json(body: bytes) -> None:
     with StubServer(lambda request: StubResponse(200, body)) as service:
         failure = failure_of(client_of(service))
         assert str(failure).startswith("the response to QueryHost is not a JSON object: ")
@@ -190,7 +190,7 @@ def test_answers_to_a_read_that_are_no_json(body: bytes) -> None:
 
 
 @pytest.mark.parametrize("body", [body for body in BODIES.values() if body.strip()])
-def test_answers_to_a_write_that_are_no_json(body: bytes) -> None:
+def test_responses_to_a_write_that_are_not_json(body: bytes) -> None:
     with StubServer(lambda request: StubResponse(200, body)) as service:
         failure = failure_of(client_of(service), "ChangeHostState")
         assert isinstance(failure, ResponseLost)
@@ -209,7 +209,7 @@ def test_refusals_of_every_kind(status: int, body: bytes) -> None:
         assert str(failure).isprintable()
 
 
-def test_answer_without_a_word() -> None:
+def test_response_without_a_body() -> None:
     with StubServer(lambda request: StubResponse(200, b"")) as service:
         failure = failure_of(client_of(service))
     assert str(failure) == "the response to QueryHost is not a JSON object: it is empty. Check base_url."
@@ -218,7 +218,7 @@ def test_answer_without_a_word() -> None:
 
 
 @pytest.mark.parametrize(("size", "read"), [(_response.MEBIBYTE - 100, True), (_response.MEBIBYTE + 1, False)])
-def test_of_an_error_one_mebibyte_counts(size: int, read: bool) -> None:
+def test_one_mebibyte_of_an_error_is_read(size: int, read: bool) -> None:
     """A truncated body is no valid JSON, so its code is unknown."""
     error = {"error": {"code": "SYS.1000", "details": "x" * size}}
     with StubServer(lambda request: StubResponse(500, error)) as service:
@@ -228,7 +228,7 @@ def test_of_an_error_one_mebibyte_counts(size: int, read: bool) -> None:
     assert str(failure).startswith("QueryHost failed " + ("(SYS.1000)" if read else "with HTTP status 500"))
 
 
-def test_json_is_known_by_itself() -> None:
+def test_json_is_recognized_without_a_content_type() -> None:
     body = b'\xef\xbb\xbf{"inventories": []}'
     for kind in ("text/html", "application/octet-stream", "application/json;charset=latin-1"):
         with StubServer(lambda request: StubResponse(200, body[3:], (("Content-Type", kind),))) as service:  # noqa: B023
@@ -236,7 +236,7 @@ def test_json_is_known_by_itself() -> None:
 
 
 @pytest.mark.parametrize("garbage", ["types", "missing"])
-def test_answers_of_other_types(sim: Simulator, no_wait_client: Client, garbage: str) -> None:
+def test_responses_with_wrong_types(sim: Simulator, no_wait_client: Client, garbage: str) -> None:
     sim.fault("garbage", garbage=garbage, count=None)
     with pytest.raises(VirtinfraError):
         query(no_wait_client, "QueryHost")
@@ -246,7 +246,7 @@ def test_answers_of_other_types(sim: Simulator, no_wait_client: Client, garbage:
         get_by_uuid(no_wait_client, "QueryHost", HOST)
 
 
-def test_answer_that_was_not_asked_to_be_compressed(sim: Simulator, new_client: ClientFactory) -> None:
+def test_response_with_unrequested_compression(sim: Simulator, new_client: ClientFactory) -> None:
     sim.fault("garbage", garbage="bomb", count=None)
     failure = failure_of(new_client(clock=FakeClock()))
     assert (
@@ -256,7 +256,7 @@ def test_answer_that_was_not_asked_to_be_compressed(sim: Simulator, new_client: 
 
 
 @pytest.mark.parametrize("name", ["QueryHost", "ChangeHostState"])
-def test_answer_that_is_too_much(sim: Simulator, client: Client, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_response_that_is_too_large(sim: Simulator, client: Client, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """The limit is lowered, because the real one would take too long."""
     monkeypatch.setattr(_response, "MAX_BODY_SIZE", _response.MEBIBYTE)
     sim.fault("garbage", garbage="huge", count=None)
@@ -270,7 +270,7 @@ def test_answer_that_is_too_much(sim: Simulator, client: Client, monkeypatch: py
 # -------------------------------------------------------------------------------------------------------- time limits
 
 
-def test_answer_that_does_not_come(sim: Simulator, new_client: ClientFactory) -> None:
+def test_response_that_does_not_arrive(sim: Simulator, new_client: ClientFactory) -> None:
     sim.fault("slow", seconds=30.0, count=None)
     client = new_client(request_timeout=0.3, request_retries=0)
     assert str(failure_of(client)) == f"{sim.url} did not answer QueryHost within 0.3 s"
@@ -292,7 +292,7 @@ def test_connection_that_breaks(sim: Simulator, new_client: ClientFactory, fault
 
 
 @pytest.mark.parametrize("name", ["QueryHost", "ChangeHostState"])
-def test_nobody_listens(name: str) -> None:
+def test_connection_refused(name: str) -> None:
     clock = FakeClock()
     with taken_port() as nobody:
         url = f"http://127.0.0.1:{nobody.getsockname()[1]}"
@@ -325,7 +325,7 @@ class RestartClock(FakeClock):
 
 @pytest.mark.parametrize("name", ["QueryHost", "ChangeHostState"])
 @pytest.mark.parametrize("chance", [0.0, 1.0])
-def test_restart_of_the_service_is_survived(name: str, chance: float) -> None:
+def test_restart_of_the_service_is_tolerated(name: str, chance: float) -> None:
     """The port refuses connections for 30 seconds; a read and a write are then sent once."""
     requests: list[bytes] = []
 
@@ -362,7 +362,7 @@ def test_restart_of_the_service_is_survived(name: str, chance: float) -> None:
     assert len(progress) == (3 if chance == 0 else 4)
 
 
-def test_outage_is_given_up_after_a_documented_time() -> None:
+def test_outage_fails_after_the_documented_time() -> None:
     for chance in (0.0, 1.0):
         clock = FakeClock(chance)
         with taken_port() as nobody:
@@ -426,7 +426,7 @@ def test_redirect_within_the_service() -> None:
     assert len(service.requests) == 1
 
 
-def test_connection_of_an_error_that_was_not_read_is_not_used_again() -> None:
+def test_connection_with_an_unread_error_is_not_reused() -> None:
     """The rest of its body would be read as the response to the next request."""
     answers = [StubResponse(500, b"x" * (_response.MEBIBYTE * 3)), StubResponse(200, {"inventories": []})]
     with StubServer(lambda request: answers[len(service.requests) - 1]) as service, client_of(service) as client:
@@ -524,7 +524,7 @@ def test_environment_adds_nothing_to_requests(monkeypatch: pytest.MonkeyPatch, t
         ("http://[2001:db8::1]:80", "[2001:db8::1]"),
     ],
 )
-def test_ipv6_addresses_by_way_of_a_proxy(proxy: StubServer, base_url: str, host: str) -> None:
+def test_ipv6_addresses_through_a_proxy(proxy: StubServer, base_url: str, host: str) -> None:
     with Client(ConnectionOptions(base_url, session_id="the-session")) as client:
         assert query(client, "QueryHost") == []
     assert (
@@ -592,7 +592,7 @@ def test_another_name(secure: tuple[Simulator, str]) -> None:
         assert "localhost" in str(failure_of(client))
 
 
-def test_unchecked(secure: tuple[Simulator, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unverified_certificate(secure: tuple[Simulator, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", __file__)
     monkeypatch.setenv("CURL_CA_BUNDLE", __file__)
     with secure_client(secure[0].url, validate_certs=False) as client:
@@ -691,14 +691,14 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
         ({"path_prefix": "a\r\nb"}, "path_prefix must"),
     ],
 )
-def test_connection_that_cannot_be(options: dict[str, Any], message: str) -> None:
+def test_invalid_connection_options(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidOptions, match=message) as caught:
         ConnectionOptions(**{"base_url": "https://manager.example.com", **options})
     assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("url", ["https://manager.example.com", "http://[::1]:8080/", "https://10.0.0.1:8443"])
-def test_connection_that_can_be(url: str) -> None:
+def test_valid_base_urls(url: str) -> None:
     assert ConnectionOptions(base_url=url).origin == url.rstrip("/")
 
 

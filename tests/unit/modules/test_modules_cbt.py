@@ -45,7 +45,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize(("server", "form"), [(server, form) for server, forms in FORMS.items() for form in forms])
-def test_machine_is_protected(run: ModuleRunner, sim: Simulator, vm: str, server: str, form: Any) -> None:
+def test_vm_is_protected(run: ModuleRunner, sim: Simulator, vm: str, server: str, form: Any) -> None:
     sim.configure(cbt_create=server)
     ran = run.twice("cbt_task", form(vm))
     assert ran.calls == ["CreateCbtTask"]
@@ -54,7 +54,7 @@ def test_machine_is_protected(run: ModuleRunner, sim: Simulator, vm: str, server
 
 
 @pytest.mark.parametrize(("server", "form"), [("literal", by_machine), ("vm_only", by_resources)])
-def test_form_that_a_server_does_not_read(run: ModuleRunner, sim: Simulator, vm: str, server: str, form: Any) -> None:
+def test_form_that_a_server_ignores(run: ModuleRunner, sim: Simulator, vm: str, server: str, form: Any) -> None:
     sim.configure(cbt_create=server)
     ran = run("cbt_task", form(vm))
     assert "CreateCbtTask failed (SYS.1007)" in ran.message
@@ -62,7 +62,7 @@ def test_form_that_a_server_does_not_read(run: ModuleRunner, sim: Simulator, vm:
     assert not ran.changed
 
 
-def test_neither_form(run: ModuleRunner) -> None:
+def test_neither_form_of_the_options(run: ModuleRunner) -> None:
     assert "no cbt task with name 'nightly'. Check the name, or give " in run.refused("cbt_task", {"name": "nightly"})
     assert "or give vms to create it" in run.refused("cbt_task", {"name": "nightly", "task_type": "full"})
 
@@ -96,14 +96,14 @@ def test_parameters_of_a_deletion_are_in_query_and_body(run: ModuleRunner, sim: 
     assert ran["cbt_task"] is None
 
 
-def test_create_that_tells_nothing(run: ModuleRunner, sim: Simulator, vm: str) -> None:
+def test_create_with_an_empty_reply(run: ModuleRunner, sim: Simulator, vm: str) -> None:
     """Before version 5.3.20 the reply has no members."""
     sim.configure(version="5.3.0")
     ran = run.twice("cbt_task", by_machine(vm))
     assert ran["cbt_task"]["name"] == "nightly"
 
 
-def test_uuid_of_ones_choice(run: ModuleRunner, sim: Simulator, vm: str) -> None:
+def test_chosen_uuid(run: ModuleRunner, sim: Simulator, vm: str) -> None:
     chosen = "0123456789ab4def8123456789abcdef"
     ran = run.twice("cbt_task", {**by_machine(vm), "resource_uuid": chosen, "tags": [chosen]})
     assert ran["cbt_task"]["uuid"] == chosen
@@ -111,7 +111,7 @@ def test_uuid_of_ones_choice(run: ModuleRunner, sim: Simulator, vm: str) -> None
     run.idle("cbt_task", {"uuid": chosen})
 
 
-def test_reply_that_is_lost_although_it_was_done(run: ModuleRunner, sim: Simulator) -> None:
+def test_lost_reply_of_a_performed_call(run: ModuleRunner, sim: Simulator) -> None:
     """The service no longer knows the job: the status of the task can be read, the reply cannot."""
     sim.reset(cbt_tasks=1)
     sim.fault("expire", "EnableCbtTask")
@@ -157,15 +157,13 @@ def test_task_is_found_by_any_of_its_vms(
     run.idle("cbt_task", {"vm": vm, "state": "absent"})
 
 
-def test_task_that_is_named_ends_for_all_of_its_vms_without_a_warning(
-    run: ModuleRunner, shared_task: list[str]
-) -> None:
+def test_task_selected_by_name_ends_for_all_vms_without_a_warning(run: ModuleRunner, shared_task: list[str]) -> None:
     ran = run("cbt_task", {"name": "cbt-task-1", "vm": shared_task[1], "state": "absent"})
     assert (ran.calls, ran.warnings) == (["DeleteCbtTask"], [])
 
 
 @pytest.mark.parametrize("state", ["present", "enabled", "disabled", "absent"])
-def test_vm_of_a_task_that_the_service_does_not_show(run: ModuleRunner, sim: Simulator, state: str) -> None:
+def test_hidden_vm_of_a_task(run: ModuleRunner, sim: Simulator, state: str) -> None:
     sim.reset(cbt_tasks=2)
     for task in sim.records("cbttask"):
         sim.change("cbttask", task["uuid"], resourceRefs=None)

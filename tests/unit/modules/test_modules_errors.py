@@ -156,7 +156,7 @@ def test_expired_session(run: ModuleRunner, sim: Simulator, operation: str) -> N
 
 
 @pytest.mark.parametrize("operation", CALLS)
-def test_session_that_expires_on_the_way(run: ModuleRunner, sim: Simulator, operation: str) -> None:
+def test_session_that_expires_with_the_call(run: ModuleRunner, sim: Simulator, operation: str) -> None:
     sim.reset(cbt_tasks=1)
     name, options = CALLS[operation]
     desired = options(sim)
@@ -190,7 +190,7 @@ def test_call_that_is_not_waited_for(run: ModuleRunner, sim: Simulator, operatio
 
 
 @pytest.mark.parametrize("operation", CALLS)
-def test_call_that_takes_too_long(run: ModuleRunner, sim: Simulator, operation: str) -> None:
+def test_call_that_exceeds_its_timeout(run: ModuleRunner, sim: Simulator, operation: str) -> None:
     sim.reset(cbt_tasks=1)
     sim.configure(latency=60.0)
     name, options = CALLS[operation]
@@ -205,7 +205,7 @@ def test_every_call_is_tried() -> None:
     assert CALLS.keys() == {row.name for row in OPERATIONS.values() if row.is_write and not row.is_public}
 
 
-def test_machine_that_is_protected_already(run: ModuleRunner, sim: Simulator) -> None:
+def test_vm_that_is_already_protected(run: ModuleRunner, sim: Simulator) -> None:
     sim.reset(cbt_tasks=1)
     vm = first(sim, "vm")
     ran = run("cbt_task", {"name": "second", "vm": vm})
@@ -239,7 +239,7 @@ def test_host_that_is_not_connected(run: ModuleRunner, sim: Simulator) -> None:
     ],
 )
 @pytest.mark.parametrize("single", [False, True])
-def test_what_is_not_there(run: ModuleRunner, sim: Simulator, name: str, options: dict[str, Any], single: bool) -> None:
+def test_missing_objects(run: ModuleRunner, sim: Simulator, name: str, options: dict[str, Any], single: bool) -> None:
     """A server that returns single records omits a missing one."""
     sim.configure(single_inventory=single)
     assert f" with uuid '{NOWHERE}'" in run.refused(name, options)
@@ -257,7 +257,7 @@ def test_what_is_not_there(run: ModuleRunner, sim: Simulator, name: str, options
         ("vm_nic", {"uuid": NOWHERE, "custom_mac": ""}),
     ],
 )
-def test_empty_text_where_something_is_named(run: ModuleRunner, name: str, options: dict[str, Any]) -> None:
+def test_empty_string_for_a_reference(run: ModuleRunner, name: str, options: dict[str, Any]) -> None:
     empty = next(option for option, value in options.items() if isinstance(value, str) and not value.strip())
     assert run.refused(name, options) == f"{empty} must not be empty"
 

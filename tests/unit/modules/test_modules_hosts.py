@@ -64,21 +64,21 @@ def test_types_are_an_exact_set(run: ModuleRunner, plain: list[str]) -> None:
     assert returned_services(ran) == {(plain[0], 0): ["BackupNetwork", "StorageNetwork"]}
 
 
-def test_empty_list_takes_all_away(run: ModuleRunner, plain: list[str]) -> None:
+def test_empty_list_removes_all(run: ModuleRunner, plain: list[str]) -> None:
     set_to(run, plain[:1], ["TenantNetwork"])
     ran = set_to(run, plain[:1], [])
     assert ran.sent("SetServiceTypeOnHostNetworkInterface") == {"interfaceUuids": plain[:1], "serviceTypes": []}
     assert returned_services(ran) == {(plain[0], 0): []}
 
 
-def test_order_never_matters(run: ModuleRunner, plain: list[str]) -> None:
+def test_order_does_not_matter(run: ModuleRunner, plain: list[str]) -> None:
     set_to(run, plain[:2], TYPES, 5, 7)
     for types in (TYPES, TYPES[::-1]):
         for interfaces, vlans in (([plain[0], plain[1]], [7, 5]), ([plain[1], plain[0]], [5, 7])):
             run.idle("host_nic_service", {"interfaces": interfaces, "vlan_ids": vlans, "service_types": types})
 
 
-def test_order_that_the_service_tells_does_not_matter_either(run: ModuleRunner, plain: list[str]) -> None:
+def test_order_in_the_reply_does_not_matter(run: ModuleRunner, plain: list[str]) -> None:
     for types in (TYPES, TYPES[::-1]):
         once = {"interfaceUuids": plain[:1], "serviceTypes": types}
         run("api", {"operation": "SetServiceTypeOnHostNetworkInterface", "params": once})
@@ -93,13 +93,13 @@ def test_no_vlan_is_vlan_0(run: ModuleRunner, sim: Simulator, plain: list[str], 
     run.idle("host_nic_service", {**options, "vlan_ids": None})
 
 
-def test_what_is_named_twice_is_meant_once(run: ModuleRunner, plain: list[str]) -> None:
+def test_repeated_references_count_once(run: ModuleRunner, plain: list[str]) -> None:
     ran = set_to(run, [plain[0], plain[0]], ["TenantNetwork", "TenantNetwork"], 5, 5)
     sent = {"interfaceUuids": plain[:1], "vlanIds": [5], "serviceTypes": ["TenantNetwork"]}
     assert ran.sent("SetServiceTypeOnHostNetworkInterface") == sent
 
 
-def test_one_call_where_all_are_to_be_set(run: ModuleRunner, plain: list[str]) -> None:
+def test_one_call_if_all_differ(run: ModuleRunner, plain: list[str]) -> None:
     ran = set_to(run, plain[:3], ["TenantNetwork"], 5, 7)
     sent = {"interfaceUuids": plain[:3], "vlanIds": [5, 7], "serviceTypes": ["TenantNetwork"]}
     assert ran.calls == ["SetServiceTypeOnHostNetworkInterface"]
@@ -128,7 +128,7 @@ def pairs_of(calls: list[dict[str, Any]]) -> list[tuple[str, int]]:
     vlans=st.lists(st.sampled_from([0, 5, 7]), max_size=4),
     types=st.lists(st.sampled_from(TYPES), max_size=4),
 )
-def test_whatever_was_there(
+def test_service_types_replace_any_previous_types(
     running_simulator: Simulator,
     before: dict[tuple[int, int], set[str]],
     interfaces: list[int],
@@ -153,7 +153,7 @@ def test_whatever_was_there(
     run.idle("host_nic_service", request)
 
 
-def test_management_network_stays_and_that_is_said(run: ModuleRunner, management: str) -> None:
+def test_management_network_stays_with_a_warning(run: ModuleRunner, management: str) -> None:
     ran = set_to(run, [management], ["TenantNetwork"])
     assert returned_services(ran) == {(management, 0): ["ManagementNetwork", "TenantNetwork"]}
     assert ran.warnings == [f"services of interfaces {management}: ManagementNetwork stays on {management}."]
@@ -162,7 +162,7 @@ def test_management_network_stays_and_that_is_said(run: ModuleRunner, management
     assert len(cleared.warnings) == 1
 
 
-def test_management_network_that_is_asked_for_is_no_surprise(run: ModuleRunner, management: str) -> None:
+def test_requested_management_network_causes_no_warning(run: ModuleRunner, management: str) -> None:
     ran = set_to(run, [management], ["ManagementNetwork", "TenantNetwork"])
     assert ran.warnings == []
     run.idle("host_nic_service", {"interfaces": [management], "service_types": ["TenantNetwork"]})
@@ -177,7 +177,7 @@ def test_management_network_cannot_be_added(
     assert message == f"{start} {plain[0]} on VLAN 0"
 
 
-def test_interface_that_is_not_there(run: ModuleRunner, plain: list[str]) -> None:
+def test_missing_interface(run: ModuleRunner, plain: list[str]) -> None:
     """The service sets one interface after the other, so the first one is changed although the call fails."""
     ran = run("host_nic_service", {"interfaces": [NOWHERE], "service_types": TYPES})
     assert "SetServiceTypeOnHostNetworkInterface failed (SYS.1003)" in ran.message
@@ -188,7 +188,7 @@ def test_interface_that_is_not_there(run: ModuleRunner, plain: list[str]) -> Non
     run.idle("host_nic_service", {"interfaces": plain[:1], "service_types": TYPES})
 
 
-def test_vlan_that_cannot_be(run: ModuleRunner, plain: list[str]) -> None:
+def test_invalid_vlan(run: ModuleRunner, plain: list[str]) -> None:
     ran = run("host_nic_service", {"interfaces": plain[:1], "vlan_ids": [4095], "service_types": TYPES})
     assert "SYS.1007" in ran.message
     assert not ran.changed
@@ -232,7 +232,7 @@ def test_services_that_cannot_be_read(
 # hosts
 
 
-def test_hosts_are_asked_in_the_order_given(run: ModuleRunner, hosts: list[str]) -> None:
+def test_hosts_are_returned_in_the_order_given(run: ModuleRunner, hosts: list[str]) -> None:
     ran = run("host_network_info", {"hosts": hosts[::-1]})
     assert [host["host_uuid"] for host in ran["hosts"]] == hosts[::-1]
     for host in ran["hosts"]:
@@ -242,7 +242,7 @@ def test_hosts_are_asked_in_the_order_given(run: ModuleRunner, hosts: list[str])
         assert {slave["bonding_uuid"] for slave in host["bondings"][0]["slaves"]} == {host["bondings"][0]["uuid"]}
 
 
-def test_hosts_are_asked_at_the_same_time(run: ModuleRunner, sim: Simulator) -> None:
+def test_hosts_are_queried_concurrently(run: ModuleRunner, sim: Simulator) -> None:
     """The other requests are sent before the first response arrives."""
     sim.reset(hosts=12)
     sim.configure(latencies={"GetHostNetworkFacts": 1.0})
@@ -256,14 +256,12 @@ def test_hosts_are_asked_at_the_same_time(run: ModuleRunner, sim: Simulator) -> 
     assert [host["host_uuid"] for host in asking.result()["hosts"]] == hosts
 
 
-def test_tags_go_along(run: ModuleRunner, hosts: list[str]) -> None:
+def test_tags_are_sent(run: ModuleRunner, hosts: list[str]) -> None:
     ran = run("host_network_info", {"hosts": hosts[:1], "system_tags": ["a::1", "b"], "user_tags": ["c"]})
     assert ran.queries("GetHostNetworkFacts") == [{"systemTags": ["a::1", "b"], "userTags": ["c"]}]
 
 
-def test_host_that_cannot_be_asked_is_reported_beside_the_others(
-    run: ModuleRunner, sim: Simulator, hosts: list[str]
-) -> None:
+def test_host_that_cannot_be_queried_is_reported(run: ModuleRunner, sim: Simulator, hosts: list[str]) -> None:
     sim.change("host", hosts[1], status="Disconnected")
     ran = run("host_network_info", {"hosts": [*hosts[:2], NOWHERE]})
     assert not ran.failed
@@ -276,7 +274,7 @@ def test_host_that_cannot_be_asked_is_reported_beside_the_others(
     assert [warning.partition(":")[0] for warning in ran.warnings] == [hosts[1], NOWHERE]
 
 
-def test_one_host_that_cannot_be_asked_may_be_too_many(run: ModuleRunner, sim: Simulator, hosts: list[str]) -> None:
+def test_one_host_that_cannot_be_queried_can_fail_the_task(run: ModuleRunner, sim: Simulator, hosts: list[str]) -> None:
     sim.change("host", hosts[1], status="Disconnected")
     ran = run("host_network_info", {"hosts": hosts[:2], "fail_on_error": True})
     assert ran.message.startswith("1 of 2 failed, the first: GetHostNetworkFacts failed (HOST.1001")
@@ -284,21 +282,21 @@ def test_one_host_that_cannot_be_asked_may_be_too_many(run: ModuleRunner, sim: S
     assert ran["error"] == ran["hosts"][1]["error"]
 
 
-def test_no_host_that_can_be_asked_is_a_failure(run: ModuleRunner, sim: Simulator, hosts: list[str]) -> None:
+def test_no_host_that_can_be_queried_is_a_failure(run: ModuleRunner, sim: Simulator, hosts: list[str]) -> None:
     for host in hosts:
         sim.change("host", host, status="Disconnected")
     ran = run("host_network_info", {"hosts": hosts})
     assert ran.message.startswith(f"{len(hosts)} of {len(hosts)} failed")
 
 
-def test_expired_session_is_said_once(run: ModuleRunner, sim: Simulator, hosts: list[str]) -> None:
+def test_expired_session_is_reported_once(run: ModuleRunner, sim: Simulator, hosts: list[str]) -> None:
     sim.configure(session_expired=True)
     ran = run("host_network_info", {"hosts": hosts})
     assert "log in again" in ran.message
 
 
 @pytest.mark.parametrize("empty", [[], ""])
-def test_no_hosts_to_ask(run: ModuleRunner, empty: Any) -> None:
+def test_no_hosts_to_query(run: ModuleRunner, empty: Any) -> None:
     ran = run("host_network_info", {"hosts": empty})
     assert ran.result == {"changed": False, "hosts": []}
     assert ran.log == []
@@ -389,7 +387,7 @@ def test_maintenance_waits_for_a_host_that_is_connecting(run: ModuleRunner, sim:
     assert (ran.calls, ran.changed) == ([], False)
 
 
-def test_host_that_is_present_is_not_waited_for(run: ModuleRunner, sim: Simulator, hosts: list[str]) -> None:
+def test_present_host_is_not_waited_for(run: ModuleRunner, sim: Simulator, hosts: list[str]) -> None:
     sim.change("host", hosts[0], status="Connecting")
     ran = change_state(run, hosts[0], "present")
     assert (ran.failed, ran.changed, ran.calls) == (False, False, [])

@@ -76,7 +76,7 @@ def test_all_are_listed(run: ModuleRunner, sim: Simulator, name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMED)
 @pytest.mark.parametrize("single", [False, True])
-def test_one_by_its_uuid(run: ModuleRunner, sim: Simulator, name: str, single: bool) -> None:
+def test_one_record_by_its_uuid(run: ModuleRunner, sim: Simulator, name: str, single: bool) -> None:
     """Servers return a list with one record or the record itself."""
     sim.configure(single_inventory=single)
     record = sim.records(LISTS[name][1])[0]
@@ -117,27 +117,27 @@ def test_limit(run: ModuleRunner, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_nothing_there(run: ModuleRunner, sim: Simulator, name: str) -> None:
+def test_missing_object(run: ModuleRunner, sim: Simulator, name: str) -> None:
     sim.reset(hosts=0, vms=0, cbt_tasks=0)
     options = {"name": "nobody"} if name in NAMED else {"topic": NOWHERE}
     assert listed(run, name, **options) == []
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_condition_that_makes_no_sense(run: ModuleRunner, name: str) -> None:
+def test_invalid_condition(run: ModuleRunner, name: str) -> None:
     for condition in ("colour=blue", "state"):
         ran = run(name, {**LISTS[name][2], "query": [condition]})
         assert ran.failed
         assert ran.message.startswith("query 'state' is not a condition" if condition == "state" else "Query")
 
 
-def test_conditions_with_blanks_mean_the_same(run: ModuleRunner, sim: Simulator) -> None:
+def test_conditions_with_spaces_mean_the_same(run: ModuleRunner, sim: Simulator) -> None:
     sim.change("host", sim.records("host")[0]["uuid"], state="Disabled")
     for query, number in (("state = Enabled", 6), ("state != Enabled", 1), (" state  ?= Enabled, Disabled ", 7)):
         assert len(listed(run, "host_info", query=[query])) == number
 
 
-def test_condition_that_services_misread_is_checked_here(run: ModuleRunner, sim: Simulator) -> None:
+def test_condition_that_services_misread_is_checked_locally(run: ModuleRunner, sim: Simulator) -> None:
     first, second = sim.records("host")[:2]
     for host in (first, second):
         sim.change("host", host["uuid"], description="a>=b")
@@ -155,7 +155,7 @@ def test_condition_that_services_misread_is_checked_here(run: ModuleRunner, sim:
         ("stat=Enabled", "query 'stat=Enabled': HostInventory has no field stat. Did you mean state?"),
     ],
 )
-def test_condition_that_is_a_mistake_is_not_sent(run: ModuleRunner, query: str, message: str) -> None:
+def test_invalid_condition_is_not_sent(run: ModuleRunner, query: str, message: str) -> None:
     ran = run("host_info", {"query": [query]})
     assert ran.message.startswith(message)
     assert ran.log == []
@@ -204,7 +204,7 @@ def test_interfaces_have_all_their_fields(run: ModuleRunner, sim: Simulator) -> 
 
 
 @pytest.mark.parametrize("name", NAMED)
-def test_one_shape_however_much_the_service_tells(run: ModuleRunner, sim: Simulator, name: str) -> None:
+def test_one_form_of_results_for_all_services(run: ModuleRunner, sim: Simulator, name: str) -> None:
     query = module(name).task.operations[-3 if name in ("host_info", "vm_info") else -1]
     documented = {to_snake_case(field) for field in RECORD_FIELDS[get_operation(query).record]}
     for null_members in (False, True):
@@ -228,7 +228,7 @@ def test_subscribers_by_topic_and_endpoint(run: ModuleRunner, sim: Simulator) ->
     assert listed(run, "sns_topic_subscriber_info", query=[f"endpointUuid={NOWHERE}"]) == []
 
 
-def test_workchat_endpoints_have_their_url_and_people(run: ModuleRunner) -> None:
+def test_workchat_endpoints_have_their_url_and_persons(run: ModuleRunner) -> None:
     chat = {"type": "workchat", "name": "operators", "url": "https://chat.example.com/?key=8f14e45f"}
     run("sns_endpoint", {**chat, "at_person_user_ids": ["user-1"]})
     (endpoint,) = counted(run("sns_endpoint_info", {"type": "workchat"}), "endpoints")
@@ -254,7 +254,7 @@ def test_endpoints_of_all_types_have_the_uuids_of_their_platform_and_persons(run
     run.idle("sns_snmp_platform", {"uuid": snmp["platform_uuid"]})
 
 
-def test_workchat_endpoints_are_listed_where_all_types_are_not(run: ModuleRunner, sim: Simulator) -> None:
+def test_workchat_endpoints_are_listed_if_other_types_are_not(run: ModuleRunner, sim: Simulator) -> None:
     run("sns_endpoint", {"type": "workchat", "name": "operators", "url": "https://chat.example.com/"})
     sim.configure(companions="404")
     ran = run("sns_endpoint_info", {})
@@ -265,7 +265,7 @@ def test_workchat_endpoints_are_listed_where_all_types_are_not(run: ModuleRunner
     assert run("sns_endpoint_info", {"type": "any"})["error"]["code"] == "UNSUPPORTED"
 
 
-def test_workchat_query_that_tells_nothing(run: ModuleRunner, sim: Simulator) -> None:
+def test_workchat_query_with_empty_records(run: ModuleRunner, sim: Simulator) -> None:
     sim.configure(workchat_query_empty=True)
     ran = run("sns_endpoint_info", {"type": "workchat"})
     assert ran.message == "the response to QuerySNSWorkchatEndpoint has no inventories"
@@ -303,7 +303,7 @@ def test_cbt_tasks_of_a_vm_where_records_do_not_show_it(run: ModuleRunner, sim: 
 
 
 @pytest.mark.parametrize(("name", "lacking"), [("host_info", {}), ("vm_info", {"companions": "404"})])
-def test_read_by_a_cursor_where_there_is_no_query(
+def test_read_with_a_cursor_without_a_query(
     run: ModuleRunner, sim: Simulator, name: str, lacking: dict[str, Any]
 ) -> None:
     """Without a session there is no query, nor on a server that does not list the collection."""
@@ -327,7 +327,7 @@ def test_read_by_a_cursor_where_there_is_no_query(
     assert limited["total"] == 7
 
 
-def test_conditions_are_checked_here_where_a_cursor_reads_the_records(run: ModuleRunner, sim: Simulator) -> None:
+def test_conditions_are_checked_locally_with_a_cursor(run: ModuleRunner, sim: Simulator) -> None:
     for query in (["state=Running"], ["platform = Windows", "cpuNum>=2"], ["description not null", "name!=vm-1"]):
         sim.configure(companions="present")
         expected = run("vm_info", {"query": query, "limit": 1})
@@ -373,7 +373,7 @@ def test_neither_query_nor_cursor(run: ModuleRunner, sim: Simulator) -> None:
 
 
 @pytest.mark.parametrize("name", ["host_info", "vm_info"])
-def test_uuid_in_a_condition_is_found_however_it_is_spelled(run: ModuleRunner, name: str) -> None:
+def test_uuid_in_a_condition_matches_in_any_spelling(run: ModuleRunner, name: str) -> None:
     kind = name.removesuffix("_info")
     spelled = str(UUID(seeded_uuid(kind, 1))).upper()
     assert run(name, {"query": [f"uuid = {spelled}"]})["total"] == 1
@@ -470,7 +470,7 @@ def test_misspelled_condition_on_resources_is_not_sent(run: ModuleRunner) -> Non
 
 
 @pytest.mark.parametrize("page_size", [1, 3, 7, 1000])
-def test_cursor_is_walked_to_its_end(run: ModuleRunner, sim: Simulator, page_size: int) -> None:
+def test_cursor_is_read_to_its_end(run: ModuleRunner, sim: Simulator, page_size: int) -> None:
     ran = run("resource_info", {"resource_type": "host", "page_size": page_size}, session_id=None)
     assert uuids(counted(ran, "resources")) == uuids(sim.records("host"))
     assert len(ran.log) == -(-7 // page_size)
@@ -501,12 +501,12 @@ def test_cursor_with_a_limit(run: ModuleRunner) -> None:
     assert len(ran.log) == 2
 
 
-def test_cursor_on_nothing(run: ModuleRunner) -> None:
+def test_cursor_without_records(run: ModuleRunner) -> None:
     assert counted(run("resource_info", {"resource_type": "host", "filters": ["name=nobody"]}), "resources") == []
 
 
 @pytest.mark.parametrize("option", ["page_size", "limit"])
-def test_pages_and_limits_have_something_in_them(run: ModuleRunner, option: str) -> None:
+def test_pages_and_limits_must_be_positive(run: ModuleRunner, option: str) -> None:
     ran = run("resource_info", {"resource_type": "host", option: 0})
     assert ran.message == f"{option} must be at least 1"
     assert ran.log == []

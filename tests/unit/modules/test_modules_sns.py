@@ -49,28 +49,28 @@ def endpoints(sim: Simulator, name: str) -> list[dict[str, Any]]:
 # --------------------------------------------------------------------------------------------------- workchat endpoints
 
 
-def test_workchat_endpoint_is_made_once(run: ModuleRunner, sim: Simulator) -> None:
+def test_workchat_endpoint_is_created_once(run: ModuleRunner, sim: Simulator) -> None:
     ran = run.twice("sns_endpoint", CHAT)
     assert ran.calls == ["CreateSNSWorkchatEndpoint"]
     assert ran["endpoint"]["type"] == "WorkChat"
     assert len(endpoints(sim, "operators")) == 1
 
 
-def test_people_are_sent_in_both_forms(run: ModuleRunner) -> None:
+def test_persons_are_sent_in_both_forms(run: ModuleRunner) -> None:
     ran = run("sns_endpoint", CHAT)
     sent = ran.sent("CreateSNSWorkchatEndpoint")
     assert sorted(sent["atPersonUserIds"]) == ["user-1", "user-2"]
     assert sent["atPersonList"] == {"user-1": "on call", "user-2": "deputy"}
 
 
-def test_people_by_their_ids_alone(run: ModuleRunner) -> None:
+def test_persons_by_their_ids_only(run: ModuleRunner) -> None:
     options = {**CHAT, "at_person_list": None, "at_person_user_ids": ["user-2", "user-1"]}
     sent = run.twice("sns_endpoint", options).sent("CreateSNSWorkchatEndpoint")
     assert sent["atPersonUserIds"] == ["user-2", "user-1"]
     assert sent["atPersonList"].keys() == {"user-1", "user-2"}
 
 
-def test_people_in_both_forms_are_added_up(run: ModuleRunner) -> None:
+def test_persons_in_both_forms_are_combined(run: ModuleRunner) -> None:
     options = {**CHAT, "at_person_user_ids": ["user-2", "user-9"]}
     sent = run.twice("sns_endpoint", options).sent("CreateSNSWorkchatEndpoint")
     assert sent["atPersonUserIds"] == ["user-2", "user-9", "user-1"]
@@ -78,13 +78,13 @@ def test_people_in_both_forms_are_added_up(run: ModuleRunner) -> None:
 
 
 @pytest.mark.parametrize("empty", [{"at_person_list": {}}, {"at_person_list": None, "at_person_user_ids": []}])
-def test_nobody_is_mentioned_by_leaving_the_people_out(run: ModuleRunner, empty: dict[str, Any]) -> None:
+def test_empty_persons_are_not_sent_on_create(run: ModuleRunner, empty: dict[str, Any]) -> None:
     """Servers refuse an empty list when the endpoint is created."""
     sent = run.twice("sns_endpoint", {**CHAT, **empty}).sent("CreateSNSWorkchatEndpoint")
     assert not {"atPersonUserIds", "atPersonList"} & sent.keys()
 
 
-def test_server_that_needs_the_people(run: ModuleRunner, sim: Simulator) -> None:
+def test_server_that_requires_persons(run: ModuleRunner, sim: Simulator) -> None:
     sim.configure(persons_required=True)
     run.twice("sns_endpoint", CHAT)
     ran = run("sns_endpoint", {**CHAT, "name": "lonely", "at_person_list": None})
@@ -100,13 +100,13 @@ def test_at_all_in_both_spellings(run: ModuleRunner, sim: Simulator, spelling: s
     assert endpoints(sim, "operators")[0]["atAll"] is everybody
 
 
-def test_order_of_people_never_matters(run: ModuleRunner) -> None:
+def test_order_of_persons_does_not_matter(run: ModuleRunner) -> None:
     run("sns_endpoint", CHAT)
     for ids in (["user-1", "user-2"], ["user-2", "user-1"]):
         run.idle("sns_endpoint", {**CHAT, "at_person_list": None, "at_person_user_ids": ids})
 
 
-def test_remarks_that_the_service_does_not_show_are_not_compared(run: ModuleRunner, sim: Simulator) -> None:
+def test_hidden_remarks_are_not_compared(run: ModuleRunner, sim: Simulator) -> None:
     uuid = run("sns_endpoint", CHAT)["endpoint"]["uuid"]
     sim.change("endpoint", uuid, atPersonList=None)
     run.idle("sns_endpoint", {**CHAT, "at_person_list": {"user-1": "on leave", "user-2": ""}})
@@ -151,7 +151,7 @@ def test_persons_that_are_listed_only_as_records(run: ModuleRunner, sim: Simulat
     assert "at_person_user_ids" in run.refused("sns_endpoint", {**CHAT, "at_person_list": {"user-1": "on call"}})
 
 
-def test_user_ids_and_remarks_are_sent_as_texts(run: ModuleRunner) -> None:
+def test_user_ids_and_remarks_are_sent_as_strings(run: ModuleRunner) -> None:
     sent = run.twice("sns_endpoint", {**CHAT, "at_person_list": {10: 4, 11: None}}).sent("CreateSNSWorkchatEndpoint")
     assert sent["atPersonUserIds"] == ["10", "11"]
     assert sent["atPersonList"] == {"10": "4", "11": ""}
@@ -209,7 +209,7 @@ def test_uuid_and_name_rename(run: ModuleRunner, sim: Simulator, options: dict[s
 
 
 @pytest.mark.parametrize("options", [CHAT, SNMP], ids=["workchat", "snmp"])
-def test_two_of_one_name_are_ambiguous(run: ModuleRunner, options: dict[str, Any]) -> None:
+def test_two_with_the_same_name_are_ambiguous(run: ModuleRunner, options: dict[str, Any]) -> None:
     first = run("sns_endpoint", options)["endpoint"]["uuid"]
     second = run("sns_endpoint", {**options, "name": "second"})["endpoint"]["uuid"]
     run("sns_endpoint", {"type": options["type"], "uuid": second, "name": options["name"]})
@@ -220,14 +220,14 @@ def test_two_of_one_name_are_ambiguous(run: ModuleRunner, options: dict[str, Any
 
 
 @pytest.mark.parametrize("missing", ["name", "url"])
-def test_what_a_new_one_needs(run: ModuleRunner, missing: str) -> None:
+def test_required_options_of_a_create(run: ModuleRunner, missing: str) -> None:
     options = {**CHAT, missing: None, **({"uuid": "f" * 32} if missing == "name" else {})}
     assert (f"give {missing} to create it" if missing == "url" else "no endpoint with uuid") in run.refused(
         "sns_endpoint", options
     )
 
 
-def test_unknown_uuid_is_not_made(run: ModuleRunner) -> None:
+def test_unknown_uuid_is_not_created(run: ModuleRunner) -> None:
     message = run.refused("sns_endpoint", {**CHAT, "uuid": "f" * 32})
     assert message.startswith(f"endpoint operators: no endpoint with uuid '{'f' * 32}'.")
 
@@ -240,7 +240,7 @@ def test_key_in_the_url_is_not_in_the_result(run: ModuleRunner) -> None:
 # ------------------------------------------------------------------------------------------------------- SNMP endpoints
 
 
-def test_snmp_endpoint_is_made_once(run: ModuleRunner, sim: Simulator, platform: str) -> None:
+def test_snmp_endpoint_is_created_once(run: ModuleRunner, sim: Simulator, platform: str) -> None:
     ran = run.twice("sns_endpoint", {**SNMP, "platform": platform})
     assert ran.sent("CreateSNSSnmpEndpoint") == {"name": "monitoring", "description": "traps", "platformUuid": platform}
     assert len(endpoints(sim, "monitoring")) == 1
@@ -264,7 +264,7 @@ def test_platform_of_an_endpoint_changes(run: ModuleRunner, sim: Simulator, opti
     assert ran["endpoint"]["platform_uuid"] == other
 
 
-def test_endpoint_of_another_type_is_not_the_one_meant(run: ModuleRunner, sim: Simulator) -> None:
+def test_endpoint_of_another_type_is_not_selected(run: ModuleRunner, sim: Simulator) -> None:
     chat = run("sns_endpoint", {**CHAT, "name": "monitoring"})["endpoint"]["uuid"]
     snmp = run.twice("sns_endpoint", SNMP)["endpoint"]["uuid"]
     assert chat != snmp
@@ -309,7 +309,7 @@ def test_workchat_query_with_an_empty_reply(run: ModuleRunner, sim: Simulator) -
     run.twice("sns_endpoint", {**CHAT, "description": "moved"})
 
 
-def test_what_a_list_of_all_endpoints_does_not_tell_is_taken_as_wanted() -> None:
+def test_fields_missing_from_the_general_query_are_not_compared() -> None:
     desired = {"name": "n", "url": "u", "atPersonList": {"user-1": ""}}
     short = with_assumed_fields(
         lambda dummy, desired: {"uuid": "1", "name": desired["name"]}, fields_missing_from_generic_query
@@ -324,7 +324,7 @@ def test_what_a_list_of_all_endpoints_does_not_tell_is_taken_as_wanted() -> None
 
 @pytest.mark.parametrize("options", [CHAT, SNMP], ids=["workchat", "snmp"])
 @pytest.mark.parametrize("status", ["404", "405"])
-def test_without_any_list_nothing_is_made_twice(
+def test_nothing_is_created_twice_without_a_list(
     run: ModuleRunner, sim: Simulator, status: str, options: dict[str, Any]
 ) -> None:
     sim.configure(companions=status, workchat_query_empty=True)
@@ -336,7 +336,7 @@ def test_without_any_list_nothing_is_made_twice(
 
 
 @pytest.mark.parametrize("options", [CHAT, SNMP], ids=["workchat", "snmp"])
-def test_without_any_list_the_uuid_makes_it_safe(run: ModuleRunner, sim: Simulator, options: dict[str, Any]) -> None:
+def test_uuid_is_enough_without_a_list(run: ModuleRunner, sim: Simulator, options: dict[str, Any]) -> None:
     uuid = run("sns_endpoint", options)["endpoint"]["uuid"]
     sim.configure(companions="404", workchat_query_empty=True)
     for dummy in range(2):
@@ -350,7 +350,7 @@ def test_without_any_list_the_uuid_makes_it_safe(run: ModuleRunner, sim: Simulat
     assert len(endpoints(sim, "renamed")) == 1
 
 
-def test_made_by_the_module_api_where_endpoints_are_not_listed(run: ModuleRunner, sim: Simulator) -> None:
+def test_created_with_the_module_api_if_endpoints_are_not_listed(run: ModuleRunner, sim: Simulator) -> None:
     """The message of the failure suggests this."""
     sim.configure(companions="404")
     ran = run("api", {"operation": "CreateSNSSnmpEndpoint", "params": {"name": "monitoring"}})
@@ -362,7 +362,7 @@ def test_made_by_the_module_api_where_endpoints_are_not_listed(run: ModuleRunner
 # ------------------------------------------------------------------------------------------------------------ platforms
 
 
-def test_platform_keeps_what_is_not_given(run: ModuleRunner, sim: Simulator, platform: str) -> None:
+def test_platform_keeps_omitted_values(run: ModuleRunner, sim: Simulator, platform: str) -> None:
     before = next(each for each in sim.records("platform") if each["uuid"] == platform)
     ran = run.twice("sns_snmp_platform", {"uuid": platform, "snmp_port": 1162})
     assert ran.sent("UpdateSNSSnmpPlatform") == {"snmpAddress": before["snmpAddress"], "snmpPort": 1162}
@@ -370,7 +370,7 @@ def test_platform_keeps_what_is_not_given(run: ModuleRunner, sim: Simulator, pla
     assert ran["platform"]["snmp_port"] == 1162
 
 
-def test_platform_as_it_should_be(run: ModuleRunner, platform: str) -> None:
+def test_platform_in_the_desired_state(run: ModuleRunner, platform: str) -> None:
     current = run("sns_snmp_platform", {"uuid": platform})["platform"]
     options = {name: current[name] for name in ("uuid", "name", "description", "snmp_address", "snmp_port")}
     run.idle("sns_snmp_platform", options)
@@ -400,9 +400,7 @@ def test_platforms_that_cannot_be_read(run: ModuleRunner, sim: Simulator, platfo
     assert "are required" in run.refused("sns_snmp_platform", {"uuid": platform, "name": "n"})
 
 
-def test_platforms_are_read_in_general_where_those_for_snmp_are_not(
-    run: ModuleRunner, sim: Simulator, platform: str
-) -> None:
+def test_platforms_are_read_with_the_general_query(run: ModuleRunner, sim: Simulator, platform: str) -> None:
     sim.fault("status", "QuerySNSSnmpPlatform", status=404, count=None)
     ran = run.twice("sns_snmp_platform", {"uuid": platform, "name": "other"})
     assert ran.warnings == []
@@ -421,7 +419,7 @@ def test_platform_is_found_by_its_name(run: ModuleRunner, sim: Simulator, platfo
     assert message == "platform nobody: no platform with name 'nobody', and the API cannot create one. Check the name."
 
 
-def test_platform_that_is_not_there(run: ModuleRunner, sim: Simulator) -> None:
+def test_missing_platform(run: ModuleRunner, sim: Simulator) -> None:
     chat = next(each["uuid"] for each in sim.records("platform") if each["type"] != "Snmp")
     for uuid in ("f" * 32, chat):
         options = {"uuid": uuid, "snmp_address": "192.0.2.50", "snmp_port": 162}
@@ -455,7 +453,7 @@ def test_empty_remark_is_sent(run: ModuleRunner, person: dict[str, Any]) -> None
     assert sent.sent("UpdateAtPersonOfAtTeamchatEndpoint")["remark"] == ""
 
 
-def test_user_id_of_somebody_else_is_the_services_refusal(
+def test_user_id_of_another_person_is_refused_by_the_service(
     run: ModuleRunner, sim: Simulator, person: dict[str, Any]
 ) -> None:
     other = sim.records("person")[1]["userId"]
@@ -471,7 +469,7 @@ def test_person_stays_with_the_endpoint(run: ModuleRunner, sim: Simulator, perso
     run.idle("sns_teamchat_person", {"uuid": person["uuid"], "endpoint": person["endpointUuid"]})
 
 
-def test_people_that_cannot_be_read(run: ModuleRunner, sim: Simulator, person: dict[str, Any]) -> None:
+def test_persons_that_cannot_be_read(run: ModuleRunner, sim: Simulator, person: dict[str, Any]) -> None:
     sim.configure(companions="404")
     options = {"uuid": person["uuid"], "endpoint": person["endpointUuid"], "remark": "on leave"}
     for dummy in range(2):
@@ -502,7 +500,7 @@ def test_person_is_found_by_the_user_id_and_the_endpoint(
     assert "cannot check whether it exists" in message
 
 
-def test_person_that_is_not_there(run: ModuleRunner) -> None:
+def test_missing_person(run: ModuleRunner) -> None:
     assert "no person with uuid" in run.refused("sns_teamchat_person", {"uuid": "f" * 32, "remark": "r"})
 
 

@@ -60,14 +60,14 @@ def machines(sim: Simulator, name: str) -> list[dict[str, Any]]:
     return [vm for vm in sim.records("vm") if vm["name"] == name]
 
 
-def test_machine_is_made_once(run: ModuleRunner, sim: Simulator, restored: dict[str, Any]) -> None:
+def test_vm_is_created_once(run: ModuleRunner, sim: Simulator, restored: dict[str, Any]) -> None:
     ran = run.twice("vm_from_snapshot_group", restored)
     assert ran.calls == ["CreateVmInstanceFromVolumeSnapshotGroup"]
     assert (ran["vm"]["state"], ran["vm"]["cpu_num"]) == ("Stopped", 3)
     assert len(machines(sim, "restored")) == 1
 
 
-def test_every_size_is_a_number_of_the_service(run: ModuleRunner, restored: dict[str, Any]) -> None:
+def test_sizes_are_sent_as_numbers(run: ModuleRunner, restored: dict[str, Any]) -> None:
     ran = run("vm_from_snapshot_group", {**restored, "cpu_num": "3", "memory_size": str(2**40)})
     sent = ran.sent("CreateVmInstanceFromVolumeSnapshotGroup")
     assert (sent["cpuNum"], sent["memorySize"]) == (3, 2**40)
@@ -77,7 +77,7 @@ def test_every_size_is_a_number_of_the_service(run: ModuleRunner, restored: dict
     ("option", "value"),
     [("cpu_num", 4), ("memory_size", 2**30), ("description", "other"), ("description", ""), ("type", "ApplianceVm")],
 )
-def test_machine_that_is_otherwise(run: ModuleRunner, restored: dict[str, Any], option: str, value: Any) -> None:
+def test_vm_that_differs(run: ModuleRunner, restored: dict[str, Any], option: str, value: Any) -> None:
     run("vm_from_snapshot_group", restored)
     message = run.refused("vm_from_snapshot_group", {**restored, option: value})
     assert re.fullmatch(
@@ -87,13 +87,13 @@ def test_machine_that_is_otherwise(run: ModuleRunner, restored: dict[str, Any], 
     )
 
 
-def test_where_a_machine_runs_is_not_compared(run: ModuleRunner, seeded: Seeded, restored: dict[str, Any]) -> None:
+def test_placement_of_a_vm_is_not_compared(run: ModuleRunner, seeded: Seeded, restored: dict[str, Any]) -> None:
     run("vm_from_snapshot_group", restored)
     elsewhere = {"cluster": seeded("cluster", 2), "host": seeded("host", 2)}
     run.idle("vm_from_snapshot_group", {**restored, **elsewhere, "strategy": "InstantStart"})
 
 
-def test_machines_of_one_name_are_ambiguous(run: ModuleRunner, sim: Simulator, seeded: Seeded) -> None:
+def test_vms_with_the_same_name_are_ambiguous(run: ModuleRunner, sim: Simulator, seeded: Seeded) -> None:
     first, second = seeded("vm", 1), seeded("vm", 2)
     sim.change("vm", second, name=sim.records("vm")[0]["name"])
     name = sim.records("vm")[0]["name"]
@@ -102,12 +102,12 @@ def test_machines_of_one_name_are_ambiguous(run: ModuleRunner, sim: Simulator, s
     run.idle("vm_from_snapshot_group", {"name": name, "uuid": second})
 
 
-def test_machines_have_no_other_name_by_their_uuid(run: ModuleRunner, seeded: Seeded) -> None:
+def test_vm_cannot_be_renamed(run: ModuleRunner, seeded: Seeded) -> None:
     message = run.refused("vm_from_snapshot_group", {"uuid": seeded("vm", 1), "name": "renamed"})
     assert "the API cannot change name" in message
 
 
-def test_what_a_new_machine_needs(run: ModuleRunner, restored: dict[str, Any]) -> None:
+def test_required_options_of_a_new_vm(run: ModuleRunner, restored: dict[str, Any]) -> None:
     del restored["snapshot_group"]
     message = run.refused("vm_from_snapshot_group", restored)
     assert message == ("vm restored: no vm with name 'restored'. Check the name, or give snapshot_group to create it.")
@@ -124,7 +124,7 @@ def test_several_networks_need_a_default(run: ModuleRunner, seeded: Seeded, rest
     assert {nic["l3_network_uuid"] for nic in ran["vm"]["vm_nics"]} == set(networks)
 
 
-def test_machines_are_found_by_a_cursor_where_they_are_not_listed(
+def test_vms_are_found_with_a_cursor_without_the_query(
     run: ModuleRunner, sim: Simulator, restored: dict[str, Any]
 ) -> None:
     sim.configure(companions="404")
@@ -132,7 +132,7 @@ def test_machines_are_found_by_a_cursor_where_they_are_not_listed(
     assert len(machines(sim, "restored")) == 1
 
 
-def test_machines_that_cannot_be_found_are_not_made(
+def test_vms_that_cannot_be_looked_up_are_not_created(
     run: ModuleRunner, sim: Simulator, restored: dict[str, Any]
 ) -> None:
     sim.configure(companions="404")
@@ -170,7 +170,7 @@ def test_network_is_attached_once(run: ModuleRunner, sim: Simulator, desired: di
     assert len(nics(sim, desired["vm"])) == 2
 
 
-def test_uuid_of_the_nic_is_not_that_of_the_machine(run: ModuleRunner, desired: dict[str, Any]) -> None:
+def test_uuid_of_the_nic_is_not_that_of_the_vm(run: ModuleRunner, desired: dict[str, Any]) -> None:
     """The replies contain the VM."""
     for state in ("disabled", "enabled"):
         ran = run("vm_nic", {**desired, "state": state})
@@ -206,7 +206,7 @@ def test_everything_about_a_new_nic_is_sent(run: ModuleRunner, sim: Simulator, d
         ("3.14", {"state": "disabled"}, "the parameter state of ChangeVmNicState needs version 3.15"),
     ],
 )
-def test_what_the_service_is_too_old_for(
+def test_operations_that_an_old_service_lacks(
     run: ModuleRunner, desired: dict[str, Any], version: str, options: dict[str, Any], reason: str
 ) -> None:
     assert reason in run.refused("vm_nic", {**desired, **options}, service_version=version)
@@ -245,7 +245,7 @@ def test_nic_is_moved_to_another_network_and_address(run: ModuleRunner, sim: Sim
     assert ran["nic"]["ip"] == address
 
 
-def test_address_of_before_is_not_foretold_for_another_network(run: ModuleRunner, seeded: Seeded) -> None:
+def test_the_old_address_is_not_predicted_in_another_network(run: ModuleRunner, seeded: Seeded) -> None:
     options = {"uuid": seeded("vmnic", 2), "l3_network": seeded("l3network", 3)}
     predicted = run("vm_nic", options, check=True)["nic"]
     assert (predicted["l3_network_uuid"], predicted["ip"]) == (options["l3_network"], None)
@@ -260,9 +260,7 @@ def test_other_address_on_the_same_network(run: ModuleRunner, sim: Simulator, se
     assert len(nics(sim, seeded("vm", 1))) == 1
 
 
-def test_two_addresses_on_one_network_make_two_nics_that_stay(
-    run: ModuleRunner, sim: Simulator, desired: dict[str, Any]
-) -> None:
+def test_two_addresses_in_one_network_need_two_nics(run: ModuleRunner, sim: Simulator, desired: dict[str, Any]) -> None:
     """The tasks must not change the address of one NIC in turn."""
     addresses = [free_address(sim, desired["l3_network"], number) for number in (81, 82)]
     made = [run.twice("vm_nic", {**desired, "static_ip": address}) for address in addresses]
@@ -273,14 +271,14 @@ def test_two_addresses_on_one_network_make_two_nics_that_stay(
     assert len(nics(sim, desired["vm"])) == 3
 
 
-def test_two_mac_addresses_on_one_network_make_two_nics_that_stay(run: ModuleRunner, desired: dict[str, Any]) -> None:
+def test_two_mac_addresses_in_one_network_need_two_nics(run: ModuleRunner, desired: dict[str, Any]) -> None:
     macs = ["FA-16-3E-00-00-11", "fa:16:3e:00:00:12"]
     made = [run.twice("vm_nic", {**desired, "custom_mac": mac}) for mac in macs]
     assert [ran["nic"]["mac"] for ran in made] == ["fa:16:3e:00:00:11", "fa:16:3e:00:00:12"]
     run.idle("vm_nic", {**desired, "custom_mac": macs[0]})
 
 
-def test_nic_with_only_one_of_both_addresses_is_not_made_again(
+def test_nic_with_one_of_both_addresses_is_not_attached_again(
     run: ModuleRunner, sim: Simulator, desired: dict[str, Any]
 ) -> None:
     address, other = (free_address(sim, desired["l3_network"], number) for number in (83, 84))
@@ -307,9 +305,7 @@ def test_second_address_of_a_nic_is_one_of_its_addresses(
 
 
 @pytest.mark.parametrize("companions", ["present", "404"])
-def test_nic_that_shows_no_address_may_be_the_one_that_is_meant(
-    run: ModuleRunner, sim: Simulator, companions: str
-) -> None:
+def test_nic_without_an_address_may_be_the_selected_one(run: ModuleRunner, sim: Simulator, companions: str) -> None:
     """Some services show an address later; no second NIC must be attached until then."""
     sim.configure(companions=companions)
     vm = sim.records("vm")[0]
@@ -334,7 +330,7 @@ def test_driver_that_the_service_does_not_show_is_not_compared(
 
 @pytest.mark.parametrize("state", ["Destroyed", "Expunging"])
 @pytest.mark.parametrize("companions", ["present", "404"])
-def test_deleted_machine_is_not_there(
+def test_deleted_vm_does_not_exist(
     run: ModuleRunner, sim: Simulator, restored: dict[str, Any], desired: dict[str, Any], state: str, companions: str
 ) -> None:
     """A deleted VM keeps its record and its name until the service expunges it."""
@@ -351,20 +347,20 @@ def test_deleted_machine_is_not_there(
     assert sorted(vm["state"] for vm in vms) == sorted([state, "Stopped"])
 
 
-def test_other_address_by_the_uuid_alone(run: ModuleRunner, sim: Simulator, seeded: Seeded) -> None:
+def test_other_address_by_the_uuid_only(run: ModuleRunner, sim: Simulator, seeded: Seeded) -> None:
     address = free_address(sim, seeded("l3network", 1), 78)
     run.twice("vm_nic", {"uuid": seeded("vmnic", 1), "static_ip": address})
 
 
 @pytest.mark.parametrize(("option", "value"), [("custom_mac", "fa:16:3e:00:00:02"), ("driver_type", "e1000")])
-def test_what_the_api_cannot_change_of_a_nic(run: ModuleRunner, seeded: Seeded, option: str, value: str) -> None:
+def test_unchangeable_values_of_a_nic(run: ModuleRunner, seeded: Seeded, option: str, value: str) -> None:
     uuid = seeded("vmnic", 1)
     message = run.refused("vm_nic", {"uuid": uuid, option: value})
     assert message.startswith(f"nic {uuid}: the API cannot change {option} (is ")
     assert message.endswith(f", should be '{value}'). The nic was found by uuid '{uuid}'.")
 
 
-def test_nic_stays_with_its_machine(run: ModuleRunner, seeded: Seeded) -> None:
+def test_nic_cannot_change_its_vm(run: ModuleRunner, seeded: Seeded) -> None:
     options = {
         "uuid": seeded("vmnic", 1),
         "vm": seeded("vm", 2),
@@ -396,18 +392,18 @@ def test_nic_with_network_services(run: ModuleRunner, sim: Simulator, seeded: Se
     assert not ran.changed
 
 
-def test_machine_that_is_not_there(run: ModuleRunner, sim: Simulator, seeded: Seeded) -> None:
+def test_missing_vm(run: ModuleRunner, sim: Simulator, seeded: Seeded) -> None:
     options = {"vm": NOWHERE, "l3_network": seeded("l3network", 1)}
     assert f"no VM with uuid '{NOWHERE}'" in run.refused("vm_nic", options)
     sim.configure(companions="404")
     assert f"no VM with uuid '{NOWHERE}'" in run.refused("vm_nic", options)
 
 
-def test_nic_that_is_not_there(run: ModuleRunner) -> None:
+def test_missing_nic(run: ModuleRunner) -> None:
     assert f"no nic with uuid '{NOWHERE}'" in run.refused("vm_nic", {"uuid": NOWHERE, "state": "disabled"})
 
 
-def test_nics_are_read_without_their_machines_where_these_are_not_listed(
+def test_nics_are_read_without_vms_if_these_are_not_listed(
     run: ModuleRunner, sim: Simulator, desired: dict[str, Any]
 ) -> None:
     sim.fault("status", "QueryVmInstance", status=404, count=None)
@@ -417,7 +413,7 @@ def test_nics_are_read_without_their_machines_where_these_are_not_listed(
     run.twice("vm_nic", {"uuid": ran["nic"]["uuid"], "state": "disabled"})
 
 
-def test_nics_are_read_by_a_cursor_where_nothing_is_listed(
+def test_nics_are_read_with_a_cursor_without_queries(
     run: ModuleRunner, sim: Simulator, seeded: Seeded, desired: dict[str, Any]
 ) -> None:
     sim.configure(companions="405")
@@ -490,7 +486,7 @@ def test_limit_of_an_unknown_nic(run: ModuleRunner, sim: Simulator) -> None:
     assert not ran.changed
 
 
-def test_read_of_a_limit_that_is_taken_for_a_change(run: ModuleRunner) -> None:
+def test_read_of_a_limit_that_is_executed_as_a_change(run: ModuleRunner) -> None:
     """The failure is reported if the job that the read started does not fail."""
 
     def answer(request: StubRequest) -> StubResponse:
@@ -529,12 +525,12 @@ def test_volumes_are_exported_each_time(run: ModuleRunner, volumes: dict[str, An
     assert run("cbt_volume_export", {**volumes, "force": True}).changed
 
 
-def test_server_that_tells_nothing_of_exports(run: ModuleRunner, sim: Simulator, volumes: dict[str, Any]) -> None:
+def test_server_that_returns_no_export_details(run: ModuleRunner, sim: Simulator, volumes: dict[str, Any]) -> None:
     sim.configure(extra_members=False)
     assert run("cbt_volume_export", volumes)["volume_infos"] is None
 
 
-def test_volumes_of_a_running_machine(run: ModuleRunner, seeded: Seeded) -> None:
+def test_volumes_of_a_running_vm(run: ModuleRunner, seeded: Seeded) -> None:
     vm = seeded("vm", 1)
     ran = run("cbt_volume_export", {"vm": vm, "volumes": [seeded("volume", 1)]})
     assert f"vm[uuid: {vm}] is running" in ran.message

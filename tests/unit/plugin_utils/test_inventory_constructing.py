@@ -187,7 +187,9 @@ def both(options: dict[str, Any], extra: dict[str, Any], records: list[dict[str,
 
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
 @given(options=OPTIONS, extra=EXTRA, records=RECORDS)
-def test_all_is_as_core_makes_it(options: dict[str, Any], extra: dict[str, Any], records: list[dict[str, Any]]) -> None:
+def test_everything_equals_the_result_of_core(
+    options: dict[str, Any], extra: dict[str, Any], records: list[dict[str, Any]]
+) -> None:
     theirs, ours = both(options, extra, records)
     assert ours == theirs
 
@@ -258,7 +260,7 @@ SOME = [
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("record", SOME, ids=str)
 @pytest.mark.parametrize("options", CORNERS, ids=str)
-def test_corners_are_as_core_makes_them(options: dict[str, Any], record: dict[str, Any], strict: bool) -> None:
+def test_edge_cases_equal_the_results_of_core(options: dict[str, Any], record: dict[str, Any], strict: bool) -> None:
     theirs, ours = both(one(strict=strict, **options), SITE, [record, {"name": "other"}])
     assert ours == theirs
 
@@ -281,7 +283,7 @@ HARMLESS = [
 
 
 @pytest.mark.parametrize("expression", HARMLESS)
-def test_harmless_expressions_do_not_trouble_core(expression: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_supported_expressions_are_not_passed_to_core(expression: str, monkeypatch: pytest.MonkeyPatch) -> None:
     evaluated: list[Any] = []
 
     def counting(plugin: Any) -> Any:

@@ -99,7 +99,7 @@ def test_addresses(address: str) -> None:
         "a:b",
     ],
 )
-def test_what_is_no_address(address: str) -> None:
+def test_invalid_addresses(address: str) -> None:
     assert not is_address(address)
     assert not is_address(address, allow_localhost=True)
 
@@ -114,7 +114,7 @@ def test_what_is_no_address(address: str) -> None:
         *("::1", "::", "0:0:0:0:0:0:0:1", "::ffff:127.0.0.1", "::FFFF:7f00:1", "::ffff:0.0.0.0", "::127.0.0.1"),
     ],
 )
-def test_this_machine_is_no_host_unless_it_is_allowed(text: str) -> None:
+def test_this_machine_is_skipped_unless_allowed(text: str) -> None:
     assert not is_host_name(text)
     assert not is_address(text)
     assert is_host_name(text, allow_localhost=True)
@@ -133,7 +133,7 @@ def test_names_of_variables() -> None:
 
 
 @pytest.mark.parametrize("mark", ["\u034f", "\ufe0f", "\u180b"])
-def test_a_mark_that_resolvers_ignore_makes_no_other_name(mark: str) -> None:
+def test_marks_that_resolvers_ignore_do_not_change_a_name(mark: str) -> None:
     """They are dropped before an internationalized name is looked up (RFC 3454, table B.1)."""
     assert not is_host_name(f"local{mark}host")
     assert is_host_name(f"local{mark}host", allow_localhost=True)
@@ -148,19 +148,19 @@ def test_names_that_are_unique_stay() -> None:
         assert deduplicate_names(["a", "b"], [["1", "2"]], policy) == (["a", "b"], [])
 
 
-def test_each_of_several_with_one_name_is_renamed() -> None:
+def test_each_of_duplicate_names_is_renamed() -> None:
     names, (warning,) = deduplicate_names(NAMES, [UUIDS, SERVICES], "rename")
     assert names == ["a_1", "b", "a_3_n", "c", "a_3_s"]
     assert "a (3 times)" in warning
 
 
-def test_the_first_of_several_with_one_name_is_kept() -> None:
+def test_the_first_of_duplicate_names_is_kept() -> None:
     names, (warning,) = deduplicate_names(NAMES, [UUIDS], "first")
     assert names == ["a", "b", None, "c", None]
     assert "skipped 2 records" in warning
 
 
-def test_several_with_one_name_are_an_error() -> None:
+def test_duplicate_names_are_an_error() -> None:
     with pytest.raises(VirtinfraError, match=r"a \(3 times\)"):
         deduplicate_names(NAMES, [UUIDS], "error")
 
@@ -171,11 +171,11 @@ def test_a_long_name_has_room_for_the_uuid() -> None:
     assert len(set(names)) == 2
 
 
-def test_a_name_made_by_renaming_is_not_taken_from_another() -> None:
+def test_a_renamed_host_does_not_take_the_name_of_another() -> None:
     names, dummy = deduplicate_names(["a", "a", "a_1"], [["1", "2", "3"], ["1", "2", "3"]], "rename")
     assert names == ["a_1_1", "a_2", "a_1_3"]
 
 
-def test_what_nothing_tells_apart_is_a_failure() -> None:
+def test_indistinguishable_records_are_a_failure() -> None:
     with pytest.raises(VirtinfraError, match="these records have the same name and uuid"):
         deduplicate_names(["a", "a"], [["1", "1"], ["n", "n"]], "rename")

@@ -75,7 +75,7 @@ def refusal(*arguments: str) -> tuple[int, list[str]]:
     return process.returncode, process.stderr.splitlines()
 
 
-def test_used_port_is_one_sentence_with_the_remedy() -> None:
+def test_used_port_has_a_message_with_the_remedy() -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         code, (message,) = refusal("-m", "simulator", "--port", str(port))
@@ -83,7 +83,7 @@ def test_used_port_is_one_sentence_with_the_remedy() -> None:
     assert message.startswith(f"cannot listen on 127.0.0.1 port {port}: Address already in use. Choose another")
 
 
-def test_missing_package_is_one_sentence_with_the_remedy() -> None:
+def test_missing_package_has_a_message_with_the_remedy() -> None:
     # -S leaves out the folder of the installed packages.
     code, (message,) = refusal("-S", "-m", "simulator")
     assert code == 1
@@ -92,7 +92,7 @@ def test_missing_package_is_one_sentence_with_the_remedy() -> None:
     assert message.endswith(f"-m pip install -r {FOLDER}/simulator/requirements.txt")
 
 
-def test_unusable_tls_file_is_one_sentence(tmp_path: Path) -> None:
+def test_unusable_tls_file_has_one_message(tmp_path: Path) -> None:
     code, (message,) = refusal("-m", "simulator", "--port", "0", "--tls-cert", str(tmp_path / "cert.pem"))
     assert code == 1
     assert message.startswith(f"cannot use the TLS files {tmp_path}/cert.pem: ")
