@@ -30,7 +30,7 @@ from support.stub_server import StubResponse, StubServer
         "__ansibleType",
     ],
 )
-def test_reserved_keys_are_renamed_however_they_are_written(key: str) -> None:
+def test_reserved_keys_are_renamed_in_any_spelling(key: str) -> None:
     body = '{"inventories": [{"a": [{"b": {"KEY": "x", "kept_key": "__ansible_type"}}]}]}'.replace("KEY", key)
     with StubServer(lambda request: StubResponse(200, body.encode())) as service, client_of(service) as client:
         reply = client.get("QueryHost", {})
@@ -39,7 +39,7 @@ def test_reserved_keys_are_renamed_however_they_are_written(key: str) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
-def test_a_reply_in_another_encoding_is_no_json(encoding: str) -> None:
+def test_a_reply_in_another_encoding_is_not_json(encoding: str) -> None:
     body = json.dumps({"inventories": [{"uuid": "a" * 32}]}).encode(encoding)
     with (
         StubServer(lambda request: StubResponse(200, body)) as service,
