@@ -32,15 +32,18 @@ STOP_TIMEOUT = 10.0
 # end.
 USUAL_SECONDS = {
     "unit-2.19": 600,
-    "unit-2.21": 400,
     "integration-2.21": 400,
     "integration-2.16": 350,
+    "unit-2.21": 300,
     "sanity-2.19": 240,
-    "integration-2.19": 200,
     "chaos-short": 180,
-    "sanity-2.21": 150,
-    "unit-requests-2.28": 150,
-    "ansible-lint": 120,
+    "integration-2.19": 150,
+    "sanity-2.21": 120,
+    "unit-requests-2.28": 90,
+    "ansible-lint": 80,
+    "eda": 80,
+    "artifact": 60,
+    "integration-2.18": 60,
 }
 USUAL = 30
 
