@@ -40,7 +40,7 @@ def measure() -> Iterator[tuple[str, float, float | None]]:
     comparison, `IDLE_TASKS` tasks that do nothing run on the same hosts.
     """
     idle = {"name": "Do nothing", "ansible.builtin.debug": {"msg": ""}, "delegate_to": "localhost", "become": False}
-    play = {"hosts": "all", "gather_facts": False, "strategy": "free", "tasks": [idle] * IDLE_TASKS}
+    play = {"hosts": "all", "gather_facts": False, "strategy": "host_pinned", "tasks": [idle] * IDLE_TASKS}
     with tempfile.TemporaryDirectory() as folder, Simulator("--latency", f"AddKVMHost={JOB}") as simulator:
         inventory, playbook = Path(folder, "hosts.json"), Path(folder, "idle.json")
         inventory.write_text(json.dumps(inventory_of_new_hosts()), encoding="utf-8")
