@@ -104,17 +104,19 @@ class InventoryModule(Inventory):
 
     def ansible_host_for(self, record: Record) -> str:
         """Return the first address in the first network in which the VM has one."""
-        there = addresses(record)
+        candidates = addresses(record)
         networks = self.get_option("networks")
         if not networks:
-            return there[0][1] if there else ""
-        return next((address for network in networks for each, address in there if is_in(address, each, network)), "")
+            return candidates[0][1] if candidates else ""
+        return next(
+            (address for network in networks for each, address in candidates if is_in(address, each, network)), ""
+        )
 
 
-def addresses(machine: Record) -> list[tuple[str, str]]:
+def addresses(vm: Record) -> list[tuple[str, str]]:
     """Return the addresses of a VM, each with the uuid of its L3 network, in the order of the NICs."""
     found: dict[tuple[str, str], None] = {}
-    for nic in sorted(elements(machine, "vmNics", dict), key=_place):
+    for nic in sorted(elements(vm, "vmNics", dict), key=_place):
         for record in (nic, *elements(nic, "usedIps", dict)):
             if address := text(record, "ip"):
                 found[text(record, "l3NetworkUuid") or text(nic, "l3NetworkUuid"), address] = None

@@ -69,14 +69,14 @@ class Condition:
         return self._matches(value, exact=is_negated or self.is_local) == is_negated
 
     def _matches(self, value: Any, exact: bool) -> bool:
-        text, wanted = _text(value), self.value.strip()
+        text, expected = _text(value), self.value.strip()
         if not exact or isinstance(value, bool):
-            text, wanted = text.casefold(), wanted.casefold()
+            text, expected = text.casefold(), expected.casefold()
         if self.operator.endswith("~="):
             wildcards = {"%": ".*", "_": "."}
-            pattern = "".join(wildcards.get(char) or re.escape(char) for char in wanted)
+            pattern = "".join(wildcards.get(char) or re.escape(char) for char in expected)
             return re.fullmatch(pattern, text, re.DOTALL) is not None
-        values = [item.strip() for item in wanted.split(",")] if self.operator.endswith("?=") else [wanted]
+        values = [item.strip() for item in expected.split(",")] if self.operator.endswith("?=") else [expected]
         number = _number(value)
         return text in values or (number is not None and number in map(_number, values))
 
@@ -166,10 +166,10 @@ def _check_field(text: str, field: str, record_type: str) -> None:
     # Only this message needs it, and it takes a module process 1.5 ms.
     from difflib import get_close_matches
 
-    if near := get_close_matches(to_camel_case(field).casefold(), fields, 1, _SIMILARITY):
+    if similar := get_close_matches(to_camel_case(field).casefold(), fields, 1, _SIMILARITY):
         raise InvalidOptions(
-            f"query {text!r}: {record_type} has no field {field}. Did you mean {fields[near[0]]}? If the service has a"
-            f" field {field}, send the query by the module api."
+            f"query {text!r}: {record_type} has no field {field}. Did you mean {fields[similar[0]]}? If the service has"
+            f" a field {field}, send the query with the module api."
         )
 
 

@@ -58,12 +58,12 @@ def rejected(peer: str, label: str, response: Response, method: str) -> Transpor
     """Return the error of a redirect, which is not followed, or of a server that asks for TLS."""
     if response.is_complaint_about_tls:
         return _lost(f"{peer} expects TLS: use https in base_url ({response.text()})", method, transient=False)
-    place = "another path"
+    url = "another path"
     with suppress(ValueError):
         # Nothing else of the location, because it may contain credentials.
         location = urlsplit(response.headers.get("Location", ""))
-        place = response.masker.text(f"{location.scheme}://{location.hostname}") if location.hostname else place
-    message = f"{label} was redirected to {place}, which is not followed. Check base_url."
+        url = response.masker.text(f"{location.scheme}://{location.hostname}") if location.hostname else url
+    message = f"{label} was redirected to {url}, which is not followed. Check base_url."
     return _lost(message, method, transient=False)
 
 

@@ -81,28 +81,28 @@ def find_by_cursor(resource_type: str, *keys: str, among: Callable[[Record], boo
 def with_assumed_fields(reader: Finder, assumed: Callable[[Record], Record]) -> Finder:
     """Return a finder that adds the ``assumed`` values of fields that the records do not show."""
 
-    def read(client: Client, wanted: Record) -> Record | None:
-        record = reader(client, wanted)
-        return record and {**assumed(wanted), **record}
+    def read(client: Client, desired: Record) -> Record | None:
+        record = reader(client, desired)
+        return record and {**assumed(desired), **record}
 
     return read
 
 
-def find_vm_nic(client: Client, wanted: Record) -> Record | None:
+def find_vm_nic(client: Client, desired: Record) -> Record | None:
     """Read a NIC and, as its member ``vm``, its VM: by the NIC's uuid, or by its natural key.
 
     The natural key consists of the VM, the network and, if given, the IP and MAC address, because a VM may have several
     NICs in one network. With both addresses, a NIC with only one of them is returned if no NIC has both.
     """
-    key = "uuid" if "uuid" in wanted else "l3NetworkUuid"
-    found = first_readable(_nics_of_queried_vm, _queried_nics, _nics_of_vm_by_cursor)(client, wanted)
-    nics = [nic for nic in found if nic.get(key) == wanted[key]]
-    if key != "uuid" and (addresses := {option: wanted[option] for option in _ADDRESSES if wanted.get(option)}):
+    key = "uuid" if "uuid" in desired else "l3NetworkUuid"
+    found = first_readable(_nics_of_queried_vm, _queried_nics, _nics_of_vm_by_cursor)(client, desired)
+    nics = [nic for nic in found if nic.get(key) == desired[key]]
+    if key != "uuid" and (addresses := {option: desired[option] for option in _ADDRESSES if desired.get(option)}):
         matches = [sum(_ADDRESSES[option](nic, addresses[option]) for option in addresses) for nic in nics]
         if not any(matches) and addresses.keys() == {"staticIp"}:
             _require_ip_addresses(nics, addresses["staticIp"])
         nics = [nic for nic, number in zip(nics, matches, strict=True) if number == max(matches) > 0]
-    return require_unique(nics, f"the {option_name(key)} {wanted[key]!r} on this VM")
+    return require_unique(nics, f"the {option_name(key)} {desired[key]!r} on this VM")
 
 
 def shows_ip_address(nic: Record, address: str | None) -> bool:
@@ -129,62 +129,62 @@ def _shows_mac_address(nic: Record, address: str) -> bool:
 _ADDRESSES = {"staticIp": shows_ip_address, "customMac": _shows_mac_address}
 
 
-def _nics_of_queried_vm(client: Client, wanted: Record) -> list[Record]:
-    if "uuid" in wanted:
-        return _nics_of(query(client, "QueryVmInstance", [f"vmNics.uuid={wanted['uuid']}"]), wanted)
-    return _nics_of(get_by_uuid(client, "QueryVmInstance", wanted["vmInstanceUuid"]), wanted)
+def _nics_of_queried_vm(client: Client, desired: Record) -> list[Record]:
+    if "uuid" in desired:
+        return _nics_of(query(client, "QueryVmInstance", [f"vmNics.uuid={desired['uuid']}"]), desired)
+    return _nics_of(get_by_uuid(client, "QueryVmInstance", desired["vmInstanceUuid"]), desired)
 
 
-def _queried_nics(client: Client, wanted: Record) -> list[Record]:
-    if "uuid" in wanted:
-        nics = get_by_uuid(client, "QueryVmNic", wanted["uuid"])
+def _queried_nics(client: Client, desired: Record) -> list[Record]:
+    if "uuid" in desired:
+        nics = get_by_uuid(client, "QueryVmNic", desired["uuid"])
     else:
-        nics = find_by_attribute(client, "QueryVmNic", "vmInstanceUuid", wanted["vmInstanceUuid"])
+        nics = find_by_attribute(client, "QueryVmNic", "vmInstanceUuid", desired["vmInstanceUuid"])
     return [{**nic, "vm": None} for nic in nics]
 
 
-def _nics_of_vm_by_cursor(client: Client, wanted: Record) -> list[Record]:
+def _nics_of_vm_by_cursor(client: Client, desired: Record) -> list[Record]:
     vms = validate_records([vm for page, dummy in paginate_cursor(client, "vm") for vm in page], "CursorQuery")
-    if "uuid" in wanted:
-        return _nics_of(vms, wanted)
-    return _nics_of([vm for vm in vms if vm.get("uuid") == wanted["vmInstanceUuid"]], wanted)
+    if "uuid" in desired:
+        return _nics_of(vms, desired)
+    return _nics_of([vm for vm in vms if vm.get("uuid") == desired["vmInstanceUuid"]], desired)
 
 
-def _nics_of(vms: list[Record], wanted: Record) -> list[Record]:
+def _nics_of(vms: list[Record], desired: Record) -> list[Record]:
     existing = list(filter(exists, vms))
-    if not existing and "uuid" not in wanted:
+    if not existing and "uuid" not in desired:
         states = "".join(f": it is {vm.get('state')}" for vm in vms)
-        raise NotFound(f"no VM with uuid {wanted['vmInstanceUuid']!r}{states}. Check vm.")
+        raise NotFound(f"no VM with uuid {desired['vmInstanceUuid']!r}{states}. Check vm.")
     return [{**nic, "vm": vm} for vm in existing for nic in vm.get("vmNics") or []]
 
 
-def find_cbt_task(client: Client, wanted: Record) -> Record | None:
+def find_cbt_task(client: Client, desired: Record) -> Record | None:
     """Read a CBT task by its uuid, its name, or one of the VMs that it protects.
 
     Raise ReadNotSupported when no task of the VM is found, but some tasks do not show the VMs that they protect.
     """
-    task = find_by_query("QueryCbtTask", "uuid", "name", view=with_resources)(client, wanted)
-    vm = wanted.get("vmInstanceUuid")
-    if vm and not (task or wanted.get("uuid") or wanted.get("name")):
+    task = find_by_query("QueryCbtTask", "uuid", "name", view=with_resources)(client, desired)
+    vm = desired.get("vmInstanceUuid")
+    if vm and not (task or desired.get("uuid") or desired.get("name")):
         tasks = [with_resources(each) for each in query(client, "QueryCbtTask")]
         task = require_unique([each for each in tasks if vm in each.get("resourceUuids", ())], f"the vm {vm!r}")
         task = task or next((each for each in tasks if protects(each, vm)), None)
     return {**task, "vmInstanceUuid": vm} if task and vm in task.get("resourceUuids", ()) else task
 
 
-def read_nic_services(client: Client, wanted: Record) -> Record:
+def read_nic_services(client: Client, desired: Record) -> Record:
     """Read the service types of host interfaces: ``services`` has an entry for each desired interface and VLAN."""
 
     def ask(interface: str) -> list[Record]:
         pages = paginate(client, "GetHostNicServiceTypeStatistic", also={"interfaceUuid": interface})
         return [row for page, dummy in pages for row in page]
 
-    interfaces = list(dict.fromkeys(wanted["interfaceUuids"]))
+    interfaces = list(dict.fromkeys(desired["interfaceUuids"]))
     rows = [row for rows in client.map_concurrently(ask, interfaces) for row in rows]
-    there = {(row.get("interfaceUuid"), row.get("vlanId") or 0): row.get("serviceTypes") or [] for row in rows}
-    pairs = [(interface, vlan) for interface in interfaces for vlan in dict.fromkeys(wanted.get("vlanIds") or [0])]
+    current = {(row.get("interfaceUuid"), row.get("vlanId") or 0): row.get("serviceTypes") or [] for row in rows}
+    pairs = [(interface, vlan) for interface in interfaces for vlan in dict.fromkeys(desired.get("vlanIds") or [0])]
     services = [
-        {"interfaceUuid": interface, "vlanId": vlan, "serviceTypes": sorted(there.get((interface, vlan), []))}
+        {"interfaceUuid": interface, "vlanId": vlan, "serviceTypes": sorted(current.get((interface, vlan), []))}
         for interface, vlan in sorted(pairs)
     ]
     return {"services": services}
@@ -217,12 +217,16 @@ def find_bandwidth_limit(client: Client, desired: Record) -> Record | None:
 def _by(find: Search, keys: tuple[str, ...]) -> Finder:
     """Return a finder by ``resourceUuid``, which some servers ignore on a create, and then by the first given key."""
 
-    def read(client: Client, wanted: Record) -> Record | None:
-        key = next((key for key in keys if wanted.get(key)), None)
-        if key != "uuid" and (made := wanted.get("resourceUuid")) and (found := find(client, "uuid", made)):
+    def read(client: Client, desired: Record) -> Record | None:
+        key = next((key for key in keys if desired.get(key)), None)
+        if (
+            key != "uuid"
+            and (resource_uuid := desired.get("resourceUuid"))
+            and (found := find(client, "uuid", resource_uuid))
+        ):
             return found[0]
         return (
-            require_unique(find(client, key, wanted[key]), f"the {option_name(key)} {wanted[key]!r}") if key else None
+            require_unique(find(client, key, desired[key]), f"the {option_name(key)} {desired[key]!r}") if key else None
         )
 
     return read

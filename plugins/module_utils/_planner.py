@@ -145,19 +145,19 @@ def default_plan(resource: Resource, state: str, desired: Record, current: Recor
     if state == "absent":
         return [build_call(resource, resource.delete, desired, current, None)] if current else []
     steps = []
-    here = current
-    if here is None:
+    record = current
+    if record is None:
         if "uuid" in without_unknown(desired):
             raise not_found(resource, desired)
-        here = predict_created(resource, desired)
-        steps.append(build_call(resource, resource.create, desired, None, here))
-    elif changes := drift(resource, desired, here):
-        steps.append(build_update(resource, changes, desired, here))
-        here = {**here, **changes}
+        record = predict_created(resource, desired)
+        steps.append(build_call(resource, resource.create, desired, None, record))
+    elif changes := drift(resource, desired, record):
+        steps.append(build_update(resource, changes, desired, record))
+        record = {**record, **changes}
     move = resource.transitions.get(state)
-    if move and here.get(move.record_field) not in move.target_values:
-        here = {**here, move.record_field: move.target_values[0]}
-        steps.append(build_call(resource, move.operation, {**desired, **move.params}, here, here))
+    if move and record.get(move.record_field) not in move.target_values:
+        record = {**record, move.record_field: move.target_values[0]}
+        steps.append(build_call(resource, move.operation, {**desired, **move.params}, record, record))
     return steps
 
 
@@ -206,9 +206,9 @@ def unchangeable_error(resource: Resource, changes: Record, desired: Record, cur
         for name, value in record_to_result(current, resource.record_type).items()
         if value is not None
     }
-    wanted = record_to_result(changes, resource.record_type)
+    requested = record_to_result(changes, resource.record_type)
     differences = ", ".join(
-        f"{option_name(options.get(name, name))} ({_difference(present[key], repr(wanted[key]))})"
+        f"{option_name(options.get(name, name))} ({_difference(present[key], repr(requested[key]))})"
         for name, key in ((name, to_snake_case(name)) for name in changes)
     )
     key = resource.found_by(desired)
@@ -216,9 +216,9 @@ def unchangeable_error(resource: Resource, changes: Record, desired: Record, cur
     return Unchangeable(f"the API cannot change {differences}{found}")
 
 
-def _difference(present: str, wanted: str) -> str:
+def _difference(present: str, requested: str) -> str:
     """Return how two values differ; if they look equal, only a masked part differs."""
-    return f"is {present}, should be {wanted}" if present != wanted else f"is {present}, a masked part differs"
+    return f"is {present}, should be {requested}" if present != requested else f"is {present}, a masked part differs"
 
 
 def not_found(resource: Resource, desired: Record, missing: Sequence[str] = ()) -> NotFound:

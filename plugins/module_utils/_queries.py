@@ -82,11 +82,11 @@ def query(client: Client, name: str, conditions: Iterable[str] = ()) -> list[Rec
 def first_readable(*readers: Callable[[Client, Record], Found]) -> Callable[[Client, Record], Found]:
     """Return a finder that uses the first of several finders that the service and the credentials support."""
 
-    def read(client: Client, wanted: Record) -> Found:
+    def read(client: Client, desired: Record) -> Found:
         reasons = []
         for reader in readers:
             try:
-                return reader(client, wanted)
+                return reader(client, desired)
             except ReadNotSupported as reason:
                 reasons.append(str(reason).rstrip("."))
         raise ReadNotSupported("; ".join(reasons))

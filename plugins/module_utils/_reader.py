@@ -123,28 +123,28 @@ class ObjectReader:
             )
         return record
 
-    def is_unstable(self, here: Record | None, fields: Sequence[str]) -> bool:
+    def is_unstable(self, record: Record | None, fields: Sequence[str]) -> bool:
         """Return whether one of the fields has a transitional value."""
         return bool(
-            self.context.params["wait"] and not self.state_unknown and transitional_value(self.resource, fields, here)
+            self.context.params["wait"] and not self.state_unknown and transitional_value(self.resource, fields, record)
         )
 
-    def wait_until_stable(self, here: Record | None, fields: Sequence[str], deadline: float) -> Record | None:
+    def wait_until_stable(self, record: Record | None, fields: Sequence[str], deadline: float) -> Record | None:
         """Return the record when none of the fields has a transitional value. Raise WaitTimeout at the deadline."""
-        if not self.is_unstable(here, fields):
-            return here
+        if not self.is_unstable(record, fields):
+            return record
         limited = self.client.until(deadline)
         for dummy in self.client.wait.poll_intervals(f"the {self.label}", deadline):
             try:
-                here = self.resource.find(limited, self.desired)
+                record = self.resource.find(limited, self.desired)
             except (ApiError, TransportError) as error:
                 if not error.transient:
                     raise
-            if not transitional_value(self.resource, fields, here):
-                return here
+            if not transitional_value(self.resource, fields, record):
+                return record
         raise WaitTimeout(
-            f"still {transitional_value(self.resource, fields, here)} after {self.client.wait.timeout:g} s of waiting."
-            f" Check the {self.resource.noun}, or raise wait_timeout."
+            f"still {transitional_value(self.resource, fields, record)} after {self.client.wait.timeout:g} s of"
+            f" waiting. Check the {self.resource.noun}, or raise wait_timeout."
         )
 
     def warn_of_namesakes(self, name: str) -> None:

@@ -172,10 +172,10 @@ class Reconciler:
             return None
         return any(_is_same_call(call, other) for other in self._plan(current))
 
-    def _plan(self, here: Record | None) -> list[PlannedCall]:
+    def _plan(self, current: Record | None) -> list[PlannedCall]:
         """Plan, and check before the first call that all calls can be made."""
         try:
-            calls = plan(self.resource, self.state, self.reader.desired, here, self.context.check_mode)
+            calls = plan(self.resource, self.state, self.reader.desired, current, self.context.check_mode)
         except NotFound:
             if self.reader.unreadable:
                 raise ReadNotSupported(

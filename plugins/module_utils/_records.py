@@ -265,21 +265,21 @@ def _shaped_value(kind: str, value: Any) -> Any:
     return with_all_fields(kind, value) if isinstance(value, dict) else value
 
 
-def values_equal(wanted: Any, there: Any) -> bool:
+def values_equal(desired: Any, current: Any) -> bool:
     """Return whether a desired value equals the value in the record.
 
     Strings are compared without surrounding spaces, empty and false values equal missing ones, and lists are compared
     as sets.
     """
-    if isinstance(wanted, str) or isinstance(there, str):
-        return _text(wanted) == _text(there)
-    if isinstance(wanted, bool):
-        return wanted == bool(there)
-    if isinstance(wanted, list):
-        return _bag(wanted) == _bag(there or [])
-    if isinstance(wanted, dict):
-        return wanted == (there or {})
-    return bool(wanted == there)
+    if isinstance(desired, str) or isinstance(current, str):
+        return _text(desired) == _text(current)
+    if isinstance(desired, bool):
+        return desired == bool(current)
+    if isinstance(desired, list):
+        return _bag(desired) == _bag(current or [])
+    if isinstance(desired, dict):
+        return desired == (current or {})
+    return bool(desired == current)
 
 
 def _text(value: Any) -> str:

@@ -93,9 +93,9 @@ def unmet_expectations(
         expected = {name: value for name, value in (call.expected or {}).items() if name in shown}
         names = [name for name, value in expected.items() if not values_equal(value, record.get(name))]
         if names:
-            present, wanted = record_to_result(record), record_to_result(expected)
+            present, requested = record_to_result(record), record_to_result(expected)
             differences = ", ".join(
-                f"{key} is {present.get(key)!r} (expected {wanted[key]!r})" for key in map(to_snake_case, names)
+                f"{key} is {present.get(key)!r} (expected {requested[key]!r})" for key in map(to_snake_case, names)
             )
             is_state = any(states.get(str(record.get(name)), state) != state for name in names)
             yield f"{call.operation} succeeded, but {differences}", is_state

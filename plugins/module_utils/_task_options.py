@@ -84,7 +84,7 @@ class TaskOptions:
 
     def desired(self, params: Mapping[str, Any]) -> Record:
         """Return the module's own options that are given, by the API's names for them."""
-        wanted, parameters = {}, self.parameters
+        desired, parameters = {}, self.parameters
         for name in (*self.options, *(TAGS if TAGS in self.shared_options else ())):
             value = params.get(name)
             if isinstance(value, str) and not isinstance(value, Unknown):
@@ -93,5 +93,5 @@ class TaskOptions:
                     raise InvalidOptions(f"{name} must not be empty")
             if value is not None:
                 # Ansible converts an empty string to this list.
-                wanted[parameters[name]] = [] if value == [""] else value
-        return wanted
+                desired[parameters[name]] = [] if value == [""] else value
+        return desired

@@ -152,22 +152,27 @@ MANAGEMENT = "ManagementNetwork"
 
 def plan_service_types(resource: Resource, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
     """Plan one call for all interfaces that need the same types on the same VLANs."""
-    here = {(row["interfaceUuid"], row["vlanId"]): row["serviceTypes"] for row in (current or {}).get("services", ())}
+    types_by_pair = {
+        (row["interfaceUuid"], row["vlanId"]): row["serviceTypes"] for row in (current or {}).get("services", ())
+    }
     differing: dict[tuple[str, tuple[str, ...]], list[int]] = {}
     for pair in dict.fromkeys(product(desired["interfaceUuids"], desired.get("vlanIds") or [0])):
-        types = with_management(desired["serviceTypes"], here.get(pair), pair)
-        if types != here.get(pair):
+        types = with_management(desired["serviceTypes"], types_by_pair.get(pair), pair)
+        if types != types_by_pair.get(pair):
             differing.setdefault((pair[0], tuple(types)), []).append(pair[1])
     calls: dict[tuple[tuple[str, ...], tuple[int, ...]], list[str]] = {}
     for (interface, kept), vlans in differing.items():
         calls.setdefault((kept, tuple(vlans)), []).append(interface)
-    steps, wanted = [], set(desired["serviceTypes"])
+    steps, requested = [], set(desired["serviceTypes"])
     for (kept, on), interfaces in calls.items():
-        here = {**here, **{pair: list(kept) for pair in product(interfaces, on)}}
-        rows = [{"interfaceUuid": pair[0], "vlanId": pair[1], "serviceTypes": here[pair]} for pair in sorted(here)]
+        types_by_pair = {**types_by_pair, **{pair: list(kept) for pair in product(interfaces, on)}}
+        rows = [
+            {"interfaceUuid": pair[0], "vlanId": pair[1], "serviceTypes": types_by_pair[pair]}
+            for pair in sorted(types_by_pair)
+        ]
         vlan_ids = {"vlanIds": list(on)} if "vlanIds" in desired else {}
         params = {**desired, **vlan_ids, "interfaceUuids": interfaces, "serviceTypes": list(kept)}
-        note = f"{MANAGEMENT} stays on {', '.join(interfaces)}" if MANAGEMENT in set(kept) - wanted else ""
+        note = f"{MANAGEMENT} stays on {', '.join(interfaces)}" if MANAGEMENT in set(kept) - requested else ""
         steps.append(build_call(resource, resource.update, params, current, {"services": rows}, note))
     return steps
 

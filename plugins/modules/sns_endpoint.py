@@ -242,11 +242,11 @@ def plan_workchat(resource: Resource, state: str, desired: Record, current: Reco
     return default_plan(resource, state, {**others, **persons}, current)
 
 
-def find_by_type(word: str) -> Finder:
+def find_by_type(type_name: str) -> Finder:
     """Return a finder of endpoints whose type contains ``word``; "" matches all. The types are not documented."""
 
     def is_one(endpoint: Record) -> bool:
-        return word in (endpoint.get("type") or word).lower()
+        return type_name in (endpoint.get("type") or type_name).lower()
 
     return find_by_query("QuerySNSApplicationEndpoint", "uuid", "name", view=with_persons_by_user_id, among=is_one)
 

@@ -127,13 +127,13 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
         If it is not set, return them if there is a session, and warn if they cannot be read.
         """
         option, kind = self.RELATED
-        wanted = self.get_option(option)
-        if wanted is False or (wanted is None and not service.connection.has_session):
+        requested = self.get_option(option)
+        if requested is False or (requested is None and not service.connection.has_session):
             return None
         try:
             return service.related(client, kind)
         except (ApiError, ReadNotSupported) as failure:
-            if wanted or getattr(failure, "code", "") == SESSION_INVALID:
+            if requested or getattr(failure, "code", "") == SESSION_INVALID:
                 raise InvalidOptions(f"{option}: {failure}") from failure
             self.warn(f"{service.name}: skipped {option}: {failure}")
             return None
@@ -202,19 +202,19 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
 
     def _answers(self, path: str, cache: bool) -> Iterator[ServiceData]:
         """Yield the data of each service, from the cache if it has an entry with the same key."""
-        wanted = services(
+        requested = services(
             {name: self.get_option(name) for name in OPTIONS}, self.get_option("services"), self.get_option("page_size")
         )
         questions = [
-            [self.RESOURCE_TYPE.resource_type, *self.cache_key_options(), *service.cache_key()] for service in wanted
+            [self.RESOURCE_TYPE.resource_type, *self.cache_key_options(), *service.cache_key()] for service in requested
         ]
         caching, key = self.get_option("cache"), self.get_cache_key(path)
         if caching and cache and (kept := self._kept(key, questions)) is not None:
-            for service, (records, details) in zip(wanted, kept, strict=True):
+            for service, (records, details) in zip(requested, kept, strict=True):
                 yield ServiceData(service.name, details, iter([records]))
             return
         answers = []
-        for service in wanted:
+        for service in requested:
             read: list[Record] = []
             with self._client(service) as client:
                 details = self.fetch_related(client, service)

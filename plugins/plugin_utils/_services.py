@@ -168,16 +168,16 @@ def services(shared: Mapping[str, Any], entries: list[Any] | None, page_size: in
         raise InvalidOptions("page_size must be at least 1")
     if not entries:
         return [_service("", shared, page_size)]
-    return [_entry(f"services[{place}]", shared, entry, page_size) for place, entry in enumerate(entries)]
+    return [_entry(f"services[{index}]", shared, entry, page_size) for index, entry in enumerate(entries)]
 
 
 def _entry(where: str, shared: Mapping[str, Any], entry: Any, page_size: int) -> Service:
     if not isinstance(entry, Mapping):
         raise InvalidOptions(f"{where} must be a mapping of options, not {type(entry).__name__}")
     own = {key: _read(key, value) for key, value in entry.items()}
-    brings = any(own.get(name) for name in CREDENTIALS)
-    taken = {name: value for name, value in shared.items() if not (brings and name in CREDENTIALS)}
-    return _service(where, {**taken, **own}, page_size)
+    has_credentials = any(own.get(name) for name in CREDENTIALS)
+    defaults = {name: value for name, value in shared.items() if not (has_credentials and name in CREDENTIALS)}
+    return _service(where, {**defaults, **own}, page_size)
 
 
 def _read(option: str, value: Any) -> Any:

@@ -18,7 +18,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._operations impo
 from chaos.report import Report
 from chaos.store import settled, wrong_changed
 from simulator.launch import Simulator
-from support.hurried_tasks import hurried, in_time, run
+from support.fast_clock import in_time, run, with_fast_clock
 from support.scenarios import SCENARIOS, Scenario
 from support.stub_server import TLS_ALERT, StubRequest, StubResponse, StubServer, forward
 from support.tls import untrusted_context
@@ -102,7 +102,7 @@ READS = (Target("the read before", 0), Target("the first poll", 1), Target("the 
 
 def run_matrix(sim: Simulator, report: Report, faults: Sequence[Fault]) -> None:
     """Run every scenario with every fault on its call, on each kind of server."""
-    with hurried():
+    with with_fast_clock():
         for server, scenario, fault in product(SERVERS, SCENARIOS, faults):
             _check(sim, report, Trial(scenario, server, CALL, fault))
 
@@ -110,7 +110,7 @@ def run_matrix(sim: Simulator, report: Report, faults: Sequence[Fault]) -> None:
 def run_diagonal(sim: Simulator, report: Report, target: Target, faults: Sequence[Fault]) -> None:
     """Run every scenario with every fault on one of its requests, with alternating kinds of servers."""
     servers = tuple(SERVERS)
-    with hurried():
+    with with_fast_clock():
         for (row, scenario), (column, fault) in product(enumerate(SCENARIOS), enumerate(faults)):
             _check(sim, report, Trial(scenario, servers[(row + column) % len(servers)], target, fault))
 

@@ -29,7 +29,7 @@ ACTIONS = frozenset(PREFIX + name for name in ("api", "cbt_volume_export", "sns_
 
 @dataclass(frozen=True)
 class PlaybookRun:
-    """A run of ansible-playbook: exit code, output, and the tasks as the callback plugin witness records them."""
+    """A run of ansible-playbook: exit code, output, and the tasks that state_recorder recorded."""
 
     code: int
     output: str
@@ -63,7 +63,7 @@ def play(*arguments: str, sim: Simulator, environment: Mapping[str, str], forks:
                 "ANSIBLE_FORKS": str(forks),
                 "ANSIBLE_NOCOLOR": "1",
                 "ANSIBLE_CALLBACK_PLUGINS": str(Path(__file__).parent / "plugins" / "callback"),
-                "ANSIBLE_CALLBACKS_ENABLED": "witness",
+                "ANSIBLE_CALLBACKS_ENABLED": "state_recorder",
                 "WITNESS_FILE": str(records),
                 "WITNESS_SIMULATOR": sim.url,
                 **environment,

@@ -16,7 +16,7 @@ from typing import Any
 from chaos.report import Report
 from chaos.store import duplicates, settled, wrong_changed
 from simulator.launch import Simulator
-from support.hurried_tasks import hurried, in_time, run
+from support.fast_clock import in_time, run, with_fast_clock
 from support.scenarios import CLUSTER, PASSWORD, PERSON, PLATFORM, SNAPSHOT_GROUP
 
 SEED = {"hosts": 6, "vms": 40, "l3_networks": 6, "cbt_tasks": 4, "persons": 4}
@@ -188,7 +188,7 @@ def random_walk(sim: Simulator, report: Report, tasks: int, seed: int, **server:
     rng = random.Random(seed)
     last: dict[str, TaskRequest] = {}
     sim.reset(latency=0.0, reconnect=0.0, **SEED, **server)
-    with hurried():
+    with with_fast_clock():
         for number, request in enumerate(itertools.islice(task_requests(rng), tasks)):
             sim.clear_faults()
             sim.clear_log()

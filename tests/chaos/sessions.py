@@ -25,7 +25,7 @@ from chaos.random_walk import SEED, TaskRequest, task_requests, unconverged
 from chaos.report import Report
 from chaos.store import duplicates, settled, wrong_changed
 from simulator.launch import Simulator
-from support.hurried_tasks import hurried, in_time, run
+from support.fast_clock import in_time, run, with_fast_clock
 
 LOGIN, HANDLES_SESSIONS = "LogInByAccount", {"LogInByAccount", "LogOut", "ValidateSession"}
 LOST_LOGINS = ("drop_after", "truncate", "hang", "slow")
@@ -49,7 +49,7 @@ def walk(sim: Simulator, report: Report, tasks: int, seed: int) -> None:
     """Run many tasks, each with a fault of its login or session, then the last ones of each object without."""
     rng, last = random.Random(seed), dict[str, TaskRequest]()
     sim.reset(latency=0.0, reconnect=0.0, **SEED)
-    with hurried():
+    with with_fast_clock():
         for number, request in enumerate(itertools.islice(task_requests(rng), tasks)):
             fault = FAULTS[number % len(FAULTS)]
             for problem in in_time(partial(_play_task, sim, report, request, {**fault, "seed": number})):

@@ -18,7 +18,7 @@ from support.playbook_runner import PlaybookRunner, Run
 
 READ = {"virtinfra.manager.host_info": {"name": "host-1"}}
 ELSEWHERE = {"ansible_connection": "elsewhere"}
-BECOME = {"become": True, "become_method": "nobody_else", "become_user": "somebody"}
+BECOME = {"become": True, "become_method": "same_user", "become_user": "somebody"}
 
 
 KEYWORDS: dict[str, tuple[dict[str, Any], int]] = {

@@ -23,7 +23,7 @@ from simulator.launch import Simulator
 from support.collection import module
 from support.playbook_runner import PlaybookRunner
 from support.scenarios import NEW_HOST
-from support.socket_servers import Speaker
+from support.socket_servers import ByteServer
 from support.stub_server import StubRequest, StubResponse, StubServer
 
 SESSION = "secret-session-4711"
@@ -95,7 +95,7 @@ def test_progress_and_the_password_of_a_proxy_are_masked(monkeypatch: pytest.Mon
         yield f"HTTP/1.1 407 no user:{PROXY_PASSWORD} for {SESSION}\r\nContent-Length: 0\r\n\r\n".encode()
 
     shown: list[str] = []
-    with Speaker(refuse) as proxy:
+    with ByteServer(refuse) as proxy:
         address = proxy.url.replace("http://", f"http://user:{PROXY_PASSWORD.replace('/', '%2F')}@")
         monkeypatch.setenv("HTTPS_PROXY", address)
         result = run(

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from simulator.launch import Simulator
-from support.collection import ANSIBLES_OWN, MODULES, Module, module, without_shape
+from support.collection import ANSIBLES_OWN, MODULES, Module, module, shape_differences
 from support.module_runner import ModuleRunner
 from support.playbook_runner import PlaybookRunner, Played, Run
 
@@ -75,7 +75,7 @@ TIMESTAMP = re.compile(r"[A-Z][a-z]{2} \d{1,2}, \d{4},? \d{1,2}:\d\d:\d\d\s[AP]M
 
 
 @dataclass(frozen=True)
-class Tried:
+class ExampleRun:
     """An example of a module, run in steps: check, run, again, check again; a reader needs only two."""
 
     name: str
@@ -91,7 +91,7 @@ class Tried:
         return self.steps["run"].status == "failed"
 
     @property
-    def blind(self) -> bool:
+    def acted_without_comparing(self) -> bool:
         """Whether the module acted without knowing the state of the object, and warned about it."""
         return any("is not known" in warning for warning in self.result("run").get("warnings", ()))
 
@@ -125,7 +125,7 @@ def fitting(service: str, tested: Module, options: Any) -> Any:
 
 def play_all(
     sim: Simulator, playbook_runner: PlaybookRunner, names: Iterable[str], service: str, as_module: bool = False
-) -> dict[str, list[Tried]]:
+) -> dict[str, list[ExampleRun]]:
     """Run the examples of modules in one playbook, each with its own simulator; return the runs by module."""
     playbook_runner.defaults = {"base_url": sim.url, "session_id": SESSION, "api_token": TOKEN}
     tasks = {name: list(tasks_of(module(name), service, as_module)) for name in names}
@@ -139,14 +139,14 @@ def play_all(
     return {name: tried(module(name), [played for played in run if played.play == name]) for name in names}
 
 
-def tried(tested: Module, played: list[Played]) -> list[Tried]:
+def tried(tested: Module, played: list[Played]) -> list[ExampleRun]:
     """Group the runs of a module by example."""
     found: dict[str, dict[str, Played]] = {}
     for each in played:
         example, dummy, step = each.task.removesuffix(")").rpartition(" (")
         if each.action == tested.fqcn:
             found.setdefault(example, {})[step] = each
-    return [Tried(example, steps) for example, steps in found.items()]
+    return [ExampleRun(example, steps) for example, steps in found.items()]
 
 
 def assert_no_secrets(run: Run) -> None:
@@ -156,19 +156,19 @@ def assert_no_secrets(run: Run) -> None:
         assert secret not in shown
 
 
-Try = Callable[[str, str], list[Tried]]
+Try = Callable[[str, str], list[ExampleRun]]
 
 
 @pytest.fixture(scope="module")
-def tried_out(
+def example_runs(
     running_simulator: Simulator, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Try:
     """Return the runs of the examples of a module with a service or in a module process."""
     items = [getattr(item, "callspec", None) for item in request.session.items if item.path == request.path]
     names = sorted({item.params["name"] for item in items if item and "name" in item.params})
-    found: dict[str, dict[str, list[Tried]]] = {}
+    found: dict[str, dict[str, list[ExampleRun]]] = {}
 
-    def try_out(name: str, service: str) -> list[Tried]:
+    def try_out(name: str, service: str) -> list[ExampleRun]:
         if service not in found:
             playbook_runner = PlaybookRunner(tmp_path_factory.mktemp("play"), running_simulator.url, {})
             as_module = service == "module process"
@@ -191,8 +191,8 @@ def name(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def examples(tried_out: Try, name: str, service: str) -> list[Tried]:
-    return tried_out(name, service)
+def examples(example_runs: Try, name: str, service: str) -> list[ExampleRun]:
+    return example_runs(name, service)
 
 
 # ---------------------------------------------------------------------------------------------------------- the modules
@@ -217,19 +217,19 @@ def test_examples_have_states_of_the_module(name: str) -> None:
 # ------------------------------------------------------------------------------------------------------------ the steps
 
 
-def test_check_mode_only_reads(examples: list[Tried]) -> None:
+def test_check_mode_only_reads(examples: list[ExampleRun]) -> None:
     for example in examples:
         for step, played in example.steps.items():
             assert not step.startswith("check") or played.written == [], (example.name, step)
 
 
-def test_readers_only_read(examples: list[Tried], name: str) -> None:
+def test_readers_only_read(examples: list[ExampleRun], name: str) -> None:
     if module(name).kind == "reader":
         assert [played.written for example in examples for played in example.steps.values()] == [[], []] * len(examples)
         assert not any(played.result["changed"] for example in examples for played in example.steps.values())
 
 
-def test_check_mode_predicts_the_outcome(examples: list[Tried]) -> None:
+def test_check_mode_predicts_the_outcome(examples: list[ExampleRun]) -> None:
     for example in examples:
         check, run = example.steps["check"], example.steps["run"]
         assert (check.status, check.result["changed"]) == (run.status, run.result["changed"]), example.name
@@ -241,7 +241,7 @@ def test_check_mode_predicts_the_outcome(examples: list[Tried]) -> None:
             assert list(differences({member: check.result[member] for member in members}, run.result, "")) == []
 
 
-def test_change_is_reported_when_something_was_written(examples: list[Tried], name: str) -> None:
+def test_change_is_reported_when_something_was_written(examples: list[ExampleRun], name: str) -> None:
     for example in examples:
         for step in ("run", "again"):
             played = example.steps.get(step)
@@ -249,12 +249,12 @@ def test_change_is_reported_when_something_was_written(examples: list[Tried], na
                 assert played.result["changed"] == bool(played.written), (example.name, step)
 
 
-def test_diff_shows_the_change(examples: list[Tried], name: str) -> None:
+def test_diff_shows_the_change(examples: list[ExampleRun], name: str) -> None:
     for example in examples:
         if module(name).kind != "state" or module(name).idempotent == "none" or example.refused:
             continue
         for step, played in example.steps.items():
-            if played.status == "ok" and not example.blind:
+            if played.status == "ok" and not example.acted_without_comparing:
                 diff = played.result["diff"]
                 assert (diff["before"] != diff["after"]) == played.result["changed"], (example.name, step)
         check, run = example.result("check")["diff"], example.result("run")["diff"]
@@ -262,7 +262,7 @@ def test_diff_shows_the_change(examples: list[Tried], name: str) -> None:
         assert list(differences(check["after"], run["after"], "")) == []
 
 
-def test_second_run_changes_nothing_unless_documented(examples: list[Tried], name: str) -> None:
+def test_second_run_changes_nothing_unless_documented(examples: list[ExampleRun], name: str) -> None:
     tested = module(name)
     for example in examples:
         if "again" not in example.steps or example.refused:
@@ -270,7 +270,7 @@ def test_second_run_changes_nothing_unless_documented(examples: list[Tried], nam
         again = example.steps["again"]
         if tested.idempotent == "none":
             assert again.result["changed"] == example.result("run")["changed"]
-        elif example.blind:
+        elif example.acted_without_comparing:
             assert again.result["changed"] or "error" in again.result, "it acts again, or the service refuses that"
         else:
             assert not again.result["changed"], example.name
@@ -279,14 +279,14 @@ def test_second_run_changes_nothing_unless_documented(examples: list[Tried], nam
 
 
 def test_acting_without_a_comparison_is_only_for_unreadable_objects(
-    examples: list[Tried], service: str, name: str
+    examples: list[ExampleRun], service: str, name: str
 ) -> None:
-    assert service != AS_SERVERS_ARE or not any(example.blind for example in examples)
-    assert module(name).idempotent == "partial" or not any(example.blind for example in examples)
+    assert service != AS_SERVERS_ARE or not any(example.acted_without_comparing for example in examples)
+    assert module(name).idempotent == "partial" or not any(example.acted_without_comparing for example in examples)
 
 
 def test_every_example_runs_unless_the_service_cannot_read_its_object(
-    examples: list[Tried], service: str, name: str
+    examples: list[ExampleRun], service: str, name: str
 ) -> None:
     reasons = REFUSED[service].get(name, {})
     refused = {example.name: example.result("run") for example in examples if example.refused}
@@ -320,7 +320,7 @@ def test_every_example_runs_or_says_what_is_lacking_without_a_token(sim: Simulat
 # ---------------------------------------------------------------------------------------------------------- the results
 
 
-def test_results_are_as_documented(examples: list[Tried], name: str) -> None:
+def test_results_are_as_documented(examples: list[ExampleRun], name: str) -> None:
     tested = module(name)
     for example in examples:
         for step, played in example.steps.items():
@@ -334,12 +334,12 @@ def undocumented(tested: Module, result: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"{member} is not documented" for member in own.keys() - tested.returns.keys())
     for member, spec in tested.returns.items():
         if member in own:
-            yield from without_shape(own[member], spec, member)
+            yield from shape_differences(own[member], spec, member)
         elif spec["returned"] in ("success", "always"):
             yield f"{member} is missing"
 
 
-def test_results_have_one_shape(examples: list[Tried]) -> None:
+def test_results_have_one_shape(examples: list[ExampleRun]) -> None:
     """Created, changed, unchanged and predicted results have the same members, and records the documented ones."""
     for example in examples:
         if example.refused:
@@ -361,22 +361,22 @@ def is_conditional(member: str) -> bool:
 # ------------------------------------------------------------------------------------- the two ways to run a module
 
 
-def test_module_process_gives_the_same_result(tried_out: Try, name: str) -> None:
-    here = tried_out(name, AS_SERVERS_ARE)
-    for elsewhere in tried_out(name, "module process"):
-        (same_example,) = (example for example in here if example.name == elsewhere.name)
-        for step, played in elsewhere.steps.items():
-            assert timeless(played.result) == timeless(same_example.result(step)), (elsewhere.name, step)
+def test_module_process_gives_the_same_result(example_runs: Try, name: str) -> None:
+    here = example_runs(name, AS_SERVERS_ARE)
+    for in_process in example_runs(name, "module process"):
+        (same_example,) = (example for example in here if example.name == in_process.name)
+        for step, played in in_process.steps.items():
+            assert without_times(played.result) == without_times(same_example.result(step)), (in_process.name, step)
             assert played.written == same_example.steps[step].written
 
 
-def test_every_module_was_run_as_a_process(tried_out: Try, name: str) -> None:
+def test_every_module_was_run_as_a_process(example_runs: Try, name: str) -> None:
     first = next(example["name"] for example in module(name).examples)
     prepared = module(name).fqcn not in module(name).examples[0]
-    assert prepared or [example.name for example in tried_out(name, "module process")] == [first]
+    assert prepared or [example.name for example in example_runs(name, "module process")] == [first]
 
 
-def timeless(result: Mapping[str, Any]) -> str:
+def without_times(result: Mapping[str, Any]) -> str:
     """Return a result as a string, without the options and the timestamps."""
     return TIMESTAMP.sub("(time)", json.dumps({**result, "invocation": None}, sort_keys=True, ensure_ascii=False))
 

@@ -89,7 +89,7 @@ def described(name: str) -> list[str]:
     return [operation for operation in module(name).task.operations if operation in operations()]
 
 
-def givers(operation: str, parameter: str) -> dict[str, dict[str, Any]]:
+def options_for(operation: str, parameter: str) -> dict[str, dict[str, Any]]:
     """Return the options for a parameter, by the modules that call the operation."""
     found = {}
     for name in OWN:
@@ -106,7 +106,7 @@ def givers(operation: str, parameter: str) -> dict[str, dict[str, Any]]:
 @pytest.mark.parametrize(("operation", "parameter"), [each for each in DOCUMENTED if each not in BY_ITSELF])
 def test_parameter_is_reachable(operation: str, parameter: str) -> None:
     stated = operations()[operation].parameters[parameter]
-    options = givers(operation, parameter)
+    options = options_for(operation, parameter)
     assert options, f"no option of a module gives {parameter} to {operation}"
     for name, option in options.items():
         assert type_of(option) == expected_type(operation, stated), name

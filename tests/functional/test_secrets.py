@@ -26,7 +26,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import
 from conftest import client_of
 
 from simulator.launch import Simulator
-from support.hurried_tasks import run
+from support.fast_clock import run
 from support.playbook_runner import PlaybookRunner
 from support.scenarios import NEW_HOST, STOPPED_VM, VOLUME
 from support.stub_server import StubRequest, StubResponse, StubServer
@@ -77,7 +77,7 @@ def found_in(text: str) -> list[str]:
     return [telltale for telltale in TELLTALES if telltale in text]
 
 
-class Onlooker:
+class ProcessWatcher:
     """Watches what others can read of a process and its descendants: command lines and environments."""
 
     def __init__(self, process: int) -> None:
@@ -86,7 +86,7 @@ class Onlooker:
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch)
 
-    def __enter__(self) -> Onlooker:
+    def __enter__(self) -> ProcessWatcher:
         self._thread.start()
         return self
 
@@ -119,7 +119,7 @@ def read(path: Path) -> str:
         return ""
 
 
-def spoil(sim: Simulator) -> None:
+def repeat_secrets(sim: Simulator) -> None:
     """Configure the service to repeat the secrets that it received, in every form, in errors of two operations."""
     for operation, own in (("AddKVMHost", PASSWORD), ("CreateSNSWorkchatEndpoint", CHAT)):
         details = " | ".join(all_forms(SESSION, TOKEN, own))
@@ -198,10 +198,10 @@ def watched(command: list[str], environment: Mapping[str, str]) -> tuple[str, se
         subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment, text=True, encoding="utf-8"
         ) as process,
-        Onlooker(process.pid) as onlooker,
+        ProcessWatcher(process.pid) as watcher,
     ):
         output = process.communicate(timeout=240)[0]
-    return output, onlooker.seen
+    return output, watcher.seen
 
 
 @pytest.mark.parametrize("connection", ["local", "elsewhere"])
@@ -209,7 +209,7 @@ def test_nothing_is_shown_anywhere(sim: Simulator, tmp_path: Path, connection: s
     sim.reset(session=SESSION, token=TOKEN, latency=0.0)
     chat = {"url": CHAT, "at_person_user_ids": ["ann"]}
     run("sns_endpoint", {"base_url": sim.url, "session_id": SESSION, "type": "workchat", "name": "chat", **chat})
-    spoil(sim)
+    repeat_secrets(sim)
     sim.fault("hang", "ExportNbdVolumes", count=None)
     secrets, book, home = tmp_path / "secrets.yml", tmp_path / "book.yml", tmp_path / "home"
     values = {"session": SESSION, "token": TOKEN, "ssh_password": PASSWORD, "chat": CHAT, "hook": HOOK, "url": sim.url}

@@ -83,7 +83,7 @@ def module(name: str) -> Module:
     return Module(name, documentation, yaml.safe_load(examples), returns)
 
 
-def without_shape(value: Any, spec: Mapping[str, Any], path: str) -> Iterator[str]:
+def shape_differences(value: Any, spec: Mapping[str, Any], path: str) -> Iterator[str]:
     """Yield the differences between a result and its documentation, the RETURN entry ``spec``."""
     types: dict[str, Any] = {"dict": dict, "list": list, "str": str, "int": int, "float": float, "bool": bool}
     if value is None:
@@ -92,10 +92,10 @@ def without_shape(value: Any, spec: Mapping[str, Any], path: str) -> Iterator[st
         yield f"{path} is no {spec['type']}: {value!r}"
     elif spec["type"] == "list":
         for number, element in enumerate(value):
-            yield from without_shape(element, {**spec, "type": spec["elements"]}, f"{path}[{number}]")
+            yield from shape_differences(element, {**spec, "type": spec["elements"]}, f"{path}[{number}]")
     elif "contains" in spec:
         yield from (f"{path}.{name} is not documented" for name in value.keys() - spec["contains"].keys())
         always = {name for name, field in spec["contains"].items() if "returned" not in field}
         yield from (f"{path} lacks {name}" for name in always - value.keys())
         for name in value.keys() & spec["contains"].keys():
-            yield from without_shape(value[name], spec["contains"][name], f"{path}.{name}")
+            yield from shape_differences(value[name], spec["contains"][name], f"{path}.{name}")

@@ -87,7 +87,7 @@ class SocketServer:
         self._thread.join()
 
 
-class Speaker(SocketServer):
+class ByteServer(SocketServer):
     """Answers each request with the bytes that ``speak`` yields, and closes the connection."""
 
     def __init__(self, speak: Callable[[], Iterator[bytes]]) -> None:

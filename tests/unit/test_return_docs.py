@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from support.collection import MODULES, ROOT, module, without_shape
+from support.collection import MODULES, ROOT, module, shape_differences
 from support.return_docs import documented_records, with_records
 
 # Results whose members the service decides, and results that are always null.
@@ -45,7 +45,7 @@ def test_every_member_of_a_result_is_documented(name: str) -> None:
 def test_samples_have_the_documented_types(name: str) -> None:
     for path, field in fields_of(module(name).returns, name):
         if "sample" in field:
-            assert list(without_shape(field["sample"], field, path)) == []
+            assert list(shape_differences(field["sample"], field, path)) == []
 
 
 @pytest.mark.parametrize("name", documented_records())

@@ -243,9 +243,9 @@ def test_the_address_of_a_vm(tmp_path: Path, networks: list[str], address: str |
 def test_deleted_vms_are_listed_only_by_their_state(
     sim: Simulator, fill: Fill, options: dict[str, Any], listed: list[str]
 ) -> None:
-    machines = {machine["name"]: machine["uuid"] for machine in sim.records("vm")}
-    sim.change("vm", machines["vm-2"], state="Destroyed")
-    sim.change("vm", machines["vm-3"], state="Expunging")
+    vms = {vm["name"]: vm["uuid"] for vm in sim.records("vm")}
+    sim.change("vm", vms["vm-2"], state="Destroyed")
+    sim.change("vm", vms["vm-3"], state="Expunging")
     assert names(fill("vms", api_token=sim.token, **options)) == listed
 
 
@@ -253,8 +253,8 @@ def test_deleted_vms_are_listed_only_by_their_state(
 
 
 def test_a_vm_has_its_host(sim: Simulator, fill: Fill) -> None:
-    machine = sim.records("vm")[0]
-    (host,) = [each for each in sim.records("host") if each["uuid"] == machine["hostUuid"]]
+    vm = sim.records("vm")[0]
+    (host,) = [each for each in sim.records("host") if each["uuid"] == vm["hostUuid"]]
     sim.change("vm", sim.records("vm")[1]["uuid"], hostUuid=None)
     inventory = fill("vms", keyed_groups=[{"key": "virtinfra_host.name", "prefix": "on"}])
     assert inventory.hosts["vm-1"].vars["virtinfra_host"] == {

@@ -14,7 +14,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._modules import 
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS, get_operation
 
 from simulator.launch import Simulator
-from support.hurried_tasks import hurried, run
+from support.fast_clock import run, with_fast_clock
 from support.scenarios import SCENARIOS, Scenario
 
 # Faults by which the response to a call is lost, and whether the call is executed.
@@ -53,7 +53,7 @@ WITH_EVERY_LOSS = ("add-host", "disable-host", "delete-cbt-task", "export-volume
 
 @pytest.fixture(autouse=True)
 def _hurried() -> Iterator[None]:
-    with hurried():
+    with with_fast_clock():
         yield
 
 
@@ -77,7 +77,7 @@ class Trial:
         return self.scenario.times(self.before, self.sim.state())
 
 
-def told_unknown(scenario: Scenario, result: Mapping[str, Any]) -> bool:
+def has_unknown_outcome(scenario: Scenario, result: Mapping[str, Any]) -> bool:
     """Return whether a task failed with an unknown outcome and returned the handle of the job."""
     if not result.get("failed"):
         return False
@@ -112,7 +112,7 @@ def test_lost_answer(sim: Simulator, scenario: Scenario, server: str) -> None:
             continue
         assert [each["happened"] for each in sim.faults()] == [1], loss
         assert trial.times() <= 1, loss
-        if told_unknown(scenario, result):
+        if has_unknown_outcome(scenario, result):
             assert may_be_unknown(scenario, server, loss), (loss, result)
         else:
             assert trial.times() == 1, loss

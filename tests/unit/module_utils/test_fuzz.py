@@ -26,9 +26,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from simulator.launch import Simulator
-from support.hurried_tasks import hurried, run
+from support.fast_clock import run, with_fast_clock
 from support.scenarios import HOST, SCENARIOS, VM
-from support.socket_servers import Speaker
+from support.socket_servers import ByteServer
 from support.stub_server import StubRequest, StubResponse, StubServer, forward
 
 READERS: tuple[tuple[str, Mapping[str, Any]], ...] = (
@@ -54,7 +54,7 @@ EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "100"))
 
 @pytest.fixture(autouse=True)
 def _hurried() -> Iterator[None]:
-    with hurried():
+    with with_fast_clock():
         yield
 
 
@@ -170,7 +170,7 @@ class RecordedRun:
 def recorded_runs(running_simulator: Simulator) -> list[RecordedRun]:
     """Every task, with the responses of the simulator."""
     recorded = []
-    with hurried():
+    with with_fast_clock():
         for number, (module, options) in enumerate([*READERS, *WRITERS]):
             running_simulator.reset(latency=0.0, reconnect=0.0, cbt_tasks=4)
             prepare = SCENARIOS[number - len(READERS)].prepare if number >= len(READERS) else ()
@@ -284,7 +284,7 @@ INTERIM = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
 @example(b"HTTP/1.1 200 OK", [b"Transfer-Encoding: chunked"], b"-5\r\nhello", 0)
 @settings(max_examples=EXAMPLES)
 def test_any_bytes(line: bytes, headers: list[bytes], body: bytes, interim: int) -> None:
-    with Speaker(lambda: iter([INTERIM * interim, b"\r\n".join([line, *headers, b"", body])])) as server:
+    with ByteServer(lambda: iter([INTERIM * interim, b"\r\n".join([line, *headers, b"", body])])) as server:
         connection = ConnectionOptions(server.url, session_id="s", api_token="t", request_retries=1, request_timeout=2)
         client = Client(connection, wait=WaitPolicy(Clock, timeout=1))
         calls: tuple[Callable[[], dict[str, Any]], ...] = (

@@ -469,11 +469,11 @@ def test_reading(sim: Simulator, label: str, option: str, data: st.DataObject) -
     assert not with_it.changed
 
 
-# ---------------------------------------------------------------------------------------- options about what is there
+# ---------------------------------------------------------------------------------------- options of existing objects
 
 
 @dataclass(frozen=True)
-class There:
+class ExistingObject:
     """An existing object: the options that find it, its record, and the operation that updates it.
 
     ``values`` are tried for options. ``recorded`` are the names of records for options.
@@ -507,8 +507,8 @@ def comparable(value: Any) -> Any:
     return str(in_one_spelling(value) or "").strip() if not isinstance(value, bool) else value or ""
 
 
-THERE: dict[str, There] = {
-    "cbt task": There(
+EXISTING: dict[str, ExistingObject] = {
+    "cbt task": ExistingObject(
         "cbt_task",
         {"name": "cbt-task-1"},
         "cbttask",
@@ -522,7 +522,7 @@ THERE: dict[str, There] = {
             "force": truth,
         },
     ),
-    "workchat endpoint": There(
+    "workchat endpoint": ExistingObject(
         "sns_endpoint",
         CHAT,
         "endpoint",
@@ -539,7 +539,7 @@ THERE: dict[str, There] = {
         update="UpdateSNSApplicationEndpoint",
         recorded={"at_person_list": "atPersonUserIds"},
     ),
-    "snmp endpoint": There(
+    "snmp endpoint": ExistingObject(
         "sns_endpoint",
         {"type": "snmp", "uuid": seeded_uuid("endpoint", 1)},
         "endpoint",
@@ -547,7 +547,7 @@ THERE: dict[str, There] = {
         {**TAGS, "name": words, "description": words, "platform": spellings(PLATFORM)},
         update="UpdateSNSApplicationEndpoint",
     ),
-    "platform": There(
+    "platform": ExistingObject(
         "sns_snmp_platform",
         {"uuid": PLATFORM},
         "platform",
@@ -561,7 +561,7 @@ THERE: dict[str, There] = {
         },
         update="UpdateSNSSnmpPlatform",
     ),
-    "person": There(
+    "person": ExistingObject(
         "sns_teamchat_person",
         {"uuid": PERSON},
         "person",
@@ -569,7 +569,7 @@ THERE: dict[str, There] = {
         {**TAGS, "user_id": st.one_of(st.just(" user-1"), words), "remark": words},
         update="UpdateAtPersonOfAtTeamchatEndpoint",
     ),
-    "machine": There(
+    "vm": ExistingObject(
         "vm_from_snapshot_group",
         {"name": "vm-1"},
         "vm",
@@ -584,7 +584,7 @@ THERE: dict[str, There] = {
         },
         uncompared=("cluster", "host"),
     ),
-    "host": There(
+    "host": ExistingObject(
         "kvm_host",
         {"management_ip": "10.0.0.11"},
         "host",
@@ -604,16 +604,16 @@ THERE: dict[str, There] = {
 
 
 THERE_OPTIONS = pytest.mark.parametrize(
-    ("label", "option"), [(label, option) for label, there in THERE.items() for option in there.values]
+    ("label", "option"), [(label, option) for label, existing in EXISTING.items() for option in existing.values]
 )
 # A reference that is null belongs to an object that check mode has only predicted: see test_references.
 NULLABLE = pytest.mark.parametrize(
     ("label", "option"),
     [
         (label, option)
-        for label, there in THERE.items()
-        for option in there.values
-        if may_be_null(there.module, option) and not refers(there.module, option)
+        for label, existing in EXISTING.items()
+        for option in existing.values
+        if may_be_null(existing.module, option) and not refers(existing.module, option)
     ],
 )
 
@@ -623,34 +623,34 @@ NULLABLE = pytest.mark.parametrize(
 @given(data=st.data())
 def test_existing_objects(sim: Simulator, label: str, option: str, data: st.DataObject) -> None:
     """Equal values change nothing, values that the API can change are updated once, others are refused."""
-    there = THERE[label]
+    existing = EXISTING[label]
     may_be_empty = option in ("description", "remark", "task_type", "password")
-    value = data.draw(st.one_of(there.values[option], st.just("")) if may_be_empty else there.values[option])
+    value = data.draw(st.one_of(existing.values[option], st.just("")) if may_be_empty else existing.values[option])
     sim.reset(cbt_tasks=2, sync=True)
     run = ModuleRunner(sim)
-    found = run(there.module, there.options)
+    found = run(existing.module, existing.options)
     returned = next(member for name, member in found.result.items() if name != "diff" and isinstance(member, dict))
-    here = next(record for record in sim.records(there.kind) if record["uuid"] == returned["uuid"])
-    options = {**there.options, option: value}
-    expected = there.expected(option, value, here)
+    here = next(record for record in sim.records(existing.kind) if record["uuid"] == returned["uuid"])
+    options = {**existing.options, option: value}
+    expected = existing.expected(option, value, here)
     if expected == "refused":
-        assert "the API cannot change" in run.refused(there.module, options)
+        assert "the API cannot change" in run.refused(existing.module, options)
     elif expected == "idle":
-        run.idle(there.module, options)
+        run.idle(existing.module, options)
     else:
-        ran = run.twice(there.module, options)
-        assert ran.calls == [there.update]
-        assert sent(ran, module(there.module).task.parameters[option]) == [trimmed(value)]
+        ran = run.twice(existing.module, options)
+        assert ran.calls == [existing.update]
+        assert sent(ran, module(existing.module).task.parameters[option]) == [trimmed(value)]
 
 
 @NULLABLE
 def test_existing_values_that_are_not_given(sim: Simulator, label: str, option: str) -> None:
-    there = THERE[label]
+    existing = EXISTING[label]
     sim.reset(cbt_tasks=2, sync=True)
     run = ModuleRunner(sim)
-    run(there.module, there.options)
-    without = run.idle(there.module, there.options)
-    null = run.idle(there.module, {option: None, **there.options})
+    run(existing.module, existing.options)
+    without = run.idle(existing.module, existing.options)
+    null = run.idle(existing.module, {option: None, **existing.options})
     assert requests(null) == requests(without)
 
 

@@ -36,11 +36,11 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._transport impor
 from conftest import reply_to
 
 from simulator.launch import Simulator
-from support.hurried_tasks import hurried, run
+from support.fast_clock import run, with_fast_clock
 from support.module_runner import ModuleRunner
 from support.playbook_runner import PlaybookRunner
 from support.scenarios import CREATED_TASK, HOST, NEW_HOST, SCENARIOS, Scenario
-from support.socket_servers import Relay, Speaker
+from support.socket_servers import ByteServer, Relay
 from support.stub_server import StubRequest, StubResponse, StubServer
 
 JOB = "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
@@ -131,7 +131,7 @@ def test_waiting_for_a_host_tolerates(sim: Simulator, fault: dict[str, Any]) -> 
     sim.change("host", HOST, state="Maintenance")
     sim.fault(**fault, operation="QueryHost", skip=2, count=6)
     options = {"base_url": sim.url, "session_id": sim.session, "request_retries": 1}
-    with hurried():
+    with with_fast_clock():
         result = run("kvm_host", {**options, "uuid": HOST, "state": "enabled"}).result
     assert not result.get("failed"), result
     assert result["host"]["status"] == "Connected"
@@ -319,7 +319,7 @@ def test_one_connection_for_a_task(sim: Simulator, runner: ModuleRunner, scenari
     for kind, uuid, members in scenario.prepare:
         sim.change(kind, uuid, **members)
     sim.fault("status", status=429, retry_after=0)
-    with Relay(sim.port) as relay, hurried():
+    with Relay(sim.port) as relay, with_fast_clock():
         ran = runner(scenario.module, scenario.options, base_url=relay.url)
     assert not ran.failed, ran.result
     assert relay.accepted == 1
@@ -367,7 +367,7 @@ def drip(first: bytes, part: bytes) -> Callable[[], Iterator[bytes]]:
     ids=["body", "chunks", "error"],
 )
 def test_responses_that_arrive_slowly(speak: Callable[[], Iterator[bytes]]) -> None:
-    with Speaker(speak) as service:
+    with ByteServer(speak) as service:
         connection = ConnectionOptions(service.url, session_id="the-session", request_timeout=0.4, request_retries=0)
         with (
             Client(connection) as client,
@@ -387,7 +387,7 @@ def test_interim_responses_are_skipped(interim: bytes) -> None:
     def speak() -> Iterator[bytes]:
         yield interim + b"HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\n{}"
 
-    with Speaker(speak) as service, Client(ConnectionOptions(service.url, session_id="the-session")) as client:
+    with ByteServer(speak) as service, Client(ConnectionOptions(service.url, session_id="the-session")) as client:
         assert client.start_job("CreateSNSSnmpEndpoint", {"name": "a"}).state == "running"
 
 
@@ -396,7 +396,7 @@ def test_endless_interim_responses() -> None:
         yield from itertools.repeat(b"HTTP/1.1 103 Early Hints\r\n\r\n", 100)
 
     with (
-        Speaker(speak) as service,
+        ByteServer(speak) as service,
         Client(ConnectionOptions(service.url, session_id="the-session")) as client,
         pytest.raises(ResponseLost, match=r"too many interim responses|Connection reset"),
     ):
@@ -410,7 +410,7 @@ def flood() -> Iterator[bytes]:
 
 
 def test_endless_response() -> None:
-    with Speaker(flood) as service, Client(ConnectionOptions(service.url, session_id="the-session")) as client:
+    with ByteServer(flood) as service, Client(ConnectionOptions(service.url, session_id="the-session")) as client:
         assert "larger than 64 MiB" in in_little_memory(lambda: client.get("QueryHost", {}))
 
 
@@ -441,7 +441,7 @@ def test_connection_that_the_service_closed_in_the_meantime() -> None:
     def speak() -> Iterator[bytes]:
         yield b"HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\n{}"
 
-    with Speaker(speak) as service, Client(ConnectionOptions(service.url, session_id="the-session")) as client:
+    with ByteServer(speak) as service, Client(ConnectionOptions(service.url, session_id="the-session")) as client:
         for dummy in range(3):
             assert client.start_job("CreateSNSSnmpEndpoint", {"name": "a"}).state == "running"
             time.sleep(0.1)
@@ -683,7 +683,7 @@ def test_result_of_another_call_is_not_adopted() -> None:
 def test_advice_after_a_call_that_may_still_arrive(sim: Simulator, runner: ModuleRunner, looks: bool) -> None:
     sim.fault("drop_before", "CreateSNSSnmpEndpoint")
     options = {"operation": "CreateSNSSnmpEndpoint", "params": {"name": "traps"}}
-    with hurried():
+    with with_fast_clock():
         ran = runner("sns_endpoint", {"type": "snmp", "name": "traps"}) if looks else runner("api", options)
     assert ran.changed
     job = ran["job"]["uuid"]

@@ -45,7 +45,7 @@ from support.tls import untrusted_context
 SESSION = "c81e728d9d4c2f636f067f89cc14862c"
 
 
-class Papers:
+class Authority:
     """A certificate authority and its certificates, as files in a folder."""
 
     def __init__(self, folder: Path) -> None:
@@ -64,38 +64,38 @@ class Papers:
 
 
 @pytest.fixture(scope="module")
-def papers(tmp_path_factory: pytest.TempPathFactory) -> Papers:
-    return Papers(tmp_path_factory.mktemp("papers"))
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("authority"))
 
 
-def serving(papers: Papers, name: str, guests_only: bool = False, **details: Any) -> StubServer:
+def serving(authority: Authority, name: str, requires_certificate: bool = False, **details: Any) -> StubServer:
     """Return a service of three hosts with a certificate for a name.
 
-    With ``guests_only``, only clients with a certificate of the authority can connect.
+    With ``requires_certificate``, only clients with a certificate of the authority can connect.
     """
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=papers.ca)
-    context.load_cert_chain(*papers.issue(name, **details))
-    context.verify_mode = ssl.CERT_REQUIRED if guests_only else ssl.CERT_NONE
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=authority.ca)
+    context.load_cert_chain(*authority.issue(name, **details))
+    context.verify_mode = ssl.CERT_REQUIRED if requires_certificate else ssl.CERT_NONE
     hosts = [{"uuid": f"{number:032x}", "name": f"host-{number}"} for number in range(3)]
     return StubServer(lambda request: StubResponse(200, {"inventories": hosts, "total": 3}), context)
 
 
 @pytest.fixture
-def secure(papers: Papers) -> Iterator[StubServer]:
-    with serving(papers, "127.0.0.1") as service:
+def secure(authority: Authority) -> Iterator[StubServer]:
+    with serving(authority, "127.0.0.1") as service:
         yield service
 
 
 @pytest.fixture(scope="module")
-def guest(papers: Papers) -> tuple[str, str]:
+def client_certificate(authority: Authority) -> tuple[str, str]:
     """The certificate and the key of a client."""
-    return papers.issue("client.example.com")
+    return authority.issue("client.example.com")
 
 
 @pytest.fixture
-def guarded(papers: Papers) -> Iterator[StubServer]:
+def mutual_tls_service(authority: Authority) -> Iterator[StubServer]:
     """A service that accepts only clients with a certificate of the authority."""
-    with serving(papers, "127.0.0.1", guests_only=True) as service:
+    with serving(authority, "127.0.0.1", requires_certificate=True) as service:
         yield service
 
 
@@ -109,20 +109,20 @@ def hosts(service: StubServer, url: str = "", **options: Any) -> int:
 # ---------------------------------------------------------------------------------------------- certificates of servers
 
 
-def test_authority_in_a_folder(papers: Papers, secure: StubServer, tmp_path: Path) -> None:
+def test_authority_in_a_folder(authority: Authority, secure: StubServer, tmp_path: Path) -> None:
     (tmp_path / "README").write_text("The authorities of this house", encoding="utf-8")
     with pytest.raises(TransportError, match="certificate"):
         hosts(secure, ca_path=str(tmp_path))
-    other = Papers(tmp_path / "..")
+    other = Authority(tmp_path / "..")
     (tmp_path / "a-other.crt").write_bytes(other.authority.cert_pem.bytes())
-    (tmp_path / "our authority.pem").write_bytes(papers.authority.cert_pem.bytes())
+    (tmp_path / "our authority.pem").write_bytes(authority.authority.cert_pem.bytes())
     assert hosts(secure, ca_path=f"{tmp_path}/") == 3
 
 
 def test_authority_replaces_those_of_the_system(
-    papers: Papers, secure: StubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    authority: Authority, secure: StubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", papers.ca)
+    monkeypatch.setenv("SSL_CERT_FILE", authority.ca)
     other = tmp_path / "other.pem"
     trustme.CA().cert_pem.write_to_path(str(other))
     with pytest.raises(TransportError, match="TLS with"):
@@ -133,14 +133,14 @@ def test_authority_replaces_those_of_the_system(
     ("name", "days", "reason"),
     [("manager.example.com", 0, "127.0.0.1"), ("127.0.0.1", -1, "expired"), ("127.0.0.1", 1, "not yet valid")],
 )
-def test_certificates_that_are_not_valid(papers: Papers, name: str, days: int, reason: str) -> None:
+def test_certificates_that_are_not_valid(authority: Authority, name: str, days: int, reason: str) -> None:
     details: dict[str, Any] = {}
     if days:
         day = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=days)
         details = {"not_before": day, "not_after": day + datetime.timedelta(hours=1)}
-    with serving(papers, name, **details) as service:
+    with serving(authority, name, **details) as service:
         with pytest.raises(TransportError) as caught:
-            hosts(service, ca_path=papers.ca)
+            hosts(service, ca_path=authority.ca)
         assert service.requests == []
         assert hosts(service, validate_certs=False) == 3
     assert reason in str(caught.value)
@@ -168,12 +168,12 @@ def test_unchecked_whatever_the_environment_says(
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-def test_client_without_a_certificate(papers: Papers, version: ssl.TLSVersion) -> None:
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=papers.ca)
-    context.load_cert_chain(*papers.issue("127.0.0.1"))
+def test_client_without_a_certificate(authority: Authority, version: ssl.TLSVersion) -> None:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=authority.ca)
+    context.load_cert_chain(*authority.issue("127.0.0.1"))
     context.verify_mode, context.minimum_version, context.maximum_version = ssl.CERT_REQUIRED, version, version
     with StubServer(lambda request: StubResponse(), context) as service:
-        connection = ConnectionOptions(service.url, session_id="s", ca_path=papers.ca)
+        connection = ConnectionOptions(service.url, session_id="s", ca_path=authority.ca)
         with Client(connection, clock=FakeClock()) as client, pytest.raises(TransportError) as caught:
             query(client, "QueryHost")
     assert service.requests == []
@@ -236,12 +236,12 @@ def test_unverified_certificates_cause_no_warning(secure: StubServer) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_ipv6_addresses(papers: Papers, scheme: str) -> None:
+def test_ipv6_addresses(authority: Authority, scheme: str) -> None:
     """The address is used for the socket and the certificate, and in brackets in the Host header."""
     heads: list[bytes] = []
     names: list[str | None] = []
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(*papers.issue("::1"))
+    context.load_cert_chain(*authority.issue("::1"))
     context.sni_callback = lambda dummy, name, also: names.append(name)
     with socket.create_server(("::1", 0), family=socket.AF_INET6) as listener:
 
@@ -254,7 +254,9 @@ def test_ipv6_addresses(papers: Papers, scheme: str) -> None:
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
         port = listener.getsockname()[1]
-        connection = ConnectionOptions(f"{scheme}://[::1]:{port}", session_id="s", ca_path=papers.ca, request_retries=0)
+        connection = ConnectionOptions(
+            f"{scheme}://[::1]:{port}", session_id="s", ca_path=authority.ca, request_retries=0
+        )
         with Client(connection) as client:
             assert query(client, "QueryHost") == []
         thread.join()
@@ -283,32 +285,40 @@ def test_ipv6_addresses_without_a_port(monkeypatch: pytest.MonkeyPatch, scheme: 
 
 @pytest.mark.parametrize(("port", "named"), [("", b"[2001:db8::1]:443"), (":8443", b"[2001:db8::1]:8443")])
 def test_ipv6_addresses_through_a_tunnel(
-    papers: Papers, monkeypatch: pytest.MonkeyPatch, port: str, named: bytes
+    authority: Authority, monkeypatch: pytest.MonkeyPatch, port: str, named: bytes
 ) -> None:
-    with serving(papers, "2001:db8::1") as service, Proxy(service.port) as proxy:
+    with serving(authority, "2001:db8::1") as service, Proxy(service.port) as proxy:
         monkeypatch.setenv("https_proxy", f"http://{proxy.address}")
-        assert hosts(service, f"https://[2001:db8::1]{port}", ca_path=papers.ca) == 3
+        assert hosts(service, f"https://[2001:db8::1]{port}", ca_path=authority.ca) == 3
     assert proxy.heads[0].startswith(b"CONNECT " + named + b" HTTP/1.")
 
 
-def test_client_with_a_certificate(papers: Papers, guarded: StubServer, guest: tuple[str, str], tmp_path: Path) -> None:
-    certificate, key = guest
-    assert hosts(guarded, ca_path=papers.ca, client_cert=certificate, client_key=key) == 3
+def test_client_with_a_certificate(
+    authority: Authority, mutual_tls_service: StubServer, client_certificate: tuple[str, str], tmp_path: Path
+) -> None:
+    certificate, key = client_certificate
+    assert hosts(mutual_tls_service, ca_path=authority.ca, client_cert=certificate, client_key=key) == 3
     together = tmp_path / "together.pem"
     together.write_bytes(Path(key).read_bytes() + Path(certificate).read_bytes())
-    assert hosts(guarded, ca_path=papers.ca, client_cert=str(together)) == 3
-    assert hosts(guarded, validate_certs=False, client_cert=str(together)) == 3
+    assert hosts(mutual_tls_service, ca_path=authority.ca, client_cert=str(together)) == 3
+    assert hosts(mutual_tls_service, validate_certs=False, client_cert=str(together)) == 3
 
 
-def test_client_with_a_key_that_does_not_fit(papers: Papers, guest: tuple[str, str], tmp_path: Path) -> None:
+def test_client_with_a_key_that_does_not_fit(
+    authority: Authority, client_certificate: tuple[str, str], tmp_path: Path
+) -> None:
     locked = tmp_path / "locked.pem"
-    key = load_pem_private_key(Path(guest[1]).read_bytes(), None)
+    key = load_pem_private_key(Path(client_certificate[1]).read_bytes(), None)
     locked.write_bytes(
         key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"only the owner knows"))
     )
-    for wrong in (str(locked), papers.issue("other.example.com")[1], guest[0]):
+    for wrong in (str(locked), authority.issue("other.example.com")[1], client_certificate[0]):
         connection = ConnectionOptions(
-            "https://127.0.0.1:9", session_id="s", ca_path=papers.ca, client_cert=guest[0], client_key=wrong
+            "https://127.0.0.1:9",
+            session_id="s",
+            ca_path=authority.ca,
+            client_cert=client_certificate[0],
+            client_key=wrong,
         )
         with Client(connection) as client, pytest.raises(InvalidOptions, match=r"client_cert .* cannot be used"):
             query(client, "QueryHost")
@@ -318,9 +328,9 @@ def test_client_with_a_key_that_does_not_fit(papers: Papers, guest: tuple[str, s
 
 
 @pytest.fixture
-def service(papers: Papers) -> Iterator[StubServer]:
+def service(authority: Authority) -> Iterator[StubServer]:
     """A service at a name that only the proxy knows."""
-    with serving(papers, "manager.example.com") as service:
+    with serving(authority, "manager.example.com") as service:
         yield service
 
 
@@ -330,11 +340,11 @@ Variables = Callable[[str], dict[str, str]]
 
 @pytest.mark.parametrize("variable", ["https_proxy", "HTTPS_PROXY", "all_proxy"])
 def test_tls_through_a_proxy(
-    papers: Papers, service: StubServer, monkeypatch: pytest.MonkeyPatch, variable: str
+    authority: Authority, service: StubServer, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
     with Proxy(service.port) as proxy:
         monkeypatch.setenv(variable, f"http://us%40er:pass%3Aword@{proxy.address}")
-        assert hosts(service, HOSTNAME, ca_path=papers.ca) == 3
+        assert hosts(service, HOSTNAME, ca_path=authority.ca) == 3
     (head,) = proxy.heads
     assert head.startswith(b"CONNECT manager.example.com:8443 HTTP/1.")
     assert b"Proxy-Authorization: Basic " + base64.b64encode(b"us@er:pass:word") in head
@@ -343,31 +353,33 @@ def test_tls_through_a_proxy(
 
 
 def test_proxy_that_requires_only_a_user_name(
-    service: StubServer, papers: Papers, monkeypatch: pytest.MonkeyPatch
+    service: StubServer, authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Proxy(service.port) as proxy:
         monkeypatch.setenv("https_proxy", f"http://user@{proxy.address}")
-        assert hosts(service, HOSTNAME, ca_path=papers.ca) == 3
+        assert hosts(service, HOSTNAME, ca_path=authority.ca) == 3
     assert b"Proxy-Authorization: Basic " + base64.b64encode(b"user:") + b"\r\n" in proxy.heads[0]
 
 
-def test_the_proxy_cannot_intercept_tls(papers: Papers, service: StubServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_proxy_cannot_intercept_tls(
+    authority: Authority, service: StubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with Proxy(service.port) as proxy:
         monkeypatch.setenv("https_proxy", proxy.address)
         with pytest.raises(
             TransportError, match=r"TLS with https://other\.example\.com \(proxy 127\.0\.0\.1:\d+\) failed"
         ):
-            hosts(service, "https://other.example.com", ca_path=papers.ca)
+            hosts(service, "https://other.example.com", ca_path=authority.ca)
     assert service.requests == []
 
 
-def test_proxy_that_is_disabled(secure: StubServer, papers: Papers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proxy_that_is_disabled(secure: StubServer, authority: Authority, monkeypatch: pytest.MonkeyPatch) -> None:
     with Proxy(secure.port) as proxy:
         for name in ("http_proxy", "https_proxy", "all_proxy"):
             monkeypatch.setenv(name, f"http://{proxy.address}")
-        assert hosts(secure, ca_path=papers.ca, use_proxy=False) == 3
+        assert hosts(secure, ca_path=authority.ca, use_proxy=False) == 3
         monkeypatch.setenv("no_proxy", "example.com,127.0.0.1")
-        assert hosts(secure, ca_path=papers.ca) == 3
+        assert hosts(secure, ca_path=authority.ca) == 3
     assert proxy.heads == []
 
 

@@ -33,7 +33,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._queries import 
 from conftest import ClientFactory, FakeClock, client_of, reply_to
 
 from simulator.launch import Simulator
-from support.socket_servers import Speaker, read_request, taken_port
+from support.socket_servers import ByteServer, read_request, taken_port
 from support.stub_server import StubRequest, StubResponse, StubServer
 
 HOST = "a0000003000040008000000000000001"
@@ -622,7 +622,7 @@ SPEAKS_TLS = [
 @pytest.mark.parametrize(("spoken", "hint"), SPEAKS_TLS)
 def test_http_to_a_port_with_tls(spoken: bytes, hint: str) -> None:
     for name in ("QueryHost", "ChangeHostState"):
-        with Speaker(lambda: iter([spoken])) as service:
+        with ByteServer(lambda: iter([spoken])) as service:
             connection = ConnectionOptions(service.url, session_id="the-session", request_retries=0)
             with Client(connection, clock=FakeClock()) as client:
                 failure = failure_of(client, name)

@@ -39,7 +39,7 @@ def sleep(seconds: float) -> None:
 
 
 @contextmanager
-def hurried() -> Iterator[None]:
+def with_fast_clock() -> Iterator[None]:
     """Make modules wait with the fast clock."""
     with mock.patch.multiple(Clock, monotonic=staticmethod(monotonic), sleep=staticmethod(sleep)):
         yield

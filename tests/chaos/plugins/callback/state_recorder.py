@@ -15,7 +15,7 @@ from typing import Any
 from ansible.plugins.callback import CallbackBase
 
 DOCUMENTATION = r"""
-name: witness
+name: state_recorder
 type: notification
 short_description: Record the results of tasks and the state of the simulator
 description:
@@ -29,7 +29,7 @@ class CallbackModule(CallbackBase):
 
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "notification"
-    CALLBACK_NAME = "witness"
+    CALLBACK_NAME = "state_recorder"
     CALLBACK_NEEDS_ENABLED = True
 
     def __init__(self) -> None:

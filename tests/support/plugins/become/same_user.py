@@ -9,7 +9,7 @@ from __future__ import annotations
 from ansible.plugins.become import BecomeBase
 
 DOCUMENTATION = r"""
-name: nobody_else
+name: same_user
 short_description: Stay who you are
 description: Runs commands as they are.
 author: Contributors to the virtinfra.manager project (@virtinfra)
@@ -21,7 +21,7 @@ options: {}
 class BecomeModule(BecomeBase):
     """A become plugin that changes nothing."""
 
-    name = "nobody_else"
+    name = "same_user"
 
     def build_become_command(self, cmd: str, shell: object) -> str:
         """Return the command with the marker of a successful become."""
