@@ -152,7 +152,7 @@ def linked_collection() -> dict[str, str]:
 
 @contextlib.contextmanager
 def copied_collection() -> Iterator[Path]:
-    """Copy the tracked and the new files to a folder of their own and yield it.
+    """Copy the tracked and the new files to a separate folder and yield it.
 
     ansible-test refuses to follow a link, and skips everything in a folder that an outer repository ignores.
     """
@@ -191,7 +191,7 @@ def prepared_home(session: nox.Session) -> Path:
 
 
 def ansible_test(session: nox.Session, *arguments: str) -> None:
-    """Run ansible-test on a copy, without containers, with a home of its own."""
+    """Run ansible-test on a copy, without containers, with a separate home."""
     home = prepared_home(session)
     with copied_collection() as copy, session.chdir(copy):
         run_and_read(

@@ -152,24 +152,19 @@ MANAGEMENT = "ManagementNetwork"
 
 def plan_service_types(resource: Resource, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
     """Plan one call for all interfaces that need the same types on the same VLANs."""
-    types_by_pair = {
-        (row["interfaceUuid"], row["vlanId"]): row["serviceTypes"] for row in (current or {}).get("services", ())
-    }
+    pairs = {(row["interfaceUuid"], row["vlanId"]): row["serviceTypes"] for row in (current or {}).get("services", ())}
     differing: dict[tuple[str, tuple[str, ...]], list[int]] = {}
     for pair in dict.fromkeys(product(desired["interfaceUuids"], desired.get("vlanIds") or [0])):
-        types = with_management(desired["serviceTypes"], types_by_pair.get(pair), pair)
-        if types != types_by_pair.get(pair):
+        types = with_management(desired["serviceTypes"], pairs.get(pair), pair)
+        if types != pairs.get(pair):
             differing.setdefault((pair[0], tuple(types)), []).append(pair[1])
     calls: dict[tuple[tuple[str, ...], tuple[int, ...]], list[str]] = {}
     for (interface, kept), vlans in differing.items():
         calls.setdefault((kept, tuple(vlans)), []).append(interface)
     steps, requested = [], set(desired["serviceTypes"])
     for (kept, on), interfaces in calls.items():
-        types_by_pair = {**types_by_pair, **{pair: list(kept) for pair in product(interfaces, on)}}
-        rows = [
-            {"interfaceUuid": pair[0], "vlanId": pair[1], "serviceTypes": types_by_pair[pair]}
-            for pair in sorted(types_by_pair)
-        ]
+        pairs = {**pairs, **{pair: list(kept) for pair in product(interfaces, on)}}
+        rows = [{"interfaceUuid": pair[0], "vlanId": pair[1], "serviceTypes": pairs[pair]} for pair in sorted(pairs)]
         vlan_ids = {"vlanIds": list(on)} if "vlanIds" in desired else {}
         params = {**desired, **vlan_ids, "interfaceUuids": interfaces, "serviceTypes": list(kept)}
         note = f"{MANAGEMENT} stays on {', '.join(interfaces)}" if MANAGEMENT in set(kept) - requested else ""

@@ -108,7 +108,7 @@ def run_matrix(sim: Simulator, report: Report, faults: Sequence[Fault]) -> None:
 
 
 def run_diagonal(sim: Simulator, report: Report, target: Target, faults: Sequence[Fault]) -> None:
-    """Run every scenario with every fault on one of its requests, with alternating kinds of servers."""
+    """Run every scenario with every fault on one of its requests, and alternate the kinds of servers."""
     servers = tuple(SERVERS)
     with with_fast_clock():
         for (row, scenario), (column, fault) in product(enumerate(SCENARIOS), enumerate(faults)):

@@ -88,7 +88,7 @@ def test_interrupt_stops_the_processes_of_the_sessions(gate: Path) -> None:
     with (gate / "alive").open(encoding="utf-8") as held_by_the_session:
         process.send_signal(signal.SIGINT)
         output, dummy = process.communicate()
-        # This waits for as long as the session or its process lives.
+        # This waits until the session and its process have ended.
         assert held_by_the_session.read() == ""
     assert process.returncode == 128 + signal.SIGINT
     assert "stopping" in output

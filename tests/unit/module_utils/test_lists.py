@@ -557,7 +557,7 @@ def test_cursor_that_does_not_reach_the_end(second: dict[str, Any], message: str
 
 
 def test_endless_cursor() -> None:
-    """The service sends new records and cursors without end, although the total is small."""
+    """The service sends new records and cursors endlessly, although the total is small."""
     pages = iter(range(1_000_000))
 
     def answer(request: StubRequest) -> StubResponse:

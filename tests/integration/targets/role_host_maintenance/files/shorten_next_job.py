@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Wait until the simulator of the given URL has a call that changes a host, then let later jobs be short."""
+"""Wait until the simulator of the given URL has a call that changes a host, then make later jobs short."""
 
 from __future__ import annotations
 
