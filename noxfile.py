@@ -291,6 +291,19 @@ def eda(session: nox.Session) -> None:
     session.run("python", "-m", "pytest", *arguments, env=linked_collection())
 
 
+def runner(session: nox.Session) -> None:
+    """Run jobs with ansible-runner and ansible-navigator: events, secrets, workers, slices."""
+    session.install("ansible-navigator>=25.5", "ansible-runner>=2.4,<3", "jq>=1.8,<2")
+    session.install("-r", "tests/unit/requirements.txt")
+    session.run("python", "-m", "pytest", *(session.posargs or ["tests/runner"]), env=linked_collection())
+
+
+def runner_of_another_core(session: nox.Session) -> None:
+    """Count the nodes of a job from the events of ansible-runner."""
+    session.install("ansible-runner>=2.4,<3", "jq>=1.8,<2", "-r", "tests/unit/requirements.txt")
+    session.run("python", "-m", "pytest", "tests/runner/test_event_query.py", *session.posargs, env=linked_collection())
+
+
 @nox.session(default=False)
 def demo(session: nox.Session) -> None:
     """Run the demo playbook twice against the simulator; the second run must change nothing."""
@@ -456,6 +469,9 @@ for version in ("2.16", "2.21"):
     core_session("integration", version, integration)
 core_session("integration", "2.18", integration_of_another_core)
 core_session("integration", "2.19", integration_of_roles)
+core_session("runner", "2.19", runner)
+for version in ("2.16", "2.21"):
+    core_session("runner", version, runner_of_another_core)
 for version in ONLY_IN_CI:
     core_session("unit", version, unit_of_another_core)
     core_session("integration", version, integration)

@@ -16,7 +16,9 @@ class ModuleDocFragment:
 options: {}
 attributes:
   check_mode:
-    description: Can run in C(check_mode) and return changed status prediction without modifying target.
+    description: >-
+      Can run in C(check_mode) and return changed status prediction without modifying target. The result has the member
+      C(check_mode), which is V(true), then.
   diff_mode:
     description: Returns the changes, or in C(check_mode) the predicted changes, as C(diff).
   idempotent:

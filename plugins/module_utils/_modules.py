@@ -148,6 +148,9 @@ class ModuleSpec(TaskOptions):
         on_request = on_request and _masked(on_request, masker)
         outcome = self._run(params, check_mode, masker, on_progress, on_request, before_send, session_store)
         result = self._masked(outcome.result, masker)
+        if check_mode:
+            # The events of a job show it in no other way.
+            result["check_mode"] = True
         # After masking, which must find the secrets unchanged.
         if "msg" in result:
             result["msg"] = escape_controls(result["msg"])

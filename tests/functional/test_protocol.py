@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from simulator.launch import Simulator
-from support.collection import ANSIBLES_OWN, MODULES, Module, module, shape_differences
+from support.collection import COMMON_MEMBERS, MODULES, Module, module, shape_differences
 from support.module_runner import ModuleRunner
 from support.playbook_runner import PlaybookRunner, Played, Run
 
@@ -223,6 +223,12 @@ def test_check_mode_only_reads(examples: list[ExampleRun]) -> None:
             assert not step.startswith("check") or played.written == [], (example.name, step)
 
 
+def test_results_say_that_they_are_of_check_mode(examples: list[ExampleRun]) -> None:
+    for example in examples:
+        for step, played in example.steps.items():
+            assert played.result.get("check_mode", False) is step.startswith("check"), (example.name, step)
+
+
 def test_readers_only_read(examples: list[ExampleRun], name: str) -> None:
     if module(name).kind == "reader":
         assert [played.written for example in examples for played in example.steps.values()] == [[], []] * len(examples)
@@ -237,7 +243,7 @@ def test_check_mode_predicts_the_outcome(examples: list[ExampleRun]) -> None:
             assert check.result["msg"] == run.result["msg"]
             assert run.written == []
         else:
-            members = [member for member in check.result if member not in ANSIBLES_OWN]
+            members = [member for member in check.result if member not in COMMON_MEMBERS]
             assert list(differences({member: check.result[member] for member in members}, run.result, "")) == []
 
 
@@ -275,7 +281,7 @@ def test_second_run_changes_nothing_unless_documented(examples: list[ExampleRun]
         else:
             assert not again.result["changed"], example.name
             assert not example.result("check again")["changed"], example.name
-            assert tested.kind == "action" or again.result == example.result("check again")
+            assert tested.kind == "action" or {**again.result, "check_mode": True} == example.result("check again")
 
 
 def test_acting_without_a_comparison_is_only_for_unreadable_objects(
@@ -330,7 +336,7 @@ def test_results_are_as_documented(examples: list[ExampleRun], name: str) -> Non
 
 def undocumented(tested: Module, result: Mapping[str, Any]) -> Iterator[str]:
     """Yield the differences between a successful result and the RETURN documentation."""
-    own = {member: value for member, value in result.items() if member not in ANSIBLES_OWN}
+    own = {member: value for member, value in result.items() if member not in COMMON_MEMBERS}
     yield from (f"{member} is not documented" for member in own.keys() - tested.returns.keys())
     for member, spec in tested.returns.items():
         if member in own:
@@ -347,7 +353,7 @@ def test_results_have_one_shape(examples: list[ExampleRun]) -> None:
         results = [played.result for played in example.steps.values() if played.status == "ok"]
         known = [{member for member in result if not is_conditional(member)} for result in results]
         assert all(members == known[0] for members in known), example.name
-        for member in known[0] - ANSIBLES_OWN:
+        for member in known[0] - COMMON_MEMBERS:
             records = [result[member] for result in results if isinstance(result[member], dict)]
             smallest = min((set(record) for record in records), key=len, default=set())
             assert all(smallest <= set(record) for record in records), (example.name, member)
@@ -355,7 +361,7 @@ def test_results_have_one_shape(examples: list[ExampleRun]) -> None:
 
 def is_conditional(member: str) -> bool:
     """Whether a member is returned only under a condition."""
-    return member in ("invocation", "warnings", "volume_cbt_backup_infos", "records", "job")
+    return member in ("check_mode", "invocation", "warnings", "volume_cbt_backup_infos", "records", "job")
 
 
 # ------------------------------------------------------------------------------------- the two ways to run a module

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
 import subprocess
@@ -15,7 +14,6 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, quote_plus
 
 import pytest
 import yaml
@@ -29,6 +27,7 @@ from simulator.launch import Simulator
 from support.fast_clock import run
 from support.playbook_runner import PlaybookRunner
 from support.scenarios import NEW_HOST, STOPPED_VM, VOLUME
+from support.secret_forms import all_forms
 from support.stub_server import StubRequest, StubResponse, StubServer
 
 COLLECTIONS = Path(__file__).resolve().parents[2] / ".cache"
@@ -45,28 +44,6 @@ HOOK = f"http://127.0.0.1:9/hooks/{HOOK_KEY}/result"
 
 
 LOOKUP = """{{ lookup('virtinfra.manager.session', base_url=url, account='admin', account_password=password) }}"""
-
-
-def forms(secret: str) -> set[str]:
-    """Return the forms in which a service may repeat a secret."""
-    java = "".join(
-        f"\\u{ord(each):04x}" if each in "<>&='" else each for each in json.dumps(secret, ensure_ascii=False)
-    )
-    return {
-        secret,
-        quote(secret),
-        quote(secret, safe=""),
-        quote_plus(secret),
-        html.escape(secret),
-        json.dumps(secret)[1:-1],
-        json.dumps(secret, ensure_ascii=False)[1:-1],
-        java[1:-1],
-    }
-
-
-def all_forms(*secrets: str) -> list[str]:
-    """Return the forms in which a service may repeat several secrets."""
-    return sorted(set().union(*map(forms, secrets)))
 
 
 TELLTALES = all_forms(SESSION, TOKEN, PASSWORD, KEY, HOOK_KEY, OTHERS)

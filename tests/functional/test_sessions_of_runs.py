@@ -159,11 +159,20 @@ def test_the_first_command_of_the_guide_works_with_its_credential_type(run: Run,
     (inputs,) = [block for block in blocks if "fields" in block]
     (injectors,) = [block["env"] for block in blocks if "env" in block]
     fields = {field["id"]: field for field in inputs["fields"]}
-    values = {"base_url": sim.url, "account": "admin", "account_password": PASSWORD}
-    assert set(inputs["required"]) == values.keys()
-    assert {name for name, field in fields.items() if field.get("secret")} == {"account_password", "api_token"}
+    assert inputs["required"] == ["base_url"]
+    assert {name for name, field in fields.items() if not field.get("secret")} == {"base_url", "account"}
     assert injectors == {f"VIRTINFRA_{name.upper()}": f"{{{{ {name} }}}}" for name in fields}
-    # Fields that are not filled in become empty strings.
-    output = run.command(command, {name: Template(text).render(values) for name, text in injectors.items()})
-    assert '"name": "host-1"' in output
+    ways = {
+        "account": {"account": "admin", "account_password": PASSWORD},
+        "session_id": {"session_id": sim.session},
+        "api_token": {"api_token": sim.token},
+    }
+    assert fields.keys() == {"base_url"}.union(*ways.values())
+    for way, values in ways.items():
+        sim.clear_log()
+        # Fields that are not filled in become empty strings.
+        variables = {name: Template(text).render(base_url=sim.url, **values) for name, text in injectors.items()}
+        assert '"total": 3' in run.command(command, variables)
+        (read,) = [entry for entry in sim.log() if entry["path"].endswith(("/hosts", "/cursor-query"))]
+        assert read["headers"]["authorization"] == ("Bearer" if way == "api_token" else "OAuth")
     assert sim.sessions() == {"live": 0, "logins": 1, "failed_logins": 0, "logouts": 1}

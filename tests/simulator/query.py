@@ -160,17 +160,26 @@ def _matcher(field: str, condition: Condition) -> c.Callable[[t.Any], bool]:
         pattern = re.compile("".join({"%": ".*", "_": "."}.get(char) or re.escape(char) for char in text), re.DOTALL)
         return lambda value: bool(pattern.fullmatch(str(value))) == (operator == "~=")
     if operator in ("?=", "!?="):
-        texts = text.split(",")
-        return lambda value: any(_equals(field, value, item) for item in texts) == (operator == "?=")
+        texts = frozenset(text.split(","))
+        return lambda value: (
+            (
+                # A list can be long.
+                value in texts if _is_plain(field, value) else any(_compare(field, value, item) == 0 for item in texts)
+            )
+            == (operator == "?=")
+        )
     if operator in ("=", "!="):
         return lambda value: _equals(field, value, text) == (operator == "=")
     return lambda value: _is_ordered(_compare(field, value, text), operator)
 
 
 def _equals(field: str, value: t.Any, text: str) -> bool:
-    if isinstance(value, str) and field not in DATES:
-        return value == text
-    return _compare(field, value, text) == 0
+    return value == text if _is_plain(field, value) else _compare(field, value, text) == 0
+
+
+def _is_plain(field: str, value: t.Any) -> bool:
+    """Whether a value equals a text only if it is that text."""
+    return isinstance(value, str) and field not in DATES
 
 
 def _compare(field: str, value: t.Any, text: str) -> int | None:

@@ -20,8 +20,8 @@ from ansible.utils.plugin_docs import get_docstring
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted(path.stem for path in (ROOT / "plugins" / "modules").glob("*.py"))
 
-# Members that Ansible itself adds to the result of a task.
-ANSIBLES_OWN = {"changed", "diff", "failed", "failed_when_result", "invocation", "msg", "warnings"}
+# Members of the results of all modules: those that Ansible knows, and the one that the attribute check_mode documents.
+COMMON_MEMBERS = {"changed", "check_mode", "diff", "failed", "failed_when_result", "invocation", "msg", "warnings"}
 
 
 @dataclass(frozen=True)

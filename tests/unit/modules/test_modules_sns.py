@@ -517,7 +517,7 @@ def test_connection_is_tested_by_one_trap(run: ModuleRunner, sim: Simulator, pla
 
 def test_check_mode_sends_no_trap(run: ModuleRunner, sim: Simulator, platform: str) -> None:
     ran = run("sns_snmp_test", {"platform": platform}, check=True)
-    assert ran.result == {"changed": False, "connected": None, "webhook_resp": None}
+    assert ran.result == {"changed": False, "check_mode": True, "connected": None, "webhook_resp": None}
     assert sim.state()["traps"] == []
 
 

@@ -1,0 +1,33 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The forms in which a service, or Ansible, may repeat a secret."""
+
+from __future__ import annotations
+
+import html
+import json
+from urllib.parse import quote, quote_plus
+
+
+def forms(secret: str) -> set[str]:
+    """Return the forms in which a service may repeat a secret."""
+    java = "".join(
+        f"\\u{ord(each):04x}" if each in "<>&='" else each for each in json.dumps(secret, ensure_ascii=False)
+    )
+    return {
+        secret,
+        quote(secret),
+        quote(secret, safe=""),
+        quote_plus(secret),
+        html.escape(secret),
+        json.dumps(secret)[1:-1],
+        json.dumps(secret, ensure_ascii=False)[1:-1],
+        java[1:-1],
+    }
+
+
+def all_forms(*secrets: str) -> list[str]:
+    """Return the forms in which a service may repeat several secrets."""
+    return sorted(set().union(*map(forms, secrets)))
