@@ -114,7 +114,7 @@ def playbook_runner(sim: Simulator, tmp_path: Path) -> PlaybookRunner:
 
 @pytest.fixture(scope="session")
 def installed_collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a collections path in which the collection is installed as users install it."""
+    """A collections path with the collection, installed as users install it."""
     return install_collection(tmp_path_factory.mktemp("collections"))
 
 

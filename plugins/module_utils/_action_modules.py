@@ -60,7 +60,7 @@ def action_module(
 
     def run(context: ModuleContext) -> dict[str, Any]:
         params = {name: value for name, value in context.desired.items() if name in (*row.parameters, *TAG_PARAMS)}
-        params = _without_needless_nulls(row, params)
+        params = _without_optional_nulls(row, params)
         with _with_label(without_unknown(params)) as about:
             if context.check_mode:
                 context.client.build_request(operation, params)
@@ -89,7 +89,7 @@ def generic_module(options: Options, **rules: Any) -> ModuleSpec:
             raise InvalidOptions(
                 f"operation must not be {name}, which handles a session. Use virtinfra.manager.session"
             )
-        params = _without_needless_nulls(row, {**normalize_references(mark_nulls(context.desired["params"])), **tags})
+        params = _without_optional_nulls(row, {**normalize_references(mark_nulls(context.desired["params"])), **tags})
         with _with_label(without_unknown(params)) as about:
             null = [value for value in params.values() if isinstance(value, Unknown)]
             if null and not context.check_mode:
@@ -106,7 +106,7 @@ def generic_module(options: Options, **rules: Any) -> ModuleSpec:
     return ModuleSpec(run, options, tuple(OPERATIONS), (WAIT, TAGS), rules)
 
 
-def _without_needless_nulls(row: Operation, params: Record) -> Record:
+def _without_optional_nulls(row: Operation, params: Record) -> Record:
     """Return the parameters without null references, except for required parameters."""
     known = {name: value for name, value in params.items() if not isinstance(value, Unknown)}
     return {**known, **{name: params[name] for name in row.missing(known) if name in params}}

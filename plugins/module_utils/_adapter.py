@@ -78,7 +78,7 @@ class FinalResponse(http.client.HTTPResponse):
         return version, status, reason
 
     def chunks(self, deadline: float) -> Iterator[bytes]:
-        """Yield the body as it arrives; TimeoutError when it takes longer, IncompleteRead when its end is missing."""
+        """Yield the body as it arrives; raise TimeoutError if it takes longer, IncompleteRead if its end is missing."""
         missing = self.length
         while missing != 0:
             if (seconds := deadline - time.monotonic()) <= 0:

@@ -169,7 +169,7 @@ class ResponseLost(TransportError):
     job: Any = None
 
 
-class ReadTakenForChange(OutcomeUnknown):
+class ReadExecutedAsChange(OutcomeUnknown):
     """A GET was answered with a job: a service that ignores the verb may have changed or deleted something."""
 
     def __init__(self, operation: str, path: str, job: Any) -> None:

@@ -55,7 +55,7 @@ def read_error(peer: str, label: str, cause: BaseException, reason: str, method:
 
 
 def rejected(peer: str, label: str, response: Response, method: str) -> TransportError:
-    """Return the error of a redirect, which is not followed, or of a server that asks for TLS."""
+    """Return the error of a redirect, which is not followed, or of a server that requires TLS."""
     if response.is_complaint_about_tls:
         return _lost(f"{peer} expects TLS: use https in base_url ({response.text()})", method, transient=False)
     url = "another path"

@@ -15,8 +15,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._client import C
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     ApiError,
     NotFound,
+    ReadExecutedAsChange,
     ReadNotSupported,
-    ReadTakenForChange,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Job
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
@@ -198,7 +198,7 @@ def find_bandwidth_limit(client: Client, desired: Record) -> Record | None:
     """
     try:
         reply = client.get("GetNicQos", {"nicUuid": desired["uuid"]})
-    except ReadTakenForChange as taken:
+    except ReadExecutedAsChange as taken:
         job = taken.result.get("job")
         if job is None:
             raise

@@ -19,8 +19,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._conditions impo
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     InvalidOptions,
+    ReadExecutedAsChange,
     ReadNotSupported,
-    ReadTakenForChange,
     SeveralFailed,
     VirtinfraError,
 )
@@ -79,7 +79,7 @@ def info_module_per_item(operation: str, returns: str, over: str, parameter: str
                 return {to_snake_case(parameter): None, **_members(operation, {}), "msg": None, "error": None}
             try:
                 reply, failure = context.client.get(operation, {parameter: value, **tags}), None
-            except ReadTakenForChange:
+            except ReadExecutedAsChange:
                 raise
             except VirtinfraError as error:
                 reply, failure = {}, error

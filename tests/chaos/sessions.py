@@ -114,7 +114,7 @@ def many_tasks(sim: Simulator, report: Report, hosts: int, items: int, seconds: 
 
 @contextmanager
 def _expiry(sim: Simulator, seconds: float | None) -> Iterator[list[float]]:
-    """End all sessions every so many seconds; yield a list that gets an item each time."""
+    """End all sessions periodically; yield a list that gets an item each time."""
     over, ended = threading.Event(), list[float]()
 
     def end() -> None:

@@ -38,7 +38,7 @@ async def flood(url: str) -> None:
 
 
 def settled(rulebook: Rulebook) -> Counter[str]:
-    """Return how often each job has fired, as soon as all have and no more follow."""
+    """Wait until all jobs have fired and no more events follow; return how often each has fired."""
     wait_until(lambda: len(set(rulebook.fired())) == POSTS)
     count = 0
     while count < (count := len(rulebook.fired())):

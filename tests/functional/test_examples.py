@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The playbooks of docs/examples, of the guides and of the README: predicted, run, and run again."""
+"""Predict, run and repeat the playbooks of docs/examples, the guides and the README."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ class Run:
         ).stdout
 
     def leftovers(self) -> list[Path]:
-        """Return what the run left in the folder of its temporary files."""
+        """Return the files that the run left in its temporary folder."""
         return list((self.folder / "tmp").rglob("virtinfra-*"))
 
 

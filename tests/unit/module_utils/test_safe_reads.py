@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import ReadNotSupported, ReadTakenForChange
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import ReadExecutedAsChange, ReadNotSupported
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS
 from ansible_collections.virtinfra.manager.plugins.module_utils._queries import get_by_uuid
 from conftest import client_of
@@ -125,7 +125,7 @@ def test_a_read_that_starts_a_job_fails(name: str) -> None:
     params = {"hostUuid": UUID, "hostUuids": [UUID], "nicUuid": UUID, "sessionUuid": UUID}
     given = {key: value for key, value in params.items() if key in OPERATIONS[name].parameters}
     with StubServer(lambda request: StubResponse(202, {"location": LOCATION})) as service:
-        with pytest.raises(ReadTakenForChange, match="the service executed the read as a change") as caught:
+        with pytest.raises(ReadExecutedAsChange, match="the service executed the read as a change") as caught:
             client_of(service).get(name, given)
         assert len(service.requests) == 1
     path = OPERATIONS[name].request(given).path
@@ -141,7 +141,7 @@ def test_a_read_that_starts_a_job_fails(name: str) -> None:
 def test_a_read_that_starts_a_job_without_an_id_fails() -> None:
     with (
         StubServer(lambda request: StubResponse(202, {})) as service,
-        pytest.raises(ReadTakenForChange, match="started a job without a known id") as caught,
+        pytest.raises(ReadExecutedAsChange, match="started a job without a known id") as caught,
     ):
         get_by_uuid(client_of(service), "QueryHost", UUID)
     assert "job" not in caught.value.result
