@@ -50,8 +50,8 @@ def reply_to_read(
     """Return the reply of a reading operation.
 
     ``credential`` is the kind of its credential, see _errors.CREDENTIALS. Raise ReadNotSupported when the service lacks
-    the operation, ReadExecutedAsChange when it started a job, ApiError when it reports a failure, and TransportError when
-    the response is not a JSON object.
+    the operation, ReadExecutedAsChange when it started a job, ApiError when it reports a failure, and TransportError
+    when the response is not a JSON object.
     """
     if response.status == 202 and operation.name != "GetApiJob":
         raise ReadExecutedAsChange(operation.name, request.path, _named_job(response, operation.name, prefix))
