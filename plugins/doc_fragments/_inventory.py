@@ -10,7 +10,7 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """The credentials of sources, the records to list, and the hosts to make of them."""
+    """The credentials of sources, the records to list, and their conversion to hosts."""
 
     DOCUMENTATION = r"""
 options:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """What options take that refer to another object."""
+    """The values of options that refer to another object."""
 
     DOCUMENTATION = r"""
 options: {}

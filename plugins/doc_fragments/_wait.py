@@ -10,7 +10,7 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """How long to wait for a call."""
+    """The waiting for a call, and its time limits."""
 
     DOCUMENTATION = r"""
 options:

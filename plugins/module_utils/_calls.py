@@ -55,7 +55,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Attempt:
-    """What is known about a call that was sent: its job, and the deadline of the task.
+    """The state of a call that was sent: its job, and the deadline of the task.
 
     ``failure`` is the error with which the service refused or failed the call. ``doubt`` is the reason why it is
     unknown whether the call was performed; `resolve` then makes the next attempt. With ``is_bare`` the reply says only

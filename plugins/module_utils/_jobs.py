@@ -95,7 +95,7 @@ def polling_path(location: Any) -> str | None:
 
 
 class WaitPolicy:
-    """How a task waits: for how many seconds in total, and how often it polls.
+    """The policy of a task for waiting: for how many seconds in total, and how often it polls.
 
     The first poll follows after 30 ms, each further poll when the elapsed time has grown by 5 %, at least 50 ms and at
     most ``interval`` seconds after the previous one. ``on_progress`` is called with a line after 10 s and then each

@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""What a response proves: the reply of a read, and the outcome of a call and of its job. Pure: no I/O."""
+"""Conclusions from responses: the reply of a read, and the outcome of a call and of its job. Pure: no I/O."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class ServiceAccess:
         return Client(self.connection, True, masker=self._masker, mask_replies=True, sessions=self._sessions)
 
 
-async def hand_over(queue: asyncio.Queue[Any], event: dict[str, Any]) -> None:
+async def deliver_event(queue: asyncio.Queue[Any], event: dict[str, Any]) -> None:
     """Put an event into the queue, and return when the rules have taken it and had time to start its action.
 
     The queue of ansible-rulebook holds one event. A kill loses the event in the queue, and an event that was taken from

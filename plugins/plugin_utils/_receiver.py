@@ -22,7 +22,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._client import C
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions, TransportError
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING, UNKNOWN, Job, job_path
 from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import escape_controls
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._event_sources import hand_over
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._event_sources import deliver_event
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._event_store import Spool
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._job_events import InvalidPost, JobPost, read_post
 
@@ -145,7 +145,7 @@ class Receiver:
             self._arrived.clear()
             while found := self._spool.first():
                 number, event = found
-                await hand_over(queue, event)
+                await deliver_event(queue, event)
                 self._spool.remove(number)
             await self._arrived.wait()
 

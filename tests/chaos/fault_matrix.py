@@ -135,7 +135,7 @@ class Trial:
         return f"{self.scenario}, {self.server}: {fault_name(self.fault)} on {self.target.name}"
 
     @property
-    def is_meaningless(self) -> bool:
+    def has_only_the_response(self) -> bool:
         """Whether nothing can show the outcome of the operation except for the response."""
         if not self.scenario.action:
             return False
@@ -160,7 +160,7 @@ class Trial:
 
 
 def _check(sim: Simulator, report: Report, trial: Trial) -> None:
-    if trial.is_meaningless:
+    if trial.has_only_the_response:
         return
     for problem in in_time(lambda: list(play(sim, report, trial))):
         report.wrong(f"{trial}: {problem}")

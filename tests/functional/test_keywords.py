@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which tasks run inside the controller and which in a module process, and that keywords apply to both."""
+"""Tasks run inside the controller or in a module process, depending on keywords, which apply to both."""
 
 from __future__ import annotations
 

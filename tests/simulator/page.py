@@ -55,7 +55,7 @@ def _page() -> tuple[str, str]:
 
 
 class Overview:
-    """What the page shows of a service."""
+    """The data that the page shows of a service."""
 
     def __init__(self, service: Service) -> None:
         self._service = service

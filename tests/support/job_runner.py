@@ -50,7 +50,7 @@ class Job:
 
     @property
     def artifacts(self) -> Path:
-        """Where ansible-runner writes what the run leaves."""
+        """The folder in which ansible-runner writes the artifacts of the run."""
         return self.folder / "artifacts" / IDENT
 
     def start(self) -> subprocess.Popen[str]:

@@ -84,7 +84,7 @@ class Session:
 
     @property
     def expected(self) -> float:
-        """How many seconds it will take."""
+        """The expected duration in seconds."""
         return self.last_time or USUAL_SECONDS.get(self.name, USUAL)
 
     def start(self) -> subprocess.Popen[bytes]:

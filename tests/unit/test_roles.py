@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What holds for every role and playbook: documentation, names of variables, and how they call the service."""
+"""Rules for every role and playbook: documentation, names of variables, and calls of the service."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._changes import 
 )
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._event_sources import (
     ServiceAccess,
-    hand_over,
+    deliver_event,
     read_options,
 )
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._event_store import StateFile
@@ -239,7 +239,7 @@ async def report(queue: asyncio.Queue[Any], poll: Poll, known: dict[str, dict[st
     if poll.new or poll.gone:
         state.save(poll.new, poll.gone)
     for change in poll.changes:
-        await hand_over(queue, change.event)
+        await deliver_event(queue, change.event)
         known[change.uuid][change.key] = change.after
         state.save({change.uuid: known[change.uuid]})
 
