@@ -121,6 +121,8 @@ keep_out_of_the_home()
 os.environ["ANSIBLE_HOME"] = str(CACHE / "ansible")
 os.environ["ANSIBLE_ASYNC_DIR"] = str(CACHE / "ansible" / "async")
 os.environ["ANSIBLE_REMOTE_TEMP"] = str(CACHE / "ansible" / "tmp")
+# Without its bytecode, each of the hundreds of processes of a session would compile Ansible.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # No test may use the service that a contributor works with.
 for name in [name for name in os.environ if name.startswith("VIRTINFRA_")]:
     del os.environ[name]
