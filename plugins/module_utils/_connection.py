@@ -42,7 +42,8 @@ class ConnectionOptions:
     def __post_init__(self) -> None:
         if not self.base_url:
             raise InvalidOptions(
-                "base_url is required: the address of the service, for example https://manager.example.com"
+                "base_url is required: the address of the service, for example https://manager.example.com (or"
+                " VIRTINFRA_BASE_URL in the environment)"
             )
         try:
             parts = urlsplit(self.base_url)

@@ -345,7 +345,7 @@ def _explain(error: Mapping[str, Any], credential: str) -> str:
     texts: list[str] = []
     for text in (_shorten(text.strip(), MAX_TEXT // len([*top, *below])) for text in [*top, *below]):
         # Errors often repeat the texts of their nested errors, also inside their own texts.
-        texts.append("" if any(text in other for other in texts) else text)
+        texts.append("" if any(text.casefold() in other.casefold() for other in texts) else text)
     reason = ": ".join(filter(None, [*texts[: len(top)], "; ".join(filter(None, texts[len(top) :]))]))
     hint = next((_hint(code, credential) for code in (error["code"], *causes) if code in HINTS), "")
     return (f" ({codes})" if codes else "") + ": " + (f"{reason.rstrip('.')}. {hint}" if hint else reason)

@@ -165,8 +165,10 @@ class ActionModule(ActionBase):
         params = validation.validated_parameters
         masker = spec.masker(params)
         if validation.error_messages:
-            message = validation.errors.msg
-            if isinstance(validation.errors[0], UnsupportedError):
+            # A misspelt option can also be the one that another error misses.
+            errors = sorted(validation.errors.errors, key=lambda error: not isinstance(error, UnsupportedError))
+            message = errors[0].msg
+            if isinstance(errors[0], UnsupportedError):
                 message = f"Unsupported parameters for ({name}) module: {message}"
             error = InvalidOptions(masker.text(message))
             result: dict[str, Any] = {"failed": True, "msg": str(error), "error": error.error}

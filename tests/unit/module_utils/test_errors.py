@@ -90,6 +90,10 @@ def cases(places: Places) -> dict[str, tuple[dict[str, Any], str]]:
             kvm_host(name="host-1", nmae="host-1"),
             r"Unsupported parameters for \(virtinfra\.manager\.kvm_host\) module: nmae\. Supported .* include: .*",
         ),
+        "unknown option instead of the name": (
+            kvm_host(nmae="host-1", state="enabled"),
+            r"Unsupported parameters for \(virtinfra\.manager\.kvm_host\) module: nmae\. Supported .* include: .*",
+        ),
         "nothing to find it by": (
             kvm_host(state="enabled"),
             "one of the following is required: uuid, management_ip, name",
