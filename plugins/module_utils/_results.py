@@ -73,10 +73,15 @@ def format_record(resource: Resource, record: Record | None) -> Record:
 
 
 def format_diff(resource: Resource, before: Record | None, after: Record | None) -> Record:
-    """Return the member ``diff`` of the result."""
+    """Return the member ``diff`` of the result; of an object that is created or deleted, without null members."""
     key = resource.result_key
     shown = {"before": format_record(resource, before)[key], "after": format_record(resource, after)[key]}
-    return {name: value if isinstance(value, dict) else {key: value} if value else {} for name, value in shown.items()}
+    diff = {name: value if isinstance(value, dict) else {key: value} if value else {} for name, value in shown.items()}
+    if before and after:
+        return diff
+    return {
+        side: {name: value for name, value in members.items() if value is not None} for side, members in diff.items()
+    }
 
 
 def unmet_expectations(

@@ -45,6 +45,8 @@ options:
       - The name of the task. It selects the task when O(uuid) is not given. The module fails when several tasks have
         it.
       - Required to create a task.
+      - A VM has one task. If the VM has a task with another name, the service refuses to create this one, which check
+        mode cannot predict. To use the task that the VM has, omit this option and give O(vm).
     type: str
   description:
     description: The description of the task, used when it is created.

@@ -12,7 +12,8 @@ import json
 import typing as t
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse as CompactResponse
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from . import faults
@@ -22,6 +23,14 @@ from .option_parsing import InvalidOption
 from .request_log import CONTROL_PATH
 from .schema import FIELDS
 from .service import Service
+
+
+class JSONResponse(CompactResponse):
+    """JSON with a newline at its end, for terminals."""
+
+    def render(self, content: t.Any) -> bytes:
+        """Return the body."""
+        return super().render(content) + b"\n"
 
 
 class InvalidControlRequest(ValueError):
