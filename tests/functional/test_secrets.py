@@ -118,11 +118,12 @@ def playbook(connection: str) -> list[dict[str, Any]]:
         task("sns_endpoint_info", {}, register="known"),
         task("api", add),
         task("api", make),
-        task("cbt_volume_export", {"vm": STOPPED_VM, "volumes": [VOLUME]}, timeout=5),
         task("host_info", {"session_id": "{{ omit }}"}, environment={"VIRTINFRA_SESSION_ID": "{{ session }}"}),
     ]
     if connection == "local":
         tasks += [
+            # A module process would send requests after the timeout, also during later tests.
+            task("cbt_volume_export", {"vm": STOPPED_VM, "volumes": [VOLUME]}, timeout=5),
             task("kvm_host", {**host, "management_ip": "10.0.0.11", "description": "{{ ssh_password }}"}),
             task("kvm_host", {**host, "nonsense": "{{ ssh_password }}"}),
             task("kvm_host", {**host, "ssh_port": "{{ ssh_password }}"}),
