@@ -173,7 +173,7 @@ class ModuleSpec(TaskOptions):
             params = self.with_references(params, check_mode)
             connection = connection_options(params)
             with (
-                _session_source(connection, session_store, masker, on_request, before_send) as sessions,
+                session_source(connection, session_store, masker, on_request, before_send) as sessions,
                 create_client(params, check_mode, on_progress, on_request, masker, before_send, sessions) as client,
             ):
                 params = resolve_names(client, params, self.parameters)
@@ -273,19 +273,23 @@ def _documented_names() -> frozenset[str]:
     return frozenset({*names, *map(to_snake_case, names)})
 
 
-def _session_source(
+def session_source(
     connection: ConnectionOptions,
     new_store: Callable[[ConnectionOptions], SessionStore] | None,
     masker: Masker,
-    on_request: Callable[[str], None] | None,
-    before_send: Callable[[], None],
+    on_request: Callable[[str], None] | None = None,
+    before_send: Callable[[], None] = lambda: None,
 ) -> AbstractContextManager[SessionSource]:
-    """Return where the session comes from. A module process, which compiles what it imports, logs in but rarely."""
+    """Return the source of the session: the option session_id, or else the account.
+
+    Without ``new_store`` nobody shares the session of the account.
+    """
     if not connection.needs_login:
         return nullcontext(GivenSession(connection.session_id))
-    from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import MemoryStore, session_source
+    # A module process compiles what it imports, and few of them log in.
+    from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import AccountSession, MemoryStore
 
-    return session_source(connection, new_store or MemoryStore, masker, on_request, before_send)
+    return AccountSession(connection, (new_store or MemoryStore)(connection), masker, on_request, before_send)
 
 
 def connection_options(params: Mapping[str, Any]) -> ConnectionOptions:

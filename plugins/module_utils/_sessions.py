@@ -13,16 +13,12 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from typing import Any, Protocol
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._connection import (
-    ConnectionOptions,
-    GivenSession,
-    SessionSource,
-)
+from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     ApiError,
     LoginFailed,
@@ -152,19 +148,6 @@ class MemoryStore:
         """Return a context manager for the stored values, which locks them."""
         with self._lock:
             yield self._kept
-
-
-def session_source(
-    connection: ConnectionOptions,
-    new_store: Callable[[ConnectionOptions], SessionStore],
-    masker: Masker,
-    on_request: Callable[[str], None] | None = None,
-    before_send: Callable[[], None] = lambda: None,
-) -> AbstractContextManager[SessionSource]:
-    """Return the source of the session: the option session_id, or the account without it."""
-    if connection.needs_login:
-        return AccountSession(connection, new_store(connection), masker, on_request, before_send)
-    return nullcontext(GivenSession(connection.session_id))
 
 
 class AccountSession:

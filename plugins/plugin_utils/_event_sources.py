@@ -19,9 +19,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._adapter import 
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions, SessionSource
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules import session_source
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import Options
 from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker, collect_secrets
-from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import MemoryStore, session_source
 
 # The longest pause, in seconds, between two checks whether the rules have taken an event.
 LONGEST_PAUSE = 0.05
@@ -54,7 +54,7 @@ class ServiceAccess:
             raise InvalidOptions("the Python library requests is missing where ansible-rulebook runs")
         self.connection = connection
         self._masker = Masker(filter(None, (connection.session_id, connection.api_token, connection.account_password)))
-        self._source: AbstractContextManager[SessionSource] = session_source(connection, MemoryStore, self._masker)
+        self._source: AbstractContextManager[SessionSource] = session_source(connection, None, self._masker)
 
     def __enter__(self) -> ServiceAccess:
         self._sessions = self._source.__enter__()

@@ -31,9 +31,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     ReadNotSupported,
     VirtinfraError,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules import session_source
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
 from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker
-from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import session_source
 from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import escape_controls
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._constructed import Constructor
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import GroupMembership, HostEntry, HostVars
