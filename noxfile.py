@@ -248,8 +248,8 @@ def sanity_with_one_python(session: nox.Session) -> None:
 
 
 def integration(session: nox.Session, *targets: str) -> None:
-    """Run the integration targets."""
-    ansible_test(session, "integration", *(() if session.posargs else targets))
+    """Run the integration targets, the others too when one fails."""
+    ansible_test(session, "integration", "--continue-on-error", *(() if session.posargs else targets))
 
 
 @nox.session(name="unit-requests-2.28")

@@ -48,12 +48,18 @@ USUAL_SECONDS = {
 USUAL = 30
 
 # The lines of a log that show a failure, and how many of them are printed: those of pytest, ansible-test and
-# tests/chaos, the beginning of each exception under pytest, and the last failed task, because earlier failures were
-# expected. Without such lines, the last lines are printed.
+# tests/chaos, the beginning of each exception under pytest, and the last failed task of each integration target that
+# failed, because earlier failures were expected. Without such lines, the last lines are printed.
 DECISIVE = (
-    (re.compile(r"^(?:FAILED|ERROR|FATAL|WRONG)\b.*", re.MULTILINE), slice(20)),
+    (re.compile(r"^(?:FAILED(?! - RETRYING)|ERROR|FATAL|WRONG)\b.*", re.MULTILINE), slice(20)),
     (re.compile(r"^(?!E ).*\n(E {3}.*(?:\nE {3}.*){0,3})", re.MULTILINE), slice(10)),
-    (re.compile(r"^(?:fatal|failed): \[.*", re.MULTILINE), slice(-1, None)),
+    (
+        re.compile(
+            r"^(?:fatal|failed): \[.*(?:\n {4}.*){0,8}(?=(?:\n(?!fatal|failed).*)*\n(?:FATAL|ERROR): Command )",
+            re.MULTILINE,
+        ),
+        slice(10),
+    ),
 )
 LAST_LINES = 40
 LONGEST_LINE = 500

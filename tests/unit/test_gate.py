@@ -24,7 +24,9 @@ if "--list" in sys.argv:
     print(json.dumps([{"session": name} for name in ("passing", "failing", "skipped")]))
     sys.exit()
 name, report = sys.argv[2], sys.argv[-1]
-print("TASK [expected]\\nfatal: [host]: expected\\nnoise\\nTASK [last]\\nfatal: [host]: unexpected")
+print("TASK [one]\\nfatal: [host]: expected\\nnoise\\nTASK [two]\\nfatal: [host]: FAILED! => {")
+print("    \\"msg\\": 1\\n}\\nPLAY RECAP")
+print("ERROR: Command failed\\nFAILED - RETRYING\\nTASK [of the next target]\\nfatal: [host]: expected")
 print("E       AssertionError: why\\nFAILED test_a.py::test_b - why\\n" + 100 * "noise\\n")
 if name == "endless":
     alive = os.open(os.environ["ALIVE"], os.O_WRONLY)
@@ -61,7 +63,9 @@ def test_summary_has_the_result_of_each_session_and_the_reason_of_a_failure(gate
     assert reasons.split("\n") == [
         "",
         "FAILED failing; its whole output: .cache/gate/failing.log",
-        "    fatal: [host]: unexpected",
+        "    fatal: [host]: FAILED! => {",
+        '        "msg": 1',
+        "    ERROR: Command failed",
         "    E       AssertionError: why",
         "    FAILED test_a.py::test_b - why",
         "",
