@@ -21,8 +21,10 @@ from simulator.launch import Simulator
 HOSTS = 500
 # How many hosts Ansible works on concurrently, which is how many jobs run in the service concurrently.
 FORKS = 50
-# The duration of the job that adds a host, in seconds; with a real service it takes minutes.
-JOB = 20.0
+# The duration of the job that adds a host, in seconds, and by which part it is longer or shorter. In a real service it
+# takes minutes, and not the same time for each host.
+JOB = 120.0
+JOB_SPREAD = 0.1
 IDLE_TASKS = 2
 
 VARIABLES = {
@@ -41,7 +43,8 @@ def measure() -> Iterator[tuple[str, float, float | None]]:
     """
     idle = {"name": "Do nothing", "ansible.builtin.debug": {"msg": ""}, "delegate_to": "localhost", "become": False}
     play = {"hosts": "all", "gather_facts": False, "strategy": "host_pinned", "tasks": [idle] * IDLE_TASKS}
-    with tempfile.TemporaryDirectory() as folder, Simulator("--latency", f"AddKVMHost={JOB}") as simulator:
+    options = ("--latency", f"AddKVMHost={JOB}", "--latency-spread", str(JOB_SPREAD))
+    with tempfile.TemporaryDirectory() as folder, Simulator(*options) as simulator:
         inventory, playbook = Path(folder, "hosts.json"), Path(folder, "idle.json")
         inventory.write_text(json.dumps(inventory_of_new_hosts()), encoding="utf-8")
         playbook.write_text(json.dumps([play]), encoding="utf-8")

@@ -120,7 +120,8 @@ class Dispatcher:
             failure=_injected_error(faults),
         )
         request.scope["simulator.entry"]["job"] = job.id
-        latency = switches.latencies.get(operation.name, switches.latency)
+        spread = max(0.0, 1 + switches.latency_spread * service.random.uniform(-1, 1))
+        latency = switches.latencies.get(operation.name, switches.latency) * spread
         service.jobs.start(job, prepare, latency, lambda outcome: service.reply_text(operation, outcome))
         return self._accepted(request, job)
 

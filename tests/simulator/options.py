@@ -49,6 +49,9 @@ class Switches:
     latencies: t.Annotated[
         dict[str, float], OptionInfo("latency by operation name; for an operation that is answered in place, its delay")
     ] = dataclasses.field(default_factory=dict)
+    latency_spread: t.Annotated[
+        float, OptionInfo("the part of its latency by which a job takes at most longer or shorter, at random")
+    ] = 0.0
     reconnect: t.Annotated[float, OptionInfo("seconds until a host that left maintenance is Connected again")] = 0.2
     prefix: t.Annotated[str, OptionInfo("path prefix of the service operations", pattern=r"([^/].*[^/]|[^/]?)")] = (
         "service"

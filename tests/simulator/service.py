@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import random
 import typing as t
 
 from . import option_parsing
@@ -35,6 +36,7 @@ class Service:
     def _initialize(self, seed: Seed, switches: Switches) -> None:
         self.seed = seed
         self.switches = switches
+        self.random = random.Random(seed.random_seed)
         self.store = Seeder(seed).store()
         self.selector = Selector(self.store)
         self.jobs = Jobs(self._job_finished)

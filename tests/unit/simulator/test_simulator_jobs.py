@@ -129,6 +129,14 @@ def test_latency_can_be_set_by_operation(api: HttpClient) -> None:
     assert api.poll(response.json()["location"].rpartition("/")[2]).status_code == 202
 
 
+def test_latency_can_differ_between_jobs(api: HttpClient) -> None:
+    """With the usual seed, the first job is shorter and ends at once, and the second one is longer."""
+    api.sim.configure(latency=600.0, latency_spread=2.0)
+    api.call("PUT", PATH, BODY)
+    response = api.send("PUT", PATH, BODY)
+    assert api.poll(response.json()["location"].rpartition("/")[2]).status_code == 202
+
+
 def test_sync_answers_with_the_result(api: HttpClient) -> None:
     api.sim.configure(sync=True)
     response = api.send("PUT", PATH, BODY)
