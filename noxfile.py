@@ -205,15 +205,15 @@ def ansible_test(session: nox.Session, *arguments: str) -> None:
         )
 
 
-def core_session(kind: str, core: str, run: Callable[[nox.Session], None]) -> None:
+def core_session(kind: str, core: str, run: Callable[[nox.Session], None], only_in_ci: bool = False) -> None:
     """Add a session that runs with one version of ansible-core."""
+    only_in_ci = only_in_ci or core in ONLY_IN_CI
 
     def session_of_core(session: nox.Session) -> None:
         session.install(DEVELOPMENT if core == "devel" else f"ansible-core~={core}.0", *RUNTIME)
         run(session)
 
     session_of_core.__doc__ = f"{run.__doc__} Core {core}."
-    only_in_ci = core in ONLY_IN_CI
     tags = ["ci"] if only_in_ci else []
     nox.session(name=f"{kind}-{core}", python=PYTHONS[core], default=not only_in_ci, tags=tags)(session_of_core)
 
@@ -467,6 +467,7 @@ core_session("unit", "2.19", unit)
 core_session("unit", "2.21", unit_of_another_core)
 core_session("sanity", "2.19", sanity)
 core_session("sanity", "2.21", sanity_with_one_python)
+core_session("sanity", "2.16", sanity_with_one_python, only_in_ci=True)
 for version in ("2.16", "2.21"):
     core_session("integration", version, integration)
 core_session("integration", "2.18", integration_of_another_core)

@@ -45,12 +45,8 @@ seealso:
 """
 
 EXAMPLES = r"""
-# hosts.virtinfra_hosts.yml: the minimum, with VIRTINFRA_BASE_URL and VIRTINFRA_SESSION_ID set
----
-plugin: virtinfra.manager.hosts
-
-# Only connected hosts, with variables and groups from their attributes
----
+# hosts.virtinfra_hosts.yml: only connected hosts, with variables and groups from their attributes. With
+# VIRTINFRA_BASE_URL and VIRTINFRA_SESSION_ID set, the line of the plugin is enough.
 plugin: virtinfra.manager.hosts
 base_url: https://manager.example.com:8443
 session_id: "{{ lookup('ansible.builtin.env', 'MANAGER_SESSION') }}"
@@ -73,22 +69,22 @@ keyed_groups:
     prefix: arch
 
 # Two services, one of them read by a cursor query, with a cache of one hour
----
-plugin: virtinfra.manager.hosts
-services:
-  - name: north
-    base_url: https://north.example.com
-    session_id: "{{ lookup('ansible.builtin.file', '~/.north-session') }}"
-  - name: south
-    base_url: https://south.example.com
-    api_token: "{{ south_token }}"
-keyed_groups:
-  - key: virtinfra_service
-    prefix: site
-cache: true
-cache_plugin: ansible.builtin.jsonfile
-cache_connection: ~/.cache/virtinfra
-cache_timeout: 3600
+#
+# plugin: virtinfra.manager.hosts
+# services:
+#   - name: north
+#     base_url: https://north.example.com
+#     session_id: "{{ lookup('ansible.builtin.file', '~/.north-session') }}"
+#   - name: south
+#     base_url: https://south.example.com
+#     api_token: "{{ south_token }}"
+# keyed_groups:
+#   - key: virtinfra_service
+#     prefix: site
+# cache: true
+# cache_plugin: ansible.builtin.jsonfile
+# cache_connection: ~/.cache/virtinfra
+# cache_timeout: 3600
 """
 
 from collections.abc import Callable

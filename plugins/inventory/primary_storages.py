@@ -44,12 +44,8 @@ seealso:
 """
 
 EXAMPLES = r"""
-# storage.virtinfra_primary_storages.yml: the minimum, with VIRTINFRA_BASE_URL and VIRTINFRA_SESSION_ID set
----
-plugin: virtinfra.manager.primary_storages
-
-# A group of the storages that are nearly full, with a local connection
----
+# storage.virtinfra_primary_storages.yml: a group of the storages that are nearly full, with a local connection. With
+# VIRTINFRA_BASE_URL and VIRTINFRA_SESSION_ID set, the line of the plugin is enough.
 plugin: virtinfra.manager.primary_storages
 base_url: https://manager.example.com:8443
 session_id: "{{ lookup('ansible.builtin.env', 'MANAGER_SESSION') }}"

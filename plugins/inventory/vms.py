@@ -49,12 +49,8 @@ seealso:
 """
 
 EXAMPLES = r"""
-# vms.virtinfra_vms.yml: the minimum, with VIRTINFRA_BASE_URL and VIRTINFRA_SESSION_ID set
----
-plugin: virtinfra.manager.vms
-
-# Running Linux VMs with an address in the management network, grouped by guest OS type and by host
----
+# vms.virtinfra_vms.yml: running Linux VMs with an address in the management network, grouped by guest OS type and by
+# host. With VIRTINFRA_BASE_URL and VIRTINFRA_SESSION_ID set, the line of the plugin is enough.
 plugin: virtinfra.manager.vms
 base_url: https://manager.example.com:8443
 session_id: "{{ lookup('ansible.builtin.env', 'MANAGER_SESSION') }}"
