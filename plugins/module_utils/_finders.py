@@ -172,6 +172,21 @@ def find_cbt_task(client: Client, desired: Record) -> Record | None:
     return {**task, "vmInstanceUuid": vm} if task and vm in task.get("resourceUuids", ()) else task
 
 
+def find_other_cbt_task(client: Client, params: Record) -> str | None:
+    """Return why the service would refuse to create a CBT task: another one protects a VM; None if it would not.
+
+    Section "Operations", CreateCbtTask: a VM has one task.
+    """
+    vms = {params.get("vmInstanceUuid"), *params.get("resourceUuids", ())}
+    for task in map(with_resources, query(client, "QueryCbtTask")):
+        if protected := vms.intersection(task.get("resourceUuids", ())):
+            return (
+                f"the VM {min(protected)} has the CBT task {task.get('name')!r} ({task.get('uuid')}), and a VM has"
+                " one task. To use that task, omit name and give vm."
+            )
+    return None
+
+
 def read_nic_services(client: Client, desired: Record) -> Record:
     """Read the service types of host interfaces: ``services`` has an entry for each desired interface and VLAN."""
 

@@ -17,6 +17,7 @@ from traceback import format_exc
 from typing import TYPE_CHECKING, Any
 
 from ansible.module_utils import basic
+from ansible.module_utils.errors import UnsupportedError
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._connection import (
     ConnectionOptions,
@@ -222,7 +223,12 @@ class ModuleSpec(TaskOptions):
                 super().exit_json(**self._masked(result))
 
             def fail_json(self, msg: str, **result: Any) -> None:
-                # Without an error, the failure is Ansible's own: it does not accept the options.
+                # Without an error, the failure is Ansible's own: it does not accept the options. A misspelt option can
+                # also be the one that another error misses.
+                if "error" not in result:
+                    errors = self.validation_result.errors.errors
+                    misspelt = next((error for error in errors if isinstance(error, UnsupportedError)), None)
+                    msg = f"Unsupported parameters for ({self._name}) module: {misspelt.msg}" if misspelt else msg
                 super().fail_json(**self._masked({"msg": msg, "error": InvalidOptions(msg).error, **result}))
 
             def log(self, msg: str, log_args: Mapping[str, Any] | None = None) -> None:

@@ -23,6 +23,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._queries import 
     exists,
     find_by_attribute,
     first_readable,
+    query,
     require_unique,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
@@ -35,6 +36,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._references impo
 
 # The field of a record that contains its name, if it is not ``name``.
 _NAME_FIELDS = {"host_nic": "interfaceName"}
+
+# The terms in messages, if they differ from the names of the types.
+_NOUNS = {"host_nic": "network interface"}
 
 # The owner within which names of a type are unique, by the API name of its option. In general they are not unique.
 _OWNERS = {"host_nic": "hostUuid"}
@@ -81,13 +85,15 @@ def _names_in(value: Any) -> list[str]:
 
 def find_uuid(client: Client, kind: str, name: str, owner: Record) -> str:
     """Return the uuid of the only object of a type with this name and owner, with a query or a cursor query."""
-    key, noun, resource_type = _NAME_FIELDS.get(kind, "name"), kind.replace("_", " "), kind.replace("_", "")
+    key, resource_type = _NAME_FIELDS.get(kind, "name"), kind.replace("_", "")
 
     def by_query(client: Client, owner: Record) -> list[Record]:
         if resource_type not in RESOURCE_QUERIES:
             raise ReadNotSupported(f"no query is known for the resource type {resource_type}")
-        conditions = [f"{field}={uuid}" for field, uuid in owner.items()]
-        return find_by_attribute(client, RESOURCE_QUERIES[resource_type], key, name, conditions)
+        operation = RESOURCE_QUERIES[resource_type]
+        if owner:
+            return query(client, operation, [f"{field}={uuid}" for field, uuid in owner.items()])
+        return find_by_attribute(client, operation, key, name)
 
     def by_cursor(client: Client, owner: Record) -> list[Record]:
         return [record for page, dummy in paginate_cursor(client, resource_type) for record in page]
@@ -96,13 +102,17 @@ def find_uuid(client: Client, kind: str, name: str, owner: Record) -> str:
         records = first_readable(by_query, by_cursor)(client, owner)
     except ReadNotSupported as reason:
         raise ReadNotSupported(f"cannot look up the name {name!r}: {reason}. Give the uuid.") from None
-    desired = {key: name, **owner}
     records = [
         record
         for record in records
-        if record.get("uuid") and all(values_equal(value, record.get(field)) for field, value in desired.items())
+        if record.get("uuid") and all(values_equal(uuid, record.get(field)) for field, uuid in owner.items())
     ]
-    found = require_unique([record for record in records if kind != "vm" or exists(record)], f"the name {name!r}")
+    named = [record for record in records if values_equal(name, record.get(key)) and (kind != "vm" or exists(record))]
+    found = require_unique(named, f"the name {name!r}")
     if found is None:
-        raise NotFound(f"no {noun} has the name {name!r}. Check the name, or give the uuid (32 hexadecimal digits).")
+        noun, others = _NOUNS.get(kind, kind.replace("_", " ")), sorted(str(record.get(key)) for record in records)
+        existing = f" The names are {', '.join(others)}." if owner and others else ""
+        raise NotFound(
+            f"no {noun} has the name {name!r}.{existing} Check the name, or give the uuid (32 hexadecimal digits)."
+        )
     return str(found["uuid"])

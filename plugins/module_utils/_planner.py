@@ -77,7 +77,8 @@ class Resource:
     options (API names) select, None when there is none. ``transitional_values`` of a record change without a call, so
     the task waits until they have changed. ``failed_values`` show that an operation failed although it reported
     success. ``keys`` are the parameters by which ``find`` selects the object: it uses the first one that is given.
-    ``plan`` replaces `default_plan`. ``format_result`` returns the members of the result for the record that ``find``
+    ``find_conflict`` returns why the service would refuse to create the object, for check mode. ``plan`` replaces
+    `default_plan`. ``format_result`` returns the members of the result for the record that ``find``
     returned, if they differ from that record.
     """
 
@@ -91,6 +92,7 @@ class Resource:
     transitional_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     failed_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     keys: tuple[str, ...] = ("uuid", "name")
+    find_conflict: Callable[[Any, Record], str | None] | None = None
     plan: Plan | None = None
     format_result: Callable[[Record | None], Record] | None = None
 

@@ -25,6 +25,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     InvalidOptions,
     NotFound,
     ReadNotSupported,
+    Unchangeable,
     VirtinfraError,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING
@@ -46,6 +47,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
     Unknown,
     record_to_result,
     values_equal,
+    without_unknown,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._references import option_name
 from ansible_collections.virtinfra.manager.plugins.module_utils._results import (
@@ -113,10 +115,17 @@ class Reconciler:
         return {**format_record(self.resource, after), **extras, "diff": diff, **members}
 
     def _predict(self, current: Record | None) -> tuple[Record | None, Record]:
-        """Return the record after all planned calls, ``changed``, and the job of the first call without a wait."""
+        """Return the record after all planned calls, ``changed``, and the job of the first call without a wait.
+
+        Raise Unchangeable when the service would refuse to create the object.
+        """
         calls = self._plan(current)
         for call in calls:
             self._warn(call)
+            if call.operation == self.resource.create and self.resource.find_conflict:
+                conflict = self.resource.find_conflict(self.client, without_unknown(call.params))
+                if conflict:
+                    raise Unchangeable(conflict)
             current = call.expected
         job = predicted_job_result(calls[0].operation, self.context.params["wait"]) if calls else {}
         return current, {"changed": bool(calls), **job}

@@ -105,7 +105,7 @@ class Transport:
         TransportError when there is no usable response, and its subclass ResponseLost for a write that the service may
         have processed.
         """
-        attempt = 0
+        attempt, begin = 0, self.clock.monotonic()
         while True:
             last = attempt >= self.options.request_retries
             self._before_send()
@@ -124,6 +124,9 @@ class Transport:
                 wait, reason = self._connect_backoff(attempt), str(error).rstrip(".")
                 out_of_time = deadline is not None and self.clock.monotonic() + wait > deadline
                 if last or out_of_time or not error.transient or isinstance(error, ResponseLost):
+                    if attempt:
+                        seconds = self.clock.monotonic() - begin
+                        error.message = f"{error.message.rstrip('.')}. {attempt + 1} attempts in {seconds:.0f} s."
                     raise
             attempt += 1
             if self._on_progress and wait >= REPORTED_WAIT:

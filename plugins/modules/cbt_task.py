@@ -45,8 +45,8 @@ options:
       - The name of the task. It selects the task when O(uuid) is not given. The module fails when several tasks have
         it.
       - Required to create a task.
-      - A VM has one task. If the VM has a task with another name, the service refuses to create this one, which check
-        mode cannot predict. To use the task that the VM has, omit this option and give O(vm).
+      - A VM has one task. If the VM has a task with another name, the service refuses to create this one. To use the
+        task that the VM has, omit this option and give O(vm).
     type: str
   description:
     description: The description of the task, used when it is created.
@@ -211,7 +211,7 @@ job:
 
 from dataclasses import replace
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._finders import find_cbt_task
+from ansible_collections.virtinfra.manager.plugins.module_utils._finders import find_cbt_task, find_other_cbt_task
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CREATE_OPTIONS, reference, references
 from ansible_collections.virtinfra.manager.plugins.module_utils._planner import (
     PlannedCall,
@@ -239,6 +239,7 @@ CBT_TASK = Resource(
     create="CreateCbtTask",
     keys=("uuid", "name", "vmInstanceUuid"),
     delete="DeleteCbtTask",
+    find_conflict=find_other_cbt_task,
     transitions={
         "enabled": StateTransition("EnableCbtTask", "status", target_values=("Running", "Starting")),
         "disabled": StateTransition("DisableCbtTask", "status", target_values=("Stopped",)),

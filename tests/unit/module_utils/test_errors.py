@@ -173,6 +173,7 @@ IN_A_PROCESS = {
     "empty name",
     "bad state",
     "unknown option",
+    "unknown option instead of the name",
     "nothing to find it by",
     "two of one name",
     "wrong SSH password",
@@ -229,10 +230,12 @@ def comparable(played: Played) -> dict[str, Any]:
 def test_check_mode_fails_like_a_real_run(sim: Simulator, playbook_runner: PlaybookRunner, places: Places) -> None:
     """Check mode fails like the real run, except for errors that only the service can find."""
     done, checked = played(sim, playbook_runner, places, False), played(sim, playbook_runner, places, False, check=True)
-    known_to_the_service_only = {"wrong cluster", "bad address", "wrong SSH password", "a VM that has its task"}
+    known_to_the_service_only = {"wrong cluster", "bad address", "wrong SSH password"}
     assert {name for name, each in checked.items() if each.status == "ok"} == known_to_the_service_only
+    # A real run does not search for the other task, so the message is that of the service.
+    predicted = {"a VM that has its task"}
     for name in checked.keys() - known_to_the_service_only:
-        assert checked[name].result["msg"] == done[name].result["msg"]
+        assert checked[name].result["msg"] == done[name].result["msg"] or name in predicted
         assert checked[name].written == []
 
 

@@ -191,6 +191,9 @@ def test_interface_that_several_hosts_have_needs_the_host(run: ModuleRunner) -> 
     assert "interfaces: 3 objects have the name 'eth1'" in run("host_nic_service", options).message
     chosen = run("host_nic_service", {**options, "host": "host-3"})
     assert [row["interface_uuid"] for row in chosen["services"]] == [seeded_uuid("hostnic", 10)]
+    unknown = run("host_nic_service", {**options, "interfaces": ["eth9"], "host": "host-3"})
+    existing = "The names are eth0, eth1, eth2, eth3."
+    assert f"interfaces: no network interface has the name 'eth9'. {existing} Check the name" in unknown.message
     predicted = run("host_nic_service", {**options, "host": None}, check=True)
     assert (predicted.changed, predicted.log) == (True, [])
     assert run("host_nic_service", {**options, "host": None}).message == "host must not be null: it selects the object"

@@ -300,9 +300,9 @@ def test_connection_refused(name: str) -> None:
             ConnectionOptions(base_url=url, session_id="the-session", request_retries=3), clock=clock
         ) as client:
             failure = failure_of(client, name)
-    assert (
-        str(failure)
-        == f"{name}: cannot connect to {url}: Connection refused. Check base_url and whether the service runs."
+    assert str(failure) == (
+        f"{name}: cannot connect to {url}: Connection refused. Check base_url and whether the service runs."
+        f" 4 attempts in {sum(clock.slept):.0f} s."
     )
     assert not isinstance(failure, ResponseLost)
     assert len(clock.slept) == 3

@@ -162,6 +162,20 @@ def test_task_selected_by_name_ends_for_all_vms_without_a_warning(run: ModuleRun
     assert (ran.calls, ran.warnings) == (["DeleteCbtTask"], [])
 
 
+@pytest.mark.parametrize("form", [by_machine, by_resources, by_both])
+def test_check_mode_predicts_that_a_second_task_for_a_vm_is_refused(
+    run: ModuleRunner, shared_task: list[str], form: Any
+) -> None:
+    for check in (True, False):
+        ran = run("cbt_task", form(shared_task[1]), check=check)
+        assert ran.failed
+        assert not ran.changed
+    message = run("cbt_task", form(shared_task[1]), check=True).message
+    assert f"the VM {shared_task[1]} has the CBT task 'cbt-task-1'" in message
+    assert "omit name and give vm" in message
+    run.idle("cbt_task", {**form(shared_task[1]), "state": "absent"})
+
+
 @pytest.mark.parametrize("state", ["present", "enabled", "disabled", "absent"])
 def test_hidden_vm_of_a_task(run: ModuleRunner, sim: Simulator, state: str) -> None:
     sim.reset(cbt_tasks=2)
