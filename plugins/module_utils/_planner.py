@@ -78,8 +78,8 @@ class Resource:
     the task waits until they have changed. ``failed_values`` show that an operation failed although it reported
     success. ``keys`` are the parameters by which ``find`` selects the object: it uses the first one that is given.
     ``find_conflict`` returns why the service would refuse to create the object, for check mode. ``plan`` replaces
-    `default_plan`. ``format_result`` returns the members of the result for the record that ``find``
-    returned, if they differ from that record.
+    `default_plan`. ``format_result`` returns the members of the result for the record that ``find`` returned, if they
+    differ from that record.
     """
 
     record_type: str

@@ -122,10 +122,9 @@ class Reconciler:
         calls = self._plan(current)
         for call in calls:
             self._warn(call)
-            if call.operation == self.resource.create and self.resource.find_conflict:
-                conflict = self.resource.find_conflict(self.client, without_unknown(call.params))
-                if conflict:
-                    raise Unchangeable(conflict)
+            find_conflict = self.resource.find_conflict if call.operation == self.resource.create else None
+            if find_conflict and (conflict := find_conflict(self.client, without_unknown(call.params))):
+                raise Unchangeable(conflict)
             current = call.expected
         job = predicted_job_result(calls[0].operation, self.context.params["wait"]) if calls else {}
         return current, {"changed": bool(calls), **job}
