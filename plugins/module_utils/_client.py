@@ -187,7 +187,7 @@ class Client:
         earlier = Job(job.uuid, job.location)
         with suppress(TransportError):
             self.poll(earlier)
-        state = f"{earlier.state}: {earlier.failure}" if earlier.failure else earlier.state
+        state = f"{earlier.state}: {str(earlier.failure).rstrip('.')}" if earlier.failure else earlier.state
         return JobUuidUsed(
             f"{job.operation} was not performed: job_uuid {job.uuid} was used for an earlier call (state of that job:"
             f" {state}). Use a new job_uuid for each call, or omit it.",

@@ -193,6 +193,18 @@ def test_used_job_uuid(sim: Simulator, client: Client) -> None:
     assert [record["name"] for record in sim.records("cbttask")] == ["backup-vm-1"]
 
 
+def test_used_job_uuid_of_a_call_that_failed(client: Client) -> None:
+    params = {"name": "backup-vm-1", "vmInstanceUuid": "f" * 32}
+    with pytest.raises(ApiError, match="failed") as failed:
+        wait_for_job(client, client.start_job("CreateCbtTask", params, job_uuid=JOB))
+    with pytest.raises(JobUuidUsed) as caught:
+        client.start_job("CreateCbtTask", params, job_uuid=JOB)
+    reason = failed.value.message.partition("failed ")[2].rstrip(".")
+    assert "(state of that job: failed: " in caught.value.message
+    assert f"{reason}). Use a new job_uuid" in caught.value.message
+    assert caught.value.result["job"]["state"] == "failed"
+
+
 def test_call_that_is_delivered_twice_was_accepted(client: Client) -> None:
     """A proxy has repeated the call, because no other call can have its generated job id."""
 

@@ -411,6 +411,13 @@ def test_redirects_are_not_followed(name: str, status: int) -> None:
     assert other.requests == []
 
 
+def test_port_that_requires_tls_is_not_tried_again() -> None:
+    complaint = b"Client sent an HTTP request to an HTTPS server."
+    with StubServer(lambda request: StubResponse(400, complaint)) as service:
+        assert "expects TLS" in str(failure_of(client_of(service)))
+    assert len(service.requests) == 1
+
+
 def test_redirect_shows_no_credentials() -> None:
     location = "https://someone:the-session@portal.example.com/hook/the-token?key=the-token#the-token"
     with StubServer(lambda request: StubResponse(307, b"", (("Location", location),))) as service:
