@@ -17,7 +17,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     ReadNotSupported,
     VirtinfraError,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._pagination import paginate_cursor
+from ansible_collections.virtinfra.manager.plugins.module_utils._pagination import paginate_cursor, records_of
 from ansible_collections.virtinfra.manager.plugins.module_utils._queries import (
     RESOURCE_QUERIES,
     exists,
@@ -84,7 +84,10 @@ def _names_in(value: Any) -> list[str]:
 
 
 def find_uuid(client: Client, kind: str, name: str, owner: Record) -> str:
-    """Return the uuid of the only object of a type with this name and owner, with a query or a cursor query."""
+    """Return the uuid of the only object of a type with this name and owner.
+
+    It is read by a query, by GetHostNetworkFacts for interfaces of a known host, or by a cursor query.
+    """
     key, resource_type = _NAME_FIELDS.get(kind, "name"), kind.replace("_", "")
 
     def by_query(client: Client, owner: Record) -> list[Record]:
@@ -95,11 +98,16 @@ def find_uuid(client: Client, kind: str, name: str, owner: Record) -> str:
             return query(client, operation, [f"{field}={uuid}" for field, uuid in owner.items()])
         return find_by_attribute(client, operation, key, name)
 
+    def by_network_facts(client: Client, owner: Record) -> list[Record]:
+        facts = client.get("GetHostNetworkFacts", owner)
+        return [{**nic, **owner} for nic in records_of(facts, "GetHostNetworkFacts", "nics")]
+
     def by_cursor(client: Client, owner: Record) -> list[Record]:
         return [record for page, dummy in paginate_cursor(client, resource_type) for record in page]
 
+    readers = (by_query, by_network_facts, by_cursor) if kind == "host_nic" and owner else (by_query, by_cursor)
     try:
-        records = first_readable(by_query, by_cursor)(client, owner)
+        records = first_readable(*readers)(client, owner)
     except ReadNotSupported as reason:
         raise ReadNotSupported(f"cannot look up the name {name!r}: {reason}. Give the uuid.") from None
     records = [

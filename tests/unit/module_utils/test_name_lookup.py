@@ -186,6 +186,18 @@ def test_name_that_looks_like_a_uuid_is_a_uuid(sim: Simulator, run: ModuleRunner
     )
 
 
+@pytest.mark.parametrize("status", ["404", "405"])
+def test_interface_of_a_host_is_found_without_undocumented_operations(
+    run: ModuleRunner, sim: Simulator, status: str
+) -> None:
+    sim.configure(companions=status)
+    options = {"interfaces": ["eth1"], "service_types": ["BackupNetwork"]}
+    ran = run("host_nic_service", {**options, "host": seeded_uuid("host", 3)}, api_token=None)
+    assert ran.sent("SetServiceTypeOnHostNetworkInterface")["interfaceUuids"] == [seeded_uuid("hostnic", 10)]
+    message = run("host_nic_service", options, api_token=None).message
+    assert "interfaces: cannot look up the name 'eth1'" in message
+
+
 def test_interface_that_several_hosts_have_needs_the_host(run: ModuleRunner) -> None:
     options = {"interfaces": ["eth1"], "service_types": ["BackupNetwork"]}
     assert "interfaces: 3 objects have the name 'eth1'" in run("host_nic_service", options).message
