@@ -31,9 +31,11 @@ def _run(context: ModuleContext) -> dict[str, Any]:
     client, given = context.client, context.params["session_id"]
     valid = is_valid(client, given) if given else False
     if context.params["state"] == "absent":
-        context.changed = valid is not False
-        if context.changed and not context.check_mode:
+        if valid is False:
+            return {"session_id": None}
+        if not context.check_mode:
             log_out(client, given)
+        context.changed = True
         return {"session_id": None}
     account, password = context.params["account"], context.params["account_password"]
     if valid or (valid is None and not account):
@@ -41,5 +43,6 @@ def _run(context: ModuleContext) -> dict[str, Any]:
     if not account or not password:
         reason = ": session_id is invalid or has expired" if given else ""
         raise InvalidOptions(f"account and account_password are needed to log in{reason}")
+    session_id = None if context.check_mode else log_in(client, account, password)
     context.changed = True
-    return {"session_id": None if context.check_mode else log_in(client, account, password)}
+    return {"session_id": session_id}

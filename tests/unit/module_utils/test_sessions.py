@@ -127,6 +127,12 @@ def test_a_job_that_was_started_with_an_expired_session(sim: Simulator, run: Mod
     )
 
 
+def test_a_refused_login_changes_nothing(run: ModuleRunner) -> None:
+    ran = run("session", {**ACCOUNT, "account_password": "wrong", "session_id": None})
+    assert ran.failed
+    assert not ran.changed
+
+
 def test_a_wrong_password(sim: Simulator, run: ModuleRunner) -> None:
     ran = run("host_info", {}, **{**ACCOUNT, "account_password": "wrong"})
     assert ran.message == (
