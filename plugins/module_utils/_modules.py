@@ -17,7 +17,7 @@ from traceback import format_exc
 from typing import TYPE_CHECKING, Any
 
 from ansible.module_utils import basic
-from ansible.module_utils.errors import UnsupportedError
+from ansible.module_utils.errors import AnsibleValidationError, UnsupportedError
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._connection import (
     ConnectionOptions,
@@ -223,12 +223,9 @@ class ModuleSpec(TaskOptions):
                 super().exit_json(**self._masked(result))
 
             def fail_json(self, msg: str, **result: Any) -> None:
-                # Without an error, the failure is Ansible's own: it does not accept the options. A misspelt option can
-                # also be the one that another error misses.
-                if "error" not in result:
-                    errors = self.validation_result.errors.errors
-                    misspelt = next((error for error in errors if isinstance(error, UnsupportedError)), None)
-                    msg = f"Unsupported parameters for ({self._name}) module: {misspelt.msg}" if misspelt else msg
+                # Without an error, the failure is Ansible's own: it does not accept the options.
+                if "error" not in result and (errors := self.validation_result.errors.errors):
+                    msg = options_message(self._name, errors)
                 super().fail_json(**self._masked({"msg": msg, "error": InvalidOptions(msg).error, **result}))
 
             def log(self, msg: str, log_args: Mapping[str, Any] | None = None) -> None:
@@ -259,6 +256,16 @@ class ModuleSpec(TaskOptions):
         if outcome.result.get("failed"):
             module.fail_json(**outcome.result)
         module.exit_json(**outcome.result)
+
+
+def options_message(name: str, errors: Iterable[AnsibleValidationError]) -> str:
+    """Return the message about options of the module ``name`` that Ansible does not accept.
+
+    A misspelt option comes first, because it can also be the one that another error misses.
+    """
+    first = min(errors, key=lambda error: not isinstance(error, UnsupportedError))
+    is_misspelt = isinstance(first, UnsupportedError)
+    return f"Unsupported parameters for ({name}) module: {first.msg}" if is_misspelt else str(first.msg)
 
 
 def _masked(show: Callable[[str], None], masker: Masker) -> Callable[[str], None]:

@@ -23,7 +23,6 @@ from typing import Any, NoReturn
 import ansible.constants
 import ansible.utils.display
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-from ansible.module_utils.errors import UnsupportedError
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.virtinfra.manager.plugins.module_utils._adapter import HAS_REQUESTS
@@ -40,6 +39,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._modules import 
     ModuleSpec,
     TaskInterrupted,
     connection_options,
+    options_message,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, GROUP_OPTIONS
 from ansible_collections.virtinfra.manager.plugins.module_utils._references import mark_nulls
@@ -165,11 +165,7 @@ class ActionModule(ActionBase):
         params = validation.validated_parameters
         masker = spec.masker(params)
         if validation.error_messages:
-            # A misspelt option can also be the one that another error misses.
-            errors = sorted(validation.errors.errors, key=lambda error: not isinstance(error, UnsupportedError))
-            message = errors[0].msg
-            if isinstance(errors[0], UnsupportedError):
-                message = f"Unsupported parameters for ({name}) module: {message}"
+            message = options_message(name, validation.errors.errors)
             error = InvalidOptions(masker.text(message))
             result: dict[str, Any] = {"failed": True, "msg": str(error), "error": error.error}
         else:
