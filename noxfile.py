@@ -336,7 +336,8 @@ def chaos(session: nox.Session) -> None:
 @nox.session(default=False)
 def mutation(session: nox.Session) -> None:
     """Change the client and the engine in one place at a time; the unit tests must detect 85 %. About four hours."""
-    session.install("mutmut>=3.8,<4", "ansible-core>=2.19,<2.22", *RUNTIME, "-r", "tests/unit/requirements.txt")
+    session.install("mutmut>=3.8,<4", "pytest-timeout>=2.3", "ansible-core>=2.19,<2.22", *RUNTIME)
+    session.install("-r", "tests/unit/requirements.txt")
     with copied_collection() as copy, session.chdir(copy.parents[2]):
         shutil.copy(copy / "tests" / "tools" / "mutmut.toml", "pyproject.toml")
         # The tests mostly wait.

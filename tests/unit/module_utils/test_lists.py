@@ -296,6 +296,20 @@ def test_equal_resources_without_a_uuid_by_a_cursor() -> None:
         assert len(by_cursor_pages(client_of(service), 3)) == 5
 
 
+@pytest.mark.parametrize("limit", [2, 3, 4, 5, 6])
+def test_equal_resources_up_to_a_limit_by_a_cursor(limit: int) -> None:
+    """Two records of the first page are repeated by the second and by the third."""
+    pages = iter(
+        [
+            cursor_page([SUBSCRIBER, OTHER], hasMore=True, nextCursor="2"),
+            cursor_page([SUBSCRIBER, {}], hasMore=True, nextCursor="3"),
+            cursor_page([OTHER, {"x": 1}]),
+        ]
+    )
+    with StubServer(lambda request: StubResponse(200, {**next(pages), "total": 6})) as service:
+        assert len(by_cursor_pages(client_of(service), 2, limit)) == limit
+
+
 @pytest.mark.parametrize("connections", [1, 4])
 def test_list_that_would_never_end(connections: int) -> None:
     """A service announces a huge total, and each page has one new record."""

@@ -284,6 +284,14 @@ REFUSED: dict[str, tuple[Resource, str, Record, Record | None, type[VirtinfraErr
         Unchangeable,
         r"^the API cannot change name \(is 'host-21', should be 'other'\), cluster \(is 'c', should be 'c2'\)\.",
     ),
+    "drift of a value that is not set": (
+        NIC,
+        "present",
+        {"l3NetworkUuid": "l", "driverType": "e1000"},
+        {"uuid": UUID, "l3NetworkUuid": "l", "driverType": None},
+        Unchangeable,
+        r"^the API cannot change driver_type \(is not set, should be 'e1000'\)$",
+    ),
     "drift that the update does not take": (
         SNMP_ENDPOINT,
         "present",

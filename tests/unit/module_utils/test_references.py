@@ -282,24 +282,32 @@ def test_null_reference_selects_nothing_to_read(run: ModuleRunner, name: str, nu
     assert ran.log == []
 
 
+def known_values(side: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the members of a side of a diff that are not null."""
+    return {name: value for name, value in side.items() if value is not None}
+
+
 @pytest.mark.parametrize(
-    ("name", "options"),
+    ("name", "options", "after"),
     [
-        ("cbt_task", {"state": "absent"}),
-        ("cbt_task", {"state": "disabled"}),
-        ("kvm_host", {"state": "maintenance"}),
-        ("vm_nic", {"state": "disabled"}),
-        ("vm_nic", {"l3_network": NETWORK}),
-        ("sns_endpoint", {"type": "snmp", "name": "changed"}),
+        ("cbt_task", {"state": "absent"}, {}),
+        ("cbt_task", {"state": "disabled"}, {"status": "Stopped"}),
+        ("kvm_host", {"state": "maintenance"}, {"state": "Maintenance"}),
+        ("vm_nic", {"state": "disabled"}, {"state": "disable"}),
+        ("vm_nic", {"l3_network": NETWORK}, {"l3_network_uuid": NETWORK}),
+        ("sns_endpoint", {"type": "snmp", "name": "changed"}, {"name": "changed"}),
+        ("sns_snmp_platform", {"name": "changed"}, {"name": "changed"}),
     ],
 )
-def test_object_whose_own_uuid_is_null_will_exist(run: ModuleRunner, name: str, options: Mapping[str, Any]) -> None:
+def test_object_whose_own_uuid_is_null_will_exist(
+    run: ModuleRunner, name: str, options: Mapping[str, Any], after: Mapping[str, Any]
+) -> None:
     ran = run(name, {**options, "uuid": None}, check=True)
-    if name != "sns_endpoint":
-        assert ran.changed, ran.result
-        assert "uuid must not be null" in run(name, {**options, "uuid": None}).message
-    else:
-        assert not ran.failed, ran.message
+    assert ran.changed, ran.result
+    assert known_values(ran["diff"]["before"]) == {}
+    assert known_values(ran["diff"]["after"]) == after
+    refused = run(name, {**options, "uuid": None})
+    assert "uuid must not be null" in refused.message or name.startswith("sns_"), refused.result
 
 
 @pytest.mark.parametrize(

@@ -360,6 +360,16 @@ def test_unchangeable_values_of_a_nic(run: ModuleRunner, seeded: Seeded, option:
     assert message.endswith(f", should be '{value}'). The nic was found by uuid '{uuid}'.")
 
 
+def test_unchangeable_value_of_a_nic_that_no_single_option_selects(
+    run: ModuleRunner, sim: Simulator, seeded: Seeded
+) -> None:
+    """The message names no option that found the NIC."""
+    [nic] = [record for record in sim.records("vmnic") if record["uuid"] == seeded("vmnic", 1)]
+    options = {"vm": nic["vmInstanceUuid"], "l3_network": nic["l3NetworkUuid"], "driver_type": "e1000"}
+    message = run.refused("vm_nic", options)
+    assert message.endswith(": the API cannot change driver_type (is 'virtio', should be 'e1000')"), message
+
+
 def test_nic_cannot_change_its_vm(run: ModuleRunner, seeded: Seeded) -> None:
     options = {
         "uuid": seeded("vmnic", 1),
