@@ -329,13 +329,13 @@ def chaos_short(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def chaos(session: nox.Session) -> None:
-    """Run thousands of tasks, and playbooks hundreds of times, against a failing service; several hours."""
+    """Run thousands of tasks, and playbooks hundreds of times, against a failing service; about four hours."""
     play_chaos(session)
 
 
 @nox.session(default=False)
 def mutation(session: nox.Session) -> None:
-    """Change the client and the engine in one place at a time; the unit tests must detect 85 %. About four hours."""
+    """Change the client and the engine in one place at a time; the unit tests must detect 85 %. Several hours."""
     session.install("mutmut>=3.8,<4", "pytest-timeout>=2.3", "ansible-core>=2.19,<2.22", *RUNTIME)
     session.install("-r", "tests/unit/requirements.txt")
     with copied_collection() as copy, session.chdir(copy.parents[2]):
