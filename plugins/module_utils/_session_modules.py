@@ -31,11 +31,9 @@ def _run(context: ModuleContext) -> dict[str, Any]:
     client, given = context.client, context.params["session_id"]
     valid = is_valid(client, given) if given else False
     if context.params["state"] == "absent":
-        if valid is False:
-            return {"session_id": None}
-        if not context.check_mode:
+        if valid is not False and not context.check_mode:
             log_out(client, given)
-        context.changed = True
+        context.changed = valid is not False
         return {"session_id": None}
     account, password = context.params["account"], context.params["account_password"]
     if valid or (valid is None and not account):
