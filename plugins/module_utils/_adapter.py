@@ -44,10 +44,11 @@ class ExchangeFailed(Exception):
 
     def __init__(self, error: BaseException) -> None:
         while isinstance(error, (RequestException, urllib3.exceptions.HTTPError)):
-            inner = error.__cause__ or error.__context__
-            if inner is None:
+            # urllib3 does not raise its SSLError, so that only its argument is the exception of Python.
+            inner = [it for it in (error.__cause__, error.__context__, *error.args) if isinstance(it, BaseException)]
+            if not inner:
                 break
-            error = inner
+            error = inner[0]
         super().__init__(str(error))
         self.cause = error
 
