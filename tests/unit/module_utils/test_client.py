@@ -165,6 +165,13 @@ def test_responses_that_prove_nothing(response: StubResponse) -> None:
     assert len(service.requests) == 1
 
 
+@pytest.mark.parametrize(("body", "shown"), [(b"", "no body"), (b"  ", "no body"), ({"x": 1}, '{"x": 1}')])
+def test_response_that_proves_nothing_is_shown(body: Any, shown: str) -> None:
+    with StubServer(lambda request: StubResponse(200, body)) as service, pytest.raises(ResponseLost) as lost:
+        client_of(service).start_job("ChangeHostState", DISABLE)
+    assert str(lost.value) == f"ChangeHostState returned HTTP status 200 without a usable result: {shown}"
+
+
 @pytest.mark.parametrize("switches", [{"api_timeout": False}, {"success_members": True}, {"content_type": False}])
 def test_accepted_in_other_forms(sim: Simulator, client: Client, switches: dict[str, Any]) -> None:
     sim.configure(**switches)

@@ -10,6 +10,7 @@ import threading
 from typing import Any
 
 import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils import _pagination
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     AmbiguousMatch,
@@ -296,18 +297,56 @@ def test_equal_resources_without_a_uuid_by_a_cursor() -> None:
         assert len(by_cursor_pages(client_of(service), 3)) == 5
 
 
+# Two records of the first page are repeated by the second and by the third.
+WITH_EQUAL_RECORDS: tuple[list[dict[str, Any]], ...] = ([SUBSCRIBER, OTHER], [SUBSCRIBER, {"x": 1}], [OTHER, {"y": 1}])
+
+
+@pytest.mark.parametrize("limit", [2, 3, 4, 5, 6])
+def test_equal_resources_up_to_a_limit(limit: int) -> None:
+    with StubServer(
+        lambda request: StubResponse(
+            200, {"inventories": WITH_EQUAL_RECORDS[int(request.query["start"][0]) // 2], "total": 6}
+        )
+    ) as service:
+        assert len(by_pages(client_of(service), 2, limit)) == limit
+
+
 @pytest.mark.parametrize("limit", [2, 3, 4, 5, 6])
 def test_equal_resources_up_to_a_limit_by_a_cursor(limit: int) -> None:
-    """Two records of the first page are repeated by the second and by the third."""
+    first, second, third = WITH_EQUAL_RECORDS
     pages = iter(
         [
-            cursor_page([SUBSCRIBER, OTHER], hasMore=True, nextCursor="2"),
-            cursor_page([SUBSCRIBER, {}], hasMore=True, nextCursor="3"),
-            cursor_page([OTHER, {"x": 1}]),
+            cursor_page(first, hasMore=True, nextCursor="2"),
+            cursor_page(second, hasMore=True, nextCursor="3"),
+            cursor_page(third),
         ]
     )
     with StubServer(lambda request: StubResponse(200, {**next(pages), "total": 6})) as service:
         assert len(by_cursor_pages(client_of(service), 2, limit)) == limit
+
+
+def test_record_with_a_uuid_is_not_counted_twice() -> None:
+    starts = {"0": RECORDS[:2], "2": RECORDS[1:3]}
+    with (
+        StubServer(
+            lambda request: StubResponse(200, {"inventories": starts[request.query["start"][0]], "total": 4})
+        ) as service,
+        pytest.raises(VirtinfraError, match="QueryHost returned only 3 of 4 records"),
+    ):
+        by_pages(client_of(service), 2)
+
+
+def test_list_without_a_total_that_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_pagination, "MAX_PAGES", 5)
+    pages = iter(range(1000))
+    with (
+        StubServer(lambda request: StubResponse(200, {"inventories": [{"uuid": str(next(pages))}]})) as service,
+        pytest.raises(VirtinfraError) as caught,
+    ):
+        by_pages(client_of(service), 1)
+    assert len(service.requests) == 6
+    message = "QueryHost: the list takes more than 5 requests: it does not end. Set limit, or add conditions."
+    assert str(caught.value) == message
 
 
 @pytest.mark.parametrize("connections", [1, 4])
