@@ -23,6 +23,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._response import
 # The reasons that OpenSSL gives when the peer does not use TLS.
 _NO_TLS = re.compile("WRONG_VERSION_NUMBER|RECORD_LAYER_FAILURE|UNKNOWN_PROTOCOL|HTTP_REQUEST")
 
+# The reasons that OpenSSL gives when the peer does not accept the certificate of the client.
+_CERTIFICATE_REFUSED = re.compile("ALERT_.*(CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED)")
+
 
 def connect_error(peer: str, label: str, cause: BaseException, reason: str) -> TransportError:
     """Return the error of a request that was not sent. It is transient, unless TLS was refused."""
@@ -43,7 +46,7 @@ def read_error(peer: str, label: str, cause: BaseException, reason: str, method:
     """Return the error of a request that may have been sent, and whose response is missing or unusable."""
     if isinstance(cause, TimeoutError):
         return _lost(f"{peer} did not answer {label} within {seconds:g} s", method)
-    if isinstance(cause, ssl.SSLError) and "ALERT" in str(cause.reason):
+    if isinstance(cause, ssl.SSLError) and _CERTIFICATE_REFUSED.search(str(cause.reason)):
         alert = str(cause.reason).replace("_", " ").lower()
         return _lost(f"{peer} ended TLS after {label} was sent: {alert} (see client_cert)", method, transient=False)
     if isinstance(cause, ValueError):

@@ -186,13 +186,19 @@ class TlsHandshakes(SocketServer):
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-def test_client_without_a_certificate(authority: Authority, version: ssl.TLSVersion) -> None:
+@pytest.mark.parametrize("alert", ["tlsv13 alert certificate required", "tlsv1 alert unknown ca"])
+def test_client_whose_certificate_is_refused(
+    authority: Authority, version: ssl.TLSVersion, alert: str, tmp_path: Path
+) -> None:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=authority.ca)
     context.load_cert_chain(*authority.issue("127.0.0.1"))
     context.verify_mode, context.minimum_version, context.maximum_version = ssl.CERT_REQUIRED, version, version
+    options: dict[str, Any] = {"session_id": "s", "ca_path": authority.ca}
+    if alert.endswith("ca"):
+        options["client_cert"], options["client_key"] = Authority(tmp_path).issue("client.example.com")
     with TlsHandshakes(context) as service:
         url = f"https://{service.address}"
-        with Client(ConnectionOptions(url, session_id="s", ca_path=authority.ca), clock=FakeClock()) as client:
+        with Client(ConnectionOptions(url, **options), clock=FakeClock()) as client:
             with pytest.raises(TransportError) as read:
                 query(client, "QueryHost")
             with pytest.raises(TransportError) as write:
@@ -205,8 +211,7 @@ def test_client_without_a_certificate(authority: Authority, version: ssl.TLSVers
         assert not isinstance(write.value, ResponseLost)
     else:
         # Since version 1.3 the refusal is sent after the handshake, when the request may be on its way.
-        reason = "ended TLS after QueryHost was sent: tlsv13 alert certificate required (see client_cert)"
-        assert str(read.value) == f"{url} {reason}"
+        assert str(read.value) == f"{url} ended TLS after QueryHost was sent: {alert} (see client_cert)"
         assert isinstance(write.value, ResponseLost)
 
 
