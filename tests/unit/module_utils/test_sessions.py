@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -255,6 +256,8 @@ def connection(sim: Simulator) -> ConnectionOptions:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(ansible.constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
+    # The test may run in a fork of the process that imported the module, as with mutmut.
+    monkeypatch.setattr(_run_sessions, "OWNER", os.getpid())
     return tmp_path
 
 
