@@ -69,14 +69,20 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
     return Authority(tmp_path_factory.mktemp("authority"))
 
 
-def serving(authority: Authority, name: str, requires_certificate: bool = False, **details: Any) -> StubServer:
-    """Return a service of three hosts with a certificate for a name.
+def server_context(authority: Authority, name: str, requires_certificate: bool, **details: Any) -> ssl.SSLContext:
+    """Return the TLS context of a server with a certificate for a name.
 
     With ``requires_certificate``, only clients with a certificate of the authority can connect.
     """
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=authority.ca)
     context.load_cert_chain(*authority.issue(name, **details))
     context.verify_mode = ssl.CERT_REQUIRED if requires_certificate else ssl.CERT_NONE
+    return context
+
+
+def serving(authority: Authority, name: str, requires_certificate: bool = False, **details: Any) -> StubServer:
+    """Return a service of three hosts with the context of ``server_context``."""
+    context = server_context(authority, name, requires_certificate, **details)
     hosts = [{"uuid": f"{number:032x}", "name": f"host-{number}"} for number in range(3)]
     return StubServer(lambda request: StubResponse(200, {"inventories": hosts, "total": 3}), context)
 
@@ -186,15 +192,16 @@ class TlsHandshakes(SocketServer):
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-@pytest.mark.parametrize("alert", ["tlsv13 alert certificate required", "tlsv1 alert unknown ca"])
-def test_client_whose_certificate_is_refused(
-    authority: Authority, version: ssl.TLSVersion, alert: str, tmp_path: Path
+@pytest.mark.parametrize(
+    ("of_another_authority", "alert"), [(False, "tlsv13 alert certificate required"), (True, "tlsv1 alert unknown ca")]
+)
+def test_client_whose_certificate_is_missing_or_refused(
+    authority: Authority, version: ssl.TLSVersion, of_another_authority: bool, alert: str, tmp_path: Path
 ) -> None:
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=authority.ca)
-    context.load_cert_chain(*authority.issue("127.0.0.1"))
-    context.verify_mode, context.minimum_version, context.maximum_version = ssl.CERT_REQUIRED, version, version
+    context = server_context(authority, "127.0.0.1", requires_certificate=True)
+    context.minimum_version = context.maximum_version = version
     options: dict[str, Any] = {"session_id": "s", "ca_path": authority.ca}
-    if alert.endswith("ca"):
+    if of_another_authority:
         options["client_cert"], options["client_key"] = Authority(tmp_path).issue("client.example.com")
     with TlsHandshakes(context) as service:
         url = f"https://{service.address}"
