@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import ReadNotSupported
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Unsupported
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
 
 
@@ -19,12 +19,12 @@ def with_resources(task: Record) -> Record:
 
 
 def protects(task: Record, vm_uuid: str) -> bool:
-    """Return whether a task protects a VM; raise ReadNotSupported if the record does not show the VMs.
+    """Return whether a task protects a VM; raise Unsupported if the record does not show the VMs.
 
     ``task`` is what `with_resources` returns.
     """
     if task.get("resourceRefs") is None:
-        raise ReadNotSupported(
+        raise Unsupported(
             f"the service does not show which VMs the CBT task {task.get('uuid')} protects, so tasks cannot be selected"
             " by vm, only by name or uuid"
         )

@@ -28,9 +28,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     ApiError,
     InvalidOptions,
     JobUuidUsed,
-    ReadNotSupported,
     ResponseLost,
     TransportError,
+    Unsupported,
     VirtinfraError,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import (
@@ -127,7 +127,7 @@ class Client:
         return operation, self._request(operation, params), self._auth(operation)
 
     def get(self, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Call a reading operation and return its reply. Raise ReadNotSupported when the service does not have it."""
+        """Call a reading operation and return its reply. Raise Unsupported when the service does not have it."""
         operation, request, auth = self.build_request(name, params)
         try:
             return self._read(operation, request, auth)
@@ -249,7 +249,7 @@ class Client:
             options = "session_id, or account and account_password (or VIRTINFRA_SESSION_ID, or VIRTINFRA_ACCOUNT"
             options += " and VIRTINFRA_ACCOUNT_PASSWORD"
         if not value:
-            raise ReadNotSupported(f"{operation.name} needs {options} in the environment)")
+            raise Unsupported(f"{operation.name} needs {options} in the environment)")
         return f"{scheme} {value}"
 
     def _transport(self) -> Transport:

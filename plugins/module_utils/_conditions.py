@@ -15,7 +15,7 @@ from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     InvalidOptions,
-    ReadNotSupported,
+    Unsupported,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import RECORD_FIELDS, to_camel_case
 from ansible_collections.virtinfra.manager.plugins.module_utils._references import is_reference, unify_uuid
@@ -117,13 +117,13 @@ def parse_condition(text: str, record_type: str) -> Condition:
 def parse_local_conditions(texts: Iterable[str], record_type: str) -> list[Condition]:
     """Parse conditions on records of a type in RECORD_FIELDS that the service does not check.
 
-    Raise ReadNotSupported for a condition that only the service can check: on a time, on a tag, on a field of another
+    Raise Unsupported for a condition that only the service can check: on a time, on a tag, on a field of another
     resource or on an undocumented field.
     """
     conditions = [replace(parse_condition(text, record_type), is_local=True) for text in texts]
     for condition in conditions:
         if condition.field not in RECORD_FIELDS.get(record_type, ()) or condition.field.endswith("Date"):
-            raise ReadNotSupported(f"only the service can check the condition {condition.text!r}")
+            raise Unsupported(f"only the service can check the condition {condition.text!r}")
     return conditions
 
 

@@ -137,7 +137,7 @@ class Unchangeable(VirtinfraError):
     description = "The object differs from the options in something that the API cannot change."
 
 
-class ReadNotSupported(VirtinfraError):
+class Unsupported(VirtinfraError):
     """The service lacks the operation that reads this type of record, or the credentials for it are missing."""
 
     code = "UNSUPPORTED"

@@ -16,7 +16,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     ApiError,
     NotFound,
     ReadExecutedAsChange,
-    ReadNotSupported,
+    Unsupported,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Job
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
@@ -115,9 +115,9 @@ def _ip_addresses(nic: Record) -> list[str]:
 
 
 def _require_ip_addresses(nics: list[Record], address: str) -> None:
-    """Raise ReadNotSupported when a NIC shows no IP address, because it may be the NIC with ``address``."""
+    """Raise Unsupported when a NIC shows no IP address, because it may be the NIC with ``address``."""
     if hidden := next((nic for nic in nics if not _ip_addresses(nic)), None):
-        raise ReadNotSupported(
+        raise Unsupported(
             f"the NIC {hidden.get('uuid')} shows no IP address (yet), so it may be the NIC with {address}"
         )
 
@@ -161,7 +161,7 @@ def _nics_of(vms: list[Record], desired: Record) -> list[Record]:
 def find_cbt_task(client: Client, desired: Record) -> Record | None:
     """Read a CBT task by its uuid, its name, or one of the VMs that it protects.
 
-    Raise ReadNotSupported when no task of the VM is found, but some tasks do not show the VMs that they protect.
+    Raise Unsupported when no task of the VM is found, but some tasks do not show the VMs that they protect.
     """
     task = find_by_query("QueryCbtTask", "uuid", "name", view=with_resources)(client, desired)
     vm = desired.get("vmInstanceUuid")
@@ -208,7 +208,7 @@ def read_nic_services(client: Client, desired: Record) -> Record:
 def find_bandwidth_limit(client: Client, desired: Record) -> Record | None:
     """Read the bandwidth limit of a NIC in one direction; None when there is none.
 
-    Raise ReadNotSupported if the service lacks GetNicQos. If such a service ignores the verb, it treats the GET as
+    Raise Unsupported if the service lacks GetNicQos. If such a service ignores the verb, it treats the GET as
     DeleteNicQos without a direction, which changes nothing, because its job fails.
     """
     try:
@@ -221,9 +221,9 @@ def find_bandwidth_limit(client: Client, desired: Record) -> Record | None:
         wait_for_jobs(client, [started])
         if not isinstance(started.failure, ApiError):
             raise
-        raise ReadNotSupported("the service does not offer GetNicQos") from None
+        raise Unsupported("the service does not offer GetNicQos") from None
     if reply.keys().isdisjoint(get_operation("GetNicQos").result):
-        raise ReadNotSupported("the response to GetNicQos has no bandwidth")
+        raise Unsupported("the response to GetNicQos has no bandwidth")
     bandwidth = reply.get(f"{desired['direction']}boundBandwidth")
     is_limit = isinstance(bandwidth, int) and bandwidth >= 0
     return {"uuid": desired["uuid"], "direction": desired["direction"], "bandwidth": bandwidth} if is_limit else None

@@ -20,8 +20,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._conditions impo
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     InvalidOptions,
     ReadExecutedAsChange,
-    ReadNotSupported,
     SeveralFailed,
+    Unsupported,
     VirtinfraError,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules import ModuleContext, ModuleSpec
@@ -136,7 +136,7 @@ def list_module(
 
         def by_query(client: Client, equal: Record) -> tuple[list[Record], int]:
             if operation is None:
-                raise ReadNotSupported(f"no query is known for the resource type {cursor}")
+                raise Unsupported(f"no query is known for the resource type {cursor}")
             return _list_by_query(client, operation, equal, texts or [], None if active else limit)
 
         def by_cursor(client: Client, equal: Record) -> tuple[list[Record], int]:
@@ -230,7 +230,7 @@ def query_by(client: Client, operation: str, field: str, uuids: list[str]) -> di
     records_by: dict[str, list[Record]] = {}
     try:
         records = query(client, operation, conditions if len(conditions) == 1 else []) if conditions else []
-    except ReadNotSupported:
+    except Unsupported:
         return None
     for record in records:
         result = record_to_result(with_all_fields(get_operation(operation).record, record))

@@ -14,7 +14,7 @@ from typing import Any
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     NotFound,
-    ReadNotSupported,
+    Unsupported,
     VirtinfraError,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._pagination import paginate_cursor, records_of
@@ -48,7 +48,7 @@ def resolve_names(client: Client, options: Mapping[str, Any], parameters: Mappin
     """Return the options with the uuids of the objects that they refer to by name.
 
     ``parameters`` maps options to the API's names for them. Each name is looked up once, several concurrently. Raise
-    NotFound, AmbiguousMatch, or ReadNotSupported if the service cannot look up names.
+    NotFound, AmbiguousMatch, or Unsupported if the service cannot look up names.
     """
     kinds = {option: REFERS_TO[name] for option, name in parameters.items() if name in REFERS_TO}
     owned = {option: kind for option, kind in kinds.items() if kind in _OWNERS}
@@ -92,7 +92,7 @@ def find_uuid(client: Client, kind: str, name: str, owner: Record) -> str:
 
     def by_query(client: Client, owner: Record) -> list[Record]:
         if resource_type not in RESOURCE_QUERIES:
-            raise ReadNotSupported(f"no query is known for the resource type {resource_type}")
+            raise Unsupported(f"no query is known for the resource type {resource_type}")
         operation = RESOURCE_QUERIES[resource_type]
         if owner:
             return query(client, operation, [f"{field}={uuid}" for field, uuid in owner.items()])
@@ -108,8 +108,8 @@ def find_uuid(client: Client, kind: str, name: str, owner: Record) -> str:
     readers = (by_query, by_network_facts, by_cursor) if kind == "host_nic" and owner else (by_query, by_cursor)
     try:
         records = first_readable(*readers)(client, owner)
-    except ReadNotSupported as reason:
-        raise ReadNotSupported(f"cannot look up the name {name!r}: {reason}. Give the uuid.") from None
+    except Unsupported as reason:
+        raise Unsupported(f"cannot look up the name {name!r}: {reason}. Give the uuid.") from None
     records = [
         record
         for record in records

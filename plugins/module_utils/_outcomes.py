@@ -15,9 +15,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     ApiError,
     JobNotFound,
     ReadExecutedAsChange,
-    ReadNotSupported,
     ResponseLost,
     TransportError,
+    Unsupported,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import (
     FAILED,
@@ -49,14 +49,14 @@ def reply_to_read(
 ) -> dict[str, Any]:
     """Return the reply of a reading operation.
 
-    ``credential`` is the kind of its credential, see _errors.CREDENTIALS. Raise ReadNotSupported when the service lacks
+    ``credential`` is the kind of its credential, see _errors.CREDENTIALS. Raise Unsupported when the service lacks
     the operation, ReadExecutedAsChange when it started a job, ApiError when it reports a failure, and TransportError
     when the response is not a JSON object.
     """
     if response.status == 202 and operation.name != "GetApiJob":
         raise ReadExecutedAsChange(operation.name, request.path, _named_job(response, operation.name, prefix))
     if response.status in (404, 405) and response.error is None:
-        raise ReadNotSupported(f"the service does not offer {operation.name} (HTTP status {response.status})")
+        raise Unsupported(f"the service does not offer {operation.name} (HTTP status {response.status})")
     if response.error is not None or not 200 <= response.status < 300:
         raise ApiError(operation.name, response.status, response.error, response.text(), credential)
     if response.object is None:

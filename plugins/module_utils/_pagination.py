@@ -15,8 +15,8 @@ from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
-    ReadNotSupported,
     TransportError,
+    Unsupported,
     VirtinfraError,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._operation import Operation
@@ -177,10 +177,10 @@ def paginate_cursor(
 def records_of(reply: Mapping[str, Any], name: str, member: str = "inventories") -> list[Record]:
     """Return the records in a query's reply: a list or a single ``inventory``.
 
-    Raise ReadNotSupported when it has neither: section "Notification" documents ``{}`` as the reply of one query.
+    Raise Unsupported when it has neither: section "Notification" documents ``{}`` as the reply of one query.
     """
     if member not in reply and "inventory" not in reply:
-        raise ReadNotSupported(f"the response to {name} has no {member}")
+        raise Unsupported(f"the response to {name} has no {member}")
     records = reply.get(member, reply.get("inventory")) or []
     records = [records] if isinstance(records, dict) else records
     if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):

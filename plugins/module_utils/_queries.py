@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._conditions import equality
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import AmbiguousMatch, ReadNotSupported
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import AmbiguousMatch, Unsupported
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
 from ansible_collections.virtinfra.manager.plugins.module_utils._pagination import paginate, records_of
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
@@ -87,9 +87,9 @@ def first_readable(*readers: Callable[[Client, Record], Found]) -> Callable[[Cli
         for reader in readers:
             try:
                 return reader(client, desired)
-            except ReadNotSupported as reason:
+            except Unsupported as reason:
                 reasons.append(str(reason).rstrip("."))
-        raise ReadNotSupported("; ".join(reasons))
+        raise Unsupported("; ".join(reasons))
 
     return read
 

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     AmbiguousMatch,
     ApiError,
-    ReadNotSupported,
     TransportError,
+    Unsupported,
     VirtinfraError,
     WaitTimeout,
 )
@@ -51,7 +51,7 @@ class ObjectReader:
         self.resource, self.context, self.client = resource, context, context.client
         self.state, self.desired = state, desired
         self.label = describe_target(without_unknown(desired), resource.noun)
-        self.unreadable: ReadNotSupported | None = None
+        self.unreadable: Unsupported | None = None
 
     @property
     def state_unknown(self) -> bool:
@@ -64,12 +64,12 @@ class ObjectReader:
             return predict_record(self.resource, self.state, self.desired)
         try:
             return self.resource.find(self.client, without_unknown(self.desired))
-        except ReadNotSupported as reason:
+        except Unsupported as reason:
             assumed = assume_record(self.resource, self.desired)
             if assumed is None and self.state == "absent":
-                raise ReadNotSupported(f"cannot check whether it exists: {reason}. Pass uuid.") from None
+                raise Unsupported(f"cannot check whether it exists: {reason}. Pass uuid.") from None
             if assumed is None and self.resource.create and not get_operation(self.resource.create).is_idempotent:
-                raise ReadNotSupported(
+                raise Unsupported(
                     f"cannot check whether it exists: {reason}. Pass uuid, or create it once with the api module."
                 ) from None
             self.unreadable = self.unreadable or reason

@@ -24,8 +24,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._calls import (
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     InvalidOptions,
     NotFound,
-    ReadNotSupported,
     Unchangeable,
+    Unsupported,
     VirtinfraError,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING
@@ -103,7 +103,7 @@ class Reconciler:
         try:
             before = self.reader.read()
             after, members = self._predict(before) if self.context.check_mode else self._apply(before)
-        except ReadNotSupported as failure:
+        except Unsupported as failure:
             # Its own message says what cannot be read.
             raise failure.with_label(self.reader.label) from None
         except VirtinfraError as failure:
@@ -186,9 +186,7 @@ class Reconciler:
             calls = plan(self.resource, self.state, self.reader.desired, current, self.context.check_mode)
         except NotFound:
             if self.reader.unreadable:
-                raise ReadNotSupported(
-                    f"cannot check whether it exists: {self.reader.unreadable}. Pass uuid."
-                ) from None
+                raise Unsupported(f"cannot check whether it exists: {self.reader.unreadable}. Pass uuid.") from None
             raise
         for call in calls:
             null = [value for value in call.params.values() if isinstance(value, Unknown)]

@@ -22,9 +22,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._connection impo
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     ApiError,
     LoginFailed,
-    ReadNotSupported,
     ResponseLost,
     TransportError,
+    Unsupported,
     VirtinfraError,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import WaitPolicy
@@ -51,11 +51,11 @@ def hash_password(password: str) -> str:
 def log_in(client: Client, account: str, password: str) -> str:
     """Return a new session of an account.
 
-    Raise ReadNotSupported if the service has no login, and LoginFailed for other errors.
+    Raise Unsupported if the service has no login, and LoginFailed for other errors.
     """
     try:
         return _log_in(client, account, password)
-    except ReadNotSupported:
+    except Unsupported:
         raise
     except VirtinfraError as reason:
         raise LoginFailed.because_of(reason).with_label(f"account {account}") from None
@@ -75,7 +75,7 @@ def _log_in(client: Client, account: str, password: str) -> str:
         except ApiError as refusal:
             if refusal.status not in (404, 405):
                 raise
-            raise ReadNotSupported(
+            raise Unsupported(
                 f"the service does not offer logins with an account (HTTP status {refusal.status}). Get a session in"
                 " another way and pass it as session_id."
             ) from None
@@ -90,7 +90,7 @@ def is_valid(client: Client, session_id: str) -> bool | None:
     """Return whether a session is valid, None if the service cannot check it."""
     try:
         valid = client.get("ValidateSession", {"sessionUuid": session_id}).get("valid")
-    except ReadNotSupported:
+    except Unsupported:
         return None
     return valid if isinstance(valid, bool) else None
 

@@ -144,7 +144,7 @@ total:
 from dataclasses import replace
 from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import ReadNotSupported
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Unsupported
 from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import list_module, query_by
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules import ModuleContext, ModuleSpec
 
@@ -159,7 +159,7 @@ def list_endpoints(context: ModuleContext) -> dict[str, Any]:
     name = context.desired.get("type")
     try:
         result = LISTS[name or "any"].run(shared)
-    except ReadNotSupported as reason:
+    except Unsupported as reason:
         if name:
             raise
         result, name = LISTS["workchat"].run(shared), "workchat"

@@ -105,7 +105,7 @@ job:
 """
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions, ReadNotSupported
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions, Unsupported
 from ansible_collections.virtinfra.manager.plugins.module_utils._finders import find_by_query
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import reference
 from ansible_collections.virtinfra.manager.plugins.module_utils._planner import (
@@ -125,7 +125,7 @@ PERSONS = "QuerySNSTeamchatAtPerson"
 def plan_person(resource: Resource, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
     """Return the plan. Never send the current user ID or another endpoint, because services refuse both."""
     if isinstance(current, AssumedRecord) and "userId" in desired:
-        raise ReadNotSupported(
+        raise Unsupported(
             "the service cannot list persons, so it is not known whether user_id changes, and it refuses the current"
             " one. Omit user_id."
         )

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from ansible.template import Templar
 from ansible.utils.unsafe_proxy import AnsibleUnsafeText
+from ansible_collections.virtinfra.manager.plugins.module_utils._addresses import is_address
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._json import SCALARS
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
@@ -24,7 +25,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
     shaped_members,
     to_snake_case,
 )
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._names import is_address, is_variable_name
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._names import is_variable_name
 
 # Since 2.19 only strings from files of the user are templates; before, all strings are.
 HAS_DATA_TAGGING = hasattr(Templar, "evaluate_expression")

@@ -28,7 +28,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._client import C
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     ApiError,
     InvalidOptions,
-    ReadNotSupported,
+    Unsupported,
     VirtinfraError,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules import session_source
@@ -132,7 +132,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
             return None
         try:
             return service.related(client, kind)
-        except (ApiError, ReadNotSupported) as failure:
+        except (ApiError, Unsupported) as failure:
             if requested or getattr(failure, "code", "") == SESSION_INVALID:
                 raise InvalidOptions(f"{option}: {failure}") from failure
             self.warn(f"{service.name}: skipped {option}: {failure}")

@@ -20,7 +20,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._conditions impo
 from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     InvalidOptions,
-    ReadNotSupported,
+    Unsupported,
     VirtinfraError,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, Options
@@ -116,7 +116,7 @@ class Service:
         return any(re.search(r"\bstate\b", text) for text in (*self.query, *self.filters))
 
     def related(self, client: Client, kind: ResourceType) -> list[Record]:
-        """Return all records of another type; raise ReadNotSupported if the credentials do not allow this."""
+        """Return all records of another type; raise Unsupported if the credentials do not allow this."""
         other = replace(self, source=None, query=(), filters=())
         return [record for page in other.pages(client, kind) for record in page]
 
@@ -125,7 +125,7 @@ class Service:
         try:
             for page, dummy in paginate(client, kind.query, sent, self.page_size, connections=CONNECTIONS):
                 yield page
-        except ReadNotSupported:
+        except Unsupported:
             if self.source or self.query or not self.connection.api_token:
                 raise
             yield from self._walked(client, kind)

@@ -16,9 +16,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     InvalidOptions,
     JobNotFound,
     JobUuidUsed,
-    ReadNotSupported,
     ResponseLost,
     TransportError,
+    Unsupported,
     WaitTimeout,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Job, WaitPolicy
@@ -282,7 +282,7 @@ def test_service_that_requires_credentials_for_polls(status: int) -> None:
 )
 def test_missing_credentials(sim: Simulator, new_client: ClientFactory, name: str, missing: str, variable: str) -> None:
     client = new_client(**{missing: None})
-    with pytest.raises(ReadNotSupported, match=f"{name} needs {missing}.* .or {variable}.* in the environment"):
+    with pytest.raises(Unsupported, match=f"{name} needs {missing}.* .or {variable}.* in the environment"):
         client.get(name, {})
     assert sim.log() == []
 
@@ -468,9 +468,9 @@ def test_reads_are_repeated_after_an_error_of_a_gateway() -> None:
 @pytest.mark.parametrize("status", [404, 405])
 def test_reads_that_a_service_lacks(sim: Simulator, client: Client, status: int) -> None:
     sim.configure(companions=str(status))
-    with pytest.raises(ReadNotSupported, match=rf"the service does not offer QueryHost .HTTP status {status}"):
+    with pytest.raises(Unsupported, match=rf"the service does not offer QueryHost .HTTP status {status}"):
         query(client, "QueryHost")
-    with pytest.raises(ReadNotSupported, match="the service does not offer QueryHost"):
+    with pytest.raises(Unsupported, match="the service does not offer QueryHost"):
         get_by_uuid(client, "QueryHost", HOST)
 
 

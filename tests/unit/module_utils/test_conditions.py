@@ -16,7 +16,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._conditions impo
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     InvalidOptions,
-    ReadNotSupported,
+    Unsupported,
 )
 
 HOST = "HostInventory"
@@ -96,7 +96,7 @@ def test_conditions_that_are_not_sent_are_checked_exactly(text: str, record: Any
     "text", ["cluster.name=a", "__systemTag__=a", "colour=blue", "createDate>Jan 6, 2017 3:51:16 AM"]
 )
 def test_conditions_that_only_the_service_can_check(text: str) -> None:
-    with pytest.raises(ReadNotSupported, match="only the service can check the condition"):
+    with pytest.raises(Unsupported, match="only the service can check the condition"):
         parse_local_conditions([text], HOST)
 
 

@@ -15,8 +15,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._client import C
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     AmbiguousMatch,
     ApiError,
-    ReadNotSupported,
     TransportError,
+    Unsupported,
     VirtinfraError,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._finders import find_by_cursor, find_by_query
@@ -404,9 +404,9 @@ def test_forms_of_replies(reply: dict[str, Any], expected: list[str]) -> None:
 @pytest.mark.parametrize("reply", [{}, {"success": True}, {"results": []}])
 def test_empty_replies(reply: dict[str, Any]) -> None:
     with StubServer(lambda request: StubResponse(200, reply)) as service:
-        with pytest.raises(ReadNotSupported, match="the response to QueryHost has no inventories"):
+        with pytest.raises(Unsupported, match="the response to QueryHost has no inventories"):
             query(client_of(service), "QueryHost")
-        with pytest.raises(ReadNotSupported, match="the response to QueryHost has no inventories"):
+        with pytest.raises(Unsupported, match="the response to QueryHost has no inventories"):
             get_by_uuid(client_of(service), "QueryHost", HOST)
 
 
@@ -547,7 +547,7 @@ def test_the_next_finder_is_used(sim: Simulator, client: Client, new_client: Cli
     sim.configure(companions="404")
     read = first_readable(find_by_query("QueryHost", "name"), find_by_cursor("host", "name"))
     assert (read(client, {"name": "host-2"}) or {})["name"] == "host-2"
-    with pytest.raises(ReadNotSupported, match=r"does not offer QueryHost .*; CursorQuery needs api_token"):
+    with pytest.raises(Unsupported, match=r"does not offer QueryHost .*; CursorQuery needs api_token"):
         read(new_client(api_token=None), {"name": "host-2"})
 
 

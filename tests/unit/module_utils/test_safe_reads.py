@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import ReadExecutedAsChange, ReadNotSupported
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import ReadExecutedAsChange, Unsupported
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS
 from ansible_collections.virtinfra.manager.plugins.module_utils._queries import get_by_uuid
 from conftest import client_of
@@ -179,5 +179,5 @@ def test_polling_with_the_module_api_succeeds(sim: Simulator, run: ModuleRunner)
 
 
 def test_a_service_without_the_query_is_named() -> None:
-    with StubServer(lambda request: StubResponse(404)) as service, pytest.raises(ReadNotSupported):
+    with StubServer(lambda request: StubResponse(404)) as service, pytest.raises(Unsupported):
         get_by_uuid(client_of(service), "QueryHost", UUID)
