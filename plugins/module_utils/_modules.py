@@ -11,7 +11,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from traceback import format_exc
 from typing import TYPE_CHECKING, Any
@@ -173,6 +173,9 @@ class ModuleSpec(TaskOptions):
         try:
             params = self.with_references(params, check_mode)
             connection = connection_options(params)
+            if "LogInByAccount" in self.operations and connection.account_password:
+                # The session among the options is the object of the task, not its credential.
+                connection = replace(connection, session_id=None)
             with (
                 session_source(connection, session_store, masker, on_request, before_send) as sessions,
                 create_client(params, check_mode, on_progress, on_request, masker, before_send, sessions) as client,

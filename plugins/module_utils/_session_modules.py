@@ -13,7 +13,7 @@ from typing import Any
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules import ModuleContext, ModuleSpec
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import Options
-from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import is_valid, log_in, log_out
+from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import AccountSession, is_valid, log_out
 
 
 def session_module(options: Options, **constraints: Any) -> ModuleSpec:
@@ -35,12 +35,11 @@ def _run(context: ModuleContext) -> dict[str, Any]:
             log_out(client, given)
         context.changed = valid is not False
         return {"session_id": None}
-    account, password = context.params["account"], context.params["account_password"]
-    if valid or (valid is None and not account):
+    if valid or (valid is None and not context.params["account"]):
         return {"session_id": given}
-    if not account or not password:
+    if not isinstance(client.sessions, AccountSession):
         reason = ": session_id is invalid or has expired" if given else ""
         raise InvalidOptions(f"account and account_password are needed to log in{reason}")
-    session_id = None if context.check_mode else log_in(client, account, password)
+    session_id = None if context.check_mode else client.sessions.new_session()
     context.changed = True
     return {"session_id": session_id}

@@ -12,7 +12,7 @@ import hashlib
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from typing import Any, Protocol
@@ -26,6 +26,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     TransportError,
     Unsupported,
     VirtinfraError,
+    error_codes,
+    with_causes,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import WaitPolicy
 from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker
@@ -40,7 +42,9 @@ LOGIN_BACKOFF = 0.3
 # The timeout, in seconds, of a logout whose result is ignored.
 LOGOUT_TIMEOUT = 5.0
 
-WRONG_ACCOUNT = "ID.1000"
+# Refusals of an account: wrong credentials, too many sessions, disabled, second factor, password expired, locked, ...
+# No client of the run repeats such a login, because services lock an account after several attempts.
+FINAL_REFUSAL = re.compile(r"ID\.(1000|1006|1007|2001)|LOGIN_CONTROL\.\d+", re.ASCII)
 
 
 def hash_password(password: str) -> str:
@@ -130,7 +134,7 @@ class SessionStore(Protocol):
     def open(self) -> AbstractContextManager[dict[str, Any]]:
         """Return a context manager for the stored values, which locks them; changes are stored.
 
-        ``session_id`` is the session, ``failure`` describes the last login if it failed.
+        ``session_id`` is the session, ``failure`` describes the last login of the run if it failed.
         """
 
 
@@ -200,6 +204,11 @@ class AccountSession:
         self.validate()
         return self.current()
 
+    def new_session(self) -> str:
+        """Return a new session that no client shares. The caller must end it."""
+        with self._store.open() as kept, self._client() as client:
+            return self._log_in(client, kept, time.monotonic())
+
     def _shared_session(self, refused: str | None) -> str:
         since = time.monotonic()
         with self._store.open() as kept:
@@ -217,21 +226,35 @@ class AccountSession:
         """Log in, unless an equivalent login has already failed."""
         account, retries = str(self._connection.account), self._connection.request_retries
         if failure := kept.get("failure"):
-            # Services lock an account after several attempts. And if a login fails, all clients that waited for it
-            # fail, because their own logins would take as long, one after the other.
+            # If a login fails, all clients that waited for it fail, because their own logins would take as long, one
+            # after the other.
             is_own = failure["time"] > since and failure["retries"] >= retries
-            if is_own or failure["error"]["code"] == WRONG_ACCOUNT:
+            if is_own or any(map(FINAL_REFUSAL.fullmatch, error_codes(failure["error"]))):
                 raise LoginFailed(failure["message"], failure["error"], **failure["facts"]).with_label(
                     f"account {account}"
                 )
         try:
             session_id = log_in(client, account, str(self._connection.account_password))
         except LoginFailed as failed:
-            reason = {"message": failed.message, "error": failed.error, "facts": failed.result}
-            kept["failure"] = {**reason, "time": time.monotonic(), "retries": retries}
+            kept["failure"] = self._failure(failed.message, failed.error, failed.result)
             raise
         kept.pop("failure", None)
         return session_id
+
+    def remember_failure(self, result: Mapping[str, Any]) -> None:
+        """Store the failed result of a process that logged in by itself, so that no other one repeats a refused login.
+
+        The result may come from another machine, so its form is not relied on.
+        """
+        error = result.get("error")
+        message = str(result.get("msg")).removeprefix(f"account {self._connection.account}: ")
+        facts = {name: result[name] for name in ("operation", "status") if name in result}
+        with self._store.open() as kept:
+            kept["failure"] = self._failure(message, with_causes(error if isinstance(error, Mapping) else {}), facts)
+
+    def _failure(self, message: str, error: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
+        retries = self._connection.request_retries
+        return {"message": message, "error": error, "facts": facts, "time": time.monotonic(), "retries": retries}
 
     def _client(self) -> Client:
         """Return a client that may log in, also in check mode, because this changes nothing that users manage."""

@@ -121,10 +121,11 @@ class ActionModule(ActionBase):
         self._task.environment = [variables]
         known = {option: value for option, value in from_environment.items() if option in spec.argument_spec}
         arguments = {**known, **_prefer_given(mark_nulls(self._task.args, spec.parameters))}
+        session = None
         if not spec.secret_results:
             try:
                 with patched_environ(variables):
-                    arguments = self._with_session(arguments)
+                    arguments, session = self._with_session(arguments)
             except VirtinfraError as failure:
                 return {"failed": True, "msg": escape_controls(str(failure)), "error": failure.error}
         result = dict(
@@ -134,30 +135,33 @@ class ActionModule(ActionBase):
         )
         for line in result.pop(REQUEST_LOG, ()):
             self._show_request(line)
+        if session and result.get("operation") == "LogInByAccount":
+            session.remember_failure(result)
         return _hide(result, spec)
 
-    def _with_session(self, arguments: dict[str, Any]) -> dict[str, Any]:
+    def _with_session(self, arguments: dict[str, Any]) -> tuple[dict[str, Any], AccountSession | None]:
         """Return the options of a module process, with the session of this run instead of the password of an account.
 
-        If only the host of the module process can reach the service, the process gets the password and logs in. Raise
-        LoginFailed when the service refuses the account.
+        If only the host of the module process can reach the service, the process gets the password and logs in; then
+        also return the session that the run could not create. Raise LoginFailed when the service refuses the account.
         """
         given = {name: value for name, value in arguments.items() if name in CONNECTION}
         validation = ArgumentSpecValidator(CONNECTION).validate(given)
         params = validation.validated_parameters
         if validation.error_messages or params["session_id"] or not params["account"]:
-            return arguments
+            return arguments, None
         login = {name: params[name] for name in ("account", "account_password")}
+        session = None
         try:
             connection = connection_options(params)
             timeout = min(connection.request_timeout, HANDOVER_TIMEOUT)
             brief = replace(connection, request_retries=0, request_timeout=timeout)
             session = AccountSession(brief, FileStore(connection), Masker(), self._request_log())
-            return {**arguments, **dict.fromkeys(login), "session_id": session.valid()}
+            return {**arguments, **dict.fromkeys(login), "session_id": session.valid()}, None
         except VirtinfraError as failure:
             if isinstance(failure, LoginFailed) and failure.is_refusal:
                 raise
-            return {**arguments, **login, "session_id": None}
+            return {**arguments, **login, "session_id": None}, session
 
     def _run_in_process(self, name: str, spec: ModuleSpec) -> dict[str, Any]:
         arguments = _prefer_given(mark_nulls(self._task.args, spec.parameters))

@@ -43,7 +43,11 @@ MAX_WAIT_FOR_WORKERS = 10.0
 
 
 class FileStore:
-    """Stores the session of an account in a file that only the user can read, for all processes of this run."""
+    """Stores the session of an account in a file that only the user can read, for all processes of this run.
+
+    A second file contains the last login that failed. It does not depend on the owner of the sessions, because no
+    process of the run may repeat a login that the service refused.
+    """
 
     is_private = False
 
@@ -51,28 +55,45 @@ class FileStore:
         self._connection = connection
         folder = ansible.constants.DEFAULT_LOCAL_TMP
         key = (folder, connection.origin, connection.path_prefix, connection.account, connection.account_password)
-        self._path = Path(folder, f"virtinfra-{OWNER}-{hashlib.sha256(json.dumps(key).encode()).hexdigest()}")
+        name = hashlib.sha256(json.dumps(key).encode()).hexdigest()
+        self._path, self._failure_path = (Path(folder, f"virtinfra-{kind}-{name}") for kind in (OWNER, "failure"))
 
     @contextmanager
     def open(self) -> Iterator[dict[str, Any]]:
         """Return a context manager for the stored values, which locks them; changes are stored."""
-        try:
-            file = os.fdopen(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "r+")
-            fcntl.flock(file, fcntl.LOCK_EX)
-        except OSError as error:
-            raise VirtinfraError(
-                f"cannot store the session in {self._path.parent}: {error.strerror}. Check local_tmp in ansible.cfg."
-            ) from None
-        with file:
-            kept = _load(file.read())
-            before = dict(kept)
+        with _locked(self._failure_path) as failed, _locked(self._path) as opened:
+            kept = {**opened, **failed}
             try:
                 yield kept
             finally:
-                if kept != before:
-                    file.seek(0)
-                    file.truncate()
-                    file.write(json.dumps({**kept, "connection": asdict(without_credentials(self._connection))}))
+                failed.clear()
+                if "failure" in kept:
+                    failed["failure"] = kept.pop("failure")
+                opened.clear()
+                if kept:
+                    opened.update(kept, connection=asdict(without_credentials(self._connection)))
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[dict[str, Any]]:
+    """Return a context manager for the values in a file, which locks the file; changes are stored."""
+    try:
+        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "r+")
+        fcntl.flock(file, fcntl.LOCK_EX)
+    except OSError as error:
+        raise VirtinfraError(
+            f"cannot store the session in {path.parent}: {error.strerror}. Check local_tmp in ansible.cfg."
+        ) from None
+    with file:
+        values = _load(file.read())
+        before = dict(values)
+        try:
+            yield values
+        finally:
+            if values != before:
+                file.seek(0)
+                file.truncate()
+                file.write(json.dumps(values))
 
 
 def log_out_all() -> None:

@@ -49,16 +49,22 @@ class Run:
         variables = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable, "base_url": sim.url}
         self._write("static.yml", {"local": {"hosts": names, "vars": variables}})
         self._write("infrastructure.virtinfra_hosts.yml", {"plugin": "virtinfra.manager.hosts"})
+        self._write("more.virtinfra_vms.yml", {"plugin": "virtinfra.manager.vms"})
         (folder / "tmp").mkdir()
 
     def _write(self, name: str, content: Any) -> None:
         (self.folder / name).write_text(json.dumps(content), encoding="utf-8")
 
-    def start(self, tasks: list[dict[str, Any]], hosts: str = "local") -> subprocess.Popen[str]:
-        """Start a playbook with tasks that use an account of the environment."""
+    def start(
+        self,
+        tasks: list[dict[str, Any]],
+        hosts: str = "local",
+        sources: tuple[str, ...] = ("infrastructure.virtinfra_hosts.yml",),
+    ) -> subprocess.Popen[str]:
+        """Start a playbook with tasks and inventory sources that use an account of the environment."""
         self._write("book.yml", [{"hosts": hosts, "gather_facts": False, "tasks": tasks}])
         program = str(Path(sys.executable).with_name("ansible-playbook"))
-        inventories = [f"-i{self.folder / name}" for name in ("static.yml", "infrastructure.virtinfra_hosts.yml")]
+        inventories = [f"-i{self.folder / name}" for name in ("static.yml", *sources)]
         return subprocess.Popen(
             [program, *inventories, f"-f{FORKS}", str(self.folder / "book.yml")],
             stdout=subprocess.PIPE,
@@ -125,6 +131,38 @@ def test_all_tasks_of_a_run_share_a_session(run: Run, sim: Simulator) -> None:
     assert sim.sessions() == {"live": 0, "logins": 2, "failed_logins": 0, "logouts": 1}
     assert queries(sim) > ITEMS * HOSTS
     assert run.leftovers() == []
+
+
+@pytest.mark.parametrize("inventory", [True, False])
+def test_a_run_does_not_repeat_a_login_that_was_refused(run: Run, sim: Simulator, inventory: bool) -> None:
+    """Neither do its inventory sources, workers, module processes, lookups and retries of tasks."""
+    sim.configure(login_refusal="LOGIN_CONTROL.1002")
+    tasks = [
+        {"ansible.builtin.set_fact": {"kept": LOOKUP}},
+        {**READ, "until": False, "retries": 2, "delay": 0},
+        {**READ, "run_once": True, "async": 60, "poll": 1},
+        {**READ, "run_once": True, "delegate_to": "far", "vars": {"ansible_connection": "elsewhere"}},
+        {"virtinfra.manager.session": {}, "run_once": True},
+    ]
+    sources = ("infrastructure.virtinfra_hosts.yml", "more.virtinfra_vms.yml") if inventory else ()
+    output = run.start([{**task, "ignore_errors": True} for task in tasks], sources=sources).communicate()[0]
+    assert "Wait until the lock has ended before you run this again." in output
+    assert f"ok={len(tasks)}" in output, output
+    assert sim.sessions() == {"live": 0, "logins": 0, "failed_logins": 1, "logouts": 0}, output
+    assert run.leftovers() == []
+
+
+def test_a_run_does_not_repeat_a_login_that_only_a_module_process_could_send(run: Run, sim: Simulator) -> None:
+    sim.configure(login_refusal="ID.1007")
+    # The controller's own login does not reach the service.
+    sim.fault("drop_before", "LogInByAccount")
+    far = {"delegate_to": "far", "vars": {"ansible_connection": "elsewhere"}}
+    tasks = [{**READ, **far}, {**READ, **far}, READ]
+    play = [{**task, "run_once": True, "ignore_errors": True} for task in tasks]
+    output = run.start(play, sources=()).communicate()[0]
+    refusal = "account admin: LogInByAccount failed (ID.1007): The account is disabled: account[admin] is disabled."
+    assert output.count(f"{refusal} Enable the account.") >= len(tasks), output
+    assert sim.sessions()["failed_logins"] == 1
 
 
 def test_a_lookup_alone_leaves_no_session(run: Run, sim: Simulator) -> None:

@@ -19,9 +19,29 @@ DESCRIPTIONS = {
     "ID.1001": "The session is invalid or expired",
     "ID.1002": "The operation is not permitted",
     "ID.1003": "The quota is exceeded",
+    "ID.1006": "The account has too many sessions",
+    "ID.1007": "The account is disabled",
+    "ID.2001": "A second factor is required",
+    "LOGIN_CONTROL.1000": "The password must be changed",
+    "LOGIN_CONTROL.1002": "The account is locked",
+    "LOGIN_CONTROL.1003": "The captcha is wrong",
+    "LOGIN_CONTROL.1004": "The address is not permitted",
+    "LOGIN_CONTROL.1005": "A captcha is required",
     "HOST.1001": "The operation on the host failed",
     "HOST.1003": "The connection to the host failed",
 }
+
+LOGIN_REFUSALS = {
+    "ID.1006": "the login sessions hit limit of max allowed concurrent login sessions",
+    "ID.1007": "account[admin] is disabled",
+    "ID.2001": "account[admin] needs two factor authentication",
+    "LOGIN_CONTROL.1000": "the password of account[admin] has expired, change it first",
+    "LOGIN_CONTROL.1002": "account[admin] is locked, try again in 292 seconds",
+    "LOGIN_CONTROL.1003": "wrong captcha",
+    "LOGIN_CONTROL.1004": "the client address is not in the whitelist",
+    "LOGIN_CONTROL.1005": "captcha is required after several failed logins",
+}
+"""Details of the errors with which a login is refused, by their codes."""
 
 
 class OperationError(Exception):

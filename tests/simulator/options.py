@@ -9,6 +9,8 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from .errors import LOGIN_REFUSALS
+
 
 @dataclasses.dataclass(frozen=True)
 class OptionInfo:
@@ -71,6 +73,13 @@ class Switches:
     token_expired: t.Annotated[bool, OptionInfo("the token is invalid")] = False
     account: t.Annotated[str, OptionInfo("the account that can log in")] = "admin"
     account_password: t.Annotated[str, OptionInfo("its password")] = "password"
+    login_refusal: t.Annotated[
+        str,
+        OptionInfo(
+            "error with which the service refuses every login; empty: it accepts the account",
+            choices=("", *LOGIN_REFUSALS),
+        ),
+    ] = ""
     session_limit: t.Annotated[int, OptionInfo("maximum number of sessions of the account", least=1)] = 500
     session_lifetime: t.Annotated[
         float, OptionInfo("seconds after its last authorized call until a session expires")

@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import time
 
-from .errors import OperationError
+from .errors import LOGIN_REFUSALS, OperationError
 from .options import Switches
 
 
@@ -35,18 +35,26 @@ class Sessions:
             self._last_uses[switches.session] = self._now()
 
     def log_in(self, account: str, password: str) -> str:
-        """Return a new session. `password` is its SHA-512 in hex. Raise OperationError for wrong credentials."""
-        expected = hashlib.sha512(self._switches.account_password.encode()).hexdigest()
-        if account != self._switches.account or not hmac.compare_digest(password.encode(), expected.encode()):
+        """Return a new session. `password` is its SHA-512 in hex. Raise OperationError for a refused login."""
+        try:
+            self._check_login(account, password)
+        except OperationError:
             self._failed_logins += 1
-            raise OperationError("ID.1000", "wrong account name or password")
-        if sum(map(self.is_valid, self._last_uses)) >= self._switches.session_limit:
-            self._failed_logins += 1
-            raise OperationError("ID.1003", f"account[{account}] has {self._switches.session_limit} sessions already")
+            raise
         session = self._new_uuid()
         self._last_uses[session] = self._now()
         self._logins += 1
         return session
+
+    def _check_login(self, account: str, password: str) -> None:
+        refusal = self._switches.login_refusal
+        if refusal:
+            raise OperationError(refusal, LOGIN_REFUSALS[refusal])
+        expected = hashlib.sha512(self._switches.account_password.encode()).hexdigest()
+        if account != self._switches.account or not hmac.compare_digest(password.encode(), expected.encode()):
+            raise OperationError("ID.1000", "wrong account name or password")
+        if sum(map(self.is_valid, self._last_uses)) >= self._switches.session_limit:
+            raise OperationError("ID.1006", LOGIN_REFUSALS["ID.1006"])
 
     def log_out(self, session: str) -> None:
         """End a session, if it exists."""

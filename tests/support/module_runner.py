@@ -6,12 +6,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._references import mark_nulls
+from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import SessionStore
 
 from simulator.launch import Simulator
 from support.collection import module
@@ -59,10 +61,12 @@ class ModuleRun:
 
 
 class ModuleRunner:
-    """Run modules against a simulator."""
+    """Run modules against a simulator. With ``session_store``, as tasks of one run that share their sessions."""
 
-    def __init__(self, sim: Simulator) -> None:
-        self.sim = sim
+    def __init__(
+        self, sim: Simulator, session_store: Callable[[ConnectionOptions], SessionStore] | None = None
+    ) -> None:
+        self.sim, self.session_store = sim, session_store
 
     def __call__(self, name: str, options: Mapping[str, Any], check: bool = False, **shared: Any) -> ModuleRun:
         """Run a module with its own and with ``shared`` options, validated as Ansible does."""
@@ -74,7 +78,7 @@ class ModuleRunner:
         )
         assert not validation.error_messages, validation.error_messages
         self.sim.clear_log()
-        outcome = task.execute(validation.validated_parameters, check)
+        outcome = task.execute(validation.validated_parameters, check, session_store=self.session_store)
         return ModuleRun(outcome.result, outcome.warnings, self.sim.log())
 
     def twice(self, name: str, options: Mapping[str, Any], **shared: Any) -> ModuleRun:

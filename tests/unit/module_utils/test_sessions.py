@@ -266,6 +266,11 @@ def shared(connection: ConnectionOptions) -> AccountSession:
     return AccountSession(connection, FileStore(connection), Masker())
 
 
+def session_files(folder: Path) -> list[Path]:
+    """Return the files of the sessions that this process owns."""
+    return list(folder.glob(f"virtinfra-{os.getpid()}-*"))
+
+
 def test_workers_share_a_session(sim: Simulator, connection: ConnectionOptions, folder: Path) -> None:
     with shared(connection) as one, shared(connection) as other:
         first = one.current()
@@ -273,8 +278,8 @@ def test_workers_share_a_session(sim: Simulator, connection: ConnectionOptions, 
         second = other.renew(first)
         assert one.renew(first) == second != first
     assert sim.sessions() == {"live": 1, "logins": 2, "failed_logins": 0, "logouts": 1}
-    (file,) = folder.iterdir()
-    assert file.stat().st_mode & 0o777 == 0o600
+    assert {file.stat().st_mode & 0o777 for file in folder.iterdir()} == {0o600}
+    (file,) = session_files(folder)
     kept = json.loads(file.read_text(encoding="utf-8"))
     assert kept["session_id"] == second
     credentials = ("account", "account_password", "session_id", "api_token")
@@ -282,12 +287,12 @@ def test_workers_share_a_session(sim: Simulator, connection: ConnectionOptions, 
     assert "password" not in str(kept)
     _run_sessions.log_out_all()
     assert sim.sessions()["live"] == 0
-    assert list(folder.iterdir()) == []
+    assert session_files(folder) == []
 
 
 def test_workers_log_in_again_after_another_was_killed(connection: ConnectionOptions, folder: Path) -> None:
     session_id = shared(connection).current()
-    (file,) = folder.iterdir()
+    (file,) = session_files(folder)
     file.write_text('{"session_id": "', encoding="utf-8")
     assert shared(connection).current() != session_id
 
@@ -322,6 +327,84 @@ def test_a_wrong_password_is_tried_once(sim: Simulator, folder: Path) -> None:
         with pytest.raises(Exception, match=r"ID\.1000"):
             shared(connection).current()
     assert sim.sessions()["failed_logins"] == 1
+
+
+REFUSALS = {
+    "ID.1006": "End sessions of the account that are no longer used",
+    "ID.1007": "Enable the account",
+    "ID.2001": "Use an account that needs no second factor",
+    "LOGIN_CONTROL.1000": "Change the password in the service's user interface",
+    "LOGIN_CONTROL.1002": "Wait until the lock has ended",
+    "LOGIN_CONTROL.1003": "Get a session in another way and pass it as session_id",
+    "LOGIN_CONTROL.1004": "Permit logins from the address of this machine",
+    "LOGIN_CONTROL.1005": "Get a session in another way and pass it as session_id",
+}
+
+
+@pytest.mark.parametrize(("code", "remedy"), REFUSALS.items())
+def test_a_refused_login_has_one_remedy_and_is_not_repeated_in_a_run(
+    sim: Simulator, run: ModuleRunner, connection: ConnectionOptions, folder: Path, code: str, remedy: str
+) -> None:
+    sim.configure(login_refusal=code)
+    ran = run("host_info", {}, **{**ACCOUNT, "account_password": "s3cret"})
+    assert ran["error"]["code"] == code
+    assert ran.message.startswith(f"account admin: LogInByAccount failed ({code}): ")
+    assert ran.message.count(remedy) == 1
+    assert ran.message.endswith(".")
+    sim.clear_log()
+    for dummy in range(3):
+        with pytest.raises(LoginFailed, match=re.escape(remedy)):
+            shared(connection).current()
+    assert operations(sim.log()) == ["LogInByAccount"]
+
+
+def test_a_locked_account_shows_how_long_it_is_locked(sim: Simulator, run: ModuleRunner) -> None:
+    sim.configure(login_refusal="LOGIN_CONTROL.1002")
+    assert "292 seconds" in run("host_info", {}, **ACCOUNT).message
+
+
+def test_a_refusal_that_is_nested_in_another_error_is_not_repeated(
+    sim: Simulator, connection: ConnectionOptions, folder: Path
+) -> None:
+    error = {"code": "SYS.1006", "details": "no", "causes": [{"code": "ID.1007", "details": "disabled"}]}
+    sim.fault("fail", "LogInByAccount", count=None, error=error)
+    for dummy in range(2):
+        with pytest.raises(LoginFailed, match="Enable the account"):
+            shared(connection).current()
+    assert operations(sim.log()) == ["LogInByAccount"]
+
+
+def test_a_refused_login_is_not_repeated_by_processes_with_sessions_of_their_own(
+    sim: Simulator, connection: ConnectionOptions, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that loads the lookup first has its own session, and knows the refusals of the whole run."""
+    sim.configure(login_refusal="ID.1007")
+    for owner in (1, 2, 3):
+        monkeypatch.setattr(_run_sessions, "OWNER", owner)
+        with pytest.raises(LoginFailed, match="Enable the account"):
+            shared(connection).current()
+    assert operations(sim.log()) == ["LogInByAccount"]
+
+
+def test_a_session_that_expired_is_not_replaced_after_a_refusal(
+    sim: Simulator, connection: ConnectionOptions, folder: Path
+) -> None:
+    session_id = shared(connection).current()
+    sim.configure(login_refusal="LOGIN_CONTROL.1002")
+    for dummy in range(2):
+        with pytest.raises(LoginFailed):
+            shared(connection).renew(session_id)
+    assert operations(sim.log()).count("LogInByAccount") == 2
+
+
+def test_the_module_session_does_not_repeat_a_refused_login(sim: Simulator, folder: Path) -> None:
+    sim.configure(login_refusal="ID.1007")
+    run, logins = ModuleRunner(sim, FileStore), 0
+    for options in ({"session_id": None}, {"session_id": "long-gone"}):
+        ran = run("session", options, account="admin", account_password="password")
+        assert "Enable the account" in ran.message
+        logins += operations(ran.log).count("LogInByAccount")
+    assert logins == 1
 
 
 def test_validity_is_checked_where_a_session_is_handed_over(

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import requests
 
+from simulator.errors import LOGIN_REFUSALS
 from simulator.http_client import HttpClient
 from simulator.launch import Simulator
 from simulator.options import Switches
@@ -76,7 +77,7 @@ def test_login_takes_a_digest_and_the_log_masks_it(api: HttpClient) -> None:
 def test_sessions_are_limited_and_expire(api: HttpClient) -> None:
     api.sim.configure(session_limit=2)
     first = new_session(api)["uuid"]
-    assert log_in(api).json()["error"]["code"] == "ID.1003"
+    assert log_in(api).json()["error"]["code"] == "ID.1006"
     api.sim.configure(session_expired=True)
     second = new_session(api)["uuid"]
     assert not is_valid(api, api.sim.session)
@@ -84,6 +85,18 @@ def test_sessions_are_limited_and_expire(api: HttpClient) -> None:
     api.sim.configure(session_lifetime=0.0)
     assert [is_valid(api, session) for session in (first, second)] == [False, False]
     assert hosts(api, second).json()["error"]["code"] == "ID.1001"
+
+
+@pytest.mark.parametrize("code", sorted(LOGIN_REFUSALS))
+def test_every_login_is_refused_with_the_error_of_the_switch(api: HttpClient, code: str) -> None:
+    session = new_session(api)["uuid"]
+    api.sim.configure(login_refusal=code)
+    response = log_in(api)
+    assert (response.status_code, response.json()["error"]["code"]) == (503, code)
+    assert api.sim.sessions()["failed_logins"] == 1
+    assert is_valid(api, session)
+    api.sim.configure(login_refusal="")
+    assert log_in(api).status_code == 200
 
 
 def test_session_dates_have_the_form_of_all_timestamps(api: HttpClient) -> None:
