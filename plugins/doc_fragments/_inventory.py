@@ -45,8 +45,11 @@ options:
         V(state=Enabled). Spaces around the operator are removed. A record must meet all conditions.
       - Operators are V(=), V(!=), V(>), V(<), V(>=), V(<=), V(?=) (one of a list with commas), V(!?=), V(~=) (like,
         with V(%)), V(!~=), V(is null) and V(not null).
-      - The plugin checks the records again. A condition whose value contains an operator is only checked by the plugin,
-        because services misread it.
+      - The plugin checks the records again. Services compare without regard to case, accents and spaces at the end.
+      - Services misread a value that contains an apostrophe or an operator or begins with V(=), for example
+        V(name=Bob's VM), V(name=a>=b) and V(name= =x). The plugin sends V(name~=Bob_s VM) instead, or nothing with a
+        negation or a list, and compares the records exactly. It refuses such a value of a field of another resource,
+        a time or a tag.
     type: list
     elements: str
   filters:

@@ -25,8 +25,11 @@ options:
       - A name that is similar to a documented field is refused as a misspelling. Any other name is sent unchanged,
         because the API does not document all fields that can be queried. To query a field with such a name, use
         M(virtinfra.manager.api), which sends any name.
-      - A condition whose value contains an operator, for example V(name=a>=b), is not sent, because services misread
-        it. The module checks it itself.
+      - Services compare without regard to case, accents and spaces at the end.
+      - Services misread a value that contains an apostrophe or an operator or begins with V(=), for example
+        V(name=Bob's VM), V(name=a>=b) and V(name= =x). The module sends V(name~=Bob_s VM) instead, or nothing with a
+        negation or a list, and compares the records exactly. It refuses such a value of a field of another resource,
+        a time or a tag.
     type: list
     elements: str
   limit:

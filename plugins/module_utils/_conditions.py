@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,6 +27,10 @@ OPERATORS = ("!=", ">=", "<=", "!?=", "!~=", "~=", "?=", "=", ">", "<", "is null
 # Operators of other languages, and their equivalents. Services would treat a part of the operator as the value.
 _FOREIGN_OPERATORS = {"==": "=", "!==": "!=", "<>": "!=", "=~": "~=", "=>": ">=", "=<": "<="}
 
+# Characters of a value that services misread: the parts of operators, an apostrophe, on which they fail, and in
+# a pattern a backslash, with which databases escape. The wildcard ``_`` matches each of them.
+_MISREAD = re.compile(r"[!<>=~?'\\]")
+
 # The similarity, as measured by difflib, from which a name counts as a misspelling of another.
 _SIMILARITY = 0.8
 
@@ -34,27 +39,49 @@ _SIMILARITY = 0.8
 class Condition:
     """A condition as the user means it: the operator is the first one in the text.
 
-    ``is_ambiguous`` says that the service would split the text elsewhere, because the value contains an operator too.
-    ``is_local`` says that the service does not check it, so that only ``rejects`` decides, which then compares exactly.
+    ``is_local`` says that the service does not check it as it is, so that ``rejects`` decides, which compares exactly.
     """
 
     field: str
     operator: str
     value: str
-    is_ambiguous: bool = False
     is_local: bool = False
 
     @property
     def text(self) -> str:
-        """The condition as it is sent; services would treat spaces around the operator as part of the value."""
+        """The condition as it is meant; services would treat spaces around the operator as part of the value."""
         blank = " " if self.operator in ("is null", "not null") else ""
         return f"{self.field}{blank}{self.operator}{self.value}"
+
+    @property
+    def problem(self) -> str | None:
+        """Why a service would not read the text as it is meant; None if it would."""
+        operator = next(operator for operator in OPERATORS if operator in self.text)
+        field, dummy, value = self.text.partition(operator)
+        if (operator, field.strip()) != (self.operator, self.field):
+            return f"the service would use {operator!r} as the operator"
+        if value.startswith("="):
+            return "the service would drop the '=' at the beginning of the value"
+        return "services fail on an apostrophe" if "'" in value else None
+
+    @property
+    def sent(self) -> str | None:
+        """The condition to send: its text, else a pattern that also matches other values; None without such a pattern.
+
+        Every ``%`` and ``_`` in a value matches itself, so only the characters that services misread are replaced.
+        """
+        if not self.problem:
+            return self.text
+        if self.operator not in ("=", "~="):
+            return None
+        return replace(self, operator="~=", value=_MISREAD.sub("_", self.value)).text
 
     def rejects(self, record: Mapping[str, Any]) -> bool:
         """Return whether the record definitely does not meet the condition.
 
-        Services compare as their databases do: values that differ only in case count as equal, unless the service did
-        not check the condition. Fields of other resources and values that are not scalars are left to the service.
+        Services compare as their databases do: values that differ only in case or accents count as equal, unless the
+        service did not check the condition. Fields of other resources and values that are not scalars are left to the
+        service.
         """
         value = record.get(self.field)
         is_negated = self.operator.startswith("!")
@@ -71,7 +98,7 @@ class Condition:
     def _matches(self, value: Any, exact: bool) -> bool:
         text, expected = _text(value), self.value.strip()
         if not exact or isinstance(value, bool):
-            text, expected = text.casefold(), expected.casefold()
+            text, expected = _fold(text), _fold(expected)
         if self.operator.endswith("~="):
             wildcards = {"%": ".*", "_": "."}
             pattern = "".join(wildcards.get(char) or re.escape(char) for char in expected)
@@ -104,14 +131,13 @@ def parse_condition(text: str, record_type: str) -> Condition:
     _check_field(text, field, record_type)
     unify = unify_uuid if is_reference(field.rpartition(".")[2]) else str.strip
     condition = Condition(field, operator, ",".join(map(unify, values)))
-    if not _is_split_as_meant(condition):
-        if field not in RECORD_FIELDS.get(record_type, ()):
-            raise InvalidOptions(
-                f"query {text!r} cannot be sent: the service would use {_served_operator(condition.text)!r} as"
-                " the operator"
-            )
-        condition = replace(condition, is_ambiguous=True, is_local=True)
-    return condition
+    if not condition.problem:
+        return condition
+    if operator.endswith("=") and operator not in (">=", "<=") and _is_checkable(condition, record_type):
+        return replace(condition, is_local=True)
+    raise InvalidOptions(
+        f"query {text!r} cannot be sent: {condition.problem}. Write ~=, with _ in the place of such characters."
+    )
 
 
 def parse_local_conditions(texts: Iterable[str], record_type: str) -> list[Condition]:
@@ -122,31 +148,30 @@ def parse_local_conditions(texts: Iterable[str], record_type: str) -> list[Condi
     """
     conditions = [replace(parse_condition(text, record_type), is_local=True) for text in texts]
     for condition in conditions:
-        if condition.field not in RECORD_FIELDS.get(record_type, ()) or condition.field.endswith("Date"):
+        if not _is_checkable(condition, record_type):
             raise Unsupported(f"only the service can check the condition {condition.text!r}")
     return conditions
 
 
 def equality(field: str, value: str) -> str | None:
-    """Return the condition that a field has a value; None when the service would split it elsewhere."""
-    condition = Condition(field, "=", value)
-    return condition.text if _is_split_as_meant(condition) else None
+    """Return a condition that all records meet whose field has a value, and perhaps others: compare them exactly."""
+    return Condition(field, "=", value).sent
 
 
 def parse_conditions(texts: Iterable[str], record_type: str) -> tuple[list[str], list[Condition]]:
-    """Return the conditions to send to the service, and the ambiguous conditions, which are checked afterwards."""
+    """Return the conditions to send to the service, and those to check afterwards."""
     conditions = [parse_condition(text, record_type) for text in texts]
-    sent = [condition.text for condition in conditions if not condition.is_ambiguous]
-    return sent, [condition for condition in conditions if condition.is_ambiguous]
+    return texts_to_send(conditions), [condition for condition in conditions if condition.is_local]
 
 
-def _served_operator(text: str) -> str:
-    return next(operator for operator in OPERATORS if operator in text)
+def texts_to_send(conditions: Iterable[Condition]) -> list[str]:
+    """Return the texts of the conditions that a service can check, at least in part."""
+    return [text for condition in conditions if (text := condition.sent)]
 
 
-def _is_split_as_meant(condition: Condition) -> bool:
-    served = _served_operator(condition.text)
-    return (served, condition.text.partition(served)[0].strip()) == (condition.operator, condition.field)
+def _is_checkable(condition: Condition, record_type: str) -> bool:
+    """Return whether the records show what the condition is on, in a form that can be compared."""
+    return condition.field in RECORD_FIELDS.get(record_type, ()) and not condition.field.endswith("Date")
 
 
 def _check_operator(text: str, operator: str, value: str) -> None:
@@ -175,6 +200,13 @@ def _check_field(text: str, field: str, record_type: str) -> None:
 
 def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value).strip()
+
+
+def _fold(text: str) -> str:
+    """Return the same text for all texts that differ in case or accents only."""
+    if text.isascii():
+        return text.lower()
+    return "".join(char for char in unicodedata.normalize("NFD", text) if not unicodedata.combining(char)).casefold()
 
 
 def _number(value: Any) -> float | None:

@@ -115,12 +115,14 @@ def find_uuid(client: Client, kind: str, name: str, owner: Record) -> str:
         for record in records
         if record.get("uuid") and all(values_equal(uuid, record.get(field)) for field, uuid in owner.items())
     ]
-    named = [record for record in records if values_equal(name, record.get(key)) and (kind != "vm" or exists(record))]
-    found = require_unique(named, f"the name {name!r}")
+    named = [record for record in records if values_equal(name, record.get(key))]
+    found = require_unique(list(filter(exists, named)), f"the name {name!r}")
     if found is None:
         noun, others = _NOUNS.get(kind, kind.replace("_", " ")), sorted(str(record.get(key)) for record in records)
         existing = f" The names are {', '.join(others)}." if owner and others else ""
+        deleted = f" Only a deleted {noun} has it ({named[0].get('uuid')})." if named else ""
         raise NotFound(
-            f"no {noun} has the name {name!r}.{existing} Check the name, or give the uuid (32 hexadecimal digits)."
+            f"no {noun} has the name {name!r}.{existing}{deleted} Check the name, or give the uuid (32 hexadecimal"
+            " digits)."
         )
     return str(found["uuid"])

@@ -17,7 +17,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import A
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
 from ansible_collections.virtinfra.manager.plugins.module_utils._pagination import paginate, records_of
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
-    DELETED_VM_STATES,
+    DELETED,
     RECORD_FIELDS,
     Record,
     values_equal,
@@ -94,9 +94,9 @@ def first_readable(*readers: Callable[[Client, Record], Found]) -> Callable[[Cli
     return read
 
 
-def exists(vm: Record) -> bool:
-    """Return whether a VM exists: a deleted VM keeps its record and its name until the service expunges it."""
-    return vm.get("state") not in DELETED_VM_STATES
+def exists(record: Record) -> bool:
+    """Return whether an object exists: a deleted VM or volume keeps its record and its name for some time."""
+    return not any(record.get(field) in values for field, values in DELETED.items())
 
 
 def require_unique(records: list[Record], what: str) -> Record | None:

@@ -20,8 +20,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._credentials imp
 
 Record = dict[str, Any]
 
-# Services keep the record of a deleted VM for some time in one of these states.
-DELETED_VM_STATES = ("Destroyed", "Expunging")
+# Services keep the records of deleted objects for some time, VMs by their state and volumes by their status: the values
+# of a field in the records of deleted objects.
+DELETED: Mapping[str, tuple[str, ...]] = {"state": ("Destroyed", "Expunging"), "status": ("Deleted",)}
 
 
 class Unknown(str):

@@ -16,7 +16,11 @@ from typing import Any, TypeVar
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._conditions import Condition, parse_condition
+from ansible_collections.virtinfra.manager.plugins.module_utils._conditions import (
+    Condition,
+    parse_condition,
+    texts_to_send,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     InvalidOptions,
@@ -25,11 +29,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, Options
 from ansible_collections.virtinfra.manager.plugins.module_utils._pagination import paginate, paginate_cursor
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
-    DELETED_VM_STATES,
-    RECORD_FIELDS,
-    Record,
-)
+from ansible_collections.virtinfra.manager.plugins.module_utils._queries import exists
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import RECORD_FIELDS, Record
 
 CREDENTIALS = ("session_id", "account", "account_password", "api_token")
 
@@ -51,17 +52,17 @@ Item = TypeVar("Item")
 class ResourceType:
     """A type of resource: the query, the type for cursor queries, and the type of the records in RECORD_FIELDS.
 
-    Records in one of ``deleted_states`` belong to deleted objects.
+    ``keeps_deleted`` says that services keep the records of deleted objects of this type for some time.
     """
 
     query: str
     resource_type: str
     record: str
-    deleted_states: tuple[str, ...] = ()
+    keeps_deleted: bool = False
 
 
 HOSTS = ResourceType("QueryHost", "host", "HostInventory")
-VMS = ResourceType("QueryVmInstance", "vm", "VmInstanceInventory", DELETED_VM_STATES)
+VMS = ResourceType("QueryVmInstance", "vm", "VmInstanceInventory", keeps_deleted=True)
 CBT_TASKS = ResourceType("QueryCbtTask", "cbttask", "CbtTaskInventory")
 PRIMARY_STORAGES = ResourceType("QueryPrimaryStorage", "primarystorage", "PrimaryStorageInventory")
 
@@ -98,8 +99,8 @@ class Service:
         """Yield the selected records page by page, and read one page ahead.
 
         Records of deleted objects are skipped unless a condition is on the state. Raise VirtinfraError unless the list
-        is complete. The uuids of records that do not meet the conditions, which a service may ignore, are added to
-        ``rejected_uuids``.
+        is complete. The uuids of records that do not meet a condition that was sent as it is, which a service may
+        ignore, are added to ``rejected_uuids``.
         """
         if self.by_query:
             conditions = [parse_condition(text, kind.record) for text in self.query]
@@ -107,9 +108,9 @@ class Service:
         else:
             conditions = self._checkable(kind)
             pages = self._walked(client, kind)
-        without = () if self._selects_by_state() else kind.deleted_states
+        skips_deleted = kind.keeps_deleted and not self._selects_by_state()
         for page in prefetch(pages):
-            existing = [record for record in page if record.get("state") not in without] if without else page
+            existing = list(filter(exists, page)) if skips_deleted else page
             yield self._meeting(existing, conditions) if conditions else existing
 
     def _selects_by_state(self) -> bool:
@@ -121,9 +122,9 @@ class Service:
         return [record for page in other.pages(client, kind) for record in page]
 
     def _queried(self, client: Client, kind: ResourceType, conditions: Iterable[Condition]) -> Iterator[list[Record]]:
-        sent = [condition.text for condition in conditions if not condition.is_ambiguous]
+        texts = texts_to_send(conditions)
         try:
-            for page, dummy in paginate(client, kind.query, sent, self.page_size, connections=CONNECTIONS):
+            for page, dummy in paginate(client, kind.query, texts, self.page_size, connections=CONNECTIONS):
                 yield page
         except Unsupported:
             if self.source or self.query or not self.connection.api_token:
@@ -143,18 +144,17 @@ class Service:
             except InvalidOptions:
                 continue
         return [
-            condition
-            for condition in found
-            if condition.field in RECORD_FIELDS[kind.record] and not condition.is_ambiguous
+            condition for condition in found if condition.field in RECORD_FIELDS[kind.record] and not condition.is_local
         ]
 
     def _meeting(self, page: list[Record], conditions: Iterable[Condition]) -> list[Record]:
         meeting = []
         for record in page:
-            if any(condition.rejects(record) for condition in conditions):
-                self.rejected_uuids.append(str(record.get("uuid")))
-            else:
+            rejecting = [condition for condition in conditions if condition.rejects(record)]
+            if not rejecting:
                 meeting.append(record)
+            elif not all(condition.is_local for condition in rejecting):
+                self.rejected_uuids.append(str(record.get("uuid")))
         return meeting
 
 

@@ -34,6 +34,9 @@ class Seed:
     destroyed_vms: t.Annotated[
         int, OptionInfo("destroyed virtual machines; number n has the name of virtual machine n")
     ] = 0
+    deleted_volumes: t.Annotated[
+        int, OptionInfo("deleted volumes; number n has the name of the data volume of virtual machine n")
+    ] = 0
     l3_networks: t.Annotated[int, OptionInfo("L3 networks, each with an IP range", least=1)] = 3
     primary_storages: t.Annotated[int, OptionInfo("primary storages", least=1)] = 2
     snapshot_groups: t.Annotated[int, OptionInfo("volume snapshot groups; number n is of virtual machine n")] = 1
@@ -125,6 +128,15 @@ class Switches:
             literal=False,
         ),
     ] = True
+    query_values: t.Annotated[
+        str,
+        OptionInfo(
+            "values of conditions: servers fail on an apostrophe, drop leading operators, and ignore case, accents and"
+            " trailing spaces; document: they are compared exactly",
+            choices=("servers", "document"),
+            literal="document",
+        ),
+    ] = "servers"
     companions: t.Annotated[
         str,
         OptionInfo(

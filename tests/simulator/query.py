@@ -11,8 +11,10 @@ import datetime as dt
 import math
 import re
 import typing as t
+import unicodedata
 
-from .errors import RequestRejected, invalid_argument
+from .errors import OperationError, RequestRejected, invalid_argument
+from .options import Switches
 from .schema import FIELDS, RELATIONS
 from .store import Record, Store
 
@@ -44,12 +46,36 @@ def parse(text: str) -> Condition:
     raise RequestRejected(400, f"Invalid query parameter: no operator in condition[{text}]")
 
 
+def parse_as_servers(text: str) -> Condition:
+    """Parse a condition as servers do: an apostrophe is a syntax error, and a value loses its leading operators."""
+    condition = parse(text)
+    if "'" in condition.value:
+        raise OperationError("SYS.1000", f"line 1:{text.index(chr(39))} token recognition error at: '\\''")
+    value = condition.value
+    while value.startswith(condition.operator):
+        value = value.removeprefix(condition.operator)
+    return condition._replace(value=value)
+
+
+def fold(text: str) -> str:
+    """Return the same text for all texts that a database takes for equal: they differ in case or accents only."""
+    if text.isascii():
+        return text.lower()
+    return "".join(char for char in unicodedata.normalize("NFD", text) if not unicodedata.combining(char)).casefold()
+
+
+def fold_with_spaces(text: str) -> str:
+    """Return the text as `fold` does, and without trailing spaces, which count in patterns only."""
+    return fold(text).rstrip(" ")
+
+
 class Selector:
     """Selects and sorts records, and caches the latest results for the next pages of a query."""
 
     CACHE_SIZE = 16
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, switches: Switches) -> None:
+        self.switches = switches
         self._store = store
         self._calls = 0
         self._cache: dict[tuple[t.Any, ...], tuple[int, list[Record]]] = {}
@@ -63,14 +89,16 @@ class Selector:
         predicate: Predicate | None = None,
     ) -> list[Record]:
         """Return the matching records, which must not be modified; without `sort` in undefined order."""
-        key = (kind, tuple(conditions), sort, descending, predicate)
+        as_servers = self.switches.query_values == "servers"
+        parsed = tuple(map(parse_as_servers if as_servers else parse, conditions))
+        key = (kind, parsed, as_servers, sort, descending, predicate)
         version, records = self._store.records(kind)
-        is_uncacheable = any("." in parse(text).field or parse(text).field in TAGS for text in conditions)
+        is_uncacheable = any("." in condition.field or condition.field in TAGS for condition in parsed)
         cached = self._cache.get(key)
         if cached and cached[0] == version and not is_uncacheable:
             selected = cached[1]
         else:
-            selected = self._filter(kind, records, conditions, predicate)
+            selected = self._filter(kind, records, parsed, predicate)
             if sort:
                 check_field(kind, sort)
                 selected = sorted(selected, key=lambda record: _sort_key(sort, record.get(sort)), reverse=descending)
@@ -80,12 +108,12 @@ class Selector:
         return selected
 
     def _filter(
-        self, kind: str, records: list[Record], conditions: c.Sequence[str], predicate: Predicate | None
+        self, kind: str, records: list[Record], conditions: c.Sequence[Condition], predicate: Predicate | None
     ) -> list[Record]:
         if predicate:
             records = [record for record in records if predicate(record)]
-        for text in conditions:
-            matches = self._predicate(kind, parse(text))
+        for condition in conditions:
+            matches = self._predicate(kind, condition)
             records = [record for record in records if matches(record)]
         return records
 
@@ -102,20 +130,13 @@ class Selector:
 
     def _predicate(self, kind: str, condition: Condition) -> Predicate:
         path = condition.field.split(".")
-        matches = _matcher(path[-1], condition)
+        as_servers = self.switches.query_values == "servers"
+        matches = _matcher(path[-1], condition, *((fold_with_spaces, fold) if as_servers else (str, str)))
         if condition.field in TAGS:
             return lambda record: _any_matches(matches, self._tags(record, condition.field), condition.operator)
         check_field(kind, path[0])
         if len(path) == 1:
-            name, text, is_plain_equality = path[0], condition.value, condition.operator == "=" and path[0] not in DATES
-
-            def matches_field(record: Record) -> bool:
-                value = record.get(name)
-                if is_plain_equality and isinstance(value, str):
-                    return value == text
-                return _any_matches(matches, _as_list(value), condition.operator)
-
-            return matches_field
+            return lambda record: _any_matches(matches, _as_list(record.get(path[0])), condition.operator)
         return lambda record: _any_matches(matches, list(self._values(record, path)), condition.operator)
 
     def _tags(self, record: Record, field: str) -> list[str]:
@@ -152,33 +173,38 @@ def _any_matches(matches: c.Callable[[t.Any], bool], values: list[t.Any], operat
     return any(value is not None and matches(value) for value in values)
 
 
-def _matcher(field: str, condition: Condition) -> c.Callable[[t.Any], bool]:
+def _matcher(
+    field: str, condition: Condition, compared: c.Callable[[str], str], matched: c.Callable[[str], str]
+) -> c.Callable[[t.Any], bool]:
+    """Return the predicate on a value. Texts are passed through `compared`, or `matched` with a pattern."""
     operator, text = condition.operator, condition.value
     if operator in ("is null", "not null"):
         return lambda value: value is not None
     if operator in ("~=", "!~="):
-        pattern = re.compile("".join({"%": ".*", "_": "."}.get(char) or re.escape(char) for char in text), re.DOTALL)
-        return lambda value: bool(pattern.fullmatch(str(value))) == (operator == "~=")
-    if operator in ("?=", "!?="):
-        texts = frozenset(text.split(","))
+        wildcards = {"%": ".*", "_": "."}
+        pattern = re.compile("".join(wildcards.get(char) or re.escape(char) for char in matched(text)), re.DOTALL)
+        return lambda value: bool(pattern.fullmatch(matched(str(value)))) == (operator == "~=")
+    if operator in ("=", "!=", "?=", "!?="):
+        # A list can be long.
+        texts = text.split(",") if operator.endswith("?=") else [text]
+        plain_texts = frozenset(map(compared, texts))
         return lambda value: (
             (
-                # A list can be long.
-                value in texts if _is_plain(field, value) else any(_compare(field, value, item) == 0 for item in texts)
+                compared(value) in plain_texts
+                if _is_plain(field, value)
+                else any(_compare(field, value, item) == 0 for item in texts)
             )
-            == (operator == "?=")
+            != operator.startswith("!")
         )
-    if operator in ("=", "!="):
-        return lambda value: _equals(field, value, text) == (operator == "=")
-    return lambda value: _is_ordered(_compare(field, value, text), operator)
-
-
-def _equals(field: str, value: t.Any, text: str) -> bool:
-    return value == text if _is_plain(field, value) else _compare(field, value, text) == 0
+    if field in DATES:
+        return lambda value: _is_ordered(_compare(field, value, text), operator)
+    return lambda value: _is_ordered(
+        _compare(field, compared(value) if isinstance(value, str) else value, compared(text)), operator
+    )
 
 
 def _is_plain(field: str, value: t.Any) -> bool:
-    """Whether a value equals a text only if it is that text."""
+    """Whether a value is compared as a text."""
     return isinstance(value, str) and field not in DATES
 
 

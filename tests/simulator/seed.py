@@ -43,6 +43,9 @@ class Seeder:
             **seed_sns.builders(seed.persons, dates),
         }
         store = Store({kind: Table(kind, *builder) for kind, builder in builders.items()}, seed.random_seed)
+        store.tables["volume"] = Table("volume")
+        for number in range(1, seed.deleted_volumes + 1):
+            store["volume"].put(vms.deleted_volume(number))
         if seed.ragged_nics:
             for number in range(2, seed.hosts + 1, 2):
                 store["hostnic"].put(hosts.host_nic_of(number, NICS_PER_HOST))

@@ -131,6 +131,12 @@ class VmSeeder:
             dates(vm),
         )
 
+    def deleted_volume(self, number: int) -> Record:
+        """Return a deleted volume with the name of the data volume of VM n: it keeps its record for three days."""
+        uuid = seeded_uuid("volume", 2 * (self._seed.vms + self._seed.destroyed_vms) + number)
+        identity = {"uuid": uuid, "vmInstanceUuid": None, "deviceId": None, "status": "Deleted"}
+        return Record("volume", {**self._volume(number, 1), **identity})
+
     def _cd_rom(self, vm: int) -> Record:
         return Record(
             "cdrom",

@@ -38,7 +38,7 @@ class Service:
         self.switches = switches
         self.random = random.Random(seed.random_seed)
         self.store = Seeder(seed).store()
-        self.selector = Selector(self.store)
+        self.selector = Selector(self.store, switches)
         self.jobs = Jobs(self._job_finished)
         self.faults = Faults()
         self.cursors = Cursors(switches)
@@ -59,6 +59,7 @@ class Service:
         if seed != self.seed:
             raise option_parsing.InvalidOption("seed options can only be changed by a reset")
         self.cursors.switches = self.switches
+        self.selector.switches = self.switches
         self.serializer = ReplySerializer(self.switches)
         self.sessions.configure(self.switches, renew=overrides.get("session_expired") is False)
 
@@ -92,10 +93,15 @@ class Service:
         reply = self.serializer.error_reply(outcome) if isinstance(outcome, OperationError) else outcome
         if self.switches.success_members and operation.has_envelope:
             reply = {"success": not isinstance(outcome, OperationError), "error": None, **reply}
-        if self.switches.extra_members and "inventory" in reply:
-            reply = {**reply, "schema": {"inventory": f"{operation.name}Reply"}}
+        if self.switches.extra_members and reply.keys() & {"inventory", "inventories"}:
+            members = ["inventory"] if "inventory" in reply else _elements(reply["inventories"])
+            reply = {**reply, "schema": dict.fromkeys(members, f"{operation.name}Reply")}
         return self.serializer.to_json(reply)
 
     def _job_finished(self, job: Job) -> None:
         if job.webhook:
             self.webhooks.deliver(job)
+
+
+def _elements(records: list[t.Any]) -> list[str]:
+    return [f"inventories[{index}]" for index in range(len(records))]

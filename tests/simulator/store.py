@@ -191,12 +191,15 @@ class Store:
     def records(self, kind: str) -> tuple[int, list[Record]]:
         """Return a version, which increases with every change, and all records of a type.
 
-        NICs and volumes are parts of VMs, IP ranges of networks.
+        NICs and volumes are parts of VMs, IP ranges of networks. Deleted volumes have a table of their own.
         """
-        if kind in ("vmnic", "volume"):
-            member = "vmNics" if kind == "vmnic" else "allVolumes"
-            vms = self["vm"]
-            return vms.version, [part for vm in vms.all() for part in vm[member]]
+        vms = self["vm"]
+        if kind == "vmnic":
+            return vms.version, [nic for vm in vms.all() for nic in vm["vmNics"]]
+        if kind == "volume":
+            deleted = self[kind]
+            attached = [volume for vm in vms.all() for volume in vm["allVolumes"]]
+            return vms.version + deleted.version, attached + deleted.all()
         if kind == "iprange":
             networks = self["l3network"]
             return networks.version, [part for network in networks.all() for part in network["ipRanges"]]

@@ -85,7 +85,10 @@ def test_snmp_connection(call: Call) -> Reply:
     further=True,
 )
 def create_snmp_platform(call: Call) -> Reply:
-    """Create an SNMP platform."""
+    """Create an SNMP platform; no other one may have its address and port."""
+    address = call.given("snmpAddress", "snmpPort")
+    if any(address.items() <= platform.items() for platform in call.store["platform"].all()):
+        raise invalid_argument(f"a platform with the address {call['snmpAddress']}:{call['snmpPort']} exists")
     platform = Record(
         "platform",
         {

@@ -201,14 +201,18 @@ def test_a_service_without_the_query_is_read_with_a_cursor(sim: Simulator, tmp_p
 def test_conditions_go_to_the_service_and_are_checked_again(
     sim: Simulator, tmp_path: Path, warnings: list[str]
 ) -> None:
-    first = sim.records("host")[0]
-    sim.change("host", first["uuid"], state="Disabled", description="why?=x")
+    first, second = sim.records("host")[:2]
+    sim.change("host", first["uuid"], state="Disabled")
     options = {"base_url": sim.url, "session_id": sim.session, "primary_storages": False}
     assert names(Source(tmp_path, "hosts", query=["state=Disabled"], **options).fill()) == [first["name"]]
     assert queries(sim, "QueryHost")[-1]["query"]["q"] == ["state=Disabled"]
     assert warnings == []
-    assert names(Source(tmp_path, "hosts", query=["description=why?=x"], **options).fill()) == [first["name"]]
-    assert "q" not in queries(sim, "QueryHost")[-1]["query"]
+    for text, similar in (("why?=x", "why-=x"), ("Bob's", "Bob-s"), ("=x", "-x")):
+        sim.change("host", first["uuid"], description=text)
+        sim.change("host", second["uuid"], description=similar)
+        source = Source(tmp_path, "hosts", query=[f"description= {text}"], **options)
+        assert (names(source.fill()), warnings) == ([first["name"]], [])
+    assert queries(sim, "QueryHost")[-1]["query"]["q"] == ["description~=_x"]
 
 
 def test_a_service_that_ignores_conditions_is_checked(tmp_path: Path, warnings: list[str]) -> None:

@@ -30,6 +30,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._queries import 
 from conftest import ClientFactory, client_of
 
 from simulator.launch import Simulator
+from simulator.store import seeded_uuid
 from support.stub_server import StubRequest, StubResponse, StubServer
 
 HOST = "a0000003000040008000000000000001"
@@ -490,6 +491,14 @@ NAMES = [
     "{{ 7 * 7 }}",
     "\u00fcml\u00e4ut \u4e3b\u673a",
     "\U0001f5a5",
+    "Bob's VM",
+    "'",
+    "it's 100%_\\",
+    "=x",
+    "==x",
+    "=it's",
+    "~=x",
+    "copy",
 ]
 
 
@@ -500,27 +509,49 @@ def test_names_that_a_query_might_misread(sim: Simulator, client: Client, name: 
     assert find_by_attribute(client, "QueryHost", "name", name + "x") == []
 
 
+@pytest.mark.parametrize("values", ["servers", "document"])
+@pytest.mark.parametrize(
+    ("name", "others"),
+    [
+        ("Bob's VM", ["bob's vm", "Bob-s VM", "B\u00f6b's VM", "Bob's VM'"]),
+        ("=x", ["x", "=X", "-x", "==x"]),
+        ("web", ["WEB", "w\u00e9b", "web-1", "we"]),
+        ("a>=b", ["a-=b", "A>=B", "axxb", "b"]),
+    ],
+)
+def test_only_exactly_this_name_is_found(
+    sim: Simulator, client: Client, name: str, others: list[str], values: str
+) -> None:
+    sim.reset(hosts=5, query_values=values)
+    for number, each in enumerate([name, *others], 1):
+        sim.change("host", seeded_uuid("host", number), name=each)
+    assert uuids(find_by_attribute(client, "QueryHost", "name", name)) == [HOST]
+    assert (find_by_query("QueryHost", "name")(client, {"name": name}) or {})["uuid"] == HOST
+
+
 @pytest.mark.parametrize(
     ("attribute", "value", "query"),
     [
         ("name", "host-1", ["state=Enabled", "name=host-1"]),
         ("name", "a>b", ["state=Enabled", "name=a>b"]),
-        ("name", "a!=b", ["state=Enabled"]),
+        ("name", "a!=b", ["state=Enabled", "name~=a__b"]),
+        ("name", "Bob's VM", ["state=Enabled", "name~=Bob_s VM"]),
+        ("name", "=x", ["state=Enabled", "name~=_x"]),
         ("nickname", "host-1", ["state=Enabled"]),
     ],
 )
 def test_query_by_an_attribute(sim: Simulator, client: Client, attribute: str, value: str, query: list[str]) -> None:
-    """The query has the value, unless the service would misread it or does not know the attribute."""
+    """The query has the value, as a pattern if the service would misread it, unless the attribute is not known."""
     find_by_attribute(client, "QueryHost", attribute, value, ["state=Enabled"])
     assert [entry["query"]["q"] for entry in sim.log()] == [query]
 
 
-def test_more_than_a_page_with_an_operator_in_the_value(sim: Simulator, client: Client) -> None:
-    """A query cannot match such a name, so all records are read and compared."""
+def test_a_name_with_an_operator_is_found_among_many(sim: Simulator, client: Client) -> None:
     sim.reset(hosts=1500)
     last = f"a0000003000040008000{1500:012x}"
     sim.change("host", last, name="a!=b")
     assert uuids(find_by_attribute(client, "QueryHost", "name", "a!=b")) == [last]
+    assert len(sim.log()) == 1
 
 
 def test_two_with_the_same_name(sim: Simulator, client: Client) -> None:

@@ -167,6 +167,55 @@ def test_vm_that_is_deleted_has_no_name(sim: Simulator, run: ModuleRunner) -> No
     sim.change("vm", seeded_uuid("vm", 5), name="vm-1", state="Destroyed")
     assert run("vm_nic", {"vm": "vm-1", "l3_network": "l3-2"}, check=True).changed
     assert "no vm has the name 'vm-5'" in run("vm_nic", {"vm": "vm-5", "l3_network": "l3-2"}).message
+    assert f"Only a deleted vm has it ({seeded_uuid('vm', 3)})." in _deleted_vm(sim, run, 3)
+
+
+def _deleted_vm(sim: Simulator, run: ModuleRunner, number: int) -> str:
+    sim.change("vm", seeded_uuid("vm", number), state="Expunging")
+    return run("vm_nic", {"vm": f"vm-{number}", "l3_network": "l3-2"}).message
+
+
+@pytest.mark.parametrize("companions", ["present", "404"])
+def test_volume_that_is_deleted_has_no_name(sim: Simulator, run: ModuleRunner, companions: str) -> None:
+    """Services keep its record for three days, and another volume may have its name."""
+    sim.reset(deleted_volumes=4, companions=companions)
+    export = {"vm": seeded_uuid("vm", 4), "volumes": ["data-of-vm-4"]}
+    ran = run("cbt_volume_export", export)
+    assert ran.sent("ExportNbdVolumes")["volumeUuids"] == [seeded_uuid("volume", 8)]
+    deleted = seeded_uuid("volume", 6 * 2 + 1)
+    sim.change("volume", deleted, name="dropped")
+    message = run("cbt_volume_export", {**export, "volumes": ["dropped"]}).message
+    assert f"no volume has the name 'dropped'. Only a deleted volume has it ({deleted})." in message
+
+
+@pytest.mark.parametrize(
+    ("name", "others"),
+    [
+        ("Bob's VM", ["bob's vm", "Bob-s VM"]),
+        ("=x", ["x", "-x"]),
+        ("it's 100%_", ["it-s 100%_", "it's 100 _"]),
+        ("copy", ["Copy", "c\u00f3py"]),
+    ],
+)
+def test_name_that_services_misread_is_found(sim: Simulator, run: ModuleRunner, name: str, others: list[str]) -> None:
+    for number, each in enumerate([name, *others], 1):
+        sim.change("vm", seeded_uuid("vm", number), name=each)
+    ran = run("cbt_task", {"name": f"backup of {name}", "vm": name})
+    assert not ran.failed, ran.message
+    assert ran["cbt_task"]["resource_uuids"] == [seeded_uuid("vm", 1)]
+    assert [vm["uuid"] for vm in run("vm_info", {"name": name})["vms"]] == [seeded_uuid("vm", 1)]
+    if name != "copy":
+        assert [vm["uuid"] for vm in run("vm_info", {"query": [f"name= {name}"]})["vms"]] == [seeded_uuid("vm", 1)]
+
+
+@pytest.mark.parametrize("name", ["Bob's endpoint", "=x", "=it's", "web", "a>=b"])
+def test_object_whose_name_services_misread_is_created_once(sim: Simulator, run: ModuleRunner, name: str) -> None:
+    run("sns_endpoint", {"type": "snmp", "name": name.upper() + "=", "platform": "snmp-1"})
+    run("sns_endpoint", {"type": "snmp", "name": name.lstrip("="), "platform": "snmp-1"})
+    run.twice("sns_endpoint", {"type": "snmp", "name": f"new {name}", "platform": "snmp-1"})
+    run("sns_endpoint", {"type": "snmp", "name": name, "platform": "snmp-1"})
+    run.idle("sns_endpoint", {"type": "snmp", "name": name, "platform": "snmp-1"})
+    assert [record["name"] for record in sim.records("endpoint")].count(name) == 1
 
 
 def test_name_with_an_operator_of_conditions_is_found(sim: Simulator, run: ModuleRunner) -> None:

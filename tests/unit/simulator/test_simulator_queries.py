@@ -35,7 +35,14 @@ def names(api: HttpClient, collection: str, *conditions: str) -> list[str]:
     ("conditions", "expected"),
     [
         (["name=vm-1"], ["vm-1"]),
-        (["name=VM-1"], []),
+        (["name=VM-1"], ["vm-1"]),
+        (["name=vm-1  "], ["vm-1"]),
+        (["name= vm-1"], []),
+        (["name==vm-1"], ["vm-1"]),
+        (["name~=VM-1"], ["vm-1"]),
+        (["name!=VM-1", "state=Running"], ["vm-3", "vm-5"]),
+        (["name?=VM-1,x"], ["vm-1"]),
+        (["name>VM-5"], ["vm-6"]),
         (["name=vm-1", "state=Running"], ["vm-1"]),
         (["name=vm-1", "state=Stopped"], []),
         (["name!=vm-1", "state=Running"], ["vm-3", "vm-5"]),
@@ -78,6 +85,45 @@ def test_conditions_split_at_an_operator_in_the_value(api: HttpClient, operator:
     assert api.error_code("GET", encoded("vm-instances", ("q", f"name=a{operator}b"))) == "SYS.1007"
 
 
+def test_servers_compare_names_without_accents(api: HttpClient) -> None:
+    api.sim.change("vm", seeded_uuid("vm", 1), name="Zürich-Café")
+    for condition in ("name=zurich-cafe", "name=ZÜRICH-CAFE", "name~=zurich%"):
+        assert names(api, "vm-instances", condition) == ["Zürich-Café"]
+
+
+@pytest.mark.parametrize("condition", ["name=Bob's VM", "name~=Bob's%", "name?=a,Bob's VM", "__userTag__=Bob's"])
+def test_an_apostrophe_in_a_value_is_a_syntax_error(api: HttpClient, condition: str) -> None:
+    error = api.error("GET", encoded("vm-instances", ("q", condition)))
+    assert (error["code"], "token recognition error" in error["details"]) == ("SYS.1000", True)
+
+
+def test_conditions_can_compare_exactly(api: HttpClient) -> None:
+    api.sim.configure(query_values="document")
+    for name in ("Bob's VM", "=x"):
+        api.sim.change("vm", seeded_uuid("vm", 1), name=name)
+        assert names(api, "vm-instances", f"name={name}") == [name]
+    for condition in ("name=VM-2", "name~=VM-2", "name==vm-2"):
+        assert names(api, "vm-instances", condition) == []
+
+
+def test_deleted_volumes_keep_their_names(api: HttpClient) -> None:
+    api.sim.reset(deleted_volumes=1)
+    attached, deleted = sorted(
+        api.query("volumes?q=name=data-of-vm-1"), key=lambda volume: volume["status"] == "Deleted"
+    )
+    assert [attached["uuid"], deleted["uuid"]] == [seeded_uuid("volume", 2), seeded_uuid("volume", 13)]
+    assert (deleted["status"], deleted.get("vmInstanceUuid")) == ("Deleted", None)
+    assert api.query(f"volumes/{deleted['uuid']}") == [deleted]
+    assert len(api.sim.records("volume")) == 13
+
+
+def test_query_replies_have_a_schema(api: HttpClient) -> None:
+    assert api.call("GET", "zones")["schema"].keys() == {"inventories[0]"}
+    assert len(api.call("GET", "hosts")["schema"]) == 3
+    api.sim.configure(extra_members=False)
+    assert "schema" not in api.call("GET", "hosts")
+
+
 def test_conditions_keep_a_weaker_operator_in_the_value(api: HttpClient) -> None:
     for value in ("a=b", "a>b", "a<b", "a is null", "a not null"):
         api.sim.change("vm", seeded_uuid("vm", 1), name=value)
@@ -109,7 +155,7 @@ def test_conditions_select_by_tags(api: HttpClient) -> None:
 def test_read_by_uuid_ignores_all_parameters(api: HttpClient) -> None:
     (host,) = api.query(f"hosts/{seeded_uuid('host', 1)}")
     for query in ("limit=0", "start=5", "count=true", "fields=name", "q=name=other", "sort=nonsense"):
-        assert api.call("GET", f"hosts/{seeded_uuid('host', 1)}?{query}") == {"inventories": [host]}
+        assert api.query(f"hosts/{seeded_uuid('host', 1)}?{query}") == [host]
 
 
 @pytest.mark.parametrize(

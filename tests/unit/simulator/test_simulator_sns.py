@@ -236,6 +236,15 @@ def test_subscribers_are_listed(api: HttpClient) -> None:
     assert api.query(f"{path}/{seeded_uuid('subscriber', 1)}") == []
 
 
+def test_address_and_port_of_a_new_snmp_platform_are_unique(api: HttpClient) -> None:
+    path = "sns/application-platforms/snmp"
+    first = api.inventory("POST", path, platform_params())
+    assert api.error_code("POST", path, platform_params()) == "SYS.1007"
+    second = api.inventory("POST", path, platform_params(snmpPort=163))
+    change = {"snmpAddress": first["snmpAddress"], "snmpPort": first["snmpPort"]}
+    assert api.inventory("PUT", f"{path}/{second['uuid']}", {"updateSNSSnmpPlatform": change})["name"] == "other"
+
+
 def test_snmp_platform_is_created_and_deleted_with_its_endpoints(api: HttpClient) -> None:
     created = api.inventory("POST", "sns/application-platforms/snmp", platform_params(description="traps"))
     assert (created["type"], created["snmpPort"], created["description"]) == ("Snmp", 162, "traps")
