@@ -8,8 +8,8 @@
 
 The process that loads this file first owns the sessions: the controller's main process, which loads the plugins of a
 task before it forks the workers, and reads the inventory. All of its workers share the sessions through files in
-Ansible's temporary folder of the run, and the process logs out when it ends, also after Ctrl-C. Only if a plugin, for
-example a lookup, is loaded in a worker first, its sessions end with that worker.
+Ansible's temporary folder of the run, and the process logs out when it ends, also after Ctrl-C, SIGTERM and SIGHUP.
+Only if a plugin, for example a lookup, is loaded in a worker first, its sessions end with that worker.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ import fcntl
 import hashlib
 import json
 import os
+import signal
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -112,6 +114,53 @@ def log_out_all() -> None:
                 end_session(ConnectionOptions(**kept["connection"]), session_id)
 
 
+class LogoutOnSignal:
+    """Makes the owner log out before a signal ends it; then the signal has the effect that it had before.
+
+    Python calls no atexit functions after SIGTERM and SIGHUP. ansible-playbook installs its own handler of SIGTERM when
+    it begins with the tasks, so each fork of a worker installs this one again. The worker gets what was there before.
+    """
+
+    def __init__(self) -> None:
+        self._before: dict[int, Any] = {}
+
+    def install(self) -> None:
+        """Handle the signals that would end the owner now, without those that it ignores, as under nohup."""
+        if os.getpid() != OWNER or threading.current_thread() is not threading.main_thread():
+            return
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) not in (None, signal.SIG_IGN, self._log_out):
+                self._before[number] = signal.signal(number, self._log_out)
+
+    def remove(self) -> None:
+        """Install the handlers that were there before."""
+        while self._before:
+            signal.signal(*self._before.popitem())
+
+    def _log_out(self, number: int, dummy: Any) -> None:
+        before = dict(self._before)
+        for each in before:
+            # Closing a terminal sends SIGHUP twice.
+            signal.signal(each, signal.SIG_IGN)
+        try:
+            end_workers(number)
+            log_out_all()
+        finally:
+            signal.signal(number, before[number])
+            os.kill(os.getpid(), number)
+
+
+def end_workers(number: int) -> None:
+    """Send a signal to the workers of this process, which would use its sessions after it has logged out.
+
+    In newer versions of core a worker has a process group of its own.
+    """
+    for worker in active_children() if _files() and os.getpid() == OWNER else ():
+        if worker.pid:
+            with suppress(OSError):
+                os.kill(worker.pid, number)
+
+
 def _files() -> list[Path]:
     """Return the files of all sessions that this process owns."""
     return list(Path(ansible.constants.DEFAULT_LOCAL_TMP).glob(f"virtinfra-{OWNER}-*"))
@@ -128,3 +177,7 @@ def _load(text: str) -> dict[str, Any]:
 # Workers do not call atexit functions, nor finalizers that were registered before the fork.
 atexit.register(log_out_all)
 Finalize(None, log_out_all, exitpriority=1)
+
+_on_signal = LogoutOnSignal()
+_on_signal.install()
+os.register_at_fork(before=_on_signal.install, after_in_child=_on_signal.remove)

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -173,7 +173,11 @@ def test_a_lookup_alone_leaves_no_session(run: Run, sim: Simulator) -> None:
     assert sim.sessions()["live"] == 0
 
 
-def test_an_interrupted_run_leaves_no_session(run: Run, sim: Simulator) -> None:
+@pytest.mark.parametrize("send", [os.kill, os.killpg], ids=["process", "process_group"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+def test_a_run_that_is_ended_by_a_signal_leaves_no_session(
+    run: Run, sim: Simulator, number: signal.Signals, send: Callable[[int, int], None]
+) -> None:
     # Only so few queries are answered that no worker ends. When all of them wait for a response, none holds the lock of
     # the queue to ansible-playbook, which would wait for it forever.
     answered = ITEMS - 1
@@ -182,11 +186,48 @@ def test_an_interrupted_run_leaves_no_session(run: Run, sim: Simulator) -> None:
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline and queries(sim) < answered + FORKS:
         time.sleep(0.2)
-    os.kill(process.pid, signal.SIGINT)
+    send(process.pid, number)
     output = process.communicate(timeout=120)[0]
-    assert "User interrupted execution" in output
+    if number == signal.SIGINT:
+        assert "User interrupted execution" in output
+    else:
+        # Ansible still ends as it does without the collection.
+        assert process.returncode == -number
     assert sim.sessions() == {"live": 0, "logins": 1, "failed_logins": 0, "logouts": 1}
     assert run.leftovers() == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+def test_a_run_ended_by_a_signal_leaves_no_session_of_its_inventory(
+    run: Run, sim: Simulator, number: signal.Signals
+) -> None:
+    """No task uses the collection."""
+    begun = run.folder / "begun"
+    command = f"touch {begun}; while test -e {begun}; do sleep 0.2; done"
+    process = run.start([{"ansible.builtin.shell": command, "run_once": True}])
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and not begun.exists():
+        time.sleep(0.2)
+    os.kill(process.pid, number)
+    code = process.wait(timeout=120)
+    begun.unlink()
+    assert code == -number, process.communicate()[0]
+    assert sim.sessions() == {"live": 0, "logins": 1, "failed_logins": 0, "logouts": 1}
+    assert run.leftovers() == []
+
+
+def test_a_run_that_ignores_hangups_goes_on_after_one(run: Run, sim: Simulator) -> None:
+    """As under nohup."""
+    tasks = [READ, {"ansible.builtin.shell": "kill -HUP $(cat pid)", "args": {"chdir": str(run.folder)}}, READ]
+    begin = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        process = run.start([{**task, "run_once": True} for task in tasks])
+    finally:
+        signal.signal(signal.SIGHUP, begin)
+    (run.folder / "pid").write_text(str(process.pid), encoding="utf-8")
+    output = process.communicate(timeout=120)[0]
+    assert process.returncode == 0, output
+    assert sim.sessions()["live"] == 0
 
 
 def test_the_first_command_of_the_guide_works_with_its_credential_type(run: Run, sim: Simulator) -> None:
