@@ -22,6 +22,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import I
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules import session_source
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import Options
 from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker, collect_secrets
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._event_texts import disarm_templates
 
 # The longest pause, in seconds, between two checks whether the rules have taken an event.
 LONGEST_PAUSE = 0.05
@@ -71,11 +72,13 @@ class ServiceAccess:
 async def deliver_event(queue: asyncio.Queue[Any], event: dict[str, Any]) -> None:
     """Put an event into the queue, and return when the rules have taken it and had time to start its action.
 
+    No text of the event is a template.
+
     The queue of ansible-rulebook holds one event. A kill loses the event in the queue, and an event that was taken from
     there until its action begins. The source stores the event until then, and delivers the next event only after it has
     removed this one: after a kill, at most one event is delivered twice.
     """
-    await queue.put(event)
+    await queue.put(disarm_templates(event))
     # ansible-rulebook passes a queue to the source that only filters; the queue of the rules is behind it.
     of_rules = getattr(queue, "queue", queue)
     pause = 0.0

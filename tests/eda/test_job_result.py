@@ -40,7 +40,19 @@ def test_event_of_an_event_stream() -> None:
 
 
 def test_event_of_job_results_is_unchanged() -> None:
-    assert plugin("event_filter", "job_result")(SHAPED) is SHAPED
+    assert plugin("event_filter", "job_result")(SHAPED) == SHAPED
+
+
+@pytest.mark.parametrize("of_job_results", [True, False])
+def test_no_text_is_a_template(of_job_results: bool) -> None:
+    """Neither in events of job_results, which an event stream can imitate, nor in what other sources add."""
+    hostile, harmless = {"{{ key": ["{% x", {"#jinja2:": "{{{"}]}, {"{ { key": ["{ % x", {"# jinja2:": "{ { { "}]}
+    received = webhook_event(hostile)
+    meta = {**received["meta"], "hostile": hostile}
+    event = {**SHAPED, "result": hostile, "meta": meta} if of_job_results else {**received, "meta": meta}
+    disarmed = plugin("event_filter", "job_result")(event)
+    assert disarmed == {**SHAPED, "result": harmless, "meta": {**meta, "hostile": harmless}}
+    assert plugin("event_filter", "job_result")(disarmed) == disarmed
 
 
 @pytest.mark.parametrize(

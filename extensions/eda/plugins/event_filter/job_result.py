@@ -14,6 +14,8 @@ description:
     of Ansible Automation Platform, to the form of the source C(virtinfra.manager.job_results).
   - Drops events that are not the result of a job. Events of C(virtinfra.manager.job_results) remain unchanged, so a
     rulebook can use this filter with its own source and with an event stream that replaces it.
+  - No text of an event can be evaluated as a template. A space separates the characters with which templates begin, as
+    in C({ { name }}), also in C(meta).
   - It needs the headers C(X-Job-UUID) and C(X-Job-Success) in C(meta.headers). C(about) and C(operation) are read from
     the query in C(meta.endpoint), which C(ansible.eda.webhook) does not provide.
   - The filter neither confirms results nor removes duplicates.
@@ -47,20 +49,27 @@ from typing import Any
 # ansible-rulebook loads only this file, so the path of the collection is derived from it.
 sys.path.insert(0, str(Path(__file__).absolute().parents[7]))
 
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._event_texts import disarm_templates
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._job_events import InvalidPost, read_post
 
 
 def main(event: Mapping[str, Any]) -> Mapping[str, Any] | list[Any]:
-    """Return the event in the form of job_results, or an empty list to drop it."""
+    """Return the event in the form of job_results, without templates, or an empty list to drop it."""
+    try:
+        shaped: Mapping[str, Any] | list[Any] = disarm_templates(shape(event))
+        return shaped
+    except (InvalidPost, RecursionError, TypeError, ValueError):
+        return []
+
+
+def shape(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the event in the form of job_results. Raise InvalidPost, TypeError or ValueError for other events."""
     job = event.get("job")
     if isinstance(job, Mapping) and "uuid" in job and "succeeded" in job:
         return event
     meta = event.get("meta")
     meta = meta if isinstance(meta, Mapping) else {}
     headers = meta.get("headers")
-    try:
-        body = json.dumps(event.get("payload")).encode()
-        post = read_post(headers if isinstance(headers, Mapping) else {}, body, str(meta.get("endpoint", "")))
-    except (InvalidPost, TypeError, ValueError):
-        return []
+    body = json.dumps(event.get("payload")).encode()
+    post = read_post(headers if isinstance(headers, Mapping) else {}, body, str(meta.get("endpoint", "")))
     return {**post.event(), "meta": meta}

@@ -19,6 +19,8 @@ description:
   - An event has C(job) with C(uuid), C(succeeded) and C(batch), the outcome of an operation on several objects. It has
     C(operation) and C(about) if the query of the URL has them, as in
     V(https://receiver.example.com/SECRET?about=host-1), and C(result), or C(error) and C(msg).
+  - No text of an event can be evaluated as a template. A space separates the characters with which templates begin, as
+    in C({ { name }}).
 extends_documentation_fragment:
   - virtinfra.manager._connection
 options:

@@ -14,6 +14,8 @@ description:
     used.
   - An event has C(change) with C(resource_type), C(uuid), C(name), C(field), C(before) and C(after), and the C(record)
     of the object as the info modules return it. A change of a threshold also has C(percent), C(below) and C(rearm).
+  - No text of an event can be evaluated as a template. A space separates the characters with which templates begin, as
+    in C({ { name }}).
   - New objects, and objects that no longer exist, do not cause events.
   - While the service does not answer, the interval grows up to five minutes. A warning says when this begins, and
     another when it ends.

@@ -1,0 +1,129 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""No text of an event is evaluated. ansible-rulebook writes events into extra vars, which are templates."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from conftest import ClientFactory
+
+from simulator.launch import Simulator
+from support.hostile_texts import evaluated, hostile_texts
+from support.rulebook_runner import Rulebook, running_rulebook, wait_until
+from support.socket_servers import free_port
+from support.stub_server import StubResponse, StubServer
+
+HERE = Path(__file__).parent
+HOST = "a0000003000040008000000000000001"
+
+
+def hostile_records(folder: Path) -> dict[str, str]:
+    """Return a hostile text for each member of a record, some of which the documentation does not have."""
+    names = ("name", "description", "architecture", "extraMember", "cpuModel", "memoryStatus", "{{extra}}")
+    return dict(zip(names, hostile_texts(folder), strict=False))
+
+
+def wait_for_the_playbook(rules: Rulebook) -> None:
+    """Wait until the playbook of a rule has ended."""
+    wait_until(lambda: "PLAY RECAP" in rules.output)
+
+
+@pytest.mark.parametrize("confirm", [True, False])
+def test_failed_jobs(
+    sim: Simulator, installed_collection: Path, tmp_path: Path, new_client: ClientFactory, confirm: bool
+) -> None:
+    """The errors of jobs and the queries of their URLs are hostile. Each error has its own code."""
+    port = free_port()
+    failures = {f"HOST.{number}": text for number, text in enumerate(hostile_texts(tmp_path), 1001)}
+    variables = {"job_results_host": "127.0.0.1", "job_results_port": port, "job_results_path": "/secret"}
+    variables["job_results_confirm"] = confirm
+    with StubServer(lambda dummy: StubResponse(200)) as chat:
+        known = {"FAILED_JOB_CHAT_URL": f"{chat.url}/a-key", **connection(sim)}
+        with running_rulebook(
+            "virtinfra.manager.failed_jobs", tmp_path, installed_collection, variables, port, **known
+        ) as rules:
+            for code, text in failures.items():
+                sim.fault("fail", "ChangeHostState", error={"code": code, "details": text})
+                url = f"http://127.0.0.1:{port}/secret?about={quote(text)}&operation={quote(text)}"
+                new_client(webhook_url=url).start_job("ChangeHostState", {"uuid": HOST, "stateEvent": "disable"})
+
+            def messages() -> str:
+                return " ".join(json.loads(request.body)["text"] for request in chat.requests)
+
+            wait_until(lambda: all(code in messages() for code in failures) or "failed=1" in rules.output)
+            assert "failed=1" not in rules.output, rules.output
+    assert evaluated(tmp_path) == []
+    assert "{ { lookup(" in messages()
+
+
+def test_hardware_errors(sim: Simulator, installed_collection: Path, tmp_path: Path) -> None:
+    """The members of the host's record are hostile."""
+    tasks, note = tmp_path / "repair.yml", tmp_path / "note"
+    repair = {"ansible.builtin.copy": {"dest": str(note), "content": "{{ virtinfra_uuid }}", "mode": "0600"}}
+    tasks.write_text(json.dumps([{"name": "Repair", **repair, "delegate_to": "localhost"}]), encoding="utf-8")
+    sim.change("host", HOST, **hostile_records(tmp_path), diskStatus="Normal")
+    variables = {"hardware_errors_interval": 0.2, "host_maintenance_tasks": str(tasks)}
+    run_on_change(
+        sim, installed_collection, tmp_path, "hardware_errors", variables, ("host", HOST, {"diskStatus": "Error"})
+    )
+    assert evaluated(tmp_path) == []
+    assert note.read_text(encoding="utf-8") == HOST
+
+
+def test_storage_low(sim: Simulator, installed_collection: Path, tmp_path: Path) -> None:
+    """The members of the primary storage's record are hostile."""
+    report, (storage, *dummy) = tmp_path / "report.html", sim.records("primarystorage")
+    sim.change("primarystorage", storage["uuid"], **hostile_records(tmp_path))
+    variables = {"storage_low_interval": 0.2, "capacity_report_path": str(report)}
+    change = {"availableCapacity": storage["totalCapacity"] // 20}
+    run_on_change(
+        sim, installed_collection, tmp_path, "storage_low", variables, ("primarystorage", storage["uuid"], change)
+    )
+    assert evaluated(tmp_path) == []
+    assert "{{ lookup(" in report.read_text(encoding="utf-8")
+
+
+def test_texts_that_a_rule_passes_on(sim: Simulator, installed_collection: Path, tmp_path: Path) -> None:
+    """A rulebook of the user passes texts of the reply as variables of their own."""
+    port = free_port()
+    texts = hostile_texts(tmp_path)
+    variables = {"port": port, "playbook": str(HERE / "playbooks" / "show_texts.yml")}
+    rulebook = str(HERE / "rulebooks" / "texts.yml")
+    with running_rulebook(rulebook, tmp_path, installed_collection, variables, port) as rules:
+        for number, text in enumerate(texts, 1):
+            reply = {"text": text, "inventory": {text: text, "list": texts}}
+            assert sim.deliver(f"http://127.0.0.1:{port}/secret", f"{number}" * 32, success=True, body=reply) == 204
+        wait_until(lambda: rules.output.count("PLAY RECAP") == len(texts))
+        assert rules.output.count("failed=0") == len(texts), rules.output
+    assert evaluated(tmp_path) == []
+
+
+def run_on_change(
+    sim: Simulator,
+    collections: Path,
+    folder: Path,
+    name: str,
+    variables: Mapping[str, Any],
+    change: tuple[str, str, Mapping[str, Any]],
+) -> None:
+    """Run a rulebook that polls, change an object, and wait until the playbook has ended."""
+    kind, uuid, members = change
+    with running_rulebook(
+        f"virtinfra.manager.{name}", folder, collections, variables, None, **connection(sim)
+    ) as rules:
+        wait_until(lambda: sum(entry["operation"].startswith("Query") for entry in sim.log()) > 1)
+        sim.change(kind, uuid, **members)
+        wait_for_the_playbook(rules)
+
+
+def connection(sim: Simulator) -> dict[str, str]:
+    """Return the environment variables of the connection."""
+    return {"VIRTINFRA_BASE_URL": sim.url, "VIRTINFRA_SESSION_ID": sim.session}
