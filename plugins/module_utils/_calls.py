@@ -18,6 +18,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     LoginFailed,
     OutcomeUnknown,
     ResponseLost,
+    Unsupported,
     VirtinfraError,
     WaitTimeout,
     error_codes,
@@ -64,7 +65,7 @@ class Attempt:
 
     job: Job
     deadline: float
-    failure: ApiError | JobUuidUsed | None = None
+    failure: ApiError | JobUuidUsed | Unsupported | None = None
     doubt: VirtinfraError | None = None
     is_bare: bool = False
     resolved: int = 0
@@ -126,10 +127,10 @@ def resolve(call: Call, attempt: Attempt, needed: bool | None, error: VirtinfraE
     if needed is False:
         return _performed(call, attempt)
     job, operation = attempt.job, get_operation(call.planned.operation)
-    if needed and isinstance(attempt.doubt, ApiError):
+    if needed and isinstance(attempt.doubt, (ApiError, Unsupported)):
         return replace(attempt, failure=attempt.doubt, doubt=None)
     attempts = MAX_RESENDS if operation.is_idempotent else 1
-    if error or isinstance(attempt.doubt, ApiError) or attempt.resolved == attempts:
+    if error or isinstance(attempt.doubt, (ApiError, Unsupported)) or attempt.resolved == attempts:
         raise _outcome_unknown(call, job, error or attempt.doubt, needed)
     attempt = replace(attempt, resolved=attempt.resolved + 1)
     try:
@@ -137,7 +138,7 @@ def resolve(call: Call, attempt: Attempt, needed: bool | None, error: VirtinfraE
             return replace(attempt, job=_resend(call, attempt), doubt=None)
         if job_exists(call.client, job, attempt.deadline, call.client.connection.request_timeout):
             return replace(attempt, job=_follow(call, job, attempt.deadline), doubt=None)
-    except (ApiError, LoginFailed, ResponseLost, JobNotFound) as doubt:
+    except (ApiError, LoginFailed, ResponseLost, JobNotFound, Unsupported) as doubt:
         return replace(attempt, doubt=doubt)
     return attempt
 

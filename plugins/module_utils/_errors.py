@@ -146,10 +146,18 @@ class Unchangeable(VirtinfraError):
 
 
 class Unsupported(VirtinfraError):
-    """The service lacks the operation that reads this type of record, or the credentials for it are missing."""
+    """The service does not offer an operation, or not what the task needs of it, or its credentials are missing.
+
+    A write that is unsupported was not performed. ``reason`` is the message without the ``remedy``, for callers that
+    know a better remedy.
+    """
 
     code = "UNSUPPORTED"
     description = "The service does not offer the operation, or the credentials for it are missing."
+
+    def __init__(self, reason: str, remedy: str = "", **facts: Any) -> None:
+        super().__init__(f"{reason}. {remedy}" if remedy else reason, **facts)
+        self.reason = reason.rstrip(".")
 
 
 class TransportError(VirtinfraError):

@@ -20,6 +20,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Job
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
+from ansible_collections.virtinfra.manager.plugins.module_utils._outcomes import unsupported_operation
 from ansible_collections.virtinfra.manager.plugins.module_utils._pagination import (
     paginate,
     paginate_cursor,
@@ -221,7 +222,8 @@ def find_bandwidth_limit(client: Client, desired: Record) -> Record | None:
         wait_for_jobs(client, [started])
         if not isinstance(started.failure, ApiError):
             raise
-        raise Unsupported("the service does not offer GetNicQos") from None
+        prefix, status = client.connection.path_prefix, 202
+        raise unsupported_operation(get_operation("GetNicQos"), prefix, status) from None
     if reply.keys().isdisjoint(get_operation("GetNicQos").result):
         raise Unsupported("the response to GetNicQos has no bandwidth")
     bandwidth = reply.get(f"{desired['direction']}boundBandwidth")

@@ -109,7 +109,7 @@ def find_uuid(client: Client, kind: str, name: str, owner: Record) -> str:
     try:
         records = first_readable(*readers)(client, owner)
     except Unsupported as reason:
-        raise Unsupported(f"cannot look up the name {name!r}: {reason}. Give the uuid.") from None
+        raise Unsupported(f"cannot look up the name {name!r}: {reason.reason}", "Give the uuid.") from None
     records = [
         record
         for record in records

@@ -87,14 +87,21 @@ class Operation:
         return [name for name in self.result if name not in ("inventory", "inventories")]
 
     def has_result(self, reply: Mapping[str, Any]) -> bool:
-        """Return whether a reply of success contains a documented member of the result.
-
-        Some servers return several records as ``inventories``, others as ``inventory``.
-        """
+        """Return whether a reply of success contains a documented member of the result."""
         members = [reply.get(name) for name in self.extra_results]
-        records = reply.get("inventory", reply.get("inventories"))
+        records = self.records_in(reply)
         members += [records] if isinstance(records, (dict, list)) else []
         return is_success(reply) and any(value is not None for value in members)
+
+    def records_in(self, reply: Mapping[str, Any]) -> Any:
+        """Return the record or the records in a reply, None if it has none, or if the operation returns none.
+
+        Some servers return several records as ``inventories``, others as ``inventory``. A service that ignores the verb
+        answers a write with the records of a read.
+        """
+        if {"inventory", "inventories"}.isdisjoint(self.result):
+            return None
+        return reply.get("inventory", reply.get("inventories"))
 
     def is_reply(self, reply: Mapping[str, Any]) -> bool:
         """Return whether this is a reply of success in the operation's own form, and not another JSON object."""
@@ -119,6 +126,10 @@ class Operation:
                 return f"the parameter {name} of {self.name} needs version {parameter.since}"
         return None
 
+    def full_path(self, prefix: str) -> str:
+        """Return the path at the origin, with the placeholders of its parameters."""
+        return self.path if self.uses_token else f"/{prefix.strip('/')}".rstrip("/") + f"/v1/{self.path}"
+
     def request(self, params: Mapping[str, Any], prefix: str = "service") -> Request:
         """Build the request for ``params`` (API names to values; None is omitted).
 
@@ -128,7 +139,7 @@ class Operation:
         given = {name: self._coerce(name, value) for name, value in params.items() if value is not None}
         if missing := self.missing(given):
             raise InvalidOptions(f"{self.name} needs {', '.join(missing)}")
-        path = self.path if self.uses_token else f"/{prefix.strip('/')}".rstrip("/") + f"/v1/{self.path}"
+        path = self.full_path(prefix)
         inner = dict(given)
         for parameter in self.path_params:
             path = path.replace(f"{{{parameter.name}}}", quote(str(inner.pop(parameter.name)), safe=""))

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -43,6 +44,12 @@ INCONCLUSIVE_STATUSES = (408, 429, 502, 504)
 # Statuses with which the service itself, in plain text, refuses a call at once: it was not performed.
 REFUSALS = (400, 403, 404, 405, 429, 500)
 
+# The texts of services that know the path of a request, but offer no operation there for its verb or for its body.
+_NO_OPERATION = {
+    400: re.compile(rb"\s*the body doesn't contain action mapping"),
+    500: re.compile(rb"\s*No \w+ API found for the path"),
+}
+
 
 def reply_to_read(
     operation: Operation, request: Request, response: Response, prefix: str, credential: str
@@ -50,13 +57,15 @@ def reply_to_read(
     """Return the reply of a reading operation.
 
     ``credential`` is the kind of its credential, see _errors.CREDENTIALS. Raise Unsupported when the service lacks
-    the operation, ReadExecutedAsChange when it started a job, ApiError when it reports a failure, and TransportError
-    when the response is not a JSON object.
+    the operation, JobNotFound when it does not know the job of GetApiJob, ReadExecutedAsChange when it started a job,
+    ApiError when it reports a failure, and TransportError when the response is not a JSON object.
     """
     if response.status == 202 and operation.name != "GetApiJob":
         raise ReadExecutedAsChange(operation.name, request.path, _named_job(response, operation.name, prefix))
-    if response.status in (404, 405) and response.error is None:
-        raise Unsupported(f"the service does not offer {operation.name} (HTTP status {response.status})")
+    if operation.name == "GetApiJob" and _is_unknown_job(response):
+        raise JobNotFound(Job(request.path.rpartition("/")[2], request.path))
+    if lacks_operation(response):
+        raise unsupported_operation(operation, prefix, response.status)
     if response.error is not None or not 200 <= response.status < 300:
         raise ApiError(operation.name, response.status, response.error, response.text(), credential)
     if response.object is None:
@@ -71,8 +80,8 @@ def reply_to_read(
 def apply_response(job: Job, response: Response, prefix: str) -> None:
     """Update the job of a call from the response to the call.
 
-    Raise ApiError when the service refused or failed the call, and ResponseLost when the response proves neither that
-    it was accepted nor that it was refused.
+    Raise Unsupported when the service lacks the operation, ApiError when it refused or failed the call, and
+    ResponseLost when the response proves neither that it was accepted nor that it was refused.
     """
     if response.error_code is not None and response.status not in INCONCLUSIVE_STATUSES:
         raise ApiError(job.operation, response.status, response.error, credential=job.credential)
@@ -84,6 +93,8 @@ def apply_response(job: Job, response: Response, prefix: str) -> None:
         return
     if is_duplicate(response):
         return
+    if lacks_operation(response):
+        raise unsupported_operation(get_operation(job.operation), prefix, response.status)
     if response.status in REFUSALS and response.is_plain_text:
         raise ApiError(job.operation, response.status, None, response.text(), job.credential)
     reply = response.object
@@ -104,7 +115,7 @@ def apply_poll(job: Job, response: Response) -> None:
     """
     if response.status == 202:
         return
-    if response.status == 404 and response.is_plain_text:
+    if _is_unknown_job(response):
         job.state = UNKNOWN
         job.failure = JobNotFound(job)
     elif response.error_code is not None and response.status not in INCONCLUSIVE_STATUSES:
@@ -116,6 +127,34 @@ def apply_poll(job: Job, response: Response) -> None:
         job.state, job.result = SUCCEEDED, response.object
     else:
         raise TransportError(f"polling job {job.uuid} returned HTTP status {response.status}: {response.text()}")
+
+
+def lacks_operation(response: Response) -> bool:
+    """Return whether the service itself says that it does not have an operation, so that it performed nothing.
+
+    It says so in plain text or without a body: with status 404 or 405, or with the texts of _NO_OPERATION. An ErrorCode
+    with status 404 is about an object, and a page is from a proxy.
+    """
+    if not response.is_plain_text:
+        return False
+    text = _NO_OPERATION.get(response.status)
+    return response.status in (404, 405) or (text is not None and text.match(response.body) is not None)
+
+
+def unsupported_operation(operation: Operation, prefix: str, status: int) -> Unsupported:
+    """Return the error that the service does not have an operation, as its response with this status shows."""
+    checks = ["path_prefix"] if status in (404, 405) and not operation.uses_token else []
+    return Unsupported(
+        f"the service does not offer {operation.name} (HTTP status {status} for {operation.method}"
+        f" {operation.full_path(prefix)})",
+        f"Check {' and '.join([*checks, 'the version and edition of the service'])}.",
+        operation=operation.name,
+        status=status,
+    )
+
+
+def _is_unknown_job(response: Response) -> bool:
+    return response.status == 404 and response.is_plain_text
 
 
 def is_duplicate(response: Response) -> bool:

@@ -88,7 +88,7 @@ def first_readable(*readers: Callable[[Client, Record], Found]) -> Callable[[Cli
             try:
                 return reader(client, desired)
             except Unsupported as reason:
-                reasons.append(str(reason).rstrip("."))
+                reasons.append(reason.reason)
         raise Unsupported("; ".join(reasons))
 
     return read

@@ -67,10 +67,11 @@ class ObjectReader:
         except Unsupported as reason:
             assumed = assume_record(self.resource, self.desired)
             if assumed is None and self.state == "absent":
-                raise Unsupported(f"cannot check whether it exists: {reason}. Pass uuid.") from None
+                raise Unsupported(f"cannot check whether it exists: {reason.reason}", "Pass uuid.") from None
             if assumed is None and self.resource.create and not get_operation(self.resource.create).is_idempotent:
                 raise Unsupported(
-                    f"cannot check whether it exists: {reason}. Pass uuid, or create it once with the api module."
+                    f"cannot check whether it exists: {reason.reason}",
+                    "Pass uuid, or create it once with the api module.",
                 ) from None
             self.unreadable = self.unreadable or reason
             return assumed
@@ -79,7 +80,7 @@ class ObjectReader:
         """Warn that nothing was compared if the service cannot show the object."""
         if self.unreadable:
             self.context.warnings.insert(
-                0, f"The state of the {self.label} is not known, so nothing is compared: {self.unreadable}."
+                0, f"The state of the {self.label} is not known, so nothing is compared: {self.unreadable.reason}."
             )
 
     def read_after(self, call: PlannedCall, job: Job) -> Record | None:

@@ -104,7 +104,7 @@ class Reconciler:
             before = self.reader.read()
             after, members = self._predict(before) if self.context.check_mode else self._apply(before)
         except Unsupported as failure:
-            # Its own message says what cannot be read.
+            # Its own message says what the service lacks.
             raise failure.with_label(self.reader.label) from None
         except VirtinfraError as failure:
             self.reader.warn_of_unknown_state()
@@ -186,7 +186,9 @@ class Reconciler:
             calls = plan(self.resource, self.state, self.reader.desired, current, self.context.check_mode)
         except NotFound:
             if self.reader.unreadable:
-                raise Unsupported(f"cannot check whether it exists: {self.reader.unreadable}. Pass uuid.") from None
+                raise Unsupported(
+                    f"cannot check whether it exists: {self.reader.unreadable.reason}", "Pass uuid."
+                ) from None
             raise
         for call in calls:
             null = [value for value in call.params.values() if isinstance(value, Unknown)]

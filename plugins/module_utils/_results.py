@@ -55,9 +55,9 @@ def _some(value: Any) -> str:
 
 def reply_extras(resource: Resource, operation: str, reply: Record) -> Record:
     """Return the members of a reply in addition to the record: further values, and records of another type."""
-    extras = {name: reply.get(name, []) for name in get_operation(operation).extra_results}
-    record_type = get_operation(operation).record
-    listed = reply.get("inventory", reply.get("inventories"))
+    row = get_operation(operation)
+    extras = {name: reply.get(name, []) for name in row.extra_results}
+    record_type, listed = row.record, row.records_in(reply)
     if record_type != resource.record_type and isinstance(listed, list):
         extras["records"] = [with_all_fields(record_type, record) for record in listed if isinstance(record, dict)]
     return extras

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions, ResponseLost
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules import ModuleContext, ModuleSpec
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import Options
 from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import AccountSession, is_valid, log_out
@@ -32,7 +33,7 @@ def _run(context: ModuleContext) -> dict[str, Any]:
     valid = is_valid(client, given) if given else False
     if context.params["state"] == "absent":
         if valid is not False and not context.check_mode:
-            log_out(client, given)
+            _log_out(client, given)
         context.changed = valid is not False
         return {"session_id": None}
     if valid or (valid is None and not context.params["account"]):
@@ -43,3 +44,12 @@ def _run(context: ModuleContext) -> dict[str, Any]:
     session_id = None if context.check_mode else client.sessions.new_session()
     context.changed = True
     return {"session_id": session_id}
+
+
+def _log_out(client: Client, session_id: str) -> None:
+    """End a session. Raise ResponseLost, whose result says ``changed``, if it is unknown whether it has ended."""
+    try:
+        log_out(client, session_id)
+    except ResponseLost as lost:
+        lost.result["changed"] = True
+        raise

@@ -20,7 +20,6 @@ from typing import Any, Protocol
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
-    ApiError,
     LoginFailed,
     ResponseLost,
     TransportError,
@@ -76,12 +75,10 @@ def _log_in(client: Client, account: str, password: str) -> str:
             if attempt == retries:
                 raise
             client.clock.sleep(LOGIN_BACKOFF * 2**attempt)
-        except ApiError as refusal:
-            if refusal.status not in (404, 405):
-                raise
+        except Unsupported as refusal:
+            # A part of the reason, because no other remedy of the caller helps.
             raise Unsupported(
-                f"the service does not offer logins with an account (HTTP status {refusal.status}). Get a session in"
-                " another way and pass it as session_id."
+                f"{refusal.reason}. Get a session in another way and pass it as session_id.", **refusal.result
             ) from None
     inventory = reply.get("inventory")
     session_id = inventory.get("uuid") if isinstance(inventory, dict) else None

@@ -163,7 +163,7 @@ def list_endpoints(context: ModuleContext) -> dict[str, Any]:
         if name:
             raise
         result, name = LISTS["workchat"].run(shared), "workchat"
-        context.warnings.append(f"Only workchat endpoints are listed: {reason}.")
+        context.warnings.append(f"Only workchat endpoints are listed: {reason.reason}.")
     uuids = [endpoint["uuid"] for endpoint in result["endpoints"]]
     details = {} if name == "workchat" else query_by(context.client, TYPES["workchat"], "uuid", uuids)
     persons = query_by(context.client, PERSONS, "endpoint_uuid", uuids)

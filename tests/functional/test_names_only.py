@@ -94,26 +94,31 @@ def test_playbook_with_names_only(sim: Simulator, playbook_runner: PlaybookRunne
 
 
 NO_LOGIN = (
-    "the service does not offer logins with an account (HTTP status 404). Get a session in another way and pass it as"
-    " session_id"
+    "the service does not offer LogInByAccount (HTTP status 404 for PUT /service/v1/accounts/login). Get a session in"
+    " another way and pass it as session_id"
 )
-NO_TOKEN = "(HTTP status 404); CursorQuery needs api_token (or VIRTINFRA_API_TOKEN in the environment)"
+NO_TOKEN = "CursorQuery needs api_token (or VIRTINFRA_API_TOKEN in the environment)"
+
+
+def lacks(query: str, path: str) -> str:
+    """Return why neither a query nor the cursor query can be used."""
+    return f"the service does not offer {query} (HTTP status 404 for GET /service/v1/{path}); {NO_TOKEN}"
+
+
 UNNAMED = {
-    "list the clusters": f"the service does not offer QueryCluster {NO_TOKEN}",
-    "add a host": f"cluster: cannot look up the name 'cluster-2': the service does not offer QueryCluster {NO_TOKEN}."
+    "list the clusters": lacks("QueryCluster", "clusters"),
+    "add a host": f"cluster: cannot look up the name 'cluster-2': {lacks('QueryCluster', 'clusters')}. Give the uuid.",
+    "protect a VM": f"vm: cannot look up the name 'vm-5': {lacks('QueryVmInstance', 'vm-instances')}. Give the uuid.",
+    "restore a VM": "snapshot_group: cannot look up the name 'snapshot-group-1':"
+    f" {lacks('QueryVolumeSnapshotGroup', 'volume-snapshots/group')}. Give the uuid.",
+    "notify by SNMP": "platform: cannot look up the name 'snmp-1':"
+    f" {lacks('QuerySNSApplicationPlatform', 'sns/application-platforms')}. Give the uuid.",
+    "change a remark": "endpoint: cannot look up the name 'teamchat-endpoint-1':"
+    f" {lacks('QuerySNSApplicationEndpoint', 'sns/application-endpoints')}. Give the uuid.",
+    "read the interfaces of a host": f"hosts: cannot look up the name 'host-1': {lacks('QueryHost', 'hosts')}."
     " Give the uuid.",
-    "protect a VM": f"vm: cannot look up the name 'vm-5': the service does not offer QueryVmInstance {NO_TOKEN}. Give"
-    " the uuid.",
-    "restore a VM": "snapshot_group: cannot look up the name 'snapshot-group-1': the service does not offer"
-    f" QueryVolumeSnapshotGroup {NO_TOKEN}. Give the uuid.",
-    "notify by SNMP": "platform: cannot look up the name 'snmp-1': the service does not offer"
-    f" QuerySNSApplicationPlatform {NO_TOKEN}. Give the uuid.",
-    "change a remark": "endpoint: cannot look up the name 'teamchat-endpoint-1': the service does not offer"
-    f" QuerySNSApplicationEndpoint {NO_TOKEN}. Give the uuid.",
-    "read the interfaces of a host": "hosts: cannot look up the name 'host-1': the service does not offer QueryHost"
-    f" {NO_TOKEN}. Give the uuid.",
-    "list the subscribers of a topic": "topic: cannot look up the name 'topic-1': the service does not offer"
-    f" QuerySNSTopic {NO_TOKEN}. Give the uuid.",
+    "list the subscribers of a topic": "topic: cannot look up the name 'topic-1':"
+    f" {lacks('QuerySNSTopic', 'sns/topics')}. Give the uuid.",
 }
 """The message of each task if the service offers only the documented queries; two tasks need the result of others."""
 
@@ -127,7 +132,7 @@ def test_literal_service_names_missing_parameters(sim: Simulator, playbook_runne
         run = play(playbook_runner, **environment)
         messages = {played.task: played.result["msg"] for played in run if played.task in UNNAMED}
         if "VIRTINFRA_ACCOUNT" in environment:
-            assert [name for name, message in messages.items() if NO_LOGIN not in message] == []
+            assert {name: message for name, message in messages.items() if NO_LOGIN not in message} == {}
         else:
             assert messages == UNNAMED
         assert {played.status for played in run} == {"failed"}

@@ -73,9 +73,9 @@ def _routes(dispatcher: Dispatcher, switches: RoutingSwitches) -> list[BaseRoute
             continue
         endpoint: Endpoint = functools.partial(dispatcher.operation, operation)
         if _is_absent(operation, switches):
-            if switches.companions != "405":
+            if switches.companions not in _REFUSALS:
                 continue
-            endpoint = _not_allowed
+            endpoint = _REFUSALS[switches.companions]
         for path in operation.paths:
             full_path = path if operation.uses_token else f"{switches.root}/v1/{path}"
             operations_by_path[re.sub(r"{\w+}", "{}", full_path)].append((full_path, operation.method, endpoint))
@@ -96,3 +96,12 @@ def _is_absent(operation: Operation, switches: RoutingSwitches) -> bool:
 
 async def _not_allowed(request: Request) -> Response:
     return plain_response(405, "Method Not Allowed")
+
+
+async def _no_api(request: Request) -> Response:
+    kind = {"GET": "query", "POST": "creational", "DELETE": "delete"}.get(request.method, "action")
+    return plain_response(500, f"No {kind} API found for the path[{request.url.path}]")
+
+
+# How a path without an operation is answered. Without an entry, no route exists, and the answer is 404.
+_REFUSALS: dict[str, Endpoint] = {"405": _not_allowed, "500": _no_api}

@@ -141,7 +141,7 @@ class Switches:
         str,
         OptionInfo(
             "undocumented reads: present, or answered with this status",
-            choices=("present", "404", "405"),
+            choices=("present", "404", "405", "500"),
             literal="404",
         ),
     ] = "present"

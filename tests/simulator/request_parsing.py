@@ -38,7 +38,7 @@ def parse_body(operation: Operation, body: bytes, location: str) -> dict[str, t.
 
 def _with_key(operation: Operation, parsed: dict[str, t.Any]) -> dict[str, t.Any]:
     if operation.method == "PUT" and operation.body_key not in parsed:
-        raise RequestRejected(400, f"the request body contains no action; {operation.body_key} is expected")
+        raise RequestRejected(400, f"the body doesn't contain action mapping to the URL[{operation.paths[0]}]")
     inner = parsed.get(operation.body_key)
     if inner is not None and not isinstance(inner, dict):
         raise RequestRejected(400, f"{operation.body_key} in the request body is not a JSON object")

@@ -147,8 +147,8 @@ def test_a_wrong_password(sim: Simulator, run: ModuleRunner) -> None:
 @pytest.mark.parametrize("status", [404, 405])
 def test_a_service_without_logins_is_named_in_one_sentence(run: ModuleRunner, folder: Path, status: int) -> None:
     sentence = (
-        f"the service does not offer logins with an account (HTTP status {status}). Get a session in another way and"
-        " pass it as session_id."
+        f"the service does not offer LogInByAccount (HTTP status {status} for PUT /service/v1/accounts/login). Get a"
+        " session in another way and pass it as session_id."
     )
     with StubServer(lambda request: StubResponse(status)) as service:
         account: dict[str, Any] = {"base_url": service.url, "account": "admin", "account_password": "password"}

@@ -137,7 +137,7 @@ def test_vms_that_cannot_be_looked_up_are_not_created(
 ) -> None:
     sim.configure(companions="404")
     message = run.refused("vm_from_snapshot_group", restored, api_token=None)
-    assert "does not offer QueryVmInstance (HTTP status 404); CursorQuery needs api_token" in message
+    assert "(HTTP status 404 for GET /service/v1/vm-instances); CursorQuery needs api_token" in message
     assert "cannot check whether it exists" in message
 
 

@@ -1,0 +1,73 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Records in the reply of a write whose operation returns none: the service ignored the verb and answered a read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import ResponseLost
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS
+from conftest import client_of
+
+from simulator.launch import Simulator
+from support.fast_clock import with_fast_clock
+from support.module_runner import ModuleRunner
+from support.stub_server import StubRequest, StubResponse, StubServer, forward
+
+UUID = "a0000003000040008000000000000001"
+PARAMS: dict[str, dict[str, Any]] = {
+    "DeleteCbtTask": {"uuid": UUID},
+    "DeleteNicQos": {"uuid": UUID, "direction": "in"},
+    "LogOut": {"sessionUuid": UUID},
+    "ExportNbdVolumes": {"volumeUuids": [UUID], "vmInstanceUuid": UUID},
+}
+REPLIES: list[dict[str, Any]] = [
+    {"inventories": []},
+    {"inventories": [{"uuid": UUID, "name": "nightly"}]},
+    {"inventory": {"uuid": UUID}},
+    {"inventory": {}},
+    {"success": True, "inventories": [{"uuid": UUID}]},
+]
+
+
+def test_params_has_each_operation_without_records() -> None:
+    without = {
+        name for name, row in OPERATIONS.items() if row.is_write and not {"inventory", "inventories"} & {*row.result}
+    }
+    assert without - {"SNSSnmpTestConnection"} <= {*PARAMS}
+
+
+@pytest.mark.parametrize("reply", REPLIES)
+@pytest.mark.parametrize("name", PARAMS)
+def test_undeclared_records_are_no_result(name: str, reply: dict[str, Any]) -> None:
+    assert not OPERATIONS[name].is_reply(reply)
+    with StubServer(lambda request: StubResponse(200, reply)) as service, pytest.raises(ResponseLost):
+        client_of(service).start_job(name, PARAMS[name])
+
+
+@pytest.mark.parametrize(
+    ("module", "options"),
+    [
+        ("cbt_task", {"name": "nightly", "state": "absent"}),
+        ("vm_nic_qos", {"uuid": "a0000006000040008000000000000001", "direction": "in"}),
+        ("api", {"operation": "DeleteCbtTask", "params": {"uuid": UUID}}),
+        ("session", {"session_id": UUID, "state": "absent"}),
+    ],
+)
+def test_delete_answered_like_a_read_is_no_deletion(sim: Simulator, module: str, options: dict[str, Any]) -> None:
+    def answer(request: StubRequest) -> StubResponse:
+        if request.method == "DELETE":
+            return StubResponse(200, {"inventories": [{"uuid": UUID, "name": "nightly"}]})
+        return StubResponse(404) if request.path.endswith("/valid") else forward(sim.port, request)
+
+    run = ModuleRunner(sim)
+    vm = sim.records("vm")[0]["uuid"]
+    assert run("cbt_task", {"name": "nightly", "vm": vm}).changed
+    with StubServer(answer) as service, with_fast_clock():
+        ran = run(module, options, base_url=service.url, request_timeout=1)
+    assert (ran.failed, ran["error"]["code"], ran.changed) == (True, "OUTCOME_UNKNOWN", True)
+    assert [task["name"] for task in sim.records("cbttask")] == ["nightly"]

@@ -1,0 +1,202 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Operations that a service does not have: one decision and one error, for reads and writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import ApiError, ResponseLost, Unsupported
+from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS
+from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import end_session
+from conftest import ClientFactory, client_of, reply_to
+
+from simulator.launch import Simulator
+from support.module_runner import ModuleRunner
+from support.stub_server import StubRequest, StubResponse, StubServer, forward
+
+HOST = "a0000003000040008000000000000001"
+NIC = "a0000006000040008000000000000001"
+SESSION = "5e55104a1b2c4d5e8f90a1b2c3d4e5f6"
+ACCOUNT: dict[str, Any] = {"account": "admin", "account_password": "password", "session_id": None}
+PLAIN = (("Content-Type", "text/plain;charset=UTF-8"),)
+
+LACKING = [
+    StubResponse(404),
+    StubResponse(404, b"Not Found"),
+    StubResponse(405, b"Method Not Allowed", PLAIN),
+    StubResponse(500, b"No creational API found for the path[/service/v1/hosts]"),
+    StubResponse(500, b"No query API found for the path[/service/v1/hosts]", PLAIN),
+    StubResponse(400, b"the body doesn't contain action mapping to the URL[/service/v1/hosts]"),
+]
+OTHERS = [
+    (StubResponse(404, {"error": {"code": "SYS.1003", "details": "no such host"}}), "SYS.1003"),
+    (StubResponse(503, {"error": {"code": "SYS.1000", "details": "No query API found for the path[/]"}}), "SYS.1000"),
+    (StubResponse(400, b"invalid field[No query API found for the path]"), "HTTP_400"),
+    (StubResponse(500, b"Internal Server Error"), "HTTP_500"),
+    (StubResponse(403), "HTTP_403"),
+]
+# What proves nothing about the service: the answer of a proxy or of a gateway.
+FOREIGN = [
+    StubResponse(404, b"<html>no such page</html>"),
+    StubResponse(404, b"no such page", (("Content-Type", "text/html"),)),
+    StubResponse(404, {"message": "no Route matched with those values"}),
+    StubResponse(500, b"<html>No query API found for the path</html>"),
+]
+CALLS: list[tuple[str, dict[str, Any]]] = [
+    ("QueryHost", {}),
+    ("QueryCbtTask", {}),
+    ("CursorQuery", {"resourceType": "host"}),
+    ("GetNicQos", {"nicUuid": NIC}),
+    ("ValidateSession", {"sessionUuid": SESSION}),
+    ("ChangeHostState", {"uuid": HOST, "stateEvent": "disable"}),
+    ("CreateSNSSnmpEndpoint", {"name": "snmp-1"}),
+    ("DeleteCbtTask", {"uuid": HOST}),
+    ("LogInByAccount", {"accountName": "admin", "password": "x" * 128}),
+    ("LogOut", {"sessionUuid": SESSION}),
+]
+
+
+@pytest.fixture
+def run(sim: Simulator) -> ModuleRunner:
+    return ModuleRunner(sim)
+
+
+@pytest.mark.parametrize("response", LACKING)
+@pytest.mark.parametrize(("name", "params"), CALLS)
+def test_unsupported_operation_has_one_error(name: str, params: dict[str, Any], response: StubResponse) -> None:
+    with StubServer(lambda request: response) as service, pytest.raises(Unsupported) as caught:
+        reply_to(client_of(service), name, params)
+    assert len(service.requests) == 1
+    row = OPERATIONS[name]
+    path = row.path if row.uses_token else f"/service/v1/{row.path}"
+    assert caught.value.reason == (
+        f"the service does not offer {name} (HTTP status {response.status} for {row.method} {path})"
+    )
+    assert caught.value.message.startswith(f"{caught.value.reason}. Check ")
+    assert ("path_prefix" in caught.value.message) == (response.status in (404, 405) and not row.uses_token)
+    assert caught.value.error["code"] == "UNSUPPORTED"
+    assert caught.value.result == {"operation": name, "status": response.status}
+    assert SESSION not in caught.value.message
+
+
+@pytest.mark.parametrize(("response", "code"), OTHERS)
+@pytest.mark.parametrize(("name", "params"), CALLS)
+def test_other_refusals_are_not_unsupported(
+    name: str, params: dict[str, Any], response: StubResponse, code: str
+) -> None:
+    with StubServer(lambda request: response) as service, pytest.raises(ApiError) as caught:
+        reply_to(client_of(service), name, params)
+    assert caught.value.error["code"] == code
+
+
+@pytest.mark.parametrize("response", FOREIGN)
+def test_answer_of_a_proxy_is_not_unsupported(response: StubResponse) -> None:
+    with StubServer(lambda request: response) as service:
+        with pytest.raises(ApiError) as caught:
+            client_of(service).get("QueryHost", {})
+        assert caught.value.error["code"] == f"HTTP_{response.status}"
+        with pytest.raises(ResponseLost):
+            client_of(service).start_job("DeleteCbtTask", {"uuid": HOST})
+
+
+@pytest.mark.parametrize("response", LACKING)
+@pytest.mark.parametrize(
+    ("module", "options", "operation"),
+    [
+        ("kvm_host", {"name": "host-1", "state": "disabled"}, "ChangeHostState"),
+        ("vm_nic_qos", {"uuid": NIC, "direction": "in"}, "DeleteNicQos"),
+        ("api", {"operation": "ChangeHostState", "params": {"uuid": HOST, "stateEvent": "disable"}}, "ChangeHostState"),
+        ("sns_snmp_test", {"platform": HOST}, "SNSSnmpTestConnection"),
+    ],
+)
+@pytest.mark.parametrize("wait", [True, False])
+def test_unsupported_write_changes_nothing(
+    sim: Simulator,
+    run: ModuleRunner,
+    module: str,
+    options: dict[str, Any],
+    operation: str,
+    response: StubResponse,
+    wait: bool,
+) -> None:
+    sent = []
+
+    def answer(request: StubRequest) -> StubResponse:
+        sent.append(request.method)
+        return forward(sim.port, request) if request.method == "GET" else response
+
+    with StubServer(answer) as service:
+        ran = run(module, options, base_url=service.url, wait=wait)
+    assert (ran.failed, ran.changed, ran["error"]["code"]) == (True, False, "UNSUPPORTED")
+    assert (ran["operation"], ran["status"]) == (operation, response.status)
+    assert f"the service does not offer {operation} (HTTP status {response.status} for " in ran.message
+    # Nothing is read afterwards: the call was certainly not performed.
+    assert sent.count("GET") == len(sent) - 1
+    assert sent[-1] != "GET"
+
+
+def test_unsupported_second_call_keeps_the_first(sim: Simulator, run: ModuleRunner) -> None:
+    def answer(request: StubRequest) -> StubResponse:
+        return StubResponse(404) if "/enable/" in request.path else forward(sim.port, request)
+
+    with StubServer(answer) as service:
+        options = {"name": "new", "vm": "vm-3", "state": "enabled"}
+        ran = run("cbt_task", options, base_url=service.url)
+    assert (ran["error"]["code"], ran.changed, ran["done"]) == ("UNSUPPORTED", True, ["CreateCbtTask"])
+
+
+def test_unsupported_after_a_lost_response_leaves_the_outcome_unknown(sim: Simulator, run: ModuleRunner) -> None:
+    answers = iter((StubResponse(502, b"<html>bad gateway</html>"), StubResponse(404)))
+
+    def answer(request: StubRequest) -> StubResponse:
+        return forward(sim.port, request) if request.method == "GET" else next(answers)
+
+    params = {"uuid": HOST, "stateEvent": "disable"}
+    with StubServer(answer) as service:
+        ran = run("api", {"operation": "ChangeHostState", "params": params}, base_url=service.url, request_retries=0)
+    assert (ran["error"]["code"], ran.changed) == ("OUTCOME_UNKNOWN", True)
+
+
+def test_wrong_path_prefix_changes_nothing(sim: Simulator, run: ModuleRunner) -> None:
+    ran = run("kvm_host", {"uuid": HOST, "state": "disabled"}, path_prefix="elsewhere", api_token=None)
+    assert (ran["error"]["code"], ran.changed, sim.log()) == ("UNSUPPORTED", False, ran.log)
+    assert "(HTTP status 404 for PUT /elsewhere/v1/hosts/{uuid}/actions). Check path_prefix and " in ran.message
+
+
+@pytest.mark.parametrize("status", ["404", "405", "500"])
+def test_fallbacks_of_unsupported_reads_remain(sim: Simulator, run: ModuleRunner, status: str) -> None:
+    sim.configure(companions=status)
+    assert run("host_info", {})["total"] == 3
+    assert run("resource_info", {"resource_type": "vm"})["total"] > 0
+    assert run("kvm_host", {"name": "host-1", "state": "disabled"}).changed
+    assert run("sns_endpoint_info", {}).warnings
+
+
+def test_unsupported_login_asks_for_a_session(run: ModuleRunner) -> None:
+    with StubServer(lambda request: StubResponse(500, b"No creational API found for the path[/]")) as service:
+        ran = run("session", {}, base_url=service.url, **ACCOUNT)
+    assert ran["error"]["code"] == "UNSUPPORTED"
+    assert "(HTTP status 500 for PUT /service/v1/accounts/login). Get a session in another way" in ran.message
+
+
+def test_login_refused_with_an_error_is_not_unsupported(run: ModuleRunner) -> None:
+    error = {"error": {"code": "SYS.1003", "details": "no such account"}}
+    with StubServer(lambda request: StubResponse(404, error)) as service:
+        ran = run("session", {}, base_url=service.url, **ACCOUNT)
+    assert ran["error"]["code"] == "SYS.1003"
+
+
+def test_unknown_job_is_not_unsupported(sim: Simulator, run: ModuleRunner) -> None:
+    ran = run("api", {"operation": "GetApiJob", "params": {"uuid": HOST}})
+    assert (ran["error"]["code"], ran.changed) == ("JOB_NOT_FOUND", False)
+
+
+def test_unsupported_logout_is_silent(new_client: ClientFactory) -> None:
+    with StubServer(lambda request: StubResponse(404)) as service:
+        end_session(ConnectionOptions(base_url=service.url), SESSION)
+    assert [request.method for request in service.requests] == ["DELETE"]
