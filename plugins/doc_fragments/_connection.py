@@ -82,8 +82,8 @@ options:
     default: true
   request_timeout:
     description:
-      - The timeout of a single request, in seconds. It limits each wait for data, and the time in which the whole
-        response body must arrive.
+      - The timeout of a single request, in seconds. The whole response must arrive in this time. Connecting may take at
+        most 10 seconds of it.
       - The environment variable E(VIRTINFRA_REQUEST_TIMEOUT) is used when the option is not given.
     type: float
     default: 30
@@ -92,8 +92,9 @@ options:
       - How often a request is retried when the service is overloaded (HTTP status 429), when no connection can be
         established, or, for reads, when no usable response arrives.
       - The waits between retries double. With the default, a service that cannot be reached is tried for 36 to 45
-        seconds, which covers a restart; waits of 3 seconds or more are shown as progress. The longest wait is 20
-        seconds, or 30 seconds when the service is overloaded.
+        seconds, including the time for connecting, which covers a restart; waits of 3 seconds or more are shown as
+        progress. The longest wait is 20 seconds, or 30 seconds when the service is overloaded. If an overloaded service
+        asks for longer waits, they may take up to five minutes.
       - A write is retried only if the service certainly did not receive it.
       - The environment variable E(VIRTINFRA_REQUEST_RETRIES) is used when the option is not given.
     type: int

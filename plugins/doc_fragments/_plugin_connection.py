@@ -75,7 +75,7 @@ options:
       - name: VIRTINFRA_USE_PROXY
   request_timeout:
     description:
-      - The timeout of a single request, in seconds.
+      - The timeout of a single request, in seconds. Connecting may take at most 10 seconds of it.
     type: float
     default: 30
     env:
@@ -83,7 +83,8 @@ options:
   request_retries:
     description:
       - How often a request is retried when the service is overloaded (HTTP status 429), when no connection can be
-        established, or when no usable response arrives. The waits between retries grow up to 30 seconds.
+        established, or when no usable response arrives. The waits between retries grow up to 30 seconds. With the
+        default, a service that cannot be reached is tried for 36 to 45 seconds.
     type: int
     default: 8
     env:

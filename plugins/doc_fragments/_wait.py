@@ -46,8 +46,10 @@ options:
 options:
   wait_timeout:
     description:
-      - The total time to wait, in seconds. When it is exceeded, the task fails, with RV(ignore:changed=true) if a call
-        is still running, and returns the RV(ignore:job) for M(virtinfra.manager.job_wait).
+      - The total time to wait, in seconds. It is one deadline for calls with their retries, jobs, and reads after a
+        call. When it is exceeded, or an overloaded service asks to wait longer, the task fails, with
+        RV(ignore:changed=true) if a call is still running, and returns the RV(ignore:job) for
+        M(virtinfra.manager.job_wait).
     type: float
     default: 1800
   wait_interval:

@@ -7,12 +7,13 @@
 """An adapter for requests, with urllib3 1.26 or 2.x.
 
 It adds what these libraries lack: errors that prove that a request was never sent, our own TLS context, handling of
-interim responses, and a deadline for the body.
+interim responses, and a deadline for the whole response.
 """
 
 from __future__ import annotations
 
 import http.client
+import io
 import socket
 import ssl
 import time
@@ -61,12 +62,39 @@ class ConnectFailed(ExchangeFailed):
     """
 
 
+class DeadlineReader(io.RawIOBase):
+    """Reads from a socket until a deadline; the timeout of a socket would begin again with each byte that arrives."""
+
+    def __init__(self, sock: socket.socket, stream: io.RawIOBase, seconds: float) -> None:
+        self._socket, self._stream = sock, stream
+        self._deadline = time.monotonic() + seconds
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        """Read what has arrived. Raise TimeoutError at the deadline."""
+        if (seconds := self._deadline - time.monotonic()) <= 0:
+            raise TimeoutError("timed out")
+        self._socket.settimeout(seconds)
+        return self._stream.readinto(buffer)
+
+    def close(self) -> None:
+        """Close the stream, which releases the socket."""
+        super().close()
+        self._stream.close()
+
+
 class FinalResponse(http.client.HTTPResponse):
-    """The response after interim responses (1xx), of which http.client skips only ``100 Continue``."""
+    """The response after interim responses (1xx), of which http.client skips only ``100 Continue``.
+
+    All of it, from the status line to the end of the body, must arrive before the timeout that the socket has now.
+    """
 
     def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
         super().__init__(sock, *args, **kwargs)
-        self.socket = sock
+        self.fp = io.BufferedReader(DeadlineReader(sock, self.fp.detach(), sock.gettimeout() or 0))
         self._interim = 0
 
     def _read_status(self) -> tuple[str, int, str]:
@@ -78,13 +106,10 @@ class FinalResponse(http.client.HTTPResponse):
             status = 100
         return version, status, reason
 
-    def chunks(self, deadline: float) -> Iterator[bytes]:
+    def chunks(self) -> Iterator[bytes]:
         """Yield the body as it arrives; raise TimeoutError if it takes longer, IncompleteRead if its end is missing."""
         missing = self.length
         while missing != 0:
-            if (seconds := deadline - time.monotonic()) <= 0:
-                raise TimeoutError("timed out")
-            self.socket.settimeout(seconds)
             chunk = self.read1(CHUNK_SIZE if missing is None else min(CHUNK_SIZE, missing))
             if not chunk:
                 break
@@ -143,21 +168,30 @@ class Adapter(HTTPAdapter):
             context.check_hostname = False
 
     def exchange(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, seconds: float
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        seconds: float,
+        connect_seconds: float,
     ) -> Response:
-        """Send a request once and return the response; each wait for data, and the body, may take ``seconds``."""
-        deadline = time.monotonic() + seconds
+        """Send a request once and return the response, which must be complete after ``seconds``.
+
+        Each step to a new connection may take ``connect_seconds``: each address of the host, the tunnel of a proxy, the
+        TLS handshake.
+        """
         try:
             request = Request(method, url, headers=dict(headers), data=body).prepare()
         except ValueError as error:
             raise InvalidOptions(f"base_url cannot be used: {error}") from None
         raw: Any = None
         try:
-            timeout: Any = urllib3.Timeout(total=seconds)
+            timeout: Any = urllib3.Timeout(total=seconds, connect=connect_seconds)
             verify = bool(self._context and self._context.verify_mode)
             reply = self.send(request, stream=True, timeout=timeout, verify=verify, proxies=self._proxies)
             raw = reply.raw
-            response = read_response(reply.status_code, reply.headers, raw._original_response.chunks(deadline))
+            response = read_response(reply.status_code, reply.headers, raw._original_response.chunks())
             if raw.isclosed():
                 raw.release_conn()
             return response

@@ -34,6 +34,10 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import 
 
 MAX_RESENDS = 3
 
+# How many seconds after the deadline of the task the response to a call, or to a read after it, may still arrive.
+# Without it, the outcome of the call would be unknown.
+RESPONSE_TIME = 5.0
+
 # For how many minutes a call whose response was lost may still reach the service, because proxies may delay it.
 STILL_ON_ITS_WAY = 10
 
@@ -82,22 +86,22 @@ def make_call(call: Call, deadline: float | None = None) -> Attempt:
     """
     if not call.wait:
         call.client.sessions.validate()
-    attempt = _send(call, deadline)
+    attempt = _send(call, call.client.wait.deadline() if deadline is None else deadline)
     if isinstance(attempt.failure, ApiError) and call.client.renew_session(attempt.failure, attempt.job.auth):
         return _send(replace(call, job_uuid=None), attempt.deadline)
     return attempt
 
 
-def _send(call: Call, deadline: float | None) -> Attempt:
+def _send(call: Call, deadline: float) -> Attempt:
     lost: ResponseLost | None = None
     failure: ApiError | JobUuidUsed | None = None
+    client = call.client.until(deadline, RESPONSE_TIME)
     try:
-        call.client.start_job(call.planned.operation, call.planned.params, call.label, call.job_uuid)
+        client.start_job(call.planned.operation, call.planned.params, call.label, call.job_uuid)
     except ResponseLost as error:
         lost = error
     except (ApiError, JobUuidUsed) as error:
         failure = error
-    deadline = call.client.wait.deadline() if deadline is None else deadline
     attempt = Attempt(call.client.jobs[-1], deadline, failure)
     if failure:
         return attempt
@@ -176,7 +180,8 @@ def _resend(call: Call, attempt: Attempt) -> Job:
 
 def _resend_with(call: Call, uuid: str | None, deadline: float) -> Job:
     try:
-        job = call.client.start_job(call.planned.operation, call.planned.params, call.label, uuid, is_resend=True)
+        client = call.client.until(deadline, RESPONSE_TIME)
+        job = client.start_job(call.planned.operation, call.planned.params, call.label, uuid, is_resend=True)
     except ResponseLost as lost:
         return _follow(call, lost.job, deadline, lost)
     return _follow(call, job, deadline)

@@ -102,7 +102,7 @@ class Client:
         self._transports: list[Transport] = []
         self._pools: list[ThreadPoolExecutor] = []
         self._before_send = before_send
-        self._deadline: float | None = None
+        self._deadline, self._slack = None, 0.0  # type: float | None, float
         self.jobs: list[Job] = []
 
     def __enter__(self) -> Client:
@@ -115,10 +115,10 @@ class Client:
         for transport in self._transports:
             transport.close()
 
-    def until(self, deadline: float) -> Client:
-        """Return this client with a deadline for reads and polls; it shares all connections."""
+    def until(self, deadline: float, slack: float = 0.0) -> Client:
+        """Return this client with a deadline; a response may arrive ``wait_interval`` or ``slack`` seconds later."""
         limited = copy(self)
-        limited._deadline = deadline
+        limited._deadline, limited._slack = deadline, max(self.wait.interval, slack)
         return limited
 
     def build_request(self, name: str, params: Mapping[str, Any]) -> tuple[Operation, Request, str | None]:
@@ -137,9 +137,7 @@ class Client:
         return self._read(operation, request, self._auth(operation))
 
     def _read(self, operation: Operation, request: Request, auth: str | None) -> dict[str, Any]:
-        response = self._transport().send(
-            request, operation.name, auth, deadline=self._deadline, slack=self.wait.interval
-        )
+        response = self._transport().send(request, operation.name, auth, None, self._deadline, self._slack)
         credential = "api_token" if operation.uses_token else self.sessions.credential
         reply = reply_to_read(operation, request, response, self.connection.path_prefix, credential)
         if self._mask_replies and may_hold_credentials(response.body.decode("utf-8", "replace")):
@@ -169,7 +167,8 @@ class Client:
         job.credential = self.sessions.credential
         self.jobs.append(job)
         try:
-            response = self._transport().send(request, name, auth, {**self._headers, "X-Job-UUID": uuid})
+            headers = {**self._headers, "X-Job-UUID": uuid}
+            response = self._transport().send(request, name, auth, headers, self._deadline, self._slack)
             if is_duplicate(response) and job_uuid and not is_resend:
                 raise self._used_before(job)
             apply_response(job, response, self.connection.path_prefix)
@@ -201,7 +200,7 @@ class Client:
         """
         label = " ".join(filter(None, (job.operation, f"job {job.uuid}")))
         request = Request("GET", job.location)
-        ask = partial(self._transport().send, request, label, deadline=self._deadline, slack=self.wait.interval)
+        ask = partial(self._transport().send, request, label, deadline=self._deadline, slack=self._slack)
         response = ask(f"OAuth {self.sessions.current()}" if job.needs_auth else None)
         if response.status in (401, 403) and self.connection.has_session and not job.needs_auth:
             # Servers of this API family need no credentials for polls. One that does gets them from now on.

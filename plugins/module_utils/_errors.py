@@ -54,6 +54,12 @@ UNAUTHORIZED = 401
 # HTTP statuses of a proxy or of an overloaded service, which may be temporary.
 TRANSIENT_STATUSES = (408, 429, 502, 503, 504)
 
+# The advice for HTTP statuses of an overloaded service; {wait} is for how long it asks not to send anything.
+OVERLOAD_HINTS = {
+    429: "The service is overloaded{wait}: run the task again later, or fewer tasks at the same time (throttle).",
+    503: "The service or a proxy in front of it is overloaded or restarts{wait}: run the task again later.",
+}
+
 # The length of an error's texts in a message, and how many of the deepest errors it quotes; then how many nested errors
 # a result contains, and how deep. The result contains the full texts.
 MAX_TEXT = 2000
@@ -66,11 +72,13 @@ class VirtinfraError(Exception):
     """The base class of all failures; the text is a sentence for the user.
 
     ``code`` is stable, so that playbooks can compare it; ``description`` is the general meaning of the code. ``facts``
-    are further members of the task's result. ``label`` names the object of the failed call.
+    are further members of the task's result. ``label`` names the object of the failed call. ``retry_after`` is for how
+    many seconds an overloaded service asks not to send anything.
     """
 
     code = "FAILED"
     description = "The operation failed, or the object did not reach the requested state."
+    retry_after = 0.0
 
     def __init__(self, message: str, **facts: Any) -> None:
         super().__init__(message)
@@ -171,6 +179,16 @@ class TransportError(VirtinfraError):
         self.transient = transient
 
 
+class Overloaded(TransportError):
+    """The service is overloaded, with HTTP ``status`` 429 or 503. The code is ``HTTP_<status>``."""
+
+    description = "The service is overloaded."
+
+    def __init__(self, message: str, status: int, retry_after: float) -> None:
+        super().__init__(f"{message.rstrip('.')}. {_overload_hint(status, retry_after)}")
+        self.code, self.retry_after = f"HTTP_{status}", retry_after
+
+
 class OutcomeUnknown(VirtinfraError):
     """A call may have changed something, and the outcome cannot be determined."""
 
@@ -179,10 +197,14 @@ class OutcomeUnknown(VirtinfraError):
 
 
 class ResponseLost(TransportError):
-    """The response to a write was lost: the service may have accepted the call. ``job`` identifies it."""
+    """The response to a write was lost: the service may have accepted the call.
+
+    ``job`` identifies the call, ``status`` is that of a response without a usable result.
+    """
 
     code, description = OutcomeUnknown.code, OutcomeUnknown.description
     job: Any = None
+    status = 0
 
 
 class ReadExecutedAsChange(OutcomeUnknown):
@@ -203,9 +225,10 @@ class ApiError(VirtinfraError):
     """The service answered that an operation failed. ``error`` is the ErrorCode, see `with_causes`.
 
     ``transient`` says whether it came from a proxy or an overloaded service, and may be temporary. ``credential`` is
-    the kind of credential of the call, see CREDENTIALS. Without an ErrorCode the code is UNREACHABLE for a transient
-    status, and ``HTTP_<status>`` for others. ``is_of_own_job`` is True if the error ended the job with the id that was
-    sent with the call; if False, it may be the response to a second delivery of the call by a proxy.
+    the kind of credential of the call, see CREDENTIALS. Without an ErrorCode the code is UNREACHABLE for a status of a
+    gateway that received no response, and ``HTTP_<status>`` for others. ``is_of_own_job`` is True if the error ended
+    the job with the id that was sent with the call; if False, it may be the response to a second delivery of the call
+    by a proxy.
     """
 
     is_of_own_job = False
@@ -217,17 +240,19 @@ class ApiError(VirtinfraError):
         error: Mapping[str, Any] | None,
         text: str = "",
         credential: str = "session_id",
+        retry_after: float = 0.0,
     ) -> None:
-        self.operation, self.status, text = operation, status, text.strip()
+        self.operation, self.status, self.retry_after, text = operation, status, retry_after, text.strip()
         self.transient = not is_error_code(error) and status in TRANSIENT_STATUSES
         if error:
             self._error = with_causes(error)
             self.code = self._error["code"] or VirtinfraError.code
             message = f"{operation} failed{_explain(self._error, credential)}"
         else:
-            self.code = TransportError.code if self.transient else f"HTTP_{status}"
+            is_gateway = self.transient and status not in OVERLOAD_HINTS
+            self.code = TransportError.code if is_gateway else f"HTTP_{status}"
             self._error = with_causes({"description": f"HTTP status {status}", "details": text})
-            hint = _hint("ID.1001", credential) if status == UNAUTHORIZED else ""
+            hint = _hint("ID.1001", credential) if status == UNAUTHORIZED else _overload_hint(status, retry_after)
             message = ": ".join(filter(None, [f"{operation} failed with HTTP status {status}", text]))
             message = f"{message.rstrip('.')}. {hint}" if hint else message
         super().__init__(message, operation=operation, status=status)
@@ -258,6 +283,9 @@ class LoginFailed(VirtinfraError):
         """
         if isinstance(reason, ApiError):
             return cls(reason.message, reason.error, operation=reason.operation, status=reason.status)
+        if isinstance(reason, ResponseLost) and reason.status in OVERLOAD_HINTS:
+            reason = Overloaded(reason.message, reason.status, reason.retry_after)
+            return cls(reason.message, reason.error)
         return cls(reason.message, TransportError(reason.message).error)
 
     @property
@@ -369,6 +397,12 @@ def _explain(error: Mapping[str, Any], credential: str) -> str:
 
 def _hint(code: str, credential: str) -> str:
     return HINTS[code].format_map(CREDENTIALS[credential])
+
+
+def _overload_hint(status: int, retry_after: float) -> str:
+    """Return the advice for a status of an overloaded service; empty for another status."""
+    wait = f" and asks to wait {retry_after:.0f} s" if retry_after else ""
+    return OVERLOAD_HINTS[status].format(wait=wait) if status in OVERLOAD_HINTS else ""
 
 
 def _shorten(text: str, length: int) -> str:

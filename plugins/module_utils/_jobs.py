@@ -115,6 +115,10 @@ class WaitPolicy:
         """Return the deadline of a task that begins to wait now, in seconds of the clock."""
         return float(self.clock.monotonic() + self.timeout)
 
+    def waited(self, deadline: float) -> str:
+        """Return how many seconds of the timeout have passed, for messages."""
+        return f"{round(self.timeout - max(deadline - self.clock.monotonic(), 0), 2):g}"
+
     def poll_intervals(self, label: str, deadline: float, ratio: float = BACKOFF_RATIO) -> Iterator[float]:
         """Sleep and yield the elapsed seconds before each poll: at least once, and until ``deadline``.
 

@@ -13,8 +13,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    OVERLOAD_HINTS,
     ApiError,
     JobNotFound,
+    Overloaded,
     ReadExecutedAsChange,
     ResponseLost,
     TransportError,
@@ -67,7 +69,8 @@ def reply_to_read(
     if lacks_operation(response):
         raise unsupported_operation(operation, prefix, response.status)
     if response.error is not None or not 200 <= response.status < 300:
-        raise ApiError(operation.name, response.status, response.error, response.text(), credential)
+        status, error, wait = response.status, response.error, response.retry_after()
+        raise ApiError(operation.name, status, error, response.text(), credential, wait)
     if response.object is None:
         raise TransportError(
             f"the response to {operation.name} is not a JSON object: {response.text() or 'it is empty'}."
@@ -96,15 +99,18 @@ def apply_response(job: Job, response: Response, prefix: str) -> None:
     if lacks_operation(response):
         raise unsupported_operation(get_operation(job.operation), prefix, response.status)
     if response.status in REFUSALS and response.is_plain_text:
-        raise ApiError(job.operation, response.status, None, response.text(), job.credential)
+        status, wait = response.status, response.retry_after()
+        raise ApiError(job.operation, status, None, response.text(), job.credential, wait)
     reply = response.object
     if 200 <= response.status < 300 and reply is not None and get_operation(job.operation).is_reply(reply):
         job.state, job.result = SUCCEEDED, reply
         return
-    raise ResponseLost(
+    lost = ResponseLost(
         f"{job.operation} returned HTTP status {response.status} without a usable result:"
         f" {response.text() or 'no body'}"
     )
+    lost.status, lost.retry_after = response.status, response.retry_after()
+    raise lost
 
 
 def apply_poll(job: Job, response: Response) -> None:
@@ -126,7 +132,10 @@ def apply_poll(job: Job, response: Response) -> None:
     elif response.status == 200 and response.object is not None and _may_be_result(job.operation, response.object):
         job.state, job.result = SUCCEEDED, response.object
     else:
-        raise TransportError(f"polling job {job.uuid} returned HTTP status {response.status}: {response.text()}")
+        message = f"polling job {job.uuid} returned HTTP status {response.status}: {response.text()}"
+        if response.status in OVERLOAD_HINTS:
+            raise Overloaded(message, response.status, response.retry_after())
+        raise TransportError(message)
 
 
 def lacks_operation(response: Response) -> bool:

@@ -35,6 +35,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._records import 
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._references import option_name
 from ansible_collections.virtinfra.manager.plugins.module_utils._results import describe_target
+from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import asks_to_wait_longer
 
 # The fields that identify an object: a result with another value in one of them belongs to another call.
 _KEYS = {"uuid", "name", "managementIp"}
@@ -134,18 +135,21 @@ class ObjectReader:
         """Return the record when none of the fields has a transitional value. Raise WaitTimeout at the deadline."""
         if not self.is_unstable(record, fields):
             return record
-        limited = self.client.until(deadline)
+        limited, reason = self.client.until(deadline), ""
         for dummy in self.client.wait.poll_intervals(f"the {self.label}", deadline):
             try:
-                record = self.resource.find(limited, self.desired)
+                record, reason = self.resource.find(limited, self.desired), ""
             except (ApiError, TransportError) as error:
                 if not error.transient:
                     raise
+                reason = f" The last read failed: {error.message.rstrip('.')}."
+                if asks_to_wait_longer(self.client, error, deadline):
+                    break
             if not transitional_value(self.resource, fields, record):
                 return record
         raise WaitTimeout(
-            f"still {transitional_value(self.resource, fields, record)} after {self.client.wait.timeout:g} s of"
-            f" waiting. Check the {self.resource.noun}, or raise wait_timeout."
+            f"still {transitional_value(self.resource, fields, record)} after {self.client.wait.waited(deadline)} s of"
+            f" waiting. Check the {self.resource.noun}, or raise wait_timeout.{reason}"
         )
 
     def warn_of_namesakes(self, name: str) -> None:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._calls import (
+    RESPONSE_TIME,
     Attempt,
     Call,
     is_refused_as_duplicate,
@@ -150,8 +151,9 @@ class Reconciler:
                 return current, {}
             done.append(call)
             self._warn(call)
+            deadline = self.client.wait.deadline() if deadline is None else deadline
+            self.reader.client = self.client.until(deadline, RESPONSE_TIME)
             attempt = self._make(call, self.context.params["job_uuid"] if len(done) == 1 else None, deadline)
-            deadline = attempt.deadline
             if attempt.failure:
                 current = self._after_refusal(call, current, attempt.failure, attempt.deadline)
             else:
@@ -162,7 +164,7 @@ class Reconciler:
             calls = self._plan(current)
         raise VirtinfraError(f"did not reach the requested state after {len(done)} calls")
 
-    def _make(self, call: PlannedCall, job_uuid: str | None, deadline: float | None) -> Attempt:
+    def _make(self, call: PlannedCall, job_uuid: str | None, deadline: float) -> Attempt:
         """Make a call exactly once: while its outcome is unknown, read the object, plan, and make another attempt."""
         request = Call(self.client, call, self.reader.label, self.context.params["wait"], job_uuid)
         attempt = make_call(request, deadline)

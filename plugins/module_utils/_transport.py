@@ -14,6 +14,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from math import inf
 from typing import Any
 from urllib.parse import unquote, urlencode
 
@@ -39,12 +40,22 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import
 
 HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "virtinfra.manager"}
 
-# The longest waits before a retry, in seconds. With the default of 8 retries an unreachable service is retried for 36
-# to 45 seconds, which covers a restart; the waits for an overloaded service are longer.
-MAX_CONNECT_BACKOFF = 20.0
-MAX_OVERLOAD_BACKOFF = 30.0
+# The first and the longest wait before a retry, in seconds; the waits in between double. With the default of 8 retries
+# an unreachable service is retried for 36 to 45 seconds, which covers a restart; the waits for an overloaded service
+# are longer.
+CONNECT_BACKOFF = (0.2, 20.0)
+OVERLOAD_BACKOFF = (0.5, 30.0)
 
-# The longest wait that the service may ask for, in seconds; if it asks for a longer one, the response is final.
+# For how many seconds a request without a response is retried, including the time of the attempts. If the waits before
+# all retries are longer than this in total, they are the limit.
+MAX_OUTAGE = 45.0
+
+# The time for a connection, in seconds: a firewall that drops packets must not use up the time for a slow response. The
+# last retry has at least a second.
+MAX_CONNECT_TIME = 10.0
+MIN_CONNECT_TIME = 1.0
+
+# For how many seconds a request is retried if the service asks for long waits. A response that asks for more is final.
 MAX_RETRY_AFTER = 300.0
 
 # A wait of at least so many seconds is reported as progress.
@@ -105,33 +116,35 @@ class Transport:
         TransportError when there is no usable response, and its subclass ResponseLost for a write that the service may
         have processed.
         """
-        attempt, begin = 0, self.clock.monotonic()
+        attempt, begin, retries = 0, self.clock.monotonic(), self.options.request_retries
+        outage_end, max_outage = inf, max(MAX_OUTAGE, sum(_backoffs(CONNECT_BACKOFF, retries)))
+        overload_end = begin + max(MAX_RETRY_AFTER, sum(_backoffs(OVERLOAD_BACKOFF, retries)))
+        end = inf if deadline is None else deadline
         while True:
-            last = attempt >= self.options.request_retries
+            last = attempt >= retries
+            sent = self.clock.monotonic()
             self._before_send()
             try:
-                response = self._send_once(request, label, auth, headers, self._time_limit(deadline, slack))
+                limits = self._time_limit(deadline, slack), outage_end - sent
+                response = self._send_once(request, label, auth, headers, *limits)
                 if last or not response.is_retryable(request.method == "GET", attempt):
                     return response
                 reason = f"{label}: HTTP status {response.status}"
-                retry_after = response.retry_after()
-                if retry_after > MAX_RETRY_AFTER:
+                wait = self._overload_backoff(attempt, response.retry_after())
+                if self.clock.monotonic() + wait > min(overload_end, end):
                     return response
-                wait = self._overload_backoff(attempt, retry_after)
-                if deadline is not None and self.clock.monotonic() + wait > deadline:
-                    return response
+                outage_end = inf
             except TransportError as error:
-                wait, reason = self._connect_backoff(attempt), str(error).rstrip(".")
-                out_of_time = deadline is not None and self.clock.monotonic() + wait > deadline
-                if last or out_of_time or not error.transient or isinstance(error, ResponseLost):
+                outage_end = min(outage_end, sent + max_outage)
+                now = self.clock.monotonic()
+                wait, reason = min(self._connect_backoff(attempt), outage_end - now), str(error).rstrip(".")
+                if last or wait <= 0 or now + wait > end or not error.transient or isinstance(error, ResponseLost):
                     if attempt:
-                        seconds = self.clock.monotonic() - begin
-                        error.message = f"{error.message.rstrip('.')}. {attempt + 1} attempts in {seconds:.0f} s."
+                        error.message = f"{error.message.rstrip('.')}. {attempt + 1} attempts in {now - begin:.0f} s."
                     raise
             attempt += 1
             if self._on_progress and wait >= REPORTED_WAIT:
-                retries = f"retry {attempt} of {self.options.request_retries}"
-                self._on_progress(f"{reason}; {retries} in {wait:.0f} s")
+                self._on_progress(f"{reason}; retry {attempt} of {retries} in {wait:.0f} s")
             self.clock.sleep(wait)
 
     def _time_limit(self, deadline: float | None, slack: float) -> float:
@@ -141,7 +154,7 @@ class Transport:
 
     def _connect_backoff(self, attempt: int) -> float:
         """Return the seconds before a retry without a response: exponential, up to 20 % less at random."""
-        return float(min(MAX_CONNECT_BACKOFF, 0.2 * 2 ** min(attempt, 20)) * (0.8 + 0.2 * self.clock.random()))
+        return _backoffs(CONNECT_BACKOFF, attempt + 1)[-1] * (0.8 + 0.2 * float(self.clock.random()))
 
     def _overload_backoff(self, attempt: int, retry_after: float) -> float:
         """Return the seconds before a retry: those that the service asks for, or exponential.
@@ -151,10 +164,16 @@ class Transport:
         """
         if retry_after:
             return retry_after + float(self.clock.random())
-        return float(min(MAX_OVERLOAD_BACKOFF, 0.5 * 2 ** min(attempt, 20)) * (0.5 + 0.5 * self.clock.random()))
+        return _backoffs(OVERLOAD_BACKOFF, attempt + 1)[-1] * (0.5 + 0.5 * float(self.clock.random()))
 
     def _send_once(
-        self, request: Request, label: str, auth: str | None, headers: Mapping[str, str] | None, seconds: float
+        self,
+        request: Request,
+        label: str,
+        auth: str | None,
+        headers: Mapping[str, str] | None,
+        seconds: float,
+        connect_seconds: float,
     ) -> Response:
         target = f"{request.path}?{urlencode(request.query)}" if request.query else request.path
         sent = {**HEADERS, **(headers or {})}
@@ -165,8 +184,11 @@ class Transport:
         if auth:
             sent["Authorization"] = auth
         started, outcome = time.monotonic(), "no response"
+        connect_seconds = min(MAX_CONNECT_TIME, max(MIN_CONNECT_TIME, connect_seconds))
         try:
-            answer = self._adapter.exchange(request.method, self.options.origin + target, sent, body, seconds)
+            answer = self._adapter.exchange(
+                request.method, self.options.origin + target, sent, body, seconds, connect_seconds
+            )
             response = replace(answer, masker=self._masker)
             outcome = str(response.status)
         except ConnectFailed as failure:
@@ -196,3 +218,9 @@ class Transport:
             value = MASK if is_secret_name(name) else re.sub(r"(?s)^(url\W+).*", rf"\1{MASK}", value)
             shown.append(f"{name}={value}")
         return printable(self._masker.text("?".join(filter(None, (request.path, "&".join(shown))))))
+
+
+def _backoffs(limits: tuple[float, float], retries: int) -> list[float]:
+    """Return the waits before this number of retries, in seconds, without the part that is random."""
+    first, longest = limits
+    return [min(longest, first * 2 ** min(attempt, 20)) for attempt in range(retries)]

@@ -13,7 +13,11 @@ from contextlib import suppress
 from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import TransportError, WaitTimeout
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    TransportError,
+    VirtinfraError,
+    WaitTimeout,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import BACKOFF_RATIO, RUNNING, UNKNOWN, Job
 
 # For how many seconds the job of a call whose response was lost is looked up.
@@ -41,8 +45,8 @@ def wait_for_job(client: Client, job: Job) -> dict[str, Any]:
 def wait_for_jobs(client: Client, jobs: Iterable[Job], deadline: float | None = None, wait_for: str = ALL) -> None:
     """Wait until all jobs have ended, or any of them.
 
-    ``deadline`` is that of the task, if it has already waited for something. An inconclusive response never ends the
-    wait. Raise WaitTimeout when the jobs have not ended by the deadline.
+    ``deadline`` is that of the task, if it has already waited for something. An inconclusive response ends the wait
+    only if it asks to wait until after the deadline. Raise WaitTimeout when the jobs have not ended by the deadline.
     """
     running = [job for job in jobs if job.state == RUNNING]
     if not running:
@@ -62,6 +66,8 @@ def wait_for_jobs(client: Client, jobs: Iterable[Job], deadline: float | None = 
             last_error = None
         except TransportError as error:
             last_error = error
+            if asks_to_wait_longer(client, error, deadline):
+                break
         running = [job for job in running if job.state == RUNNING]
         if not running or (wait_for == ANY and len(running) < count):
             return
@@ -74,12 +80,17 @@ def wait_for_jobs(client: Client, jobs: Iterable[Job], deadline: float | None = 
     first, others = running[0], len(running) - 1
     state = "has no result" if last_error else "is still running"
     more = f" (and {others} more jobs)" if others else ""
-    reason = f" The last poll failed: {last_error}." if last_error else ""
+    reason = f" The last poll failed: {str(last_error).rstrip('.')}." if last_error else ""
     raise WaitTimeout(
-        f"{first.operation or 'The operation'} {state} after {client.wait.timeout:g} s of waiting{more}."
+        f"{first.operation or 'The operation'} {state} after {client.wait.waited(deadline)} s of waiting{more}."
         f" Continue with job_wait, job {first.uuid}.{reason}",
         job=first.handle(),
     )
+
+
+def asks_to_wait_longer(client: Client, error: VirtinfraError, deadline: float) -> bool:
+    """Return whether an overloaded service asks to wait until after the deadline of the task, so that it must end."""
+    return error.retry_after > 0 and client.clock.monotonic() + error.retry_after > deadline
 
 
 def _ratio(jobs: int, wait_for: str) -> float:
@@ -113,8 +124,10 @@ def job_exists(client: Client, job: Job, deadline: float, seconds: float = JOB_L
         job.state, job.failure = RUNNING, None
         try:
             client.until(deadline).poll(job)
-        except TransportError:
+        except TransportError as error:
             job.state = UNKNOWN
+            if asks_to_wait_longer(client, error, deadline):
+                break
         if job.state != UNKNOWN:
             return True
         if elapsed > seconds:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 import selectors
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from http.client import parse_headers
 from typing import TypeVar
 
@@ -29,6 +30,20 @@ def is_listening(port: int) -> bool:
     """Return whether a port of this machine accepts connections."""
     with socket.socket() as client:
         return client.connect_ex(("127.0.0.1", port)) == 0
+
+
+@contextmanager
+def full_port() -> Iterator[int]:
+    """Return a port that drops the packets of new connections, because its queue of connections is full."""
+    with ExitStack() as stack:
+        listener = stack.enter_context(socket.socket())
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        for dummy in range(3):
+            filler = stack.enter_context(socket.socket())
+            filler.setblocking(False)
+            filler.connect_ex(listener.getsockname())
+        yield int(listener.getsockname()[1])
 
 
 @contextmanager
@@ -88,14 +103,23 @@ class SocketServer:
 
 
 class ByteServer(SocketServer):
-    """Answers each request with the bytes that ``speak`` yields, and closes the connection."""
+    """Answers each request with the bytes that ``speak`` yields, and closes the connection; uses TLS with a context."""
 
-    def __init__(self, speak: Callable[[], Iterator[bytes]]) -> None:
+    def __init__(self, speak: Callable[[], Iterator[bytes]], context: ssl.SSLContext | None = None) -> None:
         super().__init__()
-        self._speak = speak
+        self._speak, self._context = speak, context
+        if context:
+            self.url = f"https://{self.address}"
 
     def handle(self, client: socket.socket) -> None:
         """Read the request and send the bytes."""
+        if self._context:
+            with self._context.wrap_socket(client, server_side=True) as secured:
+                self._respond(secured)
+        else:
+            self._respond(client)
+
+    def _respond(self, client: socket.socket) -> None:
         read_request(client)
         for part in self._speak():
             client.sendall(part)

@@ -453,7 +453,9 @@ def test_reads_that_are_refused(status: int, body: bytes) -> None:
 def test_calls_that_are_refused(status: int, body: bytes, headers: tuple[tuple[str, str], ...]) -> None:
     with StubServer(lambda request: StubResponse(status, body, headers)) as service, pytest.raises(ApiError) as caught:
         client_of(service, request_retries=0).start_job("ChangeHostState", DISABLE)
-    assert str(caught.value) == f"ChangeHostState failed with HTTP status {status}{': Too bad' if body else ''}"
+    advice = ". The service is overloaded: run the task again later, or fewer tasks at the same time (throttle)."
+    failed = f"ChangeHostState failed with HTTP status {status}{': Too bad' if body else ''}"
+    assert str(caught.value) == failed + (advice if status == 429 else "")
     assert len(service.requests) == 1
 
 

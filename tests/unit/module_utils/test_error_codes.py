@@ -174,7 +174,8 @@ def test_is_error_code(error: Any, expected: bool) -> None:
     ("status", "body", "code"),
     [
         (502, b"<html>Bad gateway</html>", "UNREACHABLE"),
-        (503, b"", "UNREACHABLE"),
+        (503, b"", "HTTP_503"),
+        (429, b"Slow down", "HTTP_429"),
         (404, b"", "UNSUPPORTED"),
         (403, b"forbidden", "HTTP_403"),
         (200, b"<html>a page</html>", "UNREACHABLE"),

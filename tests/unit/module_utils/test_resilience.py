@@ -23,25 +23,30 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible_collections.virtinfra.manager.plugins.module_utils import _transport
+from ansible_collections.virtinfra.manager.plugins.module_utils._calls import Call, make_call
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    ApiError,
     ResponseLost,
     TransportError,
     VirtinfraError,
     WaitTimeout,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import WaitPolicy
+from ansible_collections.virtinfra.manager.plugins.module_utils._planner import PlannedCall
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock
-from conftest import reply_to
+from conftest import FakeClock, client_of, reply_to
 
 from simulator.launch import Simulator
 from support.fast_clock import run, with_fast_clock
 from support.module_runner import ModuleRunner
 from support.playbook_runner import PlaybookRunner
 from support.scenarios import CREATED_TASK, HOST, NEW_HOST, SCENARIOS, Scenario
-from support.socket_servers import ByteServer, Relay
+from support.socket_servers import ByteServer, Relay, full_port, taken_port
 from support.stub_server import StubRequest, StubResponse, StubServer
+from support.tls import untrusted_context
 
 JOB = "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
 VM_5 = "a0000004000040008000000000000005"
@@ -342,10 +347,151 @@ def test_more_tasks_than_the_rate_limit_allows(sim: Simulator) -> None:
     assert sorted(host["managementIp"] for host in sim.records("host"))[-20:] == sorted(addresses)
 
 
+# ------------------------------------------------------------------------------------------------ an overloaded service
+
+
+def respond_overloaded(status: int, retry_after: str = "8") -> Callable[[StubRequest], StubResponse]:
+    """Return a function that answers every request with a status of an overloaded service."""
+    return lambda request: StubResponse(status, b"Slow down", (("Retry-After", retry_after),))
+
+
+def test_call_of_an_overloaded_service_ends_before_the_deadline() -> None:
+    clock = FakeClock()
+    with StubServer(respond_overloaded(429)) as service:
+        connection = ConnectionOptions(service.url, session_id="the-session")
+        with Client(connection, clock=clock, wait=WaitPolicy(clock, timeout=2)) as client:
+            planned = PlannedCall("DeleteNicQos", {"uuid": HOST, "direction": "in"}, None)
+            attempt = make_call(Call(client, planned, "NIC", wait=True))
+    assert isinstance(attempt.failure, ApiError)
+    assert attempt.failure.code == "HTTP_429"
+    assert str(attempt.failure) == (
+        "DeleteNicQos failed with HTTP status 429: Slow down. The service is overloaded and asks to wait 8 s: run the"
+        " task again later, or fewer tasks at the same time (throttle)."
+    )
+    assert clock.slept == []
+    assert [request.method for request in service.requests] == ["DELETE"]
+
+
+def test_poll_of_an_overloaded_service_ends_the_task_with_its_job() -> None:
+    """The service asks to wait until after the deadline, so it gets no further request."""
+
+    def answer(request: StubRequest) -> StubResponse:
+        if request.method == "GET":
+            return respond_overloaded(429, "60")(request)
+        return StubResponse(202, {"location": f"/service/v1/api-jobs/{request.headers['X-Job-UUID']}"})
+
+    with StubServer(answer) as service:
+        options = {"base_url": service.url, "session_id": "the-session", "wait_timeout": 30}
+        params = {"uuid": HOST, "direction": "in"}
+        result = run("api", {**options, "operation": "DeleteNicQos", "params": params}).result
+    assert [request.method for request in service.requests] == ["DELETE", "GET"]
+    assert result["error"]["code"] == "TIMEOUT"
+    assert result["changed"] is True
+    assert result["job"]["uuid"] in result["msg"]
+    assert "HTTP status 429: Slow down. The service is overloaded and asks to wait 60 s" in result["msg"]
+    assert "base_url" not in result["msg"]
+
+
+@pytest.mark.parametrize("timeout", [1, 600])
+def test_reads_after_a_call_have_the_deadline_of_the_task(sim: Simulator, timeout: float) -> None:
+    """Reads after the call were sent without a deadline."""
+    sim.fault("status", "QueryHost", status=429, retry_after=30, skip=1, count=3)
+    options = {"uuid": HOST, "state": "disabled", "wait_timeout": timeout}
+    with with_fast_clock():
+        result = run("kvm_host", {"base_url": sim.url, "session_id": sim.session, **options}).result
+    assert bool(result.get("failed")) is (timeout == 1)
+    assert result["changed"] is True
+    assert len([entry for entry in sim.log() if entry["operation"] == "QueryHost"]) == (2 if timeout == 1 else 5)
+    if timeout == 1:
+        assert result["error"]["code"] == "HTTP_429"
+        assert result["done"] == ["ChangeHostState"]
+
+
+def test_wait_for_a_state_ends_when_an_overloaded_service_asks_for_longer(sim: Simulator) -> None:
+    record = {"uuid": HOST, "state": "Enabled", "status": "Connecting"}
+
+    def answer(request: StubRequest) -> StubResponse:
+        first = len(service.requests) == 1
+        return StubResponse(200, {"inventories": [record]}) if first else respond_overloaded(429, "60")(request)
+
+    with StubServer(answer) as service:
+        options = {"base_url": service.url, "session_id": "the-session", "wait_timeout": 30}
+        result = run("kvm_host", {**options, "uuid": HOST, "state": "enabled"}).result
+    assert len(service.requests) == 2
+    assert result["error"]["code"] == "TIMEOUT"
+    assert "The service is overloaded and asks to wait 60 s" in result["msg"]
+
+
+@pytest.mark.parametrize(("status", "remedy"), [(429, "throttle"), (503, "run the task again later")])
+def test_overloaded_service_is_no_wrong_address(status: int, remedy: str) -> None:
+    with StubServer(lambda request: StubResponse(status, b"<html>busy</html>")) as service:
+        options = {"base_url": service.url, "session_id": "the-session", "request_retries": 0}
+        for module, more in (("host_info", {}), ("job_info", {"jobs": [{"uuid": HOST}]})):
+            result = run(module, {**options, **more}).result
+            assert result["error"]["code"] == f"HTTP_{status}"
+            assert "overloaded" in result["msg"]
+            assert remedy in result["msg"]
+            assert "base_url" not in result["msg"]
+
+
+def test_long_waits_of_an_overloaded_service_have_a_limit() -> None:
+    """Without a wait_timeout, as for inventories."""
+    clock = FakeClock()
+    with StubServer(respond_overloaded(429, "120")) as service:
+        with client_of(service, clock) as client, pytest.raises(ApiError):
+            client.get("QueryHost", {})
+        assert sum(clock.slept) <= 300
+        assert len(service.requests) == 3
+
+
+# ---------------------------------------------------------------------------------------------------- dropped packets
+
+
+@pytest.mark.parametrize("name", ["QueryHost", "ChangeHostState"])
+def test_connect_has_its_own_timeout(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """A firewall drops the packets: the message says that no connection was established, so nothing was sent."""
+    monkeypatch.setattr(_transport, "MAX_CONNECT_TIME", 0.1)
+    with full_port() as port:
+        connection = ConnectionOptions(
+            f"http://127.0.0.1:{port}", session_id="the-session", request_timeout=3, request_retries=2
+        )
+        with Client(connection, clock=FakeClock()) as client, pytest.raises(TransportError) as caught:
+            reply_to(client, name, {"uuid": HOST, "stateEvent": "disable"} if name == "ChangeHostState" else {})
+    assert f"cannot connect to {connection.origin}: timed out" in str(caught.value)
+    assert "3 attempts" in str(caught.value)
+    assert not isinstance(caught.value, ResponseLost)
+
+
+def test_time_for_connecting_is_ten_seconds() -> None:
+    assert _transport.MAX_CONNECT_TIME == 10
+
+
+@pytest.mark.parametrize("chance", [0.0, 1.0])
+@pytest.mark.parametrize("seconds", [0.001, 3, 10, 30])
+def test_outage_is_limited_whatever_an_attempt_takes(chance: float, seconds: float) -> None:
+    """Each attempt takes some time, because packets are dropped, or because no response arrives."""
+    clock, attempts = FakeClock(chance), []
+
+    def attempt() -> None:
+        attempts.append(clock.now)
+        clock.now += seconds
+
+    with taken_port() as nobody:
+        url = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+        connection = ConnectionOptions(url, session_id="the-session")
+        with (
+            Client(connection, clock=clock, before_send=attempt) as client,
+            pytest.raises(TransportError, match=rf"{'9' if seconds < 3 else '[2-9]'} attempts in"),
+        ):
+            client.get("QueryHost", {})
+    assert 36 <= attempts[-1] + seconds - attempts[0] <= 46 + seconds
+    assert attempts[-1] - attempts[0] <= 45.5
+
+
 # ----------------------------------------------------------------------------------------------- answers without an end
 
 
-def drip(first: bytes, part: bytes) -> Callable[[], Iterator[bytes]]:
+def drip(first: bytes, part: bytes, last: bytes = b"") -> Callable[[], Iterator[bytes]]:
     """Send single bytes, each within the timeout, for longer than the timeout in total."""
 
     def speak() -> Iterator[bytes]:
@@ -353,8 +499,12 @@ def drip(first: bytes, part: bytes) -> Callable[[], Iterator[bytes]]:
         for dummy in range(60):
             time.sleep(0.05)
             yield part
+        yield last
 
     return speak
+
+
+EMPTY = b"\r\nContent-Length: 0\r\n\r\n"
 
 
 @pytest.mark.parametrize(
@@ -363,12 +513,19 @@ def drip(first: bytes, part: bytes) -> Callable[[], Iterator[bytes]]:
         drip(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", b" "),
         drip(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n"),
         drip(b"HTTP/1.1 503 No\r\n\r\n", b" "),
+        drip(b"HTTP/1.1 200 O", b"K", EMPTY),
+        drip(b"HTTP/1.1 200 OK\r\nX-Slow: ", b"x", EMPTY),
+        drip(b"HTTP/1.1 200 OK\r\nX-Slow: x", b"\r\nX-Slow: x", EMPTY),
+        drip(b"HTTP/1.1 103 Early Hints\r\n", b"Link: </a>\r\n"),
     ],
-    ids=["body", "chunks", "error"],
+    ids=["body", "chunks", "error", "status line", "header", "headers", "interim response"],
 )
-def test_responses_that_arrive_slowly(speak: Callable[[], Iterator[bytes]]) -> None:
-    with ByteServer(speak) as service:
-        connection = ConnectionOptions(service.url, session_id="the-session", request_timeout=0.4, request_retries=0)
+@pytest.mark.parametrize("secure", [False, True], ids=["plain", "TLS"])
+def test_responses_that_arrive_slowly(speak: Callable[[], Iterator[bytes]], secure: bool) -> None:
+    with ByteServer(speak, untrusted_context() if secure else None) as service:
+        connection = ConnectionOptions(
+            service.url, session_id="the-session", validate_certs=False, request_timeout=0.4, request_retries=0
+        )
         with (
             Client(connection) as client,
             pytest.raises(TransportError, match=r"did not answer QueryHost within 0\.4 s"),

@@ -183,6 +183,8 @@ def test_a_lost_login_is_retried(sim: Simulator, run: ModuleRunner) -> None:
     [
         ({"fault": "fail", "error": {"code": "ID.1000", "details": "no"}}, "ID.1000"),
         ({"fault": "drop_after"}, "UNREACHABLE"),
+        ({"fault": "status", "status": 429}, "HTTP_429"),
+        ({"fault": "status", "status": 503}, "HTTP_503"),
     ],
 )
 @pytest.mark.parametrize(("module", "options"), [("host_info", {}), ("cbt_volume_export", ACTION)])
