@@ -115,6 +115,7 @@ FOLDERS = {
     "module_utils": {"module_utils"},
     "modules": {"module_utils"},
     "plugin_utils": {"module_utils", "plugin_utils"},
+    "test": {"module_utils"},
 }
 
 

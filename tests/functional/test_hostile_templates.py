@@ -1,0 +1,138 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""No text of the service is evaluated in results, roles and playbooks. Before core 2.19 all strings were templates."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulator.launch import Simulator
+from support.hostile_texts import evaluated, hostile_texts
+from support.playbook_runner import PlaybookRunner, Run, Task
+from support.stub_server import StubResponse, StubServer
+
+HOST = "a0000003000040008000000000000001"
+
+
+INVENTORY = {
+    "all": {
+        "hosts": {"localhost": {"ansible_connection": "local"}, "other": {"ansible_connection": "local"}},
+        "vars": {"ansible_python_interpreter": "{{ ansible_playbook_python }}"},
+    }
+}
+
+
+def repair(
+    sim: Simulator, runner: PlaybookRunner, uuid: str = HOST, groups: Mapping[str, Any] | None = None, **members: Any
+) -> Run:
+    """Run the playbook repair_host for a host with these members; the tasks of the user write where they run."""
+    folder = runner.folder
+    tasks, inventory = folder / "repair.yml", folder / "inventory.json"
+    content = "{{ inventory_hostname }} {{ ansible_host }} {{ virtinfra_uuid }}"
+    copy = {"dest": str(folder / "note"), "content": content, "mode": "0600"}
+    task = {"name": "Repair", "ansible.builtin.copy": copy, "delegate_to": "localhost"}
+    tasks.write_text(json.dumps([task]), encoding="utf-8")
+    inventory.write_text(json.dumps({"all": {**INVENTORY["all"], "children": groups or {}}}), encoding="utf-8")
+    sim.change("host", HOST, diskStatus="Error", **members)
+    event = {"change": {"uuid": uuid, "field": "disk_status"}}
+    given = {"ansible_eda": {"event": event}, "host_maintenance_tasks": str(tasks)}
+    arguments = ["-i", str(inventory), "-e", json.dumps(given)]
+    known = {"VIRTINFRA_BASE_URL": sim.url, "VIRTINFRA_SESSION_ID": sim.session}
+    return runner.playbook("virtinfra.manager.repair_host", arguments, known)
+
+
+@pytest.mark.parametrize("name", ["localhost", "other", "all", "{{ TEMPLATE }}"])
+def test_repair_host_uses_a_new_inventory_host(
+    sim: Simulator, playbook_runner: PlaybookRunner, tmp_path: Path, name: str
+) -> None:
+    """Whatever the name of the host is, the tasks run on an inventory host of their own."""
+    texts = hostile_texts(tmp_path)
+    members: dict[str, Any] = dict(
+        zip(("description", "architecture", "cpuModel", "{{ key }}", "extraMember"), texts, strict=False)
+    )
+    name = name.replace("{{ TEMPLATE }}", texts[0])
+    run = repair(sim, playbook_runner, name=name, managementIp="192.0.2.1", **members)
+    assert run.code == 0, run.output
+    assert (tmp_path / "note").read_text(encoding="utf-8") == f"{HOST} 192.0.2.1 {HOST}"
+    assert evaluated(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("127.0.0.1", "127.1", "0.0.0.0", "::1", "::ffff:127.0.0.1", "localhost", "2130706433"),
+        *("-oProxyCommand=touch evaluated", "root@192.0.2.1", "192.0.2.1 -v", "", None, "{{ TEMPLATE }}"),
+    ],
+)
+def test_repair_host_refuses_addresses(
+    sim: Simulator, playbook_runner: PlaybookRunner, tmp_path: Path, address: str | None
+) -> None:
+    """An address of this machine, an option of ssh, or a template."""
+    address = address and address.replace("{{ TEMPLATE }}", hostile_texts(tmp_path)[0])
+    run = repair(sim, playbook_runner, managementIp=address)
+    assert run.code != 0, run.output
+    assert "is not the address of another machine" in run.output
+    assert not any(played.written for played in run)
+    assert not (tmp_path / "note").exists()
+    assert evaluated(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("groups", "reason"),
+    [
+        ({"web": {"hosts": {HOST: {"ansible_connection": "local"}}}}, "already has a host or group with this name"),
+        ({HOST: {"hosts": {"other": {}}}}, "already has a host or group with this name"),
+        ({"virtinfra_repair": {"hosts": {"other": {}}}}, "virtinfra_repair of the inventory already has hosts"),
+    ],
+    ids=["host", "group", "members"],
+)
+def test_repair_host_reuses_no_inventory_host(
+    sim: Simulator, playbook_runner: PlaybookRunner, tmp_path: Path, groups: dict[str, Any], reason: str
+) -> None:
+    run = repair(sim, playbook_runner, groups=groups, managementIp="192.0.2.1")
+    assert run.code != 0, run.output
+    assert reason in run.output
+    assert not any(played.written for played in run)
+    assert not (tmp_path / "note").exists()
+
+
+@pytest.mark.parametrize("uuid", ["localhost", "all", "{{ TEMPLATE }}", f"{HOST}\n"])
+def test_repair_host_refuses_other_uuids(playbook_runner: PlaybookRunner, tmp_path: Path, uuid: str) -> None:
+    """A service names a host by something that is not a uuid."""
+    uuid = uuid.replace("{{ TEMPLATE }}", hostile_texts(tmp_path)[0])
+    record = {"uuid": uuid, "name": "host-1", "managementIp": "192.0.2.1", "diskStatus": "Error"}
+    with StubServer(lambda dummy: StubResponse(200, {"inventories": [record], "total": 1})) as service:
+        tasks = tmp_path / "repair.yml"
+        tasks.write_text("[]", encoding="utf-8")
+        event = {"change": {"uuid": uuid.replace("{{", "{ {"), "field": "disk_status"}}
+        given = {"ansible_eda": {"event": event}, "host_maintenance_tasks": str(tasks)}
+        known = {"VIRTINFRA_BASE_URL": service.url, "VIRTINFRA_SESSION_ID": "x"}
+        arguments = ["-i", "localhost,", "-e", "ansible_connection=local", "-e", json.dumps(given)]
+        run = playbook_runner.playbook("virtinfra.manager.repair_host", arguments, known)
+        assert all(request.method == "GET" for request in service.requests)
+    assert "Walk through the hosts" not in run.output
+    assert evaluated(tmp_path) == []
+
+
+@pytest.mark.parametrize("as_module", [False, True])
+def test_the_failure_that_a_rescue_shows(
+    sim: Simulator, playbook_runner: PlaybookRunner, tmp_path: Path, as_module: bool
+) -> None:
+    """The result of the failed task is a variable of the rescue, whether or not it was registered."""
+    for text in hostile_texts(tmp_path):
+        sim.fault("fail", "ChangeHostState", error={"code": "HOST.1001", "details": text, "{{ key }}": text})
+        change: Task = {"virtinfra.manager.kvm_host": {"uuid": HOST, "state": "disabled"}}
+        save: Task = {"ansible.builtin.set_fact": {"saved": "{{ ansible_failed_result.error }}"}}
+        show: Task = {"ansible.builtin.debug": {"msg": "{{ saved }} {{ ansible_failed_result }}"}}
+        attempt = {"block": [change], "rescue": [save, show]}
+        run = playbook_runner.play(attempt, as_module=as_module, ignore_errors=False)
+        assert [played.status for played in run] == ["failed", "ok", "ok"], run.output
+        assert run.results[1]["ansible_facts"]["saved"]["details"] == text
+    assert evaluated(tmp_path) == []
