@@ -104,6 +104,25 @@ def test_each_change_once_across_a_restart_and_an_outage(
     assert "can be read again after" in warnings[1]
 
 
+@pytest.mark.parametrize(("name", "similar"), [("Bob's host", "Bob-s host"), ("=x", "x")])
+def test_query_for_a_name_that_services_misread(sim: Simulator, name: str, similar: str) -> None:
+    watched, other = hosts_of(sim)[:2]
+    sim.change("host", watched, name=name)
+    sim.change("host", other, name=similar)
+
+    async def play(rules: Rules) -> None:
+        async with running("resource_changes", args_of(sim, resource_type="host", query=[f"name= {name}"]), rules):
+            await polls(sim, "QueryHost", 2)
+            for uuid in (other, watched):
+                await asyncio.to_thread(sim.change, "host", uuid, diskStatus="Error")
+            await rules.wait_for(1)
+            await polls(sim, "QueryHost", 2)
+
+    rules = Rules()
+    asyncio.run(play(rules))
+    assert [event["change"]["uuid"] for event in rules.events] == [watched]
+
+
 def test_threshold_has_hysteresis(sim: Simulator) -> None:
     """Low under 10 %, normal from 12 %, and unchanged between both limits."""
     (uuid, *dummy) = sorted(record["uuid"] for record in sim.records("primarystorage"))
