@@ -12,9 +12,9 @@ import gc
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from traceback import format_exc
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ansible.module_utils import basic
 from ansible.module_utils.errors import AnsibleValidationError, UnsupportedError
@@ -58,13 +58,29 @@ REQUEST_LOG_VERBOSITY = 3
 REQUEST_LOG = "virtinfra_requests"
 
 
+class Lock(Protocol):
+    """A lock that the tasks of a run share. It ends with the process that holds it."""
+
+    # Whether nobody has held the lock before.
+    is_first: bool
+    # The handles of jobs that still ran when the lock was released.
+    running: list[dict[str, Any]]
+
+    def acquire(self) -> bool:
+        """Take the lock if nobody holds it, and return whether it was taken."""
+
+    def release(self, running: Iterable[dict[str, Any]]) -> None:
+        """Give the lock to the next task, with the handles of jobs that still run."""
+
+
 @dataclass
 class ModuleContext:
     """One run of a task: the validated options, the client, and members of the result.
 
     ``desired`` holds the module's own options that were given, by their API names. ``unresolved`` is True in check mode
-    when the object cannot be looked up, because an earlier task only predicted it. ``changed`` says whether a call has
-    changed something; the result or a failure can set it too.
+    when the object cannot be looked up, because an earlier task only predicted it. ``new_lock`` returns the lock of a
+    key that the tasks of the run share, None in a module process. ``changed`` says whether a call has changed
+    something; the result or a failure can set it too.
     """
 
     params: Mapping[str, Any]
@@ -72,6 +88,7 @@ class ModuleContext:
     client: Client
     check_mode: bool = False
     unresolved: bool = False
+    new_lock: Callable[[str], Lock] | None = None
     changed: bool = False
     completed_operations: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -134,6 +151,7 @@ class ModuleSpec(TaskOptions):
         on_request: Callable[[str], None] | None = None,
         before_send: Callable[[], None] = lambda: None,
         session_store: Callable[[ConnectionOptions], SessionStore] | None = None,
+        run_lock: Callable[[ConnectionOptions, str], Lock] | None = None,
     ) -> ModuleResult:
         """Run with validated options and return the result without secrets.
 
@@ -142,12 +160,13 @@ class ModuleSpec(TaskOptions):
         from outside stops it during a call.
 
         ``before_send`` is called before each request; a KeyboardInterrupt that it raises stops the task.
-        ``session_store`` stores the session of an account; by default it is not shared.
+        ``session_store`` stores the session of an account; by default it is not shared. ``run_lock`` returns a lock
+        that the tasks of the run share.
         """
         masker = self.masker(params)
         on_progress = on_progress and _masked(on_progress, masker)
         on_request = on_request and _masked(on_request, masker)
-        outcome = self._run(params, check_mode, masker, on_progress, on_request, before_send, session_store)
+        outcome = self._run(params, check_mode, masker, on_progress, on_request, before_send, session_store, run_lock)
         result = self._masked(outcome.result, masker)
         if check_mode:
             # The events of a job show it in no other way.
@@ -168,6 +187,7 @@ class ModuleSpec(TaskOptions):
         on_request: Callable[[str], None] | None,
         before_send: Callable[[], None],
         session_store: Callable[[ConnectionOptions], SessionStore] | None,
+        run_lock: Callable[[ConnectionOptions, str], Lock] | None,
     ) -> ModuleResult:
         context = None
         try:
@@ -182,7 +202,9 @@ class ModuleSpec(TaskOptions):
             ):
                 params = resolve_names(client, params, self.parameters)
                 unresolved = isinstance(params.get("uuid"), Unknown) or any(self.null_selecting_options(params))
-                context = ModuleContext(params, self.desired(params), client, check_mode, check_mode and unresolved)
+                new_lock = partial(run_lock, connection) if run_lock else None
+                desired = self.desired(params)
+                context = ModuleContext(params, desired, client, check_mode, check_mode and unresolved, new_lock)
                 result = self.run(context)
             return ModuleResult({"changed": context.changed, **result}, context.warnings)
         except VirtinfraError as failure:

@@ -102,7 +102,7 @@ class ObjectReader:
         return self._read_created(keys) if call.operation == self.resource.create else self.read()
 
     def _read_created(self, keys: Record) -> Record | None:
-        """Return the record that was created; warn when another run has created one with the same keys."""
+        """Return the record that was created; warn when there is another one with the same keys."""
         own = self.desired.get("uuid")
         found = None
         try:
@@ -119,11 +119,17 @@ class ObjectReader:
         record = self.read() or found
         if record and (others := [uuid for uuid in uuids if uuid != record.get("uuid")]):
             self.context.warnings.append(
-                f"{self.label}: {record.get('uuid')} and {', '.join(others)} exist, because another run"
-                " created one at the same time. This task uses the first. Delete the one that is not"
+                f"{self.label}: {record.get('uuid')} and {', '.join(others)} exist, because another one was created at"
+                f" the same time, by {self._other_creators()}. This task uses the first. Delete the one that is not"
                 " needed, and run such tasks one at a time."
             )
         return record
+
+    def _other_creators(self) -> str:
+        """Return who can have created an object at the same time as this task."""
+        if self.context.new_lock is None:
+            return "another task, another run or a user"
+        return "another run, a user, or a task of this run with async, become or another connection"
 
     def is_unstable(self, record: Record | None, fields: Sequence[str]) -> bool:
         """Return whether one of the fields has a transitional value."""

@@ -22,6 +22,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._calls import (
     resolve,
     second_delivery_warning,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._creation import CreationTurn
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     InvalidOptions,
     NotFound,
@@ -97,6 +98,7 @@ class Reconciler:
         self.resource, self.context, self.client = resource, context, context.client
         self.state = desired.pop("state", "present")
         self.reader = ObjectReader(resource, context, self.state, desired)
+        self.turn = CreationTurn(self.client, resource, context.new_lock)
         self.extras: Record = {}
 
     def run(self) -> dict[str, Any]:
@@ -110,6 +112,8 @@ class Reconciler:
         except VirtinfraError as failure:
             self.reader.warn_of_unknown_state()
             raise failure.with_label(self.reader.label) from None
+        finally:
+            self.turn.end()
         self.reader.warn_of_unknown_state()
         extras = record_to_result(self.extras, self.resource.record_type)
         diff = format_diff(self.resource, before, after)
@@ -139,6 +143,8 @@ class Reconciler:
         done: list[PlannedCall] = []
         calls = self._plan(current)
         for dummy in range(len(calls) + MAX_REPLANS):
+            if current is not None:
+                self.turn.end()
             call = next((call for call in calls if not any(_is_same_call(call, other) for other in done)), None)
             fields = self._fields_before(call)
             if self.reader.is_unstable(current, fields):
@@ -149,6 +155,12 @@ class Reconciler:
             if call is None:
                 self._check_converged(current, calls)
                 return current, {}
+            if self.turn.is_due(call):
+                deadline = self.client.wait.deadline() if deadline is None else deadline
+                if self.turn.take(call, self.reader.desired, self.reader.label, deadline):
+                    current = self.reader.read()
+                    calls = self._plan(current)
+                    continue
             done.append(call)
             self._warn(call)
             deadline = self.client.wait.deadline() if deadline is None else deadline
@@ -205,6 +217,8 @@ class Reconciler:
         extras = reply_extras(self.resource, call.operation, attempt.job.result)
         self._keep_extras(extras)
         after = self.reader.read_after(call, attempt.job)
+        if after is not None:
+            self.turn.end()
         after = self.reader.wait_until_stable(after, self._fields_after(call), attempt.deadline)
         if (after is None) != (call.expected is None):
             raise VirtinfraError(
@@ -223,8 +237,9 @@ class Reconciler:
     ) -> Record | None:
         """Return the record of an object that is in the requested state although the service refused the call.
 
-        Either another run was faster, or a proxy delivered the call twice and this is the response to the second
-        delivery. Raise the failure of any other call; its result says ``changed`` if it changed something nevertheless.
+        Either another run, task or user was faster, or a proxy delivered the call twice and this is the response to the
+        second delivery. Raise the failure of any other call; its result says ``changed`` if it changed something
+        nevertheless.
         """
         with suppress(VirtinfraError):
             now = self.reader.read()
@@ -238,9 +253,9 @@ class Reconciler:
                 self._keep_extras(reply_extras(self.resource, call.operation, {}))
                 warning = (
                     f"{self.reader.label}: {error.message.rstrip('.')}, but the object is in the requested state."
-                    " Either another run made the same call at the same time, or a proxy delivered this call twice. The"
-                    " task reports a change, because the service does not identify calls by their job ids, which would"
-                    " distinguish the two cases."
+                    " Either another run, task or user made the same call at the same time, or a proxy delivered this"
+                    " call twice. The task reports a change, because the service does not identify calls by their job"
+                    " ids, which would distinguish the two cases."
                 )
                 self.context.record_call(call.operation, warnings=[warning])
                 return self.reader.read()

@@ -46,6 +46,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._references impo
 from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker
 from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import AccountSession
 from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import escape_controls
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._run_locks import RunLock
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._run_sessions import FileStore
 
 # Built once, in the parent process, and inherited by every worker.
@@ -187,7 +188,13 @@ class ActionModule(ActionBase):
         with signals_as_exceptions():
             try:
                 outcome = task.execute(
-                    params, self._task.check_mode, on_progress, self._request_log(), stop_with_parent(), FileStore
+                    params,
+                    self._task.check_mode,
+                    on_progress,
+                    self._request_log(),
+                    stop_with_parent(),
+                    FileStore,
+                    RunLock,
                 )
             except KeyboardInterrupt:
                 end_worker()

@@ -28,7 +28,7 @@ from dataclasses import asdict
 from multiprocessing import active_children
 from multiprocessing.util import Finalize
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import ansible.constants
 from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
@@ -44,6 +44,33 @@ OWNER = os.getpid()
 MAX_WAIT_FOR_WORKERS = 10.0
 
 
+def run_file(*key: str | None, kind: str = "") -> Path:
+    """Return the path of the file for a key. Without a kind, the owner of the sessions removes the file."""
+    folder = ansible.constants.DEFAULT_LOCAL_TMP
+    return Path(folder, f"virtinfra-{kind or OWNER}-{hashlib.sha256(json.dumps([folder, *key]).encode()).hexdigest()}")
+
+
+def open_locked(path: Path, operation: int = fcntl.LOCK_EX) -> IO[str]:
+    """Open and lock a file of the run, which only the user can read. It is created if it does not exist.
+
+    Raise BlockingIOError when ``operation`` does not wait and another process holds the lock.
+    """
+    try:
+        number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(number, operation)
+        except OSError:
+            os.close(number)
+            raise
+    except BlockingIOError:
+        raise
+    except OSError as error:
+        raise VirtinfraError(
+            f"cannot write to {path.parent}: {error.strerror}. Check local_tmp in ansible.cfg."
+        ) from None
+    return os.fdopen(number, "r+", encoding="utf-8")
+
+
 class FileStore:
     """Stores the session of an account in a file that only the user can read, for all processes of this run.
 
@@ -55,10 +82,8 @@ class FileStore:
 
     def __init__(self, connection: ConnectionOptions) -> None:
         self._connection = connection
-        folder = ansible.constants.DEFAULT_LOCAL_TMP
-        key = (folder, connection.origin, connection.path_prefix, connection.account, connection.account_password)
-        name = hashlib.sha256(json.dumps(key).encode()).hexdigest()
-        self._path, self._failure_path = (Path(folder, f"virtinfra-{kind}-{name}") for kind in (OWNER, "failure"))
+        key = (connection.origin, connection.path_prefix, connection.account, connection.account_password)
+        self._path, self._failure_path = run_file(*key), run_file(*key, kind="failure")
 
     @contextmanager
     def open(self) -> Iterator[dict[str, Any]]:
@@ -79,15 +104,8 @@ class FileStore:
 @contextmanager
 def _locked(path: Path) -> Iterator[dict[str, Any]]:
     """Return a context manager for the values in a file, which locks the file; changes are stored."""
-    try:
-        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "r+")
-        fcntl.flock(file, fcntl.LOCK_EX)
-    except OSError as error:
-        raise VirtinfraError(
-            f"cannot store the session in {path.parent}: {error.strerror}. Check local_tmp in ansible.cfg."
-        ) from None
-    with file:
-        values = _load(file.read())
+    with open_locked(path) as file:
+        values = load_values(file.read())
         before = dict(values)
         try:
             yield values
@@ -108,7 +126,7 @@ def log_out_all() -> None:
         worker.join(max(0.0, deadline - time.monotonic()))
     for path in _files():
         with suppress(OSError):
-            kept = _load(path.read_text(encoding="utf-8"))
+            kept = load_values(path.read_text(encoding="utf-8"))
             path.unlink()
             if session_id := kept.get("session_id"):
                 end_session(ConnectionOptions(**kept["connection"]), session_id)
@@ -166,7 +184,7 @@ def _files() -> list[Path]:
     return list(Path(ansible.constants.DEFAULT_LOCAL_TMP).glob(f"virtinfra-{OWNER}-*"))
 
 
-def _load(text: str) -> dict[str, Any]:
+def load_values(text: str) -> dict[str, Any]:
     """Return the values in a file; none if the process was killed while it wrote the file."""
     try:
         return dict(json.loads(text))

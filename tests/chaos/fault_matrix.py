@@ -219,7 +219,7 @@ def _repetition(trial: Trial, warnings: list[str]) -> Iterator[str]:
     """Yield an error if the operation was performed more than once."""
     if not trial.may_repeat:
         yield "it was done more than once"
-    elif not trial.scenario.action and not any(" exist, because another run " in warning for warning in warnings):
+    elif not trial.scenario.action and not any(" exist, because another one " in warning for warning in warnings):
         yield "no warning names the second object"
 
 

@@ -319,7 +319,7 @@ def test_all_tasks_that_wait_for_a_login_share_its_failure(sim: Simulator, folde
 def test_a_folder_that_cannot_be_written_is_named(connection: ConnectionOptions, folder: Path) -> None:
     store = FileStore(connection)
     folder.rmdir()
-    with pytest.raises(VirtinfraError, match=f"cannot store the session in {folder}: No such file or directory"):
+    with pytest.raises(VirtinfraError, match=f"cannot write to {folder}: No such file or directory"):
         AccountSession(connection, store, Masker()).current()
 
 
