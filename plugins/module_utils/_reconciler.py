@@ -155,15 +155,13 @@ class Reconciler:
             if call is None:
                 self._check_converged(current, calls)
                 return current, {}
-            if self.turn.is_due(call):
-                deadline = self.client.wait.deadline() if deadline is None else deadline
-                if self.turn.take(call, self.reader.desired, self.reader.label, deadline):
-                    current = self.reader.read()
-                    calls = self._plan(current)
-                    continue
+            deadline = self.client.wait.deadline() if deadline is None else deadline
+            if self.turn.is_due(call) and self.turn.take(call, self.reader.desired, self.reader.label, deadline):
+                current = self.reader.read()
+                calls = self._plan(current)
+                continue
             done.append(call)
             self._warn(call)
-            deadline = self.client.wait.deadline() if deadline is None else deadline
             self.reader.client = self.client.until(deadline, RESPONSE_TIME)
             attempt = self._make(call, self.context.params["job_uuid"] if len(done) == 1 else None, deadline)
             if attempt.failure:
