@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from ansible.parsing.dataloader import DataLoader
+from jinja2 import Environment, TemplateSyntaxError, nodes
 
 from support.collection import ROOT
 
@@ -29,6 +30,20 @@ PASSED_ON = {"vm_protection": {"vm_protection_window"}}
 
 # The sections of the README of a role.
 SECTIONS = ["Variables", "Result", "Idempotence and check mode", "When something fails", "Undo"]
+
+
+# The subscripts in templates: numbers, and words of the roles. A subscript by a text of the service would find a method
+# of the dict for a VM called copy or items, so such texts are looked up with get.
+SUBSCRIPTS = {
+    "notifications_platforms[item]",
+    "notifications_endpoints[item]",
+    "notifications_persons[item]",
+    "given[result.item]",
+    "result[kind]",
+    "__capacity_report_rows[kind]",
+    "totals[kind]",
+    "__vm_protection_statuses[vm_protection_state]",
+}
 
 
 def load(*parts: str) -> Any:
@@ -77,6 +92,52 @@ def names_of(role: str) -> set[str]:
     ]
     texts = " ".join(path.read_text(encoding="utf-8") for path in paths if path.is_file())
     return set(re.findall(rf"\b(?:__)?{role}_\w+", texts))
+
+
+def templates_in(node: Any) -> Iterator[str]:
+    """Yield all strings of a YAML file that may be templates, those of conditions as templates too."""
+    if isinstance(node, str):
+        yield str(node) if "{" in node else "{{ " + node + " }}"
+    elif isinstance(node, (list, dict)):
+        for each in node.values() if isinstance(node, dict) else node:
+            yield from templates_in(each)
+
+
+def subscripts_in(text: str) -> Iterator[str]:
+    """Yield the subscripts of a template, without constants and slices."""
+
+    def expression(node: nodes.Node) -> str:
+        if isinstance(node, nodes.Getattr):
+            return f"{expression(node.node)}.{node.attr}"
+        return str(node.name) if isinstance(node, nodes.Name) else type(node).__name__
+
+    try:
+        tree = Environment(autoescape=True).parse(text)
+    except TemplateSyntaxError:
+        # The text is prose.
+        return
+    for item in tree.find_all(nodes.Getitem):
+        if not isinstance(item.arg, (nodes.Const, nodes.Slice)):
+            yield f"{expression(item.node)}[{expression(item.arg)}]"
+
+
+def test_texts_of_the_service_are_no_subscripts() -> None:
+    files = [
+        path
+        for folder in ("roles", "playbooks", "extensions/eda/rulebooks", "docs/examples")
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in (".yml", ".j2")
+    ]
+    texts = [
+        text
+        for path in files
+        for text in (
+            [path.read_text(encoding="utf-8")]
+            if path.suffix == ".j2"
+            else templates_in(load(*path.relative_to(ROOT).parts))
+        )
+    ]
+    assert {subscript for text in texts for subscript in subscripts_in(text)} == SUBSCRIPTS
 
 
 @pytest.mark.parametrize("role", ROLES)
