@@ -51,12 +51,19 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._outcomes import
     reply_to_read,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker
+from ansible_collections.virtinfra.manager.plugins.module_utils._substitutes import (
+    MemoryFacts,
+    ServerFacts,
+    read_either,
+    start_either,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock, Transport
 
 MAX_CONNECTIONS = 16
 
 SESSION_EXPIRED = "ID.1001"
 
+Params = Mapping[str, Any]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -67,7 +74,8 @@ class Client:
     With ``read_only`` it refuses everything but GET (check mode). ``wait`` is the policy for waiting for jobs. With
     ``mask_replies``, for callers that show replies and compare nothing, credentials in replies are masked.
     ``before_send`` is called before each request. ``sessions`` provides the session, by default that of the option
-    ``session_id``. ``jobs`` are the jobs of the calls that were sent, in this order.
+    ``session_id``. ``facts`` is what is known about the server. ``jobs`` are the jobs of the calls that were sent, in
+    this order.
     """
 
     def __init__(
@@ -83,8 +91,10 @@ class Client:
         on_request: Callable[[str], None] | None = None,
         before_send: Callable[[], None] = lambda: None,
         sessions: SessionSource | None = None,
+        facts: ServerFacts | None = None,
     ) -> None:
         self.sessions = sessions or GivenSession(connection.session_id)
+        self.facts = facts or MemoryFacts()
         self.connection, self.read_only, self.clock = connection, read_only, clock
         self._on_request, self._mask_replies = on_request, mask_replies
         self._masker = masker or Masker(filter(None, (connection.session_id, connection.api_token)))
@@ -128,6 +138,11 @@ class Client:
 
     def get(self, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Call a reading operation and return its reply. Raise Unsupported when the service does not have it."""
+        operation = get_operation(name)
+        self._auth(operation)  # Unsupported without credentials, which says nothing about the server
+        return read_either(operation, params, self.facts, self._get)
+
+    def _get(self, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
         operation, request, auth = self.build_request(name, params)
         try:
             return self._read(operation, request, auth)
@@ -159,6 +174,10 @@ class Client:
         Raise ResponseLost, with the member ``job``, when the service may have accepted the call, and JobUuidUsed when
         it knows another call with this id.
         """
+        send = partial(self._start_job, params, label, job_uuid, is_resend)
+        return start_either(get_operation(name), self.facts, send)
+
+    def _start_job(self, params: Params, label: str, job_uuid: str | None, is_resend: bool, name: str) -> Job:
         operation, request, auth = self.build_request(name, params)
         if self.read_only and operation.is_write:
             raise InvalidOptions(f"{name} changes something and is not sent in check mode")
@@ -170,7 +189,7 @@ class Client:
             headers = {**self._headers, "X-Job-UUID": uuid}
             response = self._transport().send(request, name, auth, headers, self._deadline, self._slack)
             if is_duplicate(response) and job_uuid and not is_resend:
-                raise self._used_before(job)
+                raise _used_before(self, job)
             apply_response(job, response, self.connection.path_prefix)
             return job
         except ResponseLost as lost:
@@ -180,18 +199,6 @@ class Client:
         except VirtinfraError:
             job.state = FAILED
             raise
-
-    def _used_before(self, job: Job) -> JobUuidUsed:
-        """Return the failure that a job id was used for an earlier call, with the state of that call."""
-        earlier = Job(job.uuid, job.location)
-        with suppress(TransportError):
-            self.poll(earlier)
-        state = f"{earlier.state}: {str(earlier.failure).rstrip('.')}" if earlier.failure else earlier.state
-        return JobUuidUsed(
-            f"{job.operation} was not performed: job_uuid {job.uuid} was used for an earlier call (state of that job:"
-            f" {state}). Use a new job_uuid for each call, or omit it.",
-            job=earlier.handle(),
-        )
 
     def poll(self, job: Job) -> bool:
         """Poll a job once, update its state, result and failure, and return whether it has ended.
@@ -260,3 +267,16 @@ class Client:
             self._transports.append(self._local.transport)
         transport: Transport = self._local.transport
         return transport
+
+
+def _used_before(client: Client, job: Job) -> JobUuidUsed:
+    """Return the failure that a job id was used for an earlier call, with the state of that call."""
+    earlier = Job(job.uuid, job.location)
+    with suppress(TransportError):
+        client.poll(earlier)
+    state = f"{earlier.state}: {str(earlier.failure).rstrip('.')}" if earlier.failure else earlier.state
+    return JobUuidUsed(
+        f"{job.operation} was not performed: job_uuid {job.uuid} was used for an earlier call (state of that job:"
+        f" {state}). Use a new job_uuid for each call, or omit it.",
+        job=earlier.handle(),
+    )

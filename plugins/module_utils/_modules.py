@@ -45,6 +45,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import 
     Masker,
     collect_secrets,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._substitutes import ServerFacts
 from ansible_collections.virtinfra.manager.plugins.module_utils._task_options import TaskOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import escape_controls
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock
@@ -196,9 +197,12 @@ class ModuleSpec(TaskOptions):
             if "LogInByAccount" in self.operations and connection.account_password:
                 # The session among the options is the object of the task, not its credential.
                 connection = replace(connection, session_id=None)
+            facts = session_store(connection).facts if session_store else None
             with (
                 session_source(connection, session_store, masker, on_request, before_send) as sessions,
-                create_client(params, check_mode, on_progress, on_request, masker, before_send, sessions) as client,
+                create_client(
+                    params, check_mode, on_progress, on_request, masker, before_send, sessions, facts
+                ) as client,
             ):
                 params = resolve_names(client, params, self.parameters)
                 unresolved = isinstance(params.get("uuid"), Unknown) or any(self.null_selecting_options(params))
@@ -343,6 +347,7 @@ def create_client(
     masker: Masker | None = None,
     before_send: Callable[[], None] = lambda: None,
     sessions: SessionSource | None = None,
+    facts: ServerFacts | None = None,
 ) -> Client:
     """Return a client for validated options."""
     waiting = {name: params[f"wait_{name}"] for name in ("timeout", "interval") if f"wait_{name}" in params}
@@ -355,5 +360,6 @@ def create_client(
         on_request=on_request,
         before_send=before_send,
         sessions=sessions,
+        facts=facts,
         **sending,
     )

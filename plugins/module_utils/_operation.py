@@ -51,6 +51,9 @@ class Operation:
     ``get_by_uuid`` marks the queries that may be sent as ``GET <collection>/{uuid}``, because the document lists that
     path, or because servers are known to offer this read. If a path has only one operation, servers ignore the verb, so
     on any other collection this GET may delete the object; there the uuid is sent as a condition.
+
+    ``substitute`` is the operation, with the same parameters and result, that some servers have in its place. It is not
+    documented. The client finds out which of both a server has.
     """
 
     name: str
@@ -70,6 +73,7 @@ class Operation:
     get_by_uuid: bool = False
     may_be_empty: bool = False
     duplicate_code: str = ""
+    substitute: str = ""
 
     @cached_property
     def parameters(self) -> Mapping[str, Parameter]:

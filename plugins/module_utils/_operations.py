@@ -11,7 +11,9 @@ Section "Endpoints" of the API document.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
@@ -138,12 +140,14 @@ _ROWS = (
         ),
         result=("inventory",),
         record="SNSWorkchatEndpointInventory",
+        substitute="CreateSNSWeComEndpoint",
     ),
     _query(
         "QuerySNSWorkchatEndpoint",
         "sns/application-endpoints/workchat",
         "SNSWorkchatEndpointInventory",
         get_by_uuid=True,
+        substitute="QuerySNSWeComEndpoint",
     ),
     Operation(
         "CreateSNSSnmpEndpoint",
@@ -187,6 +191,7 @@ _ROWS = (
         ),
         result=("inventory",),
         record="SNSTeamchatAtPersonInventory",
+        substitute="UpdateAtPersonOfAtFeiShuEndpoint",
     ),
     Operation(
         "UpdateSNSSnmpPlatform",
@@ -438,6 +443,7 @@ _ROWS = (
         "sns/application-endpoints/teamchat/at-persons",
         "SNSTeamchatAtPersonInventory",
         undocumented=True,
+        substitute="QuerySNSFeiShuAtPerson",
     ),
     _query("QueryHostNetworkInterface", "hosts/nics", "HostNetworkInterface", undocumented=True),
     Operation(
@@ -513,7 +519,19 @@ _ROWS = (
     ),
 )
 
-OPERATIONS: Mapping[str, Operation] = {row.name: row for row in _ROWS}
+# Where some servers have the chats of substitutes, in the paths of the documented operations.
+_SUBSTITUTE_CHATS = {"workchat": "we-com", "teamchat": "feishu"}
+
+
+def _substitute(row: Operation) -> Operation:
+    """Return the row of the operation that some servers have in place of this one."""
+    path = re.sub("|".join(_SUBSTITUTE_CHATS), lambda chat: _SUBSTITUTE_CHATS[chat[0]], row.path)
+    return replace(row, name=row.substitute, path=path, since="", undocumented=True, get_by_uuid=False, substitute="")
+
+
+OPERATIONS: Mapping[str, Operation] = {
+    row.name: row for row in (*_ROWS, *(_substitute(row) for row in _ROWS if row.substitute))
+}
 
 
 def get_operation(name: str) -> Operation:

@@ -30,6 +30,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import WaitPolicy
 from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker
+from ansible_collections.virtinfra.manager.plugins.module_utils._substitutes import MemoryFacts, ServerFacts
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock
 from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import wait_for_job
 
@@ -128,6 +129,10 @@ class SessionStore(Protocol):
     # Whether the session is used by no other client after its owner closes it.
     is_private: bool
 
+    @property
+    def facts(self) -> ServerFacts:
+        """What is known about the server."""
+
     def open(self) -> AbstractContextManager[dict[str, Any]]:
         """Return a context manager for the stored values, which locks them; changes are stored.
 
@@ -143,6 +148,7 @@ class MemoryStore:
     def __init__(self, dummy: ConnectionOptions) -> None:
         self._lock = threading.Lock()
         self._kept: dict[str, Any] = {}
+        self.facts = MemoryFacts()
 
     @contextmanager
     def open(self) -> Iterator[dict[str, Any]]:

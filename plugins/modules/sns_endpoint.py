@@ -14,6 +14,8 @@ description:
     description and platform.
   - The API cannot change the URL or the mentioned persons of a workchat endpoint, and cannot remove endpoints. The
     module fails if one of these differs from the existing endpoint, and sends nothing.
+  - Some servers have we-com endpoints instead of workchat endpoints, with the same members. The module finds out which
+    of both a server has, once in a run, and uses them with O(type=workchat). It fails if the server has neither.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait

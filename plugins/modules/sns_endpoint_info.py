@@ -11,6 +11,8 @@ version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Lists notification endpoints. The list is complete, or the module fails.
+  - On servers that have we-com and feishu endpoints instead of workchat and teamchat endpoints, O(type=workchat) lists
+    we-com endpoints, and the persons are those of feishu endpoints.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._listing

@@ -12,6 +12,8 @@ author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Changes the user ID and the remark of a person that the messages of a teamchat endpoint mention.
   - The API can neither add nor remove such persons, and cannot move one to another endpoint.
+  - Some servers have feishu endpoints instead of teamchat endpoints, with the same persons. The module finds out which
+    of both a server has, once in a run. It fails if the server has neither.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait

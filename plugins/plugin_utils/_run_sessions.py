@@ -84,6 +84,7 @@ class FileStore:
         self._connection = connection
         key = (connection.origin, connection.path_prefix, connection.account, connection.account_password)
         self._path, self._failure_path = run_file(*key), run_file(*key, kind="failure")
+        self.facts = FileFacts(connection)
 
     @contextmanager
     def open(self) -> Iterator[dict[str, Any]]:
@@ -99,6 +100,24 @@ class FileStore:
                 opened.clear()
                 if kept:
                     opened.update(kept, connection=asdict(without_credentials(self._connection)))
+
+
+class FileFacts:
+    """Stores the facts about a server in a file, for all processes of this run."""
+
+    def __init__(self, connection: ConnectionOptions) -> None:
+        self._path = run_file(connection.origin, connection.path_prefix, kind="facts")
+
+    def get(self, name: str) -> str | None:
+        """Return a fact, None if it is not known."""
+        with suppress(VirtinfraError), _locked(self._path) as facts:
+            return facts.get(name)
+        return None
+
+    def set(self, name: str, fact: str) -> None:
+        """Store a fact, unless the file cannot be written: then each task finds it out."""
+        with suppress(VirtinfraError), _locked(self._path) as facts:
+            facts[name] = fact
 
 
 @contextmanager

@@ -38,6 +38,7 @@ class RoutingSwitches(t.NamedTuple):
     version: str
     companions: str
     service_type_statistic: bool
+    chats: str
     further_operations: bool
     verbs_matter: bool
 
@@ -71,6 +72,8 @@ def _routes(dispatcher: Dispatcher, switches: RoutingSwitches) -> list[BaseRoute
     for operation in OPERATIONS.values():
         if not is_known(operation.since, "" if operation.uses_token else switches.version):
             continue
+        if operation.chats not in ("", switches.chats):
+            continue
         endpoint: Endpoint = functools.partial(dispatcher.operation, operation)
         if _is_absent(operation, switches):
             if switches.companions not in _REFUSALS:
@@ -83,6 +86,9 @@ def _routes(dispatcher: Dispatcher, switches: RoutingSwitches) -> list[BaseRoute
     for entries in operations_by_path.values():
         any_verb = len(entries) == 1 and not switches.verbs_matter
         routes += [Route(path, endpoint, methods=VERBS if any_verb else [method]) for path, method, endpoint in entries]
+        if len(entries) > 1 and not switches.verbs_matter:
+            others = set(VERBS) - {entry[1] for entry in entries}
+            routes.append(Route(entries[0][0], _no_api, methods=list(others)))
     return [*sorted(routes, key=lambda route: route.path.count("{"))]
 
 

@@ -176,6 +176,14 @@ class Switches:
     at_all_spelling: t.Annotated[
         str, OptionInfo("spelling of the parameter atAll", choices=("atAll", "atALL", "both"), literal="both")
     ] = "atAll"
+    chats: t.Annotated[
+        str,
+        OptionInfo(
+            "chats in the paths of endpoints and persons: workchat and teamchat, as the document, or those of the open"
+            " sources, we-com and feishu; none: the operations are missing",
+            choices=("documented", "open", "none"),
+        ),
+    ] = "documented"
     persons_required: t.Annotated[
         bool, OptionInfo("CreateSNSWorkchatEndpoint requires atPersonUserIds and atPersonList", literal=True)
     ] = False

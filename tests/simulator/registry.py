@@ -73,6 +73,8 @@ class Operation:
     """An undocumented read that servers offer."""
     further: bool = False
     """Another undocumented operation that servers offer."""
+    chats: str = ""
+    """The value of the switch `chats` with which the operation exists; empty: with every value."""
     timeout_minutes: int = 30
     """Default timeout of the job in minutes."""
     in_place: bool = False

@@ -106,6 +106,16 @@ _query(
     _is_workchat,
     with_platform,
     has_envelope=False,
+    chats="documented",
+)
+_query(
+    "QuerySNSWeComEndpoint",
+    "sns/application-endpoints/we-com",
+    "endpoint",
+    _is_workchat,
+    with_platform,
+    further=True,
+    chats="open",
 )
 _query("QuerySNSTopicSubscriber", "sns/topics/subscribers", "subscriber", since="2.3.1")
 _query("QueryPrimaryStorage", "primary-storage", "primarystorage", by_uuid=False, since="0.6")
@@ -121,6 +131,15 @@ _query(
     "person",
     by_uuid=False,
     companion=True,
+    chats="documented",
+)
+_query(
+    "QuerySNSFeiShuAtPerson",
+    "sns/application-endpoints/feishu/at-persons",
+    "person",
+    by_uuid=False,
+    further=True,
+    chats="open",
 )
 _query("QueryHostNetworkInterface", "hosts/nics", "hostnic", by_uuid=False, companion=True)
 _query("QueryZone", "zones", "zone", further=True)

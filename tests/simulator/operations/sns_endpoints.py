@@ -49,21 +49,33 @@ def _platform_of(store: Store, kind: str) -> Record:
     return next(platform for platform in store["platform"].all() if platform["type"] == kind)
 
 
+CHAT_PARAMS = (
+    required("url"),
+    optional("atAll", "boolean"),
+    optional("atALL", "boolean"),
+    optional("atPersonUserIds", "strings", non_empty=True),
+    optional("atPersonList", "map", non_empty=True),
+    required("name"),
+    optional("description"),
+    *creation.PARAMS,
+)
+
+
+@operation(
+    "CreateSNSWeComEndpoint",
+    "POST",
+    "sns/application-endpoints/we-com",
+    params=CHAT_PARAMS,
+    further=True,
+    chats="open",
+)
 @operation(
     "CreateSNSWorkchatEndpoint",
     "POST",
     "sns/application-endpoints/workchat",
-    params=(
-        required("url"),
-        optional("atAll", "boolean"),
-        optional("atALL", "boolean"),
-        optional("atPersonUserIds", "strings", non_empty=True),
-        optional("atPersonList", "map", non_empty=True),
-        required("name"),
-        optional("description"),
-        *creation.PARAMS,
-    ),
+    params=CHAT_PARAMS,
     since="4.2.0",
+    chats="documented",
 )
 def create_workchat_endpoint(call: Call) -> Reply:
     """Create a workchat endpoint."""
@@ -132,12 +144,24 @@ def update_endpoint(call: Call) -> Reply:
     return {"inventory": call.store.change("endpoint", endpoint["uuid"], **members)}
 
 
+PERSON_PARAMS = (required("endpointUuid"), optional("userId"), optional("remark"))
+
+
+@operation(
+    "UpdateAtPersonOfAtFeiShuEndpoint",
+    "PUT",
+    "sns/application-endpoints/feishu/at-persons/{uuid}/actions",
+    params=PERSON_PARAMS,
+    further=True,
+    chats="open",
+)
 @operation(
     "UpdateAtPersonOfAtTeamchatEndpoint",
     "PUT",
     "sns/application-endpoints/teamchat/at-persons/{uuid}/actions",
-    params=(required("endpointUuid"), optional("userId"), optional("remark")),
+    params=PERSON_PARAMS,
     since="4.2.0",
+    chats="documented",
 )
 def update_person(call: Call) -> Reply:
     """Change a person. A user id that the endpoint already has is invalid, also the person's own."""

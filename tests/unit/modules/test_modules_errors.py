@@ -202,7 +202,9 @@ def test_call_that_exceeds_its_timeout(run: ModuleRunner, sim: Simulator, operat
 
 def test_every_call_is_tried() -> None:
     """The table above is complete."""
-    assert CALLS.keys() == {row.name for row in OPERATIONS.values() if row.is_write and not row.is_public}
+    substitutes = {row.substitute for row in OPERATIONS.values()}
+    writing = {row.name for row in OPERATIONS.values() if row.is_write and not row.is_public}
+    assert CALLS.keys() == writing - substitutes
 
 
 def test_vm_that_is_already_protected(run: ModuleRunner, sim: Simulator) -> None:

@@ -6,11 +6,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import ansible.constants
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._finders import with_assumed_fields
 from ansible_collections.virtinfra.manager.plugins.module_utils._persons import fields_missing_from_generic_query
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._run_sessions import FileStore
 
 from simulator.launch import Simulator
 from simulator.store import seeded_uuid
@@ -539,3 +542,85 @@ def test_connection_test_that_takes_too_long_changes_nothing(run: ModuleRunner, 
     assert "still running" in ran.message
     assert not ran.changed
     assert ran["job"]["operation"] == "SNSSnmpTestConnection"
+
+
+# --------------------------------------------------------------------------- servers with we-com and feishu, or neither
+
+
+def endpoint_paths(log: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """Return method and last part of the paths of endpoints and persons in a log."""
+    prefix = "/service/v1/sns/application-endpoints/"
+    return [(entry["method"], entry["path"].removeprefix(prefix)) for entry in log if prefix in entry["path"]]
+
+
+def test_a_documented_server_sees_no_additional_requests(run: ModuleRunner) -> None:
+    for check in (True, False, False):
+        requested = endpoint_paths(run("sns_endpoint", CHAT, check).log)
+        assert {path.partition("/")[0] for dummy, path in requested} == {"workchat"}
+        assert len(requested) <= 3
+
+
+@pytest.mark.parametrize("paging", [True, False])
+def test_an_open_server_gets_one_we_com_endpoint(run: ModuleRunner, sim: Simulator, paging: bool) -> None:
+    sim.configure(chats="open", query_paging=paging)
+    ran = run.twice("sns_endpoint", CHAT)
+    # Without a total, only the refusal of the documented operation shows that the server lacks it.
+    assert ran.calls == [*([] if paging else ["None"]), "CreateSNSWeComEndpoint"]
+    assert len(endpoints(sim, "operators")) == 1
+    assert run.refused("sns_endpoint", {**CHAT, "url": "https://chat.example.com/other"})
+    uuid = ran["endpoint"]["uuid"]
+    renamed = run.twice("sns_endpoint", {"type": "workchat", "uuid": uuid, "name": "renamed"})
+    assert renamed.calls == ["UpdateSNSApplicationEndpoint"]
+
+
+def test_a_run_finds_out_once_which_operations_a_server_has(run_of_tasks: ModuleRunner, sim: Simulator) -> None:
+    sim.configure(chats="open")
+    first = endpoint_paths(run_of_tasks("sns_endpoint", CHAT, check=True).log)
+    assert first == [("GET", "workchat"), ("GET", "we-com")]
+    for name, options in (("sns_endpoint", CHAT), ("sns_endpoint_info", {"type": "workchat"})):
+        chats = {path for dummy, path in endpoint_paths(run_of_tasks(name, options).log) if "/" not in path}
+        assert chats == {"we-com"}
+
+
+@pytest.fixture
+def run_of_tasks(sim: Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleRunner:
+    """Run modules as the tasks of one run of Ansible."""
+    monkeypatch.setattr(ansible.constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
+    return ModuleRunner(sim, FileStore)
+
+
+def test_the_person_of_a_feishu_endpoint(run: ModuleRunner, sim: Simulator, person: dict[str, Any]) -> None:
+    sim.configure(chats="open")
+    options = {"endpoint": person["endpointUuid"], "user_id": person["userId"], "remark": "on call"}
+    ran = run.twice("sns_teamchat_person", options)
+    assert ran.calls == ["UpdateAtPersonOfAtFeiShuEndpoint"]
+    assert ran["person"]["remark"] == "on call"
+    listed = run("sns_endpoint_info", {"uuid": person["endpointUuid"]})["endpoints"][0]["persons"]
+    assert "on call" in [each["remark"] for each in listed]
+
+
+def test_the_endpoint_info_of_an_open_server(run: ModuleRunner, sim: Simulator) -> None:
+    sim.configure(chats="open")
+    uuid = run("sns_endpoint", CHAT)["endpoint"]["uuid"]
+    for options in ({"type": "workchat"}, {"uuid": uuid}, {"type": "workchat", "name": "operators"}):
+        listed = {each["uuid"]: each for each in run("sns_endpoint_info", options)["endpoints"]}
+        assert {each["user_id"]: each["remark"] for each in listed[uuid]["at_person_list"]} == CHAT["at_person_list"]
+
+
+def test_a_write_finds_out_what_no_read_has_shown(run: ModuleRunner, sim: Simulator, person: dict[str, Any]) -> None:
+    sim.configure(chats="open")
+    params = {"uuid": person["uuid"], "endpointUuid": person["endpointUuid"], "remark": "changed"}
+    ran = run("api", {"operation": "UpdateAtPersonOfAtTeamchatEndpoint", "params": params})
+    assert ran.changed
+    assert sim.records("person")[0]["remark"] == "changed"
+
+
+def test_a_server_with_neither_is_named(run: ModuleRunner, sim: Simulator, person: dict[str, Any]) -> None:
+    sim.configure(chats="none")
+    ran = run("sns_endpoint", CHAT)
+    assert (ran["error"]["code"], ran.changed) == ("UNSUPPORTED", False)
+    assert "the service offers neither CreateSNSWorkchatEndpoint nor CreateSNSWeComEndpoint" in ran.message
+    options = {"uuid": person["uuid"], "endpoint": person["endpointUuid"], "remark": "on call"}
+    ran = run("sns_teamchat_person", options)
+    assert (ran["error"]["code"], ran.changed) == ("UNSUPPORTED", False)
+    assert "neither UpdateAtPersonOfAtTeamchatEndpoint nor UpdateAtPersonOfAtFeiShuEndpoint" in ran.message
