@@ -189,7 +189,10 @@ def find_other_cbt_task(client: Client, params: Record) -> str | None:
 
 
 def read_nic_services(client: Client, desired: Record) -> Record:
-    """Read the service types of host interfaces: ``services`` has an entry for each desired interface and VLAN."""
+    """Read the service types of host interfaces: ``services`` has an entry for each desired interface and VLAN.
+
+    ``hostUuid`` is the desired host, unless the service shows that an interface is one of another host.
+    """
 
     def ask(interface: str) -> list[Record]:
         pages = paginate(client, "GetHostNicServiceTypeStatistic", also={"interfaceUuid": interface})
@@ -203,7 +206,8 @@ def read_nic_services(client: Client, desired: Record) -> Record:
         {"interfaceUuid": interface, "vlanId": vlan, "serviceTypes": sorted(current.get((interface, vlan), []))}
         for interface, vlan in sorted(pairs)
     ]
-    return {"services": services}
+    others = {row["hostUuid"] for row in rows if row.get("hostUuid")} - {desired.get("hostUuid")}
+    return {"services": services, "hostUuid": min(others, default=desired.get("hostUuid"))}
 
 
 def find_bandwidth_limit(client: Client, desired: Record) -> Record | None:

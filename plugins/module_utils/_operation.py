@@ -46,7 +46,7 @@ class Operation:
     a parameter to the required parameters that it replaces. ``is_idempotent`` is False if a second call creates a
     second object, or has its effect a second time. ``may_be_empty`` is True if ``{}`` is a reply of success, by the
     document or on real servers. ``duplicate_code`` is the code of the error with which the service refuses a second
-    call if the object must be unique.
+    call if the object must be unique. ``replaces_values`` is True if the call removes the values that it does not name.
 
     ``get_by_uuid`` marks the queries that may be sent as ``GET <collection>/{uuid}``, because the document lists that
     path, or because servers are known to offer this read. If a path has only one operation, servers ignore the verb, so
@@ -74,6 +74,7 @@ class Operation:
     may_be_empty: bool = False
     duplicate_code: str = ""
     substitute: str = ""
+    replaces_values: bool = False
 
     @cached_property
     def parameters(self) -> Mapping[str, Parameter]:
@@ -129,6 +130,11 @@ class Operation:
             if params.get(name) is not None and parameter.since and parse_version(parameter.since) > available:
                 return f"the parameter {name} of {self.name} needs version {parameter.since}"
         return None
+
+    @property
+    def is_destructive(self) -> bool:
+        """Whether the call removes an object, or values that an object has."""
+        return self.method == "DELETE" or self.replaces_values
 
     def full_path(self, prefix: str) -> str:
         """Return the path at the origin, with the placeholders of its parameters."""

@@ -381,6 +381,7 @@ _ROWS = (
             optional("vlanIds", "list"),
             optional("serviceTypes", "list", choices=_SERVICES),
         ),
+        replaces_values=True,
         result=("inventory", "inventories"),
         record="HostNicServiceType",
     ),

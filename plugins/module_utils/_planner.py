@@ -201,6 +201,35 @@ def build_update(resource: Resource, changes: Record, desired: Record, current: 
 
 def unchangeable_error(resource: Resource, changes: Record, desired: Record, current: Record) -> Unchangeable:
     """Return the failure that the API cannot make these changes to the current record."""
+    differences = _differences(resource, changes, current)
+    return Unchangeable(f"the API cannot change {differences}{_found_by(resource, desired)}")
+
+
+def _require_equal(resource: Resource, desired: Record, current: Record) -> str:
+    """Compare all options with the object that a call destroys, in whole or in part.
+
+    Return a note about references that the record does not show, an empty string if there are none. Raise Unchangeable
+    if an option differs. Null references are not compared, nor options that are no properties of the object.
+    """
+    shown = {*RECORD_FIELDS[resource.record_type], *current} - {"uuid"}
+    given = {name: value for name, value in desired.items() if not holds_unknown(value)}
+    different = {
+        name: value for name, value in given.items() if name in shown and not values_equal(value, current.get(name))
+    }
+    if different:
+        differences = _differences(resource, different, current)
+        raise Unchangeable(
+            f"the options differ from the existing {resource.noun}: {differences}{_found_by(resource, desired) or '.'}"
+            " Nothing was removed. Correct the options."
+        )
+    parameters = _parameters(resource.create)
+    owners = {name for name, parameter in parameters.items() if parameter.refers_to not in ("", "tag")}
+    hidden = ", ".join(option_name(name) for name in given if name in owners - shown)
+    return f"the service does not show {hidden}, so it is not compared" if hidden else ""
+
+
+def _differences(resource: Resource, changes: Record, current: Record) -> str:
+    """Return how the values of options differ from those of the record, with the names of the options."""
     options = {shown: name for name, shown in resource.fields.items() if name in _parameters(resource.create)}
     present = {to_snake_case(name): "not set" for name in changes}
     present |= {
@@ -209,13 +238,16 @@ def unchangeable_error(resource: Resource, changes: Record, desired: Record, cur
         if value is not None
     }
     requested = record_to_result(changes, resource.record_type)
-    differences = ", ".join(
+    return ", ".join(
         f"{option_name(options.get(name, name))} ({_difference(present[key], repr(requested[key]))})"
         for name, key in ((name, to_snake_case(name)) for name in changes)
     )
+
+
+def _found_by(resource: Resource, desired: Record) -> str:
+    """Return the end of a message: the option that selected the object; an empty string if none did."""
     key = resource.found_by(desired)
-    found = f". The {resource.noun} was found by {option_name(key)} {desired[key]!r}." if key else ""
-    return Unchangeable(f"the API cannot change {differences}{found}")
+    return f". The {resource.noun} was found by {option_name(key)} {desired[key]!r}." if key else ""
 
 
 def _difference(present: str, requested: str) -> str:
@@ -253,11 +285,14 @@ def build_call(
     """Return the call of an operation with its desired parameters, and required parameters from the record.
 
     Raise InvalidOptions when a required parameter is in neither, NotFound when the object would have to be created
-    first. The uuid of an object that will be created may be missing, because it is known before this call.
+    first, and Unchangeable when the call is destructive and an option differs from the object. The uuid of an object
+    that will be created may be missing, because it is known before this call.
     """
     if operation is None:
         raise not_found(resource, desired)
     row = get_operation(operation)
+    if current is not None and row.is_destructive:
+        note = "; ".join(filter(None, [note, _require_equal(resource, desired, current)]))
     recorded = {name: resource.fields.get(name, name) for name in (*row.parameters, *TAG_PARAMS)}
     given = {name: desired[recorded[name]] for name in recorded if desired.get(recorded[name]) is not None}
     required = [name for name, parameter in row.parameters.items() if parameter.required and name not in given]

@@ -33,7 +33,8 @@ options:
     description:
       - V(present) creates the task if it does not exist, and does not change the status of an existing one.
       - V(enabled) and V(disabled) create the task if it does not exist, and start or stop the tracking.
-      - V(absent) deletes the task.
+      - V(absent) deletes the task. It fails, and deletes nothing, if another option differs from the task, for example
+        O(vm). It warns if the service does not show which VMs the task protects, so that O(vm) is not compared.
     type: str
     choices: [present, enabled, disabled, absent]
     default: present

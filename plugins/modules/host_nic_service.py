@@ -42,6 +42,7 @@ options:
     description:
       - The host of the O(interfaces). Required if they are given by name and several hosts have interfaces with these
         names.
+      - The module fails, and changes nothing, if an interface to set has service types and is on another host.
     type: str
     aliases: [host_uuid]
   interfaces:

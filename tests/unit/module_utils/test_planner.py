@@ -131,7 +131,7 @@ PLANS: dict[str, tuple[Resource, str, Record, Record | None, list[tuple[str, Rec
     "absent, with the options of the deletion": (
         CBT_TASK,
         "absent",
-        {"name": "nightly", "force": True, "deleteMode": "Enforcing", "description": "other"},
+        {"name": "nightly", "force": True, "deleteMode": "Enforcing", "description": "d"},
         TASK,
         [("DeleteCbtTask", {"uuid": UUID, "force": True, "deleteMode": "Enforcing"})],
     ),

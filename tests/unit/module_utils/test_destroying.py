@@ -1,0 +1,132 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Before a call that destroys something, all options are compared with the object that was found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Unchangeable
+from ansible_collections.virtinfra.manager.plugins.module_utils._planner import Resource, build_call, plan
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import RECORD_FIELDS
+from ansible_collections.virtinfra.manager.plugins.modules.cbt_task import CBT_TASK
+
+from simulator.launch import Simulator
+from support.module_runner import ModuleRunner
+
+UUID = "a0000010000040008000000000000001"
+
+
+@pytest.fixture
+def run(sim: Simulator) -> ModuleRunner:
+    return ModuleRunner(sim)
+
+
+@pytest.fixture
+def vms(sim: Simulator) -> list[str]:
+    """The uuids of two running VMs without a task."""
+    protected = {ref["resourceUuid"] for task in sim.records("cbttask") for ref in task["resourceRefs"]}
+    running = [vm["uuid"] for vm in sim.records("vm") if vm["state"] == "Running" and vm["uuid"] not in protected]
+    return running[:2]
+
+
+@pytest.fixture
+def task(run: ModuleRunner, sim: Simulator, vms: list[str]) -> str:
+    """The uuid of the task nightly of the first VM."""
+    made = run("cbt_task", {"name": "nightly", "description": "each night", "vm": vms[0], "state": "enabled"})
+    return str(made["cbt_task"]["uuid"])
+
+
+@pytest.mark.parametrize(
+    ("by", "others", "differences"),
+    [
+        ("name", {"vm": 1}, ["vm (is {0!r}, should be {1!r})"]),
+        ("name", {"vm": 1, "force": True, "delete_mode": "Enforcing"}, ["vm (is {0!r}, should be {1!r})"]),
+        ("name", {"vms": [0, 1], "task_type": "full"}, ["vms (is [{0!r}], should be [{0!r}, {1!r}])"]),
+        ("name", {"description": "each day"}, ["description (is 'each night', should be 'each day')"]),
+        ("uuid", {"name": "weekly"}, ["name (is 'nightly', should be 'weekly')"]),
+        ("uuid", {"vm": 1, "name": "weekly"}, ["vm (is", "name (is 'nightly', should be 'weekly')"]),
+        ("vm", {"description": "each day"}, ["description (is 'each night', should be 'each day')"]),
+    ],
+)
+def test_task_that_differs_is_not_deleted(
+    run: ModuleRunner,
+    sim: Simulator,
+    vms: list[str],
+    task: str,
+    by: str,
+    others: dict[str, Any],
+    differences: list[str],
+) -> None:
+    options: dict[str, Any] = {by: {"name": "nightly", "uuid": task, "vm": vms[0]}[by], **others}
+    if "vm" in others:
+        options["vm"] = vms[others["vm"]]
+    if "vms" in others:
+        options["vms"] = [vms[number] for number in others["vms"]]
+    message = run.refused("cbt_task", {**options, "state": "absent"})
+    assert run("cbt_task", {**options, "state": "absent"})["error"]["code"] == "UNCHANGEABLE"
+    assert "the options differ from the existing cbt task: " in message
+    for difference in differences:
+        assert difference.format(*vms) in message
+    assert f"The cbt task was found by {by} {options[by]!r}." in message
+    assert task in [record["uuid"] for record in sim.records("cbttask")]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"name": "nightly"},
+        {"name": "nightly", "vm": 0, "description": "each night", "force": True, "delete_mode": "Permissive"},
+        {"name": "nightly", "vms": [0], "task_type": "incremental", "bitmap_name": "b"},
+        {"uuid": "task", "name": " nightly "},
+        {"vm": 0},
+    ],
+)
+def test_task_that_is_equal_is_deleted(
+    run: ModuleRunner, sim: Simulator, vms: list[str], task: str, options: dict[str, Any]
+) -> None:
+    options = dict(options)
+    if "vm" in options:
+        options["vm"] = vms[options["vm"]]
+    if "vms" in options:
+        options["vms"] = [vms[number] for number in options["vms"]]
+    if "uuid" in options:
+        options["uuid"] = task
+    ran = run.twice("cbt_task", {**options, "state": "absent"})
+    assert ran.calls == ["DeleteCbtTask"]
+    assert not ran.warnings
+
+
+def test_option_that_the_service_does_not_show_is_named(
+    run: ModuleRunner, sim: Simulator, vms: list[str], task: str
+) -> None:
+    sim.configure(extra_members=False)
+    for check in (True, False):
+        ran = run("cbt_task", {"name": "nightly", "vm": vms[1], "state": "absent"}, check)
+        assert ran.changed
+        assert ran.warnings == ["cbt task nightly: the service does not show vm, so it is not compared."]
+
+
+def test_interface_of_another_host_is_not_cleared(run: ModuleRunner, sim: Simulator) -> None:
+    first, second = (host["uuid"] for host in sim.records("host")[:2])
+    nic = next(nic for nic in sim.records("hostnic") if nic["hostUuid"] == first and nic["interfaceName"] == "eth1")
+    chosen = {"interfaces": [nic["uuid"]]}
+    run("host_nic_service", {**chosen, "service_types": ["StorageNetwork"]})
+    for types in ([], ["BackupNetwork"]):
+        message = run.refused("host_nic_service", {**chosen, "host": second, "service_types": types})
+        assert f"the options differ from the existing services: host (is {first!r}, should be {second!r})" in message
+    assert run.twice("host_nic_service", {**chosen, "host": first, "service_types": []}).calls
+
+
+@pytest.mark.parametrize("resource", [CBT_TASK], ids=lambda resource: str(resource.result_key))
+def test_delete_is_not_planned_for_another_object(resource: Resource) -> None:
+    current = {**dict.fromkeys(RECORD_FIELDS[resource.record_type], "old"), "uuid": UUID}
+    for name in current.keys() - {"uuid"}:
+        desired = {"uuid": UUID, name: "new"}
+        with pytest.raises(Unchangeable, match="should be 'new'"):
+            plan(resource, "absent", desired, current)
+        with pytest.raises(Unchangeable, match="should be 'new'"):
+            build_call(resource, resource.delete, desired, current, None)
