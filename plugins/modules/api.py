@@ -43,6 +43,8 @@ options:
     description:
       - The parameters of the operation, by the API's own names, including those of the path. References must be uuids.
         Names are not looked up.
+      - The conditions in C(q) of a query are sent unchanged. Services fail on an apostrophe in a value and drop C(=) at
+        its beginning. Replace both by C(_), with the operator C(~=), and compare the records in the reply.
       - The values of C(url) and of parameters named like a password, secret or token are masked in all output. Set
         C(no_log) on the task if other values are secret.
     type: dict

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils import _pagination
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._conditions import parse_condition
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     AmbiguousMatch,
     ApiError,
@@ -28,6 +29,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._queries import 
     query,
 )
 from conftest import ClientFactory, client_of
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from simulator.launch import Simulator
 from simulator.store import seeded_uuid
@@ -507,6 +510,16 @@ def test_names_that_a_query_might_misread(sim: Simulator, client: Client, name: 
     sim.change("host", HOST, name=name)
     assert uuids(find_by_attribute(client, "QueryHost", "name", name)) == [HOST]
     assert find_by_attribute(client, "QueryHost", "name", name + "x") == []
+
+
+@given(parts=st.lists(st.sampled_from([*"'=%_\\!<>~?,&#aB\u00e9 ", "is null", "not null"]), min_size=1, max_size=6))
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_names_of_any_characters_are_found(sim: Simulator, client: Client, parts: list[str]) -> None:
+    name = "".join(parts).strip() or "'"
+    sim.change("host", HOST, name=name)
+    assert uuids(find_by_attribute(client, "QueryHost", "name", name)) == [HOST]
+    condition = parse_condition(f"name= {name}", "HostInventory")
+    assert (condition.value, condition.rejects({"name": name})) == (name, False)
 
 
 @pytest.mark.parametrize("values", ["servers", "document"])
