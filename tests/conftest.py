@@ -64,7 +64,7 @@ def clock() -> FakeClock:
 
 @pytest.fixture(scope="session")
 def running_simulator() -> Iterator[Simulator]:
-    with Simulator("--latency", "0", "--reconnect", "0") as simulator:
+    with Simulator("--latency", "0", "--reconnect", "0", "--migration", "0") as simulator:
         yield simulator
 
 

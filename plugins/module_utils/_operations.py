@@ -18,7 +18,7 @@ from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._operation import Operation
-from ansible_collections.virtinfra.manager.plugins.module_utils._parameters import optional, required
+from ansible_collections.virtinfra.manager.plugins.module_utils._parameters import Parameter, optional, required
 
 _SERVICES = ("ManagementNetwork", "TenantNetwork", "StorageNetwork", "BackupNetwork", "MigrationNetwork")
 _CURSOR_RESULT = ("items", "total", "nextCursor", "hasMore")
@@ -48,6 +48,21 @@ def _query(name: str, path: str, record: str, **details: Any) -> Operation:
         ),
         result=("inventories",),
         record=record,
+        **details,
+    )
+
+
+def _vm_action(name: str, *params: Parameter, **details: Any) -> Operation:
+    """Return the row of an operation on a VM that shares its path with others: the body names the operation."""
+    return Operation(
+        name,
+        "PUT",
+        "vm-instances/{uuid}/actions",
+        path_params=(required("uuid", refers_to="vm"),),
+        params=params,
+        result=("inventory",),
+        record="VmInstanceInventory",
+        undocumented=True,
         **details,
     )
 
@@ -481,6 +496,24 @@ _ROWS = (
         path_params=(required("nicUuid", refers_to="vm_nic"),),
         result=("outboundBandwidth", "inboundBandwidth"),
     ),
+    # VMs on hosts. A server may lack them.
+    Operation(
+        "GetVmMigrationCandidateHosts",
+        "GET",
+        "vm-instances/{vmInstanceUuid}/migration-target-hosts",
+        is_write=False,
+        undocumented=True,
+        path_params=(required("vmInstanceUuid", refers_to="vm"),),
+        result=("inventories",),
+        record="HostInventory",
+    ),
+    _vm_action(
+        "StartVmInstance",
+        optional("clusterUuid", refers_to="cluster"),
+        optional("hostUuid", refers_to="host"),
+    ),
+    _vm_action("StopVmInstance", optional("type", choices=("grace", "cold")), optional("stopHA", "bool")),
+    _vm_action("MigrateVm", optional("hostUuid", refers_to="host"), is_idempotent=False),
     # Sessions. A server may lack them.
     Operation(
         "LogInByAccount",

@@ -68,28 +68,38 @@ async def _rejection(request: Request, error: Exception) -> Response:
 @functools.cache
 def _routes(dispatcher: Dispatcher, switches: RoutingSwitches) -> list[BaseRoute]:
     """Return the routes of the operations that this version offers, fixed paths before those with parameters."""
-    operations_by_path: dict[str, list[tuple[str, str, Endpoint]]] = collections.defaultdict(list)
+    operations_by_path: dict[str, list[tuple[str, Operation]]] = collections.defaultdict(list)
     for operation in OPERATIONS.values():
         if not is_known(operation.since, "" if operation.uses_token else switches.version):
             continue
         if operation.chats not in ("", switches.chats):
             continue
-        endpoint: Endpoint = functools.partial(dispatcher.operation, operation)
-        if _is_absent(operation, switches):
-            if switches.companions not in _REFUSALS:
-                continue
-            endpoint = _REFUSALS[switches.companions]
+        if _is_absent(operation, switches) and switches.companions not in _REFUSALS:
+            continue
         for path in operation.paths:
             full_path = path if operation.uses_token else f"{switches.root}/v1/{path}"
-            operations_by_path[re.sub(r"{\w+}", "{}", full_path)].append((full_path, operation.method, endpoint))
+            operations_by_path[re.sub(r"{\w+}", "{}", full_path)].append((full_path, operation))
     routes = [Route(f"{switches.root}/v1/api-jobs/{{uuid}}", dispatcher.poll, methods=["GET"])]
     for entries in operations_by_path.values():
         any_verb = len(entries) == 1 and not switches.verbs_matter
-        routes += [Route(path, endpoint, methods=VERBS if any_verb else [method]) for path, method, endpoint in entries]
-        if len(entries) > 1 and not switches.verbs_matter:
-            others = set(VERBS) - {entry[1] for entry in entries}
+        by_method: dict[str, list[tuple[str, Operation]]] = collections.defaultdict(list)
+        for path, operation in entries:
+            by_method[operation.method].append((path, operation))
+        for method, served in by_method.items():
+            endpoint = _endpoint(dispatcher, [operation for dummy, operation in served], switches)
+            routes.append(Route(served[0][0], endpoint, methods=VERBS if any_verb else [method]))
+        if not any_verb and not switches.verbs_matter:
+            others = set(VERBS) - by_method.keys()
             routes.append(Route(entries[0][0], _no_api, methods=list(others)))
     return [*sorted(routes, key=lambda route: route.path.count("{"))]
+
+
+def _endpoint(dispatcher: Dispatcher, operations: list[Operation], switches: RoutingSwitches) -> Endpoint:
+    """Return the endpoint of the operations that share a path and a method."""
+    present = [operation for operation in operations if not _is_absent(operation, switches)]
+    if len(present) > 1:
+        return functools.partial(dispatcher.action, {operation.body_key: operation for operation in present})
+    return functools.partial(dispatcher.operation, present[0]) if present else _REFUSALS[switches.companions]
 
 
 def _is_absent(operation: Operation, switches: RoutingSwitches) -> bool:

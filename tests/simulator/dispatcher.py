@@ -67,6 +67,17 @@ class Dispatcher:
             faults, request, lambda: self._operation(operation, request, body, faults)
         )
 
+    async def action(self, operations: dict[str, Operation], request: Request) -> Response:
+        """Answer a request to a path of several operations, by member of the body: the member names the operation."""
+        try:
+            parsed = json.loads(await request.body())
+        except (ValueError, RecursionError):
+            parsed = None
+        for member, operation in operations.items():
+            if isinstance(parsed, dict) and member in parsed:
+                return await self.operation(operation, request)
+        return plain_response(400, "the body doesn't contain action mapping")
+
     async def _operation(self, operation: Operation, request: Request, body: bytes, faults: list[Fault]) -> Response:
         service = self._service
         if any(fault.fault == "session_expiry" for fault in faults):
@@ -100,7 +111,8 @@ class Dispatcher:
         if any(fault.fault == "hang" for fault in faults):
             await _wait_for_disconnect(request)
         if reply is None:
-            await asyncio.sleep(switches.latencies.get(operation.name, switches.latency * operation.is_write))
+            latency = switches.latencies.get(operation.name, switches.latency * operation.is_write)
+            await asyncio.sleep(latency + execution.duration)
             reply = execution.end(_injected_error(faults))
         return self._json(200, self._service.reply_text(operation, reply))
 

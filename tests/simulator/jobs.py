@@ -26,6 +26,8 @@ class Execution:
         self._operation = operation
         self._call: Call | None = None
         self._steps: Steps | None = None
+        self.duration = 0.0
+        """The seconds that the job takes in addition to its latency; known after the first part."""
 
     def begin(self, call: Call) -> Reply | None:
         """Execute the first part; return the reply if there is no second part."""
@@ -43,13 +45,12 @@ class Execution:
             raise failure
         return t.cast(Reply, self._operation.handler(t.cast(Call, self._call)))
 
-    @staticmethod
-    def _advance(steps: Steps, failure: OperationError | None = None) -> Reply | None:
+    def _advance(self, steps: Steps, failure: OperationError | None = None) -> Reply | None:
         try:
             if failure:
                 steps.throw(failure)
             else:
-                next(steps)
+                self.duration = next(steps) or 0.0
         except StopIteration as stop:
             return t.cast(Reply, stop.value)
         return None
@@ -106,7 +107,7 @@ class Jobs:
             return execution.begin(prepare())
 
         def end() -> Reply:
-            if latency > job.timeout:
+            if latency + execution.duration > job.timeout:
                 return execution.end(
                     OperationError("SYS.1001", f"{job.operation.name} timed out after {job.timeout:g} seconds")
                 )
@@ -114,7 +115,8 @@ class Jobs:
 
         self._run_part(job, begin, serialize)
         if job.result == PENDING and not job.hangs:
-            self.schedule(min(latency, job.timeout), lambda: self._run_part(job, end, serialize))
+            duration = min(latency + execution.duration, job.timeout)
+            self.schedule(duration, lambda: self._run_part(job, end, serialize))
 
     def _run_part(self, job: Job, part: c.Callable[[], Reply | None], serialize: Serializer) -> None:
         try:

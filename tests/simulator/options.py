@@ -41,6 +41,7 @@ class Seed:
     primary_storages: t.Annotated[int, OptionInfo("primary storages", least=1)] = 2
     snapshot_groups: t.Annotated[int, OptionInfo("volume snapshot groups; number n is of virtual machine n")] = 1
     cbt_tasks: t.Annotated[int, OptionInfo("CBT tasks; number n is of virtual machine n")] = 0
+    local_storages: t.Annotated[int, OptionInfo("primary storages of type LocalStorage, the last ones")] = 1
     persons: t.Annotated[int, OptionInfo("persons that the teamchat endpoint mentions")] = 2
     ragged_nics: t.Annotated[bool, OptionInfo("hosts of even number have a fifth NIC, eth4")] = False
     random_seed: t.Annotated[int, OptionInfo("seed of the pseudo-random uuids of new objects")] = 1
@@ -58,6 +59,18 @@ class Switches:
         float, OptionInfo("the part of its latency by which a job takes at most longer or shorter, at random")
     ] = 0.0
     reconnect: t.Annotated[float, OptionInfo("seconds until a host that left maintenance is Connected again")] = 0.2
+    migration: t.Annotated[float, OptionInfo("seconds that the migration of a virtual machine takes")] = 0.05
+    maintenance_policy: t.Annotated[
+        str,
+        OptionInfo(
+            "what happens to a virtual machine that cannot migrate when its host goes into maintenance: it is stopped,"
+            " or the operation fails (the setting host.maintenance.policy)",
+            choices=("StopVmOnMigrationFailure", "JustMigrate"),
+        ),
+    ] = "StopVmOnMigrationFailure"
+    failing_migrations: t.Annotated[
+        list[str], OptionInfo("uuids of virtual machines whose migration fails although a host could take them")
+    ] = dataclasses.field(default_factory=list)
     prefix: t.Annotated[str, OptionInfo("path prefix of the service operations", pattern=r"([^/].*[^/]|[^/]?)")] = (
         "service"
     )

@@ -117,7 +117,7 @@ class Seeder:
                 "name": f"ps-{number}",
                 "url": f"/storage/ps-{number}",
                 "description": f"primary storage {number}" if is_filled else None,
-                "type": "LocalStorage" if is_filled else "NFS",
+                "type": "LocalStorage" if number > self._seed.primary_storages - self._seed.local_storages else "NFS",
                 "state": "Enabled",
                 "status": "Connected",
                 "mountPath": f"/storage/ps-{number}",

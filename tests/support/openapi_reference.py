@@ -196,6 +196,7 @@ def _operation(name: str, method: str, path: str, uuid_path: str | None, item: N
 
 
 def _path(path: str, item: Node) -> str:
+    path = path.partition("#")[0]
     return path if "servers" in item else path.removeprefix("/")
 
 

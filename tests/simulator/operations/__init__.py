@@ -19,6 +19,7 @@ from . import (
     sns_platforms,
     sns_topics,
     storage,
+    vm_power,
     vms,
 )
 
@@ -35,5 +36,6 @@ __all__ = [
     "sns_platforms",
     "sns_topics",
     "storage",
+    "vm_power",
     "vms",
 ]

@@ -15,6 +15,7 @@ from ..params import PORTS, optional, required
 from ..registry import Call, Reply, Steps, operation
 from ..store import Record, Store
 from . import creation
+from .vm_power import Evacuation
 
 WRONG_PASSWORD = "wrong-password"
 DOTTED_NUMBERS = re.compile(r"[\d.]+")
@@ -119,7 +120,7 @@ def change_host_state(call: Call) -> Steps:
 
 
 def _maintain(call: Call, host: Record) -> Steps:
-    """Put a host into maintenance, through PreMaintenance; restore its state if that fails."""
+    """Put a host into maintenance, through PreMaintenance, without its VMs; restore its state if that fails."""
     hosts, uuid = call.store["host"], host["uuid"]
     if host["state"] in ("Maintenance", "PreMaintenance"):
         raise OperationError("SYS.1000", f"host[uuid: {uuid}] in state {host['state']} knows no event maintain")
@@ -128,10 +129,16 @@ def _maintain(call: Call, host: Record) -> Steps:
             f"host[uuid: {uuid}] is {host['status']}; only a connected host can go into maintenance"
         )
     call.store.change("host", uuid, state="PreMaintenance")
+    evacuation = Evacuation(call, uuid)
     try:
-        yield
-        if hosts.get(uuid)["state"] != "PreMaintenance":
-            raise operation_refused("another state event came in between")
+        try:
+            yield evacuation.begin()
+            if hosts.get(uuid)["state"] != "PreMaintenance":
+                raise operation_refused("another state event came in between")
+        except OperationError:
+            evacuation.cancel()
+            raise
+        evacuation.end()
     except OperationError as cause:
         if hosts.get(uuid)["state"] == "PreMaintenance":
             call.store.change("host", uuid, state=host["state"])

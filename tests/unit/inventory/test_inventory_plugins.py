@@ -102,7 +102,7 @@ def test_reserved_names_are_skipped(fill: Fill, warnings: list[str]) -> None:
     assert "name" not in variables
     assert "hosts" not in variables
     assert "" not in variables
-    assert names(inventory, "LocalStorage") == ["ps-1"]
+    assert names(inventory, "LocalStorage") == ["ps-2"]
     assert "skipped fields whose variable names are reserved: hosts, name" in warnings
 
 

@@ -166,7 +166,13 @@ def test_invalid_uuid_never_becomes_part_of_a_path(name: str, odd: str) -> None:
 def test_reads_with_a_parameter_in_their_path() -> None:
     """The document shows that these are reads; for the job, observed servers show it."""
     reads = {row.name for row in OPERATIONS.values() if row.method == "GET" and row.path_params}
-    assert reads == {"GetHostNetworkFacts", "GetApiJob", "GetNicQos", "ValidateSession"}
+    assert reads == {
+        "GetHostNetworkFacts",
+        "GetApiJob",
+        "GetNicQos",
+        "GetVmMigrationCandidateHosts",
+        "ValidateSession",
+    }
 
 
 def type_of(parameter: ReferenceParameter) -> str:
@@ -606,7 +612,7 @@ def test_ports_out_of_range_are_refused(port: int) -> None:
 
 
 def test_operations_that_are_not_idempotent() -> None:
-    """These operations create a second object, export or trap when repeated; a second host or CBT task is refused."""
+    """Repeated, they create a second object, export or trap, or migrate again; a second host or CBT task is refused."""
     assert {row.name for row in OPERATIONS.values() if not row.is_idempotent} == {
         "CreateSNSWeComEndpoint",
         "CreateSNSWorkchatEndpoint",
@@ -614,6 +620,7 @@ def test_operations_that_are_not_idempotent() -> None:
         "ExportNbdVolumes",
         "SNSSnmpTestConnection",
         "AttachL3NetworkToVm",
+        "MigrateVm",
         "CreateVmInstanceFromVolumeSnapshotGroup",
     }
 

@@ -174,6 +174,71 @@ def test_maintain_fails_if_another_event_comes(api: HttpClient) -> None:
     assert api.query(f"hosts/{HOST}")[0]["state"] == "Disabled"
 
 
+def places(api: HttpClient) -> dict[str, tuple[str, str | None]]:
+    """Return the state and the host of each running or stopped VM that was running."""
+    hosts = {host["uuid"]: host["name"] for host in api.sim.records("host")}
+    vms = api.sim.records("vm")[::2]
+    return {vm["name"]: (vm["state"], hosts.get(vm["hostUuid"])) for vm in vms}
+
+
+def maintain(api: HttpClient) -> Any:
+    return api.send("PUT", f"hosts/{HOST}/actions", state_event("maintain"))
+
+
+def test_maintain_migrates_vms_and_stops_those_on_local_storage(api: HttpClient) -> None:
+    """Nothing starts the stopped ones again."""
+    api.sim.reset(clusters=1, hosts=2, vms=6, primary_storages=3)
+    api.sim.configure(latency=600.0)
+    before = {"vm-1": ("Running", "host-1"), "vm-3": ("Running", "host-1"), "vm-5": ("Running", "host-1")}
+    assert places(api) == before
+    response = maintain(api)
+    going = {"vm-1": ("Migrating", "host-1"), "vm-3": ("Stopping", "host-1"), "vm-5": ("Migrating", "host-1")}
+    assert places(api) == going
+    api.sim.advance()
+    assert api.wait_for_job(response).status_code == 200
+    after = {"vm-1": ("Running", "host-2"), "vm-3": ("Stopped", None), "vm-5": ("Running", "host-2")}
+    assert places(api) == after
+    api.sim.configure(latency=0.0)
+    api.inventory("PUT", f"hosts/{HOST}/actions", state_event("enable"))
+    api.sim.advance()
+    assert places(api) == after
+
+
+def test_migrations_of_a_maintenance_take_time(api: HttpClient) -> None:
+    api.sim.reset(clusters=1, hosts=2, vms=4)
+    api.sim.configure(migration=600.0)
+    response = maintain(api)
+    job = response.json()["location"].rpartition("/")[2]
+    assert api.poll(job).status_code == 202
+    assert places(api)["vm-1"] == ("Migrating", "host-1")
+    api.sim.advance()
+    assert api.wait_for_job(response).status_code == 200
+    assert places(api)["vm-1"] == ("Running", "host-2")
+
+
+@pytest.mark.parametrize("cause", ["no host", "failing migration"])
+def test_vms_that_cannot_migrate_are_treated_as_the_policy_says(api: HttpClient, cause: str) -> None:
+    for policy in ("StopVmOnMigrationFailure", "JustMigrate"):
+        api.sim.reset(clusters=1, hosts=1 if cause == "no host" else 2, vms=1)
+        failing = [seeded_uuid("vm", 1)] if cause == "failing migration" else []
+        api.sim.configure(maintenance_policy=policy, failing_migrations=failing)
+        response = api.wait_for_job(maintain(api))
+        if policy == "JustMigrate":
+            assert response.json()["error"]["code"] == "HOST.1001"
+            assert places(api) == {"vm-1": ("Running", "host-1")}
+            assert api.query(f"hosts/{HOST}")[0]["state"] == "Enabled"
+        else:
+            assert response.status_code == 200
+            assert places(api) == {"vm-1": ("Stopped", None)}
+
+
+def test_maintain_that_fails_leaves_the_vms(api: HttpClient) -> None:
+    api.sim.reset(clusters=1, hosts=2, vms=2, local_storages=2)
+    api.sim.fault("fail", "ChangeHostState", error={"code": "SYS.1006", "details": "no"})
+    assert api.wait_for_job(maintain(api)).json()["error"]["code"] == "HOST.1001"
+    assert places(api) == {"vm-1": ("Running", "host-1")}
+
+
 @pytest.mark.parametrize("event", ["Enable", "reconnect", "", None])
 def test_state_events_are_case_sensitive(api: HttpClient, event: Any) -> None:
     assert api.error_code("PUT", f"hosts/{HOST}/actions", state_event(event)) == "SYS.1007"

@@ -232,3 +232,60 @@ def test_nic_qos_is_deleted_by_get_without_its_read(api: HttpClient) -> None:
     assert api.send("GET", f"vm-instances/{nic['uuid']}/nic-qos?direction=in").status_code == 202
     api.sim.advance()
     assert api.sim.state()["qos"] == {nic["uuid"]: ["out"]}
+
+
+def act(api: HttpClient, action: str, **params: Any) -> Any:
+    return api.inventory("PUT", f"vm-instances/{VM}/actions", {action: params})
+
+
+def act_code(api: HttpClient, action: str, **params: Any) -> str:
+    return str(api.error_code("PUT", f"vm-instances/{VM}/actions", {action: params}))
+
+
+def test_vm_is_stopped_and_started(api: HttpClient) -> None:
+    for dummy in range(2):
+        vm = act(api, "stopVmInstance", type="cold")
+        assert (vm["state"], vm.get("hostUuid"), vm["lastHostUuid"]) == ("Stopped", None, seeded_uuid("host", 1))
+    for dummy in range(2):
+        vm = act(api, "startVmInstance")
+        assert (vm["state"], vm["hostUuid"]) == ("Running", seeded_uuid("host", 1))
+    api.call("DELETE", f"vm-instances/{VM}")
+    assert act_code(api, "startVmInstance") == act_code(api, "stopVmInstance") == "VM.1010"
+
+
+def test_vm_starts_on_a_usable_host(api: HttpClient) -> None:
+    """The requested host takes precedence. A VM on local storage needs the host that has its disks."""
+    act(api, "stopVmInstance")
+    other = seeded_uuid("host", 3)
+    assert act(api, "startVmInstance", hostUuid=other, clusterUuid=seeded_uuid("cluster", 2))["hostUuid"] == other
+    act(api, "stopVmInstance")
+    api.sim.change("host", other, state="Maintenance")
+    assert act_code(api, "startVmInstance", hostUuid=other) == "SYS.1006"
+    api.sim.change("primarystorage", seeded_uuid("primarystorage", 1), type="LocalStorage")
+    assert act_code(api, "startVmInstance") == "SYS.1006"
+    api.sim.change("host", other, state="Enabled")
+    assert act(api, "startVmInstance")["hostUuid"] == other
+
+
+def test_vm_migrates_to_the_candidate_hosts(api: HttpClient) -> None:
+    other, targets = seeded_uuid("host", 3), f"vm-instances/{VM}/migration-target-hosts"
+    assert [host["uuid"] for host in api.query(targets)] == [other]
+    assert act_code(api, "migrateVm", hostUuid=seeded_uuid("host", 2)) == "SYS.1006"
+    assert act(api, "migrateVm")["hostUuid"] == other
+    api.sim.change("host", seeded_uuid("host", 1), state="Disabled")
+    assert api.query(targets) == []
+    assert act_code(api, "migrateVm") == "SYS.1006"
+    act(api, "stopVmInstance")
+    assert api.error_code("GET", targets) == act_code(api, "migrateVm") == "VM.1010"
+
+
+def test_vm_on_local_storage_does_not_migrate(api: HttpClient) -> None:
+    api.sim.change("primarystorage", seeded_uuid("primarystorage", 1), type="LocalStorage")
+    assert act_code(api, "migrateVm") == "SYS.1006"
+
+
+def test_action_of_a_vm_must_be_known(api: HttpClient) -> None:
+    response = api.send("PUT", f"vm-instances/{VM}/actions", {"params": {}})
+    assert (response.status_code, response.text) == (400, "the body doesn't contain action mapping")
+    api.sim.configure(further_operations=False)
+    assert api.send("PUT", f"vm-instances/{VM}/actions", {"startVmInstance": {}}).status_code == 404

@@ -1,0 +1,177 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""VMs on hosts: start, stop, migrate, and the evacuation of a host that goes into maintenance."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ..errors import OperationError, operation_refused
+from ..params import optional
+from ..registry import Call, Reply, Steps, operation
+from ..store import Record, Store
+
+ACTIONS = "vm-instances/{uuid}/actions"
+STARTABLE = ("Created", "Stopped", "Crashed")
+STOPPABLE = ("Running", "Paused", "Unknown", "NoState", "Crashed")
+
+
+def _require_state(vm: Record, states: tuple[str, ...], action: str) -> None:
+    if vm["state"] not in states:
+        raise OperationError("VM.1010", f"vm[uuid: {vm['uuid']}] is {vm['state']}, which does not allow to {action} it")
+
+
+def lies_on_local_storage(store: Store, vm: Record) -> bool:
+    """Return whether the root volume of a VM lies on the disks of its host."""
+    root = next((volume for volume in vm["allVolumes"] if volume["uuid"] == vm["rootVolumeUuid"]), None)
+    storage = store["primarystorage"].find(root["primaryStorageUuid"]) if root else None
+    return bool(storage and storage["type"] == "LocalStorage")
+
+
+def _usable_hosts(store: Store, cluster: str) -> list[Record]:
+    return [
+        host
+        for host in store["host"].all()
+        if host["clusterUuid"] == cluster and host["state"] == "Enabled" and host["status"] == "Connected"
+    ]
+
+
+def _target_hosts(store: Store, vm: Record) -> list[Record]:
+    """Return the other usable hosts of the cluster of a VM."""
+    return [host for host in _usable_hosts(store, vm["clusterUuid"]) if host["uuid"] != vm["hostUuid"]]
+
+
+@operation(
+    "GetVmMigrationCandidateHosts", "GET", "vm-instances/{vmInstanceUuid}/migration-target-hosts", further=True
+)
+def get_migration_target_hosts(call: Call) -> Reply:
+    """List the hosts to which a running VM can migrate. Where its volumes lie is not considered."""
+    vm = call.store["vm"].get(call["vmInstanceUuid"])
+    _require_state(vm, ("Running",), "migrate")
+    return {"inventories": _target_hosts(call.store, vm)}
+
+
+@operation(
+    "StartVmInstance",
+    "PUT",
+    ACTIONS,
+    params=(optional("clusterUuid"), optional("hostUuid")),
+    further=True,
+    has_envelope=False,
+)
+def start_vm(call: Call) -> Reply:
+    """Start a VM; a running one is a success. A VM on local storage can start only on the host with its disks."""
+    store, vm = call.store, call.store["vm"].get(call["uuid"])
+    if vm["state"] == "Running":
+        return {"inventory": vm}
+    _require_state(vm, STARTABLE, "start")
+    hosts = _usable_hosts(store, call.get("clusterUuid", vm["clusterUuid"]))
+    if "hostUuid" in call.params:
+        requested = store["host"].get(call["hostUuid"])
+        hosts = [host for host in _usable_hosts(store, requested["clusterUuid"]) if host["uuid"] == requested["uuid"]]
+    if lies_on_local_storage(store, vm):
+        hosts = [host for host in hosts if host["uuid"] == vm["lastHostUuid"]]
+    if not hosts:
+        raise OperationError("SYS.1006", f"cannot start vm[uuid: {vm['uuid']}]", operation_refused("no available host"))
+    host = next((host for host in hosts if host["uuid"] == vm["lastHostUuid"]), hosts[0])
+    place = {"hostUuid": host["uuid"], "lastHostUuid": host["uuid"], "clusterUuid": host["clusterUuid"]}
+    return {"inventory": store.change("vm", vm["uuid"], state="Running", **place)}
+
+
+@operation(
+    "StopVmInstance",
+    "PUT",
+    ACTIONS,
+    params=(optional("type", choices=("grace", "cold")), optional("stopHA", "boolean")),
+    further=True,
+    has_envelope=False,
+)
+def stop_vm(call: Call) -> Reply:
+    """Stop a VM; a stopped one is a success."""
+    vm = call.store["vm"].get(call["uuid"])
+    if vm["state"] == "Stopped":
+        return {"inventory": vm}
+    _require_state(vm, STOPPABLE, "stop")
+    return {"inventory": _stop(call.store, vm)}
+
+
+@operation("MigrateVm", "PUT", ACTIONS, params=(optional("hostUuid"),), further=True, has_envelope=False)
+def migrate_vm(call: Call) -> Steps:
+    """Migrate a running VM to a host, or to any other one."""
+    store, vm = call.store, call.store["vm"].get(call["uuid"])
+    _require_state(vm, ("Running",), "migrate")
+    if lies_on_local_storage(store, vm):
+        raise operation_refused(f"vm[uuid: {vm['uuid']}] has its root volume on local storage")
+    target = _target(call, vm, call.get("hostUuid"))
+    store.change("vm", vm["uuid"], state="Migrating")
+    try:
+        yield call.switches.migration
+    except OperationError:
+        store.change("vm", vm["uuid"], state="Running")
+        raise
+    return {"inventory": _move(store, vm, target)}
+
+
+def _target(call: Call, vm: Record, requested: str | None = None) -> Record:
+    """Return the host to which a VM migrates; raise OperationError when there is none."""
+    targets = [host for host in _target_hosts(call.store, vm) if requested in (None, host["uuid"])]
+    if not targets or vm["uuid"] in call.switches.failing_migrations:
+        reason = "the migration broke off" if targets else "no host can take it"
+        raise operation_refused(f"vm[uuid: {vm['uuid']}] cannot migrate: {reason}")
+    return targets[0]
+
+
+def _move(store: Store, vm: Record, host: Record) -> Record:
+    return store.change("vm", vm["uuid"], state="Running", hostUuid=host["uuid"], lastHostUuid=vm["hostUuid"])
+
+
+def _stop(store: Store, vm: Record) -> Record:
+    return store.change("vm", vm["uuid"], state="Stopped", hostUuid=None, lastHostUuid=vm["hostUuid"])
+
+
+@dataclasses.dataclass
+class Evacuation:
+    """The VMs that run on a host that goes into maintenance. Nothing starts them again afterwards.
+
+    VMs on local storage are stopped. The others migrate, or if they cannot, are treated as the policy says.
+    """
+
+    call: Call
+    host_uuid: str
+
+    def begin(self) -> float:
+        """Start the evacuation and return how many seconds it takes."""
+        store = self.call.store
+        self.vms = [
+            vm for vm in store["vm"].all() if vm["hostUuid"] == self.host_uuid and vm["state"] != "Destroyed"
+        ]
+        self.local = {vm["uuid"] for vm in self.vms if lies_on_local_storage(store, vm)}
+        for vm in self.vms:
+            store.change("vm", vm["uuid"], state="Stopping" if vm["uuid"] in self.local else "Migrating")
+        return self.call.switches.migration * (len(self.vms) - len(self.local))
+
+    def cancel(self) -> None:
+        """Leave all VMs as they were."""
+        for vm in self.vms:
+            self.call.store.change("vm", vm["uuid"], state=vm["state"])
+
+    def end(self) -> None:
+        """Stop and migrate the VMs. Raise OperationError when one cannot migrate and the policy does not stop it."""
+        store = self.call.store
+        failures = []
+        for vm in self.vms:
+            try:
+                if vm["uuid"] in self.local:
+                    _stop(store, vm)
+                else:
+                    _move(store, vm, _target(self.call, vm))
+            except OperationError as failure:
+                if self.call.switches.maintenance_policy == "StopVmOnMigrationFailure":
+                    _stop(store, vm)
+                else:
+                    store.change("vm", vm["uuid"], state=vm["state"])
+                    failures.append(failure)
+        if failures:
+            raise OperationError("SYS.1090", "some vms cannot migrate", *failures)
