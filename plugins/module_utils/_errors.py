@@ -153,6 +153,13 @@ class Unchangeable(VirtinfraError):
     description = "The object differs from the options in something that the API cannot change."
 
 
+class InUse(VirtinfraError):
+    """A call would harm other objects, and the options do not permit it. ``in_use_by`` lists them in the result."""
+
+    code = "IN_USE"
+    description = "The call would harm other objects, and the options do not permit it. It was not made."
+
+
 class Unsupported(VirtinfraError):
     """The service does not offer an operation, or not what the task needs of it, or its credentials are missing.
 

@@ -19,6 +19,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     NotFound,
     Unchangeable,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._guards import Guard
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
 from ansible_collections.virtinfra.manager.plugins.module_utils._parameters import TAG_PARAMS, Parameter
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
@@ -77,6 +78,7 @@ class Resource:
     options (API names) select, None when there is none. ``transitional_values`` of a record change without a call, so
     the task waits until they have changed. ``failed_values`` show that an operation failed although it reported
     success. ``keys`` are the parameters by which ``find`` selects the object: it uses the first one that is given.
+    ``guards`` are those of the calls that lead to a state and affect other objects, by that state.
     ``find_conflict`` returns why the service would refuse to create the object, for check mode. ``plan`` replaces
     `default_plan`. ``format_result`` returns the members of the result for the record that ``find`` returned, if they
     differ from that record.
@@ -93,6 +95,7 @@ class Resource:
     failed_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     keys: tuple[str, ...] = ("uuid", "name")
     find_conflict: Callable[[Any, Record], str | None] | None = None
+    guards: Mapping[str, Guard] = field(default_factory=dict)
     plan: Plan | None = None
     format_result: Callable[[Record | None], Record] | None = None
 
@@ -110,6 +113,11 @@ class Resource:
         """All operations that change the object."""
         named = (self.create, self.update, self.delete, *(move.operation for move in self.transitions.values()))
         return tuple(dict.fromkeys(operation for operation in named if operation))
+
+    def guarded_operation(self, state: str) -> str | None:
+        """Return the operation that the guard of this state checks."""
+        move = self.transitions.get(state)
+        return move.operation if move else self.delete if state == "absent" else None
 
     @cached_property
     def fields(self) -> Mapping[str, str]:

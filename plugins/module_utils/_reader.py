@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Read the object of a task: its current record, the record after a call, and the stable record."""
+"""Read the object of a task: its current record, the record after a call, the stable record, and its dependents."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     VirtinfraError,
     WaitTimeout,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._guards import Dependent
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Job
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules import ModuleContext
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
@@ -30,6 +31,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._planner import 
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
     Record,
+    Unknown,
     values_equal,
     without_unknown,
 )
@@ -174,3 +176,65 @@ class ObjectReader:
                 f"{self.label}: the name is in use by another {noun} ({', '.join(sorted(uuids))}). A second {noun} with"
                 f" this name is created, because no {noun} has this {key}."
             )
+
+
+class DependentsReader:
+    """Reads the objects that the call to the requested state affects: before the call, and after it.
+
+    ``dependents`` have the predicted effects, and after `review` the actual ones.
+    """
+
+    def __init__(self, reader: ObjectReader) -> None:
+        self.reader, self.context, self.label = reader, reader.context, reader.label
+        self.guard = reader.resource.guards.get(reader.state)
+        self.operation = reader.resource.guarded_operation(reader.state)
+        self.dependents: Sequence[Dependent] = ()
+        self.record: Record = {}
+
+    def require_permission(self, calls: Sequence[PlannedCall], record: Record | None) -> None:
+        """Read the dependents if the guarded call is planned. Raise InUse if the option does not permit its effects.
+
+        They are read once. An object that does not exist yet has none.
+        """
+        is_planned = any(call.operation == self.operation for call in calls)
+        if self.guard is None or self.record or not record or not is_planned or isinstance(record["uuid"], Unknown):
+            return
+        choice = self.context.params[self.guard.option]
+        found = self.guard.find(self.reader.client, record, choice)
+        self.record, self.dependents = record, found.objects
+        self.context.warnings.extend(f"{self.label}: {warning}." for warning in found.warnings)
+        self.guard.require_permission(str(self.operation), self.dependents, choice)
+
+    def review(self) -> None:
+        """Read what became of the dependents, unless the call was only predicted, or the task did not wait for it.
+
+        Warn of harmful effects.
+        """
+        if self.guard is None or not self.dependents:
+            return
+        is_prediction = self.context.check_mode or not self.context.params["wait"]
+        if not is_prediction:
+            try:
+                self.dependents = self.guard.review(self.reader.client, self.record, self.dependents)
+            except VirtinfraError as failure:
+                is_prediction = True
+                self.context.warnings.append(
+                    f"{self.label}: cannot check what became of {self.guard.option}: {failure.message.rstrip('.')}."
+                )
+        if warning := self.guard.warning(self.dependents, is_prediction):
+            self.context.warnings.append(f"{self.label}: {warning}.")
+
+    @property
+    def was_called(self) -> bool:
+        """Whether the guarded call was sent."""
+        return any(job.operation == self.operation for job in self.reader.client.jobs)
+
+    @property
+    def result(self) -> Record:
+        """The members of the result."""
+        return self.guard.result(self.dependents) if self.guard else {}
+
+    def add_to_diff(self, diff: Record) -> Record:
+        """Return a diff with the dependents before and after the call."""
+        before, after = self.guard.diff(self.dependents) if self.guard else ({}, {})
+        return {"before": {**diff["before"], **before}, "after": {**diff["after"], **after}}

@@ -43,11 +43,12 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._planner import 
     plan,
     settling_fields,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._reader import ObjectReader
+from ansible_collections.virtinfra.manager.plugins.module_utils._reader import DependentsReader, ObjectReader
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
     Record,
     Unknown,
     record_to_result,
+    to_camel_case,
     values_equal,
     without_unknown,
 )
@@ -78,9 +79,10 @@ def resource_module(
     `ModuleSpec`.
     """
     kinds = [resource] if isinstance(resource, Resource) else list(resource.values())
+    permissions = {to_camel_case(guard.option) for kind in kinds for guard in kind.guards.values()}
 
     def run(context: ModuleContext) -> dict[str, Any]:
-        desired = dict(context.desired)
+        desired = {name: value for name, value in context.desired.items() if name not in permissions}
         if isinstance(resource, Resource):
             return Reconciler(resource, context, desired).run()
         kind = desired.pop(str(by))
@@ -99,6 +101,7 @@ class Reconciler:
         self.state = desired.pop("state", "present")
         self.reader = ObjectReader(resource, context, self.state, desired)
         self.turn = CreationTurn(self.client, resource, context.new_lock)
+        self.dependents = DependentsReader(self.reader)
         self.extras: Record = {}
 
     def run(self) -> dict[str, Any]:
@@ -111,12 +114,16 @@ class Reconciler:
             raise failure.with_label(self.reader.label) from None
         except VirtinfraError as failure:
             self.reader.warn_of_unknown_state()
+            if self.dependents.was_called:
+                self.dependents.review()
+                failure.result = {**self.dependents.result, **failure.result}
             raise failure.with_label(self.reader.label) from None
         finally:
             self.turn.end()
         self.reader.warn_of_unknown_state()
-        extras = record_to_result(self.extras, self.resource.record_type)
-        diff = format_diff(self.resource, before, after)
+        self.dependents.review()
+        extras = {**record_to_result(self.extras, self.resource.record_type), **self.dependents.result}
+        diff = self.dependents.add_to_diff(format_diff(self.resource, before, after))
         return {**format_record(self.resource, after), **extras, "diff": diff, **members}
 
     def _predict(self, current: Record | None) -> tuple[Record | None, Record]:
@@ -125,6 +132,7 @@ class Reconciler:
         Raise Unchangeable when the service would refuse to create the object.
         """
         calls = self._plan(current)
+        self.dependents.require_permission(calls, current)
         for call in calls:
             self._warn(call)
             find_conflict = self.resource.find_conflict if call.operation == self.resource.create else None
@@ -160,9 +168,10 @@ class Reconciler:
                 current = self.reader.read()
                 calls = self._plan(current)
                 continue
+            self.reader.client = self.client.until(deadline, RESPONSE_TIME)
+            self.dependents.require_permission(calls, current)
             done.append(call)
             self._warn(call)
-            self.reader.client = self.client.until(deadline, RESPONSE_TIME)
             attempt = self._make(call, self.context.params["job_uuid"] if len(done) == 1 else None, deadline)
             if attempt.failure:
                 current = self._after_refusal(call, current, attempt.failure, attempt.deadline)

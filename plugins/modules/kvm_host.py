@@ -76,6 +76,19 @@ options:
   ssh_port:
     description: The SSH port of the host, used when it is added.
     type: int
+  running_vms:
+    description:
+      - What O(state=maintenance) may do to the VMs that run on the host. Other states ignore it.
+      - A service stops VMs whose root volume lies on a primary storage of type LocalStorage, and by its default setting
+        (C(host.maintenance.policy) is C(StopVmOnMigrationFailure)) VMs that cannot migrate. Nothing starts them again.
+      - With V(migrate), the module fails with the code C(IN_USE), and starts no maintenance, if one of the VMs cannot
+        migrate. It examines all of them, also in check mode, and warns of what the service does not show.
+      - With V(stop), VMs that cannot migrate may be stopped. RV(stopped_vms) lists them.
+      - With V(any), the module does not examine whether the VMs can migrate, and check mode does not predict it.
+    type: str
+    choices: [migrate, stop, any]
+    default: migrate
+    version_added: 1.1.0
   system_tags:
     description:
       - System tags to send with the call, for example V(pageTableExtensionDisabled), which disables EPT on a new host.
@@ -93,16 +106,30 @@ EXAMPLES = r"""
     password: "{{ ssh_password }}"
     state: enabled
 
-- name: Put a host into maintenance, with one hour for the migration of its VMs
+- name: Put a host into maintenance, unless VMs run on it that cannot migrate; wait at most one hour
   virtinfra.manager.kvm_host:
     name: host-1
     state: maintenance
     wait_timeout: 3600
 
+- name: Put a host into maintenance, and stop the VMs that cannot migrate
+  virtinfra.manager.kvm_host:
+    name: host-3
+    state: maintenance
+    running_vms: stop
+  register: maintenance
+
 - name: Enable it again and wait until it is connected
   virtinfra.manager.kvm_host:
     name: host-1
     state: enabled
+
+- name: Start the VMs that the maintenance stopped
+  virtinfra.manager.api:
+    operation: StartVmInstance
+    params:
+      uuid: "{{ item.uuid }}"
+  loop: "{{ maintenance.stopped_vms }}"
 """
 
 RETURN = r"""
@@ -150,6 +177,36 @@ host:
     fan_status: {description: The hardware status of the fans., type: str, sample: Normal}
     raid_status: {description: The hardware status of the RAID controllers., type: str, sample: Normal}
     temperature_status: {description: The hardware status of the temperature., type: str, sample: Normal}
+migrated_vms:
+  description:
+    - The VMs that the maintenance migrated to other hosts. In check mode and with O(wait=false), those that should
+      migrate.
+  returned: success and O(state=maintenance)
+  type: list
+  elements: dict
+  contains:
+    uuid: {description: The uuid of the VM., type: str, sample: a0000004000040008000000000000001}
+    name: {description: The name of the VM., type: str, sample: vm-1}
+stopped_vms:
+  description:
+    - The VMs that the maintenance stopped, because they could not migrate. Nothing starts them again. In check mode and
+      with O(wait=false), those that it would stop.
+    - Also returned when the maintenance was started and failed.
+  returned: success and O(state=maintenance)
+  type: list
+  elements: dict
+  contains:
+    uuid: {description: The uuid of the VM., type: str, sample: a0000004000040008000000000000003}
+    name: {description: The name of the VM., type: str, sample: vm-3}
+in_use_by:
+  description: The VMs that cannot migrate, with O(running_vms=migrate).
+  returned: failure with the code C(IN_USE)
+  type: list
+  elements: dict
+  contains:
+    uuid: {description: The uuid of the VM., type: str, sample: a0000004000040008000000000000003}
+    name: {description: The name of the VM., type: str, sample: vm-3}
+    reason: {description: Why it cannot migrate., type: str, sample: its root volume is on local storage}
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
@@ -167,6 +224,7 @@ job:
 """
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._finders import find_by_cursor, find_by_query
+from ansible_collections.virtinfra.manager.plugins.module_utils._host_vms import RUNNING_VMS
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CREATE_OPTIONS, reference
 from ansible_collections.virtinfra.manager.plugins.module_utils._planner import Resource, StateTransition
 from ansible_collections.virtinfra.manager.plugins.module_utils._queries import first_readable
@@ -194,6 +252,7 @@ KVM_HOST = Resource(
     },
     transitional_values={"state": ("PreMaintenance",), "status": ("Connecting",)},
     failed_values={"status": ("Disconnected",)},
+    guards={"maintenance": RUNNING_VMS},
 )
 MODULE = resource_module(
     KVM_HOST,
@@ -207,6 +266,7 @@ MODULE = resource_module(
         "username": {"type": "str"},
         "password": {"type": "str", "no_log": True},
         "ssh_port": {"type": "int"},
+        "running_vms": {"type": "str", "default": "migrate", "choices": ["migrate", "stop", "any"]},
         **CREATE_OPTIONS,
     },
     required_one_of=[("uuid", "management_ip", "name")],

@@ -50,7 +50,7 @@ class Execution:
             if failure:
                 steps.throw(failure)
             else:
-                self.duration = next(steps) or 0.0
+                self.duration = next(steps)
         except StopIteration as stop:
             return t.cast(Reply, stop.value)
         return None

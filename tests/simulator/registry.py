@@ -19,9 +19,9 @@ if t.TYPE_CHECKING:
     from .store import Store
 
 Reply = dict[str, t.Any]
-Steps = c.Generator["float | None", None, Reply]
+Steps = c.Generator[float, None, Reply]
 """An operation in two parts: up to `yield` at the start of its job, the rest at the end of the job.
-It can yield the seconds that its job takes in addition to its latency. If the job fails or times out, the error is
+It yields the seconds that its job takes in addition to its latency. If the job fails or times out, the error is
 raised at the `yield`."""
 
 

@@ -15,6 +15,7 @@ Times = Callable[[State, State], int]
 
 CLUSTER = "a0000002000040008000000000000001"
 HOST = "a0000003000040008000000000000001"
+THIRD_HOST = "a0000003000040008000000000000003"
 VM = "a0000004000040008000000000000001"
 STOPPED_VM = "a0000004000040008000000000000002"
 L3 = "a0000005000040008000000000000002"
@@ -136,6 +137,30 @@ SCENARIOS = (
         {"management_ip": "10.0.0.11", "state": "enabled"},
         has("host", HOST, state="Enabled", status="Connected"),
         prepare=(("host", HOST, {"state": "Maintenance"}),),
+    ),
+    Scenario(
+        "start-vm",
+        "StartVmInstance",
+        "api",
+        {"operation": "StartVmInstance", "params": {"uuid": STOPPED_VM}},
+        has("vm", STOPPED_VM, state="Running"),
+        action=True,
+    ),
+    Scenario(
+        "stop-vm",
+        "StopVmInstance",
+        "api",
+        {"operation": "StopVmInstance", "params": {"uuid": VM, "type": "cold"}},
+        has("vm", VM, state="Stopped"),
+        action=True,
+    ),
+    Scenario(
+        "migrate-vm",
+        "MigrateVm",
+        "api",
+        {"operation": "MigrateVm", "params": {"uuid": VM}},
+        has("vm", VM, hostUuid=THIRD_HOST),
+        action=True,
     ),
     Scenario(
         "create-cbt-task",

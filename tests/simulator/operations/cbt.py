@@ -97,7 +97,7 @@ def enable_cbt_task(call: Call) -> Steps:
             raise operation_refused(f"vm[uuid: {vm['uuid']}] is {vm['state']}, not Running")
     store.change("cbttask", uuid, status="Starting")
     try:
-        yield
+        yield 0.0
         if store["cbttask"].get(uuid)["status"] != "Starting":
             raise operation_refused(f"cbt task[uuid: {uuid}] was disabled meanwhile")
     except OperationError:

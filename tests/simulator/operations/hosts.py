@@ -57,7 +57,7 @@ def add_kvm_host(call: Call) -> Steps:
     }
     host = store["host"].put(record_builders.build_host(identity, store.dates()))
     try:
-        yield
+        yield 0.0
         if call["password"] == WRONG_PASSWORD:
             raise _ssh_error(call)
     except OperationError:
@@ -115,7 +115,7 @@ def change_host_state(call: Call) -> Steps:
     host = call.store["host"].get(call["uuid"])
     if call["stateEvent"] == "maintain":
         return (yield from _maintain(call, host))
-    yield
+    yield 0.0
     return _enable_or_disable(call, "Enabled" if call["stateEvent"] == "enable" else "Disabled")
 
 

@@ -43,9 +43,7 @@ def _target_hosts(store: Store, vm: Record) -> list[Record]:
     return [host for host in _usable_hosts(store, vm["clusterUuid"]) if host["uuid"] != vm["hostUuid"]]
 
 
-@operation(
-    "GetVmMigrationCandidateHosts", "GET", "vm-instances/{vmInstanceUuid}/migration-target-hosts", further=True
-)
+@operation("GetVmMigrationCandidateHosts", "GET", "vm-instances/{vmInstanceUuid}/migration-target-hosts", further=True)
 def get_migration_target_hosts(call: Call) -> Reply:
     """List the hosts to which a running VM can migrate. Where its volumes lie is not considered."""
     vm = call.store["vm"].get(call["vmInstanceUuid"])
@@ -144,9 +142,7 @@ class Evacuation:
     def begin(self) -> float:
         """Start the evacuation and return how many seconds it takes."""
         store = self.call.store
-        self.vms = [
-            vm for vm in store["vm"].all() if vm["hostUuid"] == self.host_uuid and vm["state"] != "Destroyed"
-        ]
+        self.vms = [vm for vm in store["vm"].all() if vm["hostUuid"] == self.host_uuid and vm["state"] != "Destroyed"]
         self.local = {vm["uuid"] for vm in self.vms if lies_on_local_storage(store, vm)}
         for vm in self.vms:
             store.change("vm", vm["uuid"], state="Stopping" if vm["uuid"] in self.local else "Migrating")

@@ -31,6 +31,9 @@ from support.playbook_runner import PlaybookRunner
 from support.stub_server import StubResponse, StubServer
 
 NOWHERE = "f" * 32
+
+# The only host of its cluster, so that its VM cannot migrate.
+HOST_WITHOUT_NEIGHBOUR = "a0000003000040008000000000000002"
 SSH = {"code": "SYS.1006", "description": "an operation failed", "details": "ssh: permission denied for root"}
 DNS = {"code": "SYS.1007", "description": "an argument is wrong", "details": "web-1 cannot be resolved"}
 
@@ -198,6 +201,7 @@ def test_code_of_a_read(run: ModuleRunner, status: int, body: Any, code: str) ->
         ("kvm_host", {"uuid": NOWHERE}, "NOT_FOUND"),
         ("kvm_host", {"name": "twin"}, "AMBIGUOUS"),
         ("kvm_host", {"name": "host-3", "description": "other"}, "UNCHANGEABLE"),
+        ("kvm_host", {"uuid": HOST_WITHOUT_NEIGHBOUR, "state": "maintenance"}, "IN_USE"),
         ("cbt_task_info", {"session_id": None}, "UNSUPPORTED"),
         ("vm_nic", {"vm": NOWHERE, "l3_network": NOWHERE}, "NOT_FOUND"),
     ],

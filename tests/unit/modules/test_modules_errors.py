@@ -31,6 +31,11 @@ def first(sim: Simulator, kind: str, **members: Any) -> str:
     return next(str(each["uuid"]) for each in found if all(each[name] == value for name, value in members.items()))
 
 
+def action(sim: Simulator, operation: str) -> dict[str, Any]:
+    """Return the options of the module api for an operation on a running VM."""
+    return {"operation": operation, "params": {"uuid": first(sim, "vm")}}
+
+
 Options = Callable[[Simulator], dict[str, Any]]
 
 # Each operation that changes something, with a module and options that call it.
@@ -96,6 +101,9 @@ CALLS: dict[str, tuple[str, Options]] = {
             "service_types": ["StorageNetwork"],
         },
     ),
+    "StartVmInstance": ("api", lambda sim: action(sim, "StartVmInstance")),
+    "StopVmInstance": ("api", lambda sim: action(sim, "StopVmInstance")),
+    "MigrateVm": ("api", lambda sim: action(sim, "MigrateVm")),
 }
 
 # The beginning of the messages of these tasks: the object by its name, its uuid, or the uuids of its owners.

@@ -398,3 +398,218 @@ def test_host_is_not_enabled_before_it_is_connected(run: ModuleRunner, sim: Simu
     ran = change_state(run, hosts[0], "enabled")
     assert "still status Connecting after 0.3 s" in ran.message
     assert (ran.calls, ran.changed) == (["ChangeHostState"], True)
+
+
+# ------------------------------------------------------------------------------------- VMs of a host in maintenance
+
+LOCAL, NO_TARGET = "its root volume is on local storage", "no other host can take it"
+
+
+def uuid_of(kind: int, number: int) -> str:
+    return f"a{kind:07x}000040008000{number:012x}"
+
+
+def vm_of(number: int) -> dict[str, str]:
+    return {"uuid": uuid_of(4, number), "name": f"vm-{number}"}
+
+
+def maintenance(**options: Any) -> dict[str, Any]:
+    return {"name": "host-1", "state": "maintenance", **options}
+
+
+def examined(ran: ModuleRun) -> int:
+    """Return of how many VMs the possible targets were read."""
+    return sum(entry["operation"] == "GetVmMigrationCandidateHosts" for entry in ran.log)
+
+
+@pytest.fixture
+def pair(sim: Simulator) -> Simulator:
+    """Two hosts in one cluster. On the first run vm-1 and vm-5, which can migrate, and vm-3 on local storage."""
+    sim.reset(clusters=1, hosts=2, vms=6, primary_storages=3)
+    return sim
+
+
+@pytest.mark.parametrize(("seed", "reason"), [({"hosts": 2, "local_storages": 2}, LOCAL), ({"hosts": 1}, NO_TARGET)])
+def test_maintenance_that_would_stop_a_vm_is_refused(
+    run: ModuleRunner, sim: Simulator, seed: dict[str, int], reason: str
+) -> None:
+    sim.reset(clusters=1, vms=1, **seed)
+    assert reason in run.refused("kvm_host", maintenance())
+    assert sim.records("vm")[0]["state"] == "Running"
+
+
+def test_refusal_names_the_vms(run: ModuleRunner, pair: Simulator) -> None:
+    message = run.refused("kvm_host", maintenance())
+    start = "host host-1: ChangeHostState was not called, because 1 VM would be stopped"
+    assert message == f"{start}: vm-3 ({uuid_of(4, 3)}): {LOCAL}. If this is acceptable, set running_vms: stop."
+    ran = run("kvm_host", maintenance())
+    assert (ran["error"]["code"], ran["in_use_by"]) == ("IN_USE", [{**vm_of(3), "reason": LOCAL}])
+    assert "stopped_vms" not in ran.result
+
+
+def test_refusal_names_at_most_20_vms(run: ModuleRunner, sim: Simulator) -> None:
+    sim.reset(clusters=1, hosts=1, vms=45, local_storages=0)
+    message = run.refused("kvm_host", maintenance())
+    assert "because 23 VMs would be stopped" in message
+    assert message.count(NO_TARGET) == 20
+    assert "; and 3 more. If" in message
+    ran = run("kvm_host", maintenance())
+    assert len(ran["in_use_by"]) == examined(ran) == 23
+
+
+def test_vms_are_examined_concurrently(run: ModuleRunner, sim: Simulator) -> None:
+    """The requests for the other VMs are sent before the first response to them arrives, at most 16 at once."""
+    sim.reset(clusters=1, hosts=1, vms=59)
+    sim.configure(latencies={"GetVmMigrationCandidateHosts": 0.5})
+    waiting = 0
+    with ThreadPoolExecutor(1) as pool:
+        asking = pool.submit(run, "kvm_host", maintenance())
+        while not asking.done():
+            waiting = max(waiting, sum(entry["status"] is None for entry in sim.log()))
+    assert asking.result()["error"]["code"] == "IN_USE"
+    assert waiting == 16
+
+
+def test_vms_that_can_migrate_do_not_prevent_maintenance(run: ModuleRunner, sim: Simulator) -> None:
+    sim.reset(clusters=1, hosts=2, vms=4)
+    checked = run("kvm_host", maintenance(), check=True)
+    ran = run.twice("kvm_host", maintenance())
+    for each in (checked, ran):
+        assert (each["migrated_vms"], each["stopped_vms"]) == ([vm_of(1), vm_of(3)], [])
+        names = [f"vm-1 ({uuid_of(4, 1)})", f"vm-3 ({uuid_of(4, 3)})"]
+        assert each["diff"]["before"]["running_vms"] == each["diff"]["after"]["migrated_vms"] == names
+        assert "stopped_vms" not in each["diff"]["after"]
+        assert each.warnings == []
+    again = run("kvm_host", maintenance())
+    assert (again["migrated_vms"], again["stopped_vms"]) == ([], [])
+    assert "running_vms" not in again["diff"]["before"]
+
+
+def test_permitted_stops_are_predicted_and_reported(run: ModuleRunner, pair: Simulator) -> None:
+    checked = run("kvm_host", maintenance(running_vms="stop"), check=True)
+    ran = run.twice("kvm_host", maintenance(running_vms="stop"))
+    for each, verb in ((checked, "would be"), (ran, "was")):
+        assert (each["migrated_vms"], each["stopped_vms"]) == ([vm_of(1), vm_of(5)], [vm_of(3)])
+        assert each["diff"]["after"]["stopped_vms"] == [f"vm-3 ({uuid_of(4, 3)})"]
+        assert each.warnings == [f"host host-1: 1 VM {verb} stopped: vm-3 ({uuid_of(4, 3)})."]
+    assert ran.sent("ChangeHostState") == {"stateEvent": "maintain"}
+
+
+def test_vms_that_are_not_examined_are_compared_nevertheless(run: ModuleRunner, pair: Simulator) -> None:
+    ran = run.twice("kvm_host", maintenance(running_vms="any"))
+    assert examined(ran) == 0
+    assert (ran["migrated_vms"], ran["stopped_vms"]) == ([vm_of(1), vm_of(5)], [vm_of(3)])
+    assert len(ran.warnings) == 1
+
+
+def test_vm_that_is_stopped_against_the_prediction_is_reported(run: ModuleRunner, sim: Simulator) -> None:
+    sim.reset(clusters=1, hosts=2, vms=4)
+    sim.configure(failing_migrations=[uuid_of(4, 1)])
+    ran = run.twice("kvm_host", maintenance())
+    assert (ran["migrated_vms"], ran["stopped_vms"]) == ([vm_of(3)], [vm_of(1)])
+    assert ran.warnings == [f"host host-1: 1 VM was stopped: vm-1 ({uuid_of(4, 1)})."]
+
+
+def test_failed_maintenance_names_the_vms_that_it_stopped(run: ModuleRunner, pair: Simulator) -> None:
+    pair.configure(maintenance_policy="JustMigrate", failing_migrations=[uuid_of(4, 5)])
+    ran = run("kvm_host", maintenance(running_vms="stop"))
+    assert "ChangeHostState failed (HOST.1001" in ran.message
+    assert (ran["migrated_vms"], ran["stopped_vms"]) == ([vm_of(1)], [vm_of(3)])
+
+
+def test_maintenance_that_is_not_waited_for_returns_predictions(run: ModuleRunner, pair: Simulator) -> None:
+    pair.configure(latency=600.0)
+    ran = run("kvm_host", maintenance(running_vms="stop"), wait=False)
+    assert ran["job"]["state"] == "running"
+    assert (ran["migrated_vms"], ran["stopped_vms"]) == ([vm_of(1), vm_of(5)], [vm_of(3)])
+    assert ran.warnings == [f"host host-1: 1 VM would be stopped: vm-3 ({uuid_of(4, 3)})."]
+
+
+def test_other_states_do_not_examine_vms(run: ModuleRunner, pair: Simulator) -> None:
+    ran = run.twice("kvm_host", {"name": "host-1", "state": "disabled", "running_vms": "migrate"})
+    assert examined(ran) == 0
+    assert "stopped_vms" not in ran.result
+    assert not any(entry["operation"] == "QueryVmInstance" for entry in ran.log)
+
+
+NO_RIGHT = {"code": "ID.1002", "details": "no right"}
+
+
+@pytest.mark.parametrize(
+    ("lacking", "warning"),
+    [
+        (
+            {"further_operations": False},
+            "cannot check whether other hosts can take the VMs: the service does not offer",
+        ),
+        ("GetVmMigrationCandidateHosts", "cannot check whether other hosts can take the VMs: GetVmMigrationCandidate"),
+        ("QueryPrimaryStorage", "cannot check which VMs have local storage and would be stopped: QueryPrimaryStorage"),
+        ("QueryVmInstance", "cannot check which VMs the maintenance would stop: QueryVmInstance failed (ID.1002)"),
+    ],
+)
+def test_what_cannot_be_known_is_a_warning(
+    run: ModuleRunner, sim: Simulator, lacking: str | dict[str, Any], warning: str
+) -> None:
+    sim.reset(clusters=1, hosts=2, vms=40)
+    if isinstance(lacking, dict):
+        sim.configure(**lacking)
+    else:
+        sim.fault("fail", lacking, error=NO_RIGHT, count=None)
+    checked, ran = (run("kvm_host", maintenance(), check=check) for check in (True, False))
+    for each in (checked, ran):
+        assert not each.failed, each.message
+        assert each.changed
+        assert each.warnings[0].startswith(f"host host-1: {warning}")
+        assert len([each for each in each.log if each["operation"] == lacking]) <= 2
+    assert ran["host"]["state"] == "Maintenance"
+
+
+def test_known_local_storage_refuses_although_targets_are_unknown(run: ModuleRunner, pair: Simulator) -> None:
+    pair.configure(further_operations=False)
+    assert LOCAL in run.refused("kvm_host", maintenance())
+
+
+def test_vms_are_read_with_the_token_if_the_service_lists_none(run: ModuleRunner, pair: Simulator) -> None:
+    pair.configure(companions="404")
+    assert LOCAL in run.refused("kvm_host", maintenance())
+    ran = run("kvm_host", maintenance(running_vms="stop"))
+    assert ran["stopped_vms"] == [vm_of(3)]
+
+
+def test_vms_that_cannot_be_listed_are_a_warning(run: ModuleRunner, pair: Simulator) -> None:
+    pair.configure(companions="404")
+    ran = run("kvm_host", {"uuid": uuid_of(3, 1), "state": "maintenance"}, api_token=None)
+    assert not ran.failed, ran.message
+    assert any("cannot check which VMs the maintenance would stop" in warning for warning in ran.warnings)
+    assert (ran["migrated_vms"], ran["stopped_vms"]) == ([], [])
+
+
+def test_vm_whose_targets_cannot_be_read_counts_as_one_that_cannot_migrate(run: ModuleRunner, sim: Simulator) -> None:
+    sim.reset(clusters=1, hosts=2, vms=4)
+    sim.change("vm", uuid_of(4, 3), state="Paused")
+    message = run.refused("kvm_host", maintenance())
+    assert f"1 VM would be stopped: vm-3 ({uuid_of(4, 3)}): the service does not say which hosts can take it" in message
+    assert "vm[uuid: a0000004000040008000000000000003] is Paused" in message
+
+
+def test_vm_that_has_been_deleted_since_the_list_is_ignored(run: ModuleRunner, sim: Simulator) -> None:
+    sim.reset(clusters=1, hosts=2, vms=2)
+    sim.fault("fail", "GetVmMigrationCandidateHosts", error={"code": "SYS.1003", "details": "no such vm"})
+    ran = run("kvm_host", maintenance(), check=True)
+    assert not ran.failed, ran.message
+    assert ran["migrated_vms"] == []
+
+
+@pytest.mark.parametrize("operation", ["QueryVmInstance", "QueryPrimaryStorage", "GetVmMigrationCandidateHosts"])
+def test_reads_of_vms_that_fail_end_the_task(run: ModuleRunner, pair: Simulator, operation: str) -> None:
+    """A failure that does not show that nothing can be known: no maintenance is started."""
+    pair.fault("status", operation, status=504, count=None)
+    assert "HTTP status 504" in run.refused("kvm_host", maintenance(), request_retries=0)
+
+
+def test_review_that_fails_is_a_warning(run: ModuleRunner, sim: Simulator) -> None:
+    sim.reset(clusters=1, hosts=2, vms=2)
+    sim.fault("fail", "QueryVmInstance", error=NO_RIGHT, skip=1)
+    ran = run("kvm_host", maintenance())
+    assert not ran.failed, ran.message
+    assert "cannot check what became of running_vms: QueryVmInstance failed (ID.1002)" in ran.warnings[0]
