@@ -103,7 +103,7 @@ def _unknowable(failure: Unsupported | ApiError) -> str:
     """Return why something cannot be read with this service and these credentials; raise any other failure."""
     if isinstance(failure, ApiError) and failure.code != NO_PERMISSION and failure.status != FORBIDDEN:
         raise failure
-    return failure.message.rstrip(".")
+    return failure.reason if isinstance(failure, Unsupported) else failure.message.rstrip(".")
 
 
 def _map_after_first(client: Client, function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
