@@ -224,10 +224,11 @@ class DependentsReader:
         if warning := self.guard.warning(self.dependents, is_prediction):
             self.context.warnings.append(f"{self.label}: {warning}.")
 
-    @property
-    def was_called(self) -> bool:
-        """Whether the guarded call was sent."""
-        return any(job.operation == self.operation for job in self.reader.client.jobs)
+    def add_to_failure(self, failure: VirtinfraError) -> None:
+        """Add what became of the dependents to a failure of the task, if the guarded call was sent."""
+        if any(job.operation == self.operation for job in self.reader.client.jobs):
+            self.review()
+            failure.result = {**self.result, **failure.result}
 
     @property
     def result(self) -> Record:

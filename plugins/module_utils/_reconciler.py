@@ -114,9 +114,7 @@ class Reconciler:
             raise failure.with_label(self.reader.label) from None
         except VirtinfraError as failure:
             self.reader.warn_of_unknown_state()
-            if self.dependents.was_called:
-                self.dependents.review()
-                failure.result = {**self.dependents.result, **failure.result}
+            self.dependents.add_to_failure(failure)
             raise failure.with_label(self.reader.label) from None
         finally:
             self.turn.end()
