@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -30,7 +31,9 @@ from support.scenarios import NEW_HOST, STOPPED_VM, VOLUME
 from support.secret_forms import all_forms
 from support.stub_server import StubRequest, StubResponse, StubServer
 
-COLLECTIONS = Path(__file__).resolve().parents[2] / ".cache"
+ROOT = Path(__file__).resolve().parents[2]
+COLLECTIONS = ROOT / ".cache"
+GUIDES = ROOT / "docs" / "docsite" / "rst"
 PROGRAMS = Path(sys.executable).parent
 
 SESSION = "s3ss10n/6f1c=very+private"
@@ -335,6 +338,32 @@ def test_credentials_repeated_to_other_tasks_are_masked(playbook_runner: Playboo
         assert found_in(json.dumps(played.result)) == [], played.result
     for shown in ("root:********@10.0.0.1: denied", "https://chat.example.com/********"):
         assert shown in run.output
+
+
+@pytest.mark.parametrize("subset_of_the_guide", [True, False])
+def test_facts_with_the_subset_of_the_guide_do_not_contain_the_environment(
+    tmp_path: Path, subset_of_the_guide: bool
+) -> None:
+    """Core stores the environment in the facts of localhost, and in a fact cache, unless the subset excludes it."""
+    guide = (GUIDES / "guide_authentication.rst").read_text(encoding="utf-8")
+    section = guide.partition("Facts of the controller")[2].partition("code-block:: yaml+jinja")[2]
+    (play,) = yaml.safe_load(dedent(section.partition("\nWithout")[0]))
+    assert play["gather_facts"] is True
+    if not subset_of_the_guide:
+        del play["gather_subset"]
+    book, cache = tmp_path / "book.yml", tmp_path / "cache"
+    book.write_text(json.dumps([{**play, "vars": {"ansible_python_interpreter": sys.executable}}]), encoding="utf-8")
+    settings = {
+        "ANSIBLE_HOME": str(tmp_path),
+        "ANSIBLE_CACHE_PLUGIN": "ansible.builtin.jsonfile",
+        "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(cache),
+        "VIRTINFRA_ACCOUNT_PASSWORD": KEY,
+    }
+    program = [str(PROGRAMS / "ansible-playbook"), str(book)]
+    subprocess.run(program, env={**os.environ, **settings}, stdout=subprocess.DEVNULL, check=True)
+    stored = "".join(file.read_text(encoding="utf-8") for file in cache.iterdir())
+    assert "ansible_distribution" in stored
+    assert (KEY in stored) is not subset_of_the_guide
 
 
 def test_bugs_of_the_collection_show_no_secret(sim: Simulator) -> None:
