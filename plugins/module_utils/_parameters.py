@@ -20,6 +20,7 @@ from ansible.module_utils.common.validation import (
     check_type_list,
     check_type_str,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._addresses import is_localhost
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
 
 _TYPES = {
@@ -43,6 +44,9 @@ _MAX_LENGTHS = {
 }
 _PORTS = range(1, 65536)
 _RANGES = {"sshPort": _PORTS, "snmpPort": _PORTS}
+
+# Addresses of hosts that the service sets up: at its own address it would set itself up.
+_ADDRESSES = {"managementIp"}
 
 
 @dataclass(frozen=True)
@@ -87,8 +91,13 @@ class Parameter:
         return value
 
     def check_bounds(self, operation: str, value: Any) -> None:
-        """Raise InvalidOptions for a value that is too long or out of range for servers."""
+        """Raise InvalidOptions for a value that is too long or out of range for servers, and for their own address."""
         label = f"{self.name} of {operation}"
+        if self.name in _ADDRESSES and is_localhost(value):
+            raise InvalidOptions(
+                f"{label} must not be {value.strip()!r}, which is the management node: it would become a hypervisor."
+                " Give the address of the host."
+            )
         if self.name in _MAX_LENGTHS:
             texts = [
                 (item, _MAX_LENGTHS[self.name]) for item in (value if isinstance(value, (list, dict)) else [value])

@@ -52,7 +52,8 @@ options:
   management_ip:
     description:
       - The address at which the service manages the host. It selects the host when O(uuid) is not given.
-      - Required to add a host.
+      - Required to add a host. It must not be a loopback address such as V(localhost), with which the service would
+        make its own machine a hypervisor.
     type: str
   name:
     description:

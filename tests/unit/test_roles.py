@@ -43,6 +43,7 @@ SUBSCRIPTS = {
     "__capacity_report_rows[kind]",
     "totals[kind]",
     "__vm_protection_statuses[vm_protection_state]",
+    "hostvars[inventory_hostname]",
 }
 
 
@@ -138,6 +139,16 @@ def test_texts_of_the_service_are_no_subscripts() -> None:
         )
     ]
     assert {subscript for text in texts for subscript in subscripts_in(text)} == SUBSCRIPTS
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_connection_variables_of_a_role_are_those_of_its_host(role: str) -> None:
+    """In a task that is delegated to localhost, ansible_host without hostvars is the address of localhost."""
+    names = "host|port|user|password|connection|(?:ssh|become|winrm|python|remote)_\\w+"
+    connection = rf"(?<!hostvars\[inventory_hostname\]\.)\bansible_(?:{names})\b"
+    for part in ("tasks", "defaults", "vars", "templates", "handlers"):
+        for path in (ROOT / "roles" / role / part).rglob("*"):
+            assert not path.is_file() or not re.findall(connection, path.read_text(encoding="utf-8")), path
 
 
 @pytest.mark.parametrize("role", ROLES)
