@@ -8,12 +8,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client, Item, Result
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._conditions import equality
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import ApiError, Unsupported
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import UNAUTHORIZED, ApiError, Unsupported
 from ansible_collections.virtinfra.manager.plugins.module_utils._guards import Dependent, Dependents, Guard
 from ansible_collections.virtinfra.manager.plugins.module_utils._pagination import (
     paginate_cursor,
@@ -60,18 +60,15 @@ def find_running_vms(client: Client, host: Record, choice: str) -> Dependents:
             f"cannot check whether {hidden[0]} has local storage and would be stopped, because its record does not show"
             f" its root volume ({len(hidden)} VMs in all)"
         )
-    others = [each for each in objects if each.uuid not in local]
-    examined: Sequence[Dependent | None] = others
-    try:
-        examined = _map_after_first(client, lambda vm: _with_targets(client, vm, host["uuid"]), others)
-    except (Unsupported, ApiError) as failure:
-        warnings.append(f"cannot check whether other hosts can take the VMs: {_unknowable(failure)}")
+    examined, unknowable = _examine(client, [each for each in objects if each.uuid not in local], host["uuid"])
+    if unknowable:
+        warnings.append(f"cannot check whether other hosts can take the VMs: {unknowable}")
     stopped = [
         replace(each, effect=STOPPED, reason="its root volume is on local storage")
         for each in objects
         if each.uuid in local
     ]
-    return Dependents([*stopped, *filter(None, examined)], warnings)
+    return Dependents([*stopped, *examined], warnings)
 
 
 def review_vms(client: Client, host: Record, before: Sequence[Dependent]) -> list[Dependent]:
@@ -106,9 +103,21 @@ def _unknowable(failure: Unsupported | ApiError) -> str:
     return failure.reason if isinstance(failure, Unsupported) else failure.message.rstrip(".")
 
 
-def _map_after_first(client: Client, function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    """Apply a function to the first item, and if it does not fail, to the others concurrently."""
-    return [*map(function, items[:1]), *client.map_concurrently(function, items[1:])]
+def _examine(client: Client, vms: Sequence[Dependent], host: str) -> tuple[list[Dependent], str]:
+    """Return those VMs that still exist, as stopped if no host can take them, and why this is unknown for some."""
+    unknowable: list[str] = []
+
+    def examine(vm: Dependent) -> Dependent | None:
+        try:
+            return _with_targets(client, vm, host)
+        except (Unsupported, ApiError) as failure:
+            unknowable.append(_unknowable(failure))
+            return vm
+
+    examined = [examine(vm) for vm in vms[:1]]
+    # What the service or the account cannot read of one VM, it cannot read of the others.
+    examined += vms[1:] if unknowable else client.map_concurrently(examine, vms[1:])
+    return [vm for vm in examined if vm], next(iter(unknowable), "")
 
 
 def _with_targets(client: Client, vm: Dependent, host: str) -> Dependent | None:
@@ -117,7 +126,7 @@ def _with_targets(client: Client, vm: Dependent, host: str) -> Dependent | None:
     try:
         reply = client.get(name, {"vmInstanceUuid": vm.uuid})
     except ApiError as failure:
-        if failure.transient or failure.code == NO_PERMISSION or failure.status == FORBIDDEN:
+        if failure.transient or failure.code.startswith("ID.") or failure.status in (UNAUTHORIZED, FORBIDDEN):
             raise
         if failure.code == NO_SUCH_OBJECT:
             return None

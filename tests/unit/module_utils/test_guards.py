@@ -1,0 +1,111 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Guards of any call: here the deletion of a CBT task, which would delete the backups of its VMs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import TransportError
+from ansible_collections.virtinfra.manager.plugins.module_utils._guards import Dependent, Dependents, Guard
+from ansible_collections.virtinfra.manager.plugins.module_utils._queries import query
+from ansible_collections.virtinfra.manager.plugins.module_utils._reconciler import resource_module
+from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
+from ansible_collections.virtinfra.manager.plugins.modules.cbt_task import CBT_TASK, MODULE
+
+from simulator.launch import Simulator
+from support.module_runner import ModuleRun
+
+BACKUPS = [Dependent(f"b{number}", f"backup-{number}", "deleted", "it belongs to the task") for number in (2, 1)]
+RESULT = [{"uuid": "b1", "name": "backup-1"}, {"uuid": "b2", "name": "backup-2"}]
+
+Find = Callable[[Client, Record, str], Dependents]
+Run = Callable[..., ModuleRun]
+
+
+def find_backups(client: Client, task: Record, choice: str) -> Dependents:
+    assert task["name"] == "cbt-task-1"
+    assert query(client, "QueryCbtTask"), "the task is read before it is deleted"
+    return Dependents(BACKUPS if choice != "ignore" else ())
+
+
+def review_backups(client: Client, task: Record, backups: Sequence[Dependent]) -> list[Dependent]:
+    """Return the backups; the second one still exists."""
+    assert query(client, "QueryCbtTask") == []
+    return [each if each.uuid == "b1" else replace(each, effect="") for each in backups]
+
+
+@pytest.fixture
+def run(sim: Simulator) -> Run:
+    """Run cbt_task with the option ``backups``, which guards its deletion."""
+    sim.reset(cbt_tasks=1)
+
+    def play(options: Mapping[str, Any], check: bool = False, find: Find = find_backups) -> ModuleRun:
+        guard = Guard("backups", "backup", ("deleted",), ("deleted",), ("delete",), find, review_backups)
+        choices = {"type": "str", "default": "keep", "choices": ["keep", "delete", "ignore"]}
+        resource = replace(CBT_TASK, guards={"absent": guard})
+        task = resource_module(resource, {**MODULE.options, "backups": choices})
+        connection = {"base_url": sim.url, "session_id": sim.session}
+        validated = ArgumentSpecValidator(task.argument_spec).validate({**connection, **options})
+        sim.clear_log()
+        outcome = task.execute(validated.validated_parameters, check)
+        return ModuleRun(outcome.result, outcome.warnings, sim.log())
+
+    return play
+
+
+DELETE = {"name": "cbt-task-1", "state": "absent"}
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_call_is_refused_without_permission(run: Run, check: bool) -> None:
+    ran = run(DELETE, check)
+    assert (ran.failed, ran.changed, ran.calls) == (True, False, [])
+    assert ran["error"]["code"] == "IN_USE"
+    assert ran.message == (
+        "cbt task cbt-task-1: DeleteCbtTask was not called, because 2 backups would be deleted: backup-2 (b2): it"
+        " belongs to the task; backup-1 (b1): it belongs to the task. If this is acceptable, set backups: delete."
+    )
+    assert [each["uuid"] for each in ran["in_use_by"]] == ["b2", "b1"]
+
+
+def test_effects_of_a_permitted_call_are_predicted(run: Run) -> None:
+    ran = run({**DELETE, "backups": "delete"}, check=True)
+    assert (ran.changed, ran.calls, ran["deleted_backups"]) == (True, [], RESULT)
+    assert ran["diff"]["before"]["backups"] == ["backup-1 (b1)", "backup-2 (b2)"]
+    assert ran["diff"]["after"] == {"deleted_backups": ["backup-1 (b1)", "backup-2 (b2)"]}
+    assert ran.warnings[-1] == "cbt task cbt-task-1: 2 backups would be deleted: backup-2 (b2), backup-1 (b1)."
+
+
+def test_effects_of_a_permitted_call_are_read_afterwards(run: Run) -> None:
+    ran = run({**DELETE, "backups": "delete"})
+    assert (ran.changed, ran.calls, ran["deleted_backups"]) == (True, ["DeleteCbtTask"], RESULT[:1])
+    assert ran["diff"]["after"] == {"deleted_backups": ["backup-1 (b1)"]}
+    assert ran.warnings[-1] == "cbt task cbt-task-1: 1 backup was deleted: backup-1 (b1)."
+    again = run({**DELETE, "backups": "delete"})
+    assert (again.changed, again["deleted_backups"], again.warnings) == (False, [], [])
+
+
+def test_guard_that_finds_nothing_refuses_nothing(run: Run) -> None:
+    ran = run({**DELETE, "backups": "ignore"})
+    assert (ran.changed, ran["deleted_backups"], "backups" in ran["diff"]["before"]) == (True, [], False)
+
+
+def test_call_is_not_made_if_the_dependents_cannot_be_read(run: Run) -> None:
+    def fail(client: Client, task: Record, choice: str) -> Dependents:
+        raise TransportError("no answer")
+
+    ran = run(DELETE, find=fail)
+    assert (ran.message, ran.changed, ran.calls) == ("cbt task cbt-task-1: no answer", False, [])
+
+
+def test_other_states_have_no_guard(run: Run) -> None:
+    ran = run({"name": "cbt-task-1", "state": "disabled"})
+    assert (ran.failed, "deleted_backups" in ran.result) == (False, False)
