@@ -4,7 +4,7 @@
 
 # Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""The receiver of the results that the service posts: it confirms, queues and refuses them."""
+"""The webhook receiver: accept, confirm and queue job results, and reject everything else."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ import asyncio
 import hmac
 import logging
 import ssl
-from collections import Counter
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions, TransportError
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING, UNKNOWN, Job, job_path
-from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import escape_controls
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._event_sources import deliver_event
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._event_store import Spool
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._job_events import InvalidPost, JobPost, read_post
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._listener import Refusals, listening
 
 try:
     from aiohttp import web
@@ -43,31 +42,29 @@ TIMED_OUT, TOO_LARGE, BROKEN, UNAVAILABLE = 408, 413, 500, 503
 
 
 class Refusal(Exception):
-    """A post is refused; ``status`` is that of the response, the text is the reason."""
+    """A post is refused; ``status`` is that of the response, ``detail`` can be different for each post."""
 
-    def __init__(self, status: int, reason: str) -> None:
+    def __init__(self, status: int, reason: str, detail: object = "") -> None:
         super().__init__(reason)
-        self.status = status
+        self.status, self.detail = status, str(detail)
 
 
 class Receiver:
     """Receives posts, stores them in a spool and delivers them to the rules, each job once.
 
-    ``options`` are those of the source. ``client`` confirms results, None if they need not be confirmed. ``counts`` is
-    the number of posts that were accepted, repeated, and refused, by reason.
+    ``options`` are those of the source. ``client`` confirms results, None if they need not be confirmed.
     """
 
     def __init__(self, options: Mapping[str, Any], spool: Spool, client: Client | None, log: logging.Logger) -> None:
-        self._options, self._spool, self._client, self._log = options, spool, client, log
+        self._options, self._spool, self._client = options, spool, client
         self._arrived = asyncio.Event()
         self._confirming: set[str] = set()
-        self.counts: Counter[str] = Counter()
+        self.refusals = Refusals(log)
 
     async def handle(self, request: web.Request) -> web.Response:
         """Answer a post. No input can make this fail."""
         try:
-            outcome = await self._receive(request)
-            self.counts[outcome] += 1
+            await self._receive(request)
             return web.Response(status=ACCEPTED)
         except Refusal as refusal:
             return self._refuse(request, refusal)
@@ -76,10 +73,10 @@ class Receiver:
         except asyncio.TimeoutError:
             return self._refuse(request, Refusal(TIMED_OUT, "the body did not arrive in time"))
         except Exception as error:
-            return self._refuse(request, Refusal(BROKEN, f"it could not be handled: {type(error).__name__}: {error}"))
+            return self._refuse(request, Refusal(BROKEN, f"it could not be handled: {type(error).__name__}", error))
 
-    async def _receive(self, request: web.Request) -> str:
-        """Add the result of a post to the spool, and return whether it is new or repeated."""
+    async def _receive(self, request: web.Request) -> None:
+        """Add the result of a post to the spool, unless it was added before."""
         self._check_sender(request)
         self._check_room()
         body = await asyncio.wait_for(request.read(), BODY_TIMEOUT)
@@ -91,10 +88,8 @@ class Receiver:
             post = await self._confirmed(post, self._client)
         # No await from here on, so that no second delivery can interfere.
         self._check_room()
-        if not self._spool.add(post.job.uuid, post.event()):
-            return "repeated"
-        self._arrived.set()
-        return "accepted"
+        if self._spool.add(post.job.uuid, post.event()):
+            self._arrived.set()
 
     def _check_sender(self, request: web.Request) -> None:
         if not _are_equal(request.path, self._options["path"]):
@@ -120,7 +115,7 @@ class Receiver:
             deadline = client.clock.monotonic() + CONFIRM_TIMEOUT
             await asyncio.to_thread(client.until(deadline).poll, job)
         except TransportError as error:
-            raise Refusal(UNAVAILABLE, f"it could not be confirmed: {error}") from None
+            raise Refusal(UNAVAILABLE, "it could not be confirmed", error) from None
         finally:
             self._confirming.discard(uuid)
         if job.state == RUNNING:
@@ -131,12 +126,7 @@ class Receiver:
         return replace(post, job=job)
 
     def _refuse(self, request: web.Request, refusal: Refusal) -> web.Response:
-        """Count a refused post. Log the first of each kind, and again each time the number has doubled."""
-        reason = escape_controls(str(refusal))
-        self.counts[reason] += 1
-        count = self.counts[reason]
-        if count & (count - 1) == 0:
-            self._log.warning("refused %d posts so far, the last from %s: %s", count, request.remote, reason)
+        self.refusals.add(str(refusal), request.remote, detail=refusal.detail)
         return web.Response(status=refusal.status)
 
     async def forward(self, queue: asyncio.Queue[Any]) -> None:
@@ -153,18 +143,13 @@ class Receiver:
 @asynccontextmanager
 async def listen(receiver: Receiver, options: Mapping[str, Any], context: ssl.SSLContext | None) -> AsyncIterator[None]:
     """Listen for posts. Raise InvalidOptions when the address cannot be used."""
-    app = web.Application(client_max_size=options["body_limit"])
-    app.router.add_route("*", "/{path:.*}", receiver.handle)
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    try:
+    address, limits = (options["host"], options["port"]), (options["body_limit"], options["max_connections_per_peer"])
+    async with AsyncExitStack() as stack:
         try:
-            await web.TCPSite(runner, options["host"], options["port"], ssl_context=context).start()
+            await stack.enter_async_context(listening(receiver.handle, address, context, *limits, receiver.refusals))
         except OSError as error:
-            raise InvalidOptions(f"cannot listen on {options['host']} port {options['port']}: {error}") from None
+            raise InvalidOptions(f"cannot listen on {address[0]} port {address[1]}: {error}") from None
         yield
-    finally:
-        await runner.cleanup()
 
 
 def _are_equal(text: str, secret: str) -> bool:

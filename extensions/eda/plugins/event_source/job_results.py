@@ -15,7 +15,7 @@ description:
   - A post is acknowledged when its event is in the buffer. When the buffer is full, the post is refused with the HTTP
     status 503, and the service posts it again (15 times, every 2 seconds).
   - Further results of the same job are dropped. Malformed posts, posts to another path and posts without the token are
-    refused, counted and logged.
+    refused, counted and logged. A connection serves one post.
   - An event has C(job) with C(uuid), C(succeeded) and C(batch), the outcome of an operation on several objects. It has
     C(operation) and C(about) if the query of the URL has them, as in
     V(https://receiver.example.com/SECRET?about=host-1), and C(result), or C(error) and C(msg).
@@ -66,6 +66,17 @@ options:
       - How many results are queued while the rules are busy.
     type: int
     default: 1000
+  max_connections_per_peer:
+    description:
+      - How many connections the receiver keeps of one address, or of one IPv6 network with 64 bits. When a peer opens
+        more, its oldest connection without a complete request is closed; the new one is closed if there is none.
+      - In total there are at most as many connections as half of the files that the process may open (C(ulimit -n)),
+        and never more than 1024; then the peer with most connections loses one. A connection without a complete head
+        of a request is closed after 10 seconds.
+      - Increase it if all posts come from one address, such as that of a proxy, and more of them are confirmed at the
+        same time.
+    type: int
+    default: 64
   confirm:
     description:
       - Whether to confirm each result by polling the job, with the connection options. The event then contains the
@@ -139,6 +150,7 @@ OPTIONS: Options = {
     "client_ca": {"type": "path"},
     "body_limit": {"type": "int", "default": 4 * 1024 * 1024},
     "buffer_size": {"type": "int", "default": 1000},
+    "max_connections_per_peer": {"type": "int", "default": 64},
     "confirm": {"type": "bool", "default": True},
     "spool": {"type": "path"},
 }
@@ -172,7 +184,7 @@ def check_options(options: Mapping[str, Any]) -> None:
         )
     if options["token"] is not None and not re.fullmatch(r"[\x21-\x7e]+", options["token"]):
         raise InvalidOptions("token must be printable ASCII without spaces, and not empty")
-    for name in ("body_limit", "buffer_size"):
+    for name in ("body_limit", "buffer_size", "max_connections_per_peer"):
         if options[name] < 1:
             raise InvalidOptions(f"{name} must be at least 1")
     for name in ("keyfile", "client_ca"):
