@@ -183,9 +183,12 @@ class AccountSession:
         return self
 
     def __exit__(self, *dummy: object) -> None:
-        """Log out, unless other clients share the session."""
-        if self._store.is_private and self._session_id:
-            end_session(self._connection, self._session_id, self._masker, self._on_request)
+        """Log out, unless other clients share the session. A login of another thread ends first."""
+        if self._store.is_private:
+            with self._store.open() as kept:
+                session_id = kept.pop("session_id", None)
+            if session_id:
+                end_session(self._connection, session_id, self._masker, self._on_request)
 
     def current(self) -> str:
         """Return the session; log in if there is none."""

@@ -9,6 +9,8 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import threading
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from difflib import get_close_matches
@@ -18,7 +20,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.virtinfra.manager.plugins.module_utils._adapter import HAS_REQUESTS
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions, SessionSource
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions, VirtinfraError
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules import session_source
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import Options
 from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker, collect_secrets
@@ -48,25 +50,61 @@ def read_options(spec: Options, args: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class ServiceAccess:
-    """A service with one session for all clients of a source. Leaving the context ends the session of an account."""
+    """A service with one session for all clients of a source. Leaving the context ends the session of an account.
+
+    A thread of the source that is still running then can send no further requests, and thus not log in again.
+    """
 
     def __init__(self, connection: ConnectionOptions) -> None:
         if not HAS_REQUESTS:
             raise InvalidOptions("the Python library requests is missing where ansible-rulebook runs")
         self.connection = connection
         self._masker = Masker(filter(None, (connection.session_id, connection.api_token, connection.account_password)))
-        self._source: AbstractContextManager[SessionSource] = session_source(connection, None, self._masker)
+        self._has_ended = False
+        self._source: AbstractContextManager[SessionSource] = session_source(
+            connection, None, self._masker, before_send=self._check_end
+        )
 
     def __enter__(self) -> ServiceAccess:
+        if self.connection.needs_login:
+            restore_signal_handlers()
         self._sessions = self._source.__enter__()
         return self
 
     def __exit__(self, *dummy: object) -> None:
+        self._has_ended = True
         self._source.__exit__(None, None, None)
 
     def new_client(self) -> Client:
         """Return a client that only reads, with credentials masked in all replies."""
-        return Client(self.connection, True, masker=self._masker, mask_replies=True, sessions=self._sessions)
+        return Client(
+            self.connection,
+            True,
+            masker=self._masker,
+            mask_replies=True,
+            before_send=self._check_end,
+            sessions=self._sessions,
+        )
+
+    def _check_end(self) -> None:
+        if self._has_ended:
+            raise VirtinfraError("the event source has ended")
+
+
+def restore_signal_handlers() -> None:
+    """Let a signal end the process with an exception, so that the event sources can end their sessions.
+
+    ansible-rulebook has such handlers, but Java, which it starts afterwards, replaces them by its own, which end the
+    process at once. Signals that are ignored remain ignored.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        handler = signal.getsignal(number)
+        if callable(handler):
+            signal.signal(number, handler)
+        elif handler == signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
 
 
 async def deliver_event(queue: asyncio.Queue[Any], event: dict[str, Any]) -> None:

@@ -180,3 +180,17 @@ def test_wrong_arguments_have_one_message(sim: Simulator, args: dict[str, Any], 
     with pytest.raises(Exception, match=message) as caught:
         asyncio.run(play())
     assert type(caught.value).__name__ == "InvalidOptions"
+
+
+@pytest.mark.parametrize("operation", ["LogInByAccount", "QueryHost"])
+def test_the_end_of_the_source_ends_its_session(sim: Simulator, operation: str) -> None:
+    """Also while its thread logs in or waits for a list, after which it does not log in again."""
+    args = args_of(sim, session_id=None, account="admin", account_password="password", resource_type="host")
+    sim.fault("slow", operation, seconds=1, skip=int(operation == "QueryHost"))
+
+    async def play() -> None:
+        async with running("resource_changes", args, Rules()):
+            await wait_until(lambda: sim.faults()[0]["happened"] > 0, in_thread=True)
+
+    asyncio.run(play())
+    assert sim.sessions() == {"live": 0, "logins": 1, "failed_logins": 0, "logouts": 1}
