@@ -7,10 +7,13 @@
 from __future__ import annotations
 
 import json
+import re
+import signal
 import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 from conftest import ClientFactory
 
 from simulator.launch import Simulator
@@ -82,31 +85,110 @@ def test_results_reach_the_store(
         assert recorded(sim) == ["failed False", "late True", "played True", "twice True"], rulebook.output
 
 
-def test_failed_jobs_from_the_installed_collection(sim: Simulator, installed_collection: Path, tmp_path: Path) -> None:
-    """The rulebook of the collection, with its own playbook, sends one message for failures of one kind."""
-    port = free_port()
-    url = f"http://127.0.0.1:{port}/secret"
-    failure = {"error": {"code": "HOST.1001", "description": "operation failed", "details": "the disk is full"}}
+FAILED_JOBS = 20
+FAILURE = {"error": {"code": "HOST.1001", "description": "operation failed", "details": "the disk is full"}}
+RESULTS = {"job_results_host": "127.0.0.1", "job_results_path": "/secret", "job_results_confirm": False}
 
-    def answer(dummy: StubRequest) -> StubResponse:
+
+def deliver_failures(sim: Simulator, port: int) -> list[str]:
+    """Post a success and failures of one kind; return the messages about the failures."""
+    url = f"http://127.0.0.1:{port}/secret"
+    assert deliver(sim, f"{url}?about=host-0", "0" * 32, success=True, body={}) == 204
+    for number in range(1, FAILED_JOBS + 1):
+        target = f"{url}?about=host-{number}&operation=ChangeHostState"
+        assert deliver(sim, target, f"{number:032x}", success=False, body=FAILURE) == 204
+    text = "ChangeHostState failed (HOST.1001): operation failed: the disk is full"
+    return [f"host-{number}: {text}" for number in range(1, FAILED_JOBS + 1)]
+
+
+def test_failed_jobs_from_the_installed_collection(sim: Simulator, installed_collection: Path, tmp_path: Path) -> None:
+    """The rulebook of the collection, with its own playbook, reports each of many failures of one kind.
+
+    The chat limits the rate of messages. When it refuses one, the output shows the reason, but never its address.
+    """
+    port = free_port()
+    refusals, accepted = [StubResponse(429)], set[str]()
+
+    def answer(request: StubRequest) -> StubResponse:
+        if refusals:
+            return refusals.pop()
+        accepted.update(json.loads(request.body)["text"].splitlines())
         return StubResponse(200)
 
-    variables = {"job_results_host": "127.0.0.1", "job_results_port": port, "job_results_path": "/secret"}
-    variables["job_results_confirm"] = False
+    variables = {**RESULTS, "job_results_port": port}
     with StubServer(answer) as chat:
-        hook = {"FAILED_JOB_CHAT_URL": f"{chat.url}/a-key"}
+        hook = {"FAILED_JOB_CHAT_URL": f"{chat.url}/services/a-secret%2Fkey?token=other-secret"}
         with running_rulebook(
             "virtinfra.manager.failed_jobs", tmp_path, installed_collection, variables, port, **hook
         ) as rules:
-            assert deliver(sim, f"{url}?about=host-1", "1" * 32, success=True, body={}) == 204
-            for number in (2, 3):
-                target = f"{url}?about=host-{number}&operation=ChangeHostState"
-                assert deliver(sim, target, f"{number}" * 32, success=False, body=failure) == 204
-            wait_until(lambda: bool(chat.requests))
-            (message,) = chat.requests
-            text = json.loads(message.body)["text"]
-            assert text == "host-2: ChangeHostState failed (HOST.1001): operation failed: the disk is full"
-            assert "a-key" not in rules.output
+            failures = deliver_failures(sim, port)
+            wait_until(lambda: len(accepted) >= FAILED_JOBS)
+            assert accepted == set(failures), rules.output
+            refusals.append(StubResponse(403, b"no team has a-secret/key, a-secret%2Fkey or other-secret"))
+            url = f"http://127.0.0.1:{port}/secret?about=host-21"
+            assert deliver(sim, url, "f" * 32, success=False, body=FAILURE) == 204
+            wait_until(lambda: "failed=1" in rules.output)
+            assert "These failed jobs were not reported: host-21. Status code was 403 and not [" in rules.output
+            assert "HTTP Error 403: Forbidden. no team has ***, *** or ***" in rules.output
+            assert not re.search("a-secret|other-secret", rules.output)
+
+
+def test_failed_jobs_with_a_job_template(sim: Simulator, installed_collection: Path, tmp_path: Path) -> None:
+    """The rulebook for the platform launches the job template for each of many failures of one kind."""
+    port = free_port()
+    template = {
+        "id": 1,
+        "type": "job_template",
+        "name": "Report a failed job",
+        "related": {"launch": "/api/v2/job_templates/1/launch/"},
+        "summary_fields": {"organization": {"name": "Default"}},
+        **{f"ask_{what}_on_launch": True for what in ("limit", "labels", "inventory", "variables")},
+    }
+    job = {"id": 2, "url": "/api/v2/jobs/2/", "status": "successful", "created": "", "artifacts": {}, "version": "4.6"}
+
+    def answer(request: StubRequest) -> StubResponse:
+        if request.path in ("/api/v2/unified_job_templates/", "/api/v2/organizations/", "/api/v2/labels/"):
+            return StubResponse(200, {"count": 1, "results": [template], "next": None})
+        return StubResponse(201 if request.method == "POST" else 200, job)
+
+    def launches() -> list[str]:
+        launched = [json.loads(request.body) for request in platform.requests if request.method == "POST"]
+        given = [launch["extra_vars"]["ansible_eda"] for launch in launched]
+        events = [event for each in given for event in each.get("events", {"m": each.get("event")}).values()]
+        return sorted(f"{event['about']}: {event['msg']}" for event in events)
+
+    variables = {**RESULTS, "job_results_port": port}
+    with StubServer(answer) as platform:
+        controller = {
+            "EDA_CONTROLLER_URL": platform.url,
+            "EDA_CONTROLLER_TOKEN": "a-token",
+            "EDA_JOB_TEMPLATE_REFRESH_DELAY": "0.1",
+        }
+        with running_rulebook(
+            "virtinfra.manager.failed_jobs_template", tmp_path, installed_collection, variables, port, **controller
+        ) as rules:
+            messages = deliver_failures(sim, port)
+            wait_until(lambda: len(launches()) >= FAILED_JOBS or rules.process.poll() is not None)
+            assert launches() == sorted(messages), rules.output
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
+def test_each_stop_ends_the_session(
+    sim: Simulator, installed_collection: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    account = {
+        "VIRTINFRA_BASE_URL": sim.url,
+        "VIRTINFRA_ACCOUNT": "admin",
+        "VIRTINFRA_ACCOUNT_PASSWORD": "password",
+    }
+    variables = {"hardware_errors_interval": 0.2, "host_maintenance_tasks": "unused"}
+    name = "virtinfra.manager.hardware_errors"
+    with running_rulebook(name, tmp_path, installed_collection, variables, None, **account) as rules:
+        wait_until(lambda: polls(sim, "QueryHost") > 1 or rules.process.poll() is not None)
+        assert sim.sessions()["live"] == 1, rules.output
+        rules.process.send_signal(number)
+        rules.process.wait()
+        assert sim.sessions() == {"live": 0, "logins": 1, "failed_logins": 0, "logouts": 1}, rules.output
 
 
 def test_hardware_errors_from_the_installed_collection(
