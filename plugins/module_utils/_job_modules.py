@@ -31,6 +31,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._modules import 
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import JOB_HANDLES, WAIT_LIMITS, Options
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, mask_webhooks
+from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import escape_controls
 from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import ALL, ANY, wait_for_jobs
 
 WAIT_FOR: Options = {**JOB_HANDLES, "wait_for": {"type": "str", "choices": [ALL, ANY], "default": ALL}}
@@ -81,5 +82,5 @@ def job_to_result(job: Job) -> Record:
     """Return a job in the form of the result; ``msg`` and ``error`` are like those of a failed task."""
     record_type = OPERATIONS[job.operation].record if job.operation in OPERATIONS else ""
     result = {"result": mask_webhooks(job.result, record_type)} if job.state == SUCCEEDED else {}
-    failure = {"msg": str(job.failure), "error": job.failure.error} if job.failure else {}
+    failure = {"msg": escape_controls(str(job.failure)), "error": job.failure.error} if job.failure else {}
     return {**job.handle(), **result, **failure}

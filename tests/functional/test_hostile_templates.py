@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -121,10 +122,113 @@ def test_repair_host_refuses_other_uuids(playbook_runner: PlaybookRunner, tmp_pa
     assert evaluated(tmp_path) == []
 
 
-@pytest.mark.parametrize("as_module", [False, True])
-def test_the_failure_that_a_rescue_shows(
-    sim: Simulator, playbook_runner: PlaybookRunner, tmp_path: Path, as_module: bool
+ROLES: dict[str, dict[str, Any]] = {
+    "capacity_report": {"capacity_report_path": "FOLDER/report.html"},
+    "host_maintenance": {
+        "host_maintenance_tasks": "FOLDER/tasks.yml",
+        "host_maintenance_uuid": HOST,
+        "host_maintenance_least_available": 0,
+        "host_maintenance_on_failure": "restore",
+    },
+    "host_onboarding": {
+        "host_onboarding_name": "host-9",
+        "host_onboarding_management_ip": "192.0.2.9",
+        "host_onboarding_cluster": "a0000002000040008000000000000001",
+        "host_onboarding_username": "root",
+        "host_onboarding_password": "secret",
+        "host_onboarding_services": [{"interface": "eth1", "service_types": ["StorageNetwork"]}],
+    },
+    "notifications": {
+        "notifications_platforms": [{"uuid": "a000000c000040008000000000000001", "description": "new"}],
+        "notifications_endpoints": [{"type": "workchat", "name": "chat", "url": "https://chat.example.com"}],
+        "notifications_test": True,
+    },
+    "vm_protection": {
+        "vm_protection_query": ["state=Running"],
+        "vm_protection_state": "disabled",
+        "vm_protection_window_tasks": "FOLDER/tasks.yml",
+    },
+    "vm_restore": {
+        "vm_restore_name_suffix": "-drill",
+        "vm_restore_vms": [
+            {
+                "name": "vm-1",
+                "snapshot_group": "a000000b000040008000000000000001",
+                "l3_networks": ["a0000005000040008000000000000001"],
+                "clear_qos": True,
+            }
+        ],
+    },
+}
+KINDS = ("cluster", "host", "l3network", "primarystorage", "snapshotgroup", "vm", "cbttask", "platform", "endpoint")
+
+
+def make_hostile(sim: Simulator, texts: list[str]) -> None:
+    """Set the free texts of all records, and further members, to all forms of hostile texts in turn."""
+    form = cycle(texts)
+    for kind in KINDS:
+        for record in sim.records(kind):
+            members = ("name", "description", "extraMember", "{{ extra }}", "memoryStatus")
+            sim.change(kind, record["uuid"], **{member: next(form) for member in members})
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("role", ROLES)
+def test_roles_evaluate_nothing(
+    sim: Simulator, playbook_runner: PlaybookRunner, tmp_path: Path, role: str, fails: bool
 ) -> None:
+    """Run a role with hostile records, and with hostile errors if calls fail, and then tasks that use its results."""
+    texts = hostile_texts(tmp_path)
+    make_hostile(sim, texts)
+    methods = ["GET"] if role == "capacity_report" else ["POST", "PUT", "DELETE"]
+    for method in methods if fails else ():
+        for text in texts * 5:
+            sim.fault("fail", method=method, error={"code": "HOST.1001", "details": text})
+    window = [{"name": "Fail", "ansible.builtin.fail": {"msg": "{{ hostvars[inventory_hostname] }}"}}]
+    (tmp_path / "tasks.yml").write_text(json.dumps(window), encoding="utf-8")
+    given = json.loads(json.dumps(ROLES[role]).replace("FOLDER", str(tmp_path)))
+    report = f"{role}_report"
+    use: list[Task] = [
+        {"ansible.builtin.debug": {"msg": "{{ ansible_failed_result | default }}"}},
+        {"ansible.builtin.debug": {"var": "hostvars[inventory_hostname]"}},
+        {"ansible.builtin.set_fact": {"saved": f"{{{{ {report} | default({{}}) }}}}"}},
+        {"ansible.builtin.set_fact": {"read": "{{ saved | to_json | from_json }}"}},
+        {"ansible.builtin.debug": {"msg": "{{ saved }} {{ read }} {{ item }}"}, "loop": "{{ [read] | flatten }}"},
+    ]
+    block = {"block": [{"ansible.builtin.include_role": {"name": f"virtinfra.manager.{role}"}}], "always": use}
+    run = playbook_runner.play(block, vars=given, ignore_errors=False, connection="local")
+    assert [played.status for played in run][-len(use) :] == ["ok"] * len(use), run.output
+    assert evaluated(tmp_path) == []
+
+
+FORGED = "web\n\nPLAY RECAP ***\nhost : ok=1\x1b[2J\u202e\u865a"
+
+
+@pytest.mark.parametrize(
+    ("role", "options"),
+    [
+        ("host_maintenance", {}),
+        ("vm_protection", {}),
+        ("vm_protection", {"vm_protection_min_free_percent": 100}),
+    ],
+)
+def test_roles_show_no_controls_of_names(
+    sim: Simulator, playbook_runner: PlaybookRunner, tmp_path: Path, role: str, options: dict[str, Any]
+) -> None:
+    """Neither in the labels of loops nor in messages, which newer versions of core show as they are."""
+    for kind in ("host", "vm", "primarystorage"):
+        for record in sim.records(kind):
+            sim.change(kind, record["uuid"], name=FORGED)
+    (tmp_path / "tasks.yml").write_text('[{"name": "Fail", "ansible.builtin.command": "false"}]', encoding="utf-8")
+    given = {**json.loads(json.dumps(ROLES[role]).replace("FOLDER", str(tmp_path))), **options}
+    include: Task = {"ansible.builtin.include_role": {"name": f"virtinfra.manager.{role}"}}
+    run = playbook_runner.play(include, vars=given, ignore_errors=False, connection="local")
+    assert run.tasks[-1].status == "failed", run.output
+    assert "\\x1b[2J\\u202e\u865a" in run.output.replace("\\\\", "\\")
+    assert [control for control in ("\x1b", "\u202e", "\nPLAY RECAP ***\n") if control in run.output] == []
+
+
+def test_the_failure_that_a_rescue_shows(sim: Simulator, playbook_runner: PlaybookRunner, tmp_path: Path) -> None:
     """The result of the failed task is a variable of the rescue, whether or not it was registered."""
     for text in hostile_texts(tmp_path):
         sim.fault("fail", "ChangeHostState", error={"code": "HOST.1001", "details": text, "{{ key }}": text})
@@ -132,7 +236,7 @@ def test_the_failure_that_a_rescue_shows(
         save: Task = {"ansible.builtin.set_fact": {"saved": "{{ ansible_failed_result.error }}"}}
         show: Task = {"ansible.builtin.debug": {"msg": "{{ saved }} {{ ansible_failed_result }}"}}
         attempt = {"block": [change], "rescue": [save, show]}
-        run = playbook_runner.play(attempt, as_module=as_module, ignore_errors=False)
+        run = playbook_runner.play(attempt, ignore_errors=False)
         assert [played.status for played in run] == ["failed", "ok", "ok"], run.output
         assert run.results[1]["ansible_facts"]["saved"]["details"] == text
     assert evaluated(tmp_path) == []
