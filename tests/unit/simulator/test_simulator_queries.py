@@ -246,7 +246,7 @@ COMPANIONS = (
 )
 
 
-@pytest.mark.parametrize("status", [404, 405])
+@pytest.mark.parametrize("status", [404, 405, 500])
 def test_companion_reads_can_be_absent(api: HttpClient, status: int) -> None:
     for path in COMPANIONS:
         assert len(api.query(path)) > 0
@@ -254,6 +254,7 @@ def test_companion_reads_can_be_absent(api: HttpClient, status: int) -> None:
     for path in (*COMPANIONS, "hosts/hosts-network-interfaces/service-type-statistic", "hosts/x"):
         response = api.send("GET", path)
         assert (response.status_code, response.headers.get("Content-Type")) == (status, None)
+        assert response.text.startswith("No query API found for the path[") == (status == 500)
     api.query("primary-storage")
     api.query("sns/application-endpoints/workchat")
 
