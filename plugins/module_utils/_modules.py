@@ -9,8 +9,10 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from traceback import format_exc
@@ -57,6 +59,10 @@ if TYPE_CHECKING:
 # shows. In the result of an asynchronous task the member remains.
 REQUEST_LOG_VERBOSITY = 3
 REQUEST_LOG = "virtinfra_requests"
+
+# The environment variable with the mark of a session that the controller created for one module process, which ends it.
+# It is on the command line, so it does not contain the session.
+OWN_SESSION = "VIRTINFRA_OWN_SESSION"
 
 
 class Lock(Protocol):
@@ -275,7 +281,9 @@ class ModuleSpec(TaskOptions):
         module = Module(argument_spec=self.argument_spec, supports_check_mode=True, **self.constraints)
         requests: list[str] = []
         logged = module._verbosity >= REQUEST_LOG_VERBOSITY and not module.no_log
-        outcome = self.execute(module.params, module.check_mode, None, requests.append if logged else None)
+        on_request = requests.append if logged else None
+        with own_session_ended(module.params, self.masker(module.params), on_request):
+            outcome = self.execute(module.params, module.check_mode, None, on_request)
         if requests:
             outcome.result[REQUEST_LOG] = requests
         for warning in outcome.warnings:
@@ -285,6 +293,26 @@ class ModuleSpec(TaskOptions):
         if outcome.result.get("failed"):
             module.fail_json(**outcome.result)
         module.exit_json(**outcome.result)
+
+
+def own_session_mark(session_id: str) -> str:
+    """Return the value of OWN_SESSION for a session."""
+    return hashlib.sha256(session_id.encode()).hexdigest()
+
+
+@contextmanager
+def own_session_ended(
+    params: Mapping[str, Any], masker: Masker, on_request: Callable[[str], None] | None
+) -> Iterator[None]:
+    """Log out after the task, if the controller created the session for this process only."""
+    session_id = params["session_id"]
+    try:
+        yield
+    finally:
+        if session_id and os.environ.get(OWN_SESSION) == own_session_mark(session_id):
+            from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import end_session
+
+            end_session(connection_options(params), session_id, masker, on_request and _masked(on_request, masker))
 
 
 def options_message(name: str, errors: Iterable[AnsibleValidationError]) -> str:

@@ -15,10 +15,10 @@ import os
 import signal
 import syslog
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import ansible.constants
 import ansible.utils.display
@@ -34,12 +34,14 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     VirtinfraError,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules import (
+    OWN_SESSION,
     REQUEST_LOG,
     REQUEST_LOG_VERBOSITY,
     ModuleSpec,
     TaskInterrupted,
     connection_options,
     options_message,
+    own_session_mark,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, GROUP_OPTIONS
 from ansible_collections.virtinfra.manager.plugins.module_utils._references import mark_nulls
@@ -47,7 +49,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import 
 from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import AccountSession
 from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import escape_controls
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._run_locks import RunLock
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._run_sessions import FileStore
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._run_sessions import FileStore, TaskSession
 
 # Built once, in the parent process, and inherited by every worker.
 tls_context(True, None, None, None)
@@ -62,7 +64,20 @@ GROUP = "group/virtinfra.manager.api"
 # The timeout, in seconds, of a request to log in for a module process, which can also log in itself.
 HANDOVER_TIMEOUT = 10.0
 
+UNOBSERVED = (
+    "Nothing registers the result of this task with poll 0, so nobody notices if it fails. Register it, and wait for it"
+    " with async_status."
+)
+
 display = Display()
+
+
+class Handover(NamedTuple):
+    """The options of a module process, its own session, and the session of the run if that could not be created."""
+
+    arguments: dict[str, Any]
+    own: TaskSession | None = None
+    not_created: AccountSession | None = None
 
 
 class ActionModule(ActionBase):
@@ -119,50 +134,84 @@ class ActionModule(ActionBase):
             f"VIRTINFRA_{option.upper()}": option for option, rules in GROUP_OPTIONS.items() if rules.get("no_log")
         }
         from_environment = {option: variables.pop(each) for each, option in credentials.items() if each in variables}
-        self._task.environment = [variables]
         known = {option: value for option, value in from_environment.items() if option in spec.argument_spec}
         arguments = {**known, **_prefer_given(mark_nulls(self._task.args, spec.parameters))}
-        session = None
+        handover = Handover(arguments)
         if not spec.secret_results:
             try:
                 with patched_environ(variables):
-                    arguments, session = self._with_session(arguments)
+                    handover = self._with_session(arguments, spec)
             except VirtinfraError as failure:
                 return {"failed": True, "msg": escape_controls(str(failure)), "error": failure.error}
-        result = dict(
-            self._execute_module(
-                module_name=name, module_args=arguments, task_vars=task_vars, wrap_async=self._task.async_val
-            )
-        )
+        result = self._start_module(name, handover, variables, task_vars)
         for line in result.pop(REQUEST_LOG, ()):
             self._show_request(line)
-        if session and result.get("operation") == "LogInByAccount":
-            session.remember_failure(result)
+        if handover.not_created and result.get("operation") == "LogInByAccount":
+            handover.not_created.remember_failure(result)
         return _hide(result, spec)
 
-    def _with_session(self, arguments: dict[str, Any]) -> tuple[dict[str, Any], AccountSession | None]:
+    def _start_module(
+        self, name: str, handover: Handover, variables: dict[str, Any], task_vars: dict[str, Any] | None
+    ) -> dict[str, Any]:
+        """Run a module process, which ends the session of its own. End that session if no process starts."""
+        own, before = handover.own, self._task.environment
+        mark = {OWN_SESSION: own_session_mark(own.session_id)} if own else {}
+        with ExitStack() as not_started:
+            if own:
+                not_started.callback(own.end)
+            try:
+                self._task.environment = [{**variables, **mark}]
+                result = dict(
+                    self._execute_module(
+                        module_name=name,
+                        module_args=handover.arguments,
+                        task_vars=task_vars,
+                        wrap_async=self._task.async_val,
+                    )
+                )
+            finally:
+                # A retry of the task reads its credentials again.
+                self._task.environment = before
+            if job := result.get("ansible_job_id"):
+                not_started.pop_all()
+                if own:
+                    own.watch(f"{self._label} (async job {job})")
+                if self._is_detached and not self._task.register:
+                    result["warnings"] = [*result.get("warnings", ()), UNOBSERVED]
+        return result
+
+    @property
+    def _is_detached(self) -> bool:
+        """Whether the task may outlive the run."""
+        return bool(self._task.async_val and not self._task.poll)
+
+    def _with_session(self, arguments: dict[str, Any], spec: ModuleSpec) -> Handover:
         """Return the options of a module process, with the session of this run instead of the password of an account.
 
-        If only the host of the module process can reach the service, the process gets the password and logs in; then
-        also return the session that the run could not create. Raise LoginFailed when the service refuses the account.
+        A task that may outlive the run gets a session of its own, unless its process will refuse the options. If only
+        the host of the module process can reach the service, the process gets the password and logs in. Raise
+        LoginFailed when the service refuses the account.
         """
         given = {name: value for name, value in arguments.items() if name in CONNECTION}
         validation = ArgumentSpecValidator(CONNECTION).validate(given)
         params = validation.validated_parameters
         if validation.error_messages or params["session_id"] or not params["account"]:
-            return arguments, None
+            return Handover(arguments)
         login = {name: params[name] for name in ("account", "account_password")}
-        session = None
+        session = own = None
         try:
             connection = connection_options(params)
             timeout = min(connection.request_timeout, HANDOVER_TIMEOUT)
             brief = replace(connection, request_retries=0, request_timeout=timeout)
             session = AccountSession(brief, FileStore(connection), Masker(), self._request_log())
-            return {**arguments, **dict.fromkeys(login), "session_id": session.valid()}, None
+            if self._is_detached and not _option_errors(spec, arguments):
+                own = TaskSession(connection, session.new_session())
+            session_id = own.session_id if own else session.valid()
+            return Handover({**arguments, **dict.fromkeys(login), "session_id": session_id}, own)
         except VirtinfraError as failure:
             if isinstance(failure, LoginFailed) and failure.is_refusal:
                 raise
-            return {**arguments, **login, "session_id": None}, session
+            return Handover({**arguments, **login, "session_id": None}, not_created=session)
 
     def _run_in_process(self, name: str, spec: ModuleSpec) -> dict[str, Any]:
         arguments = _prefer_given(mark_nulls(self._task.args, spec.parameters))
@@ -221,6 +270,11 @@ class ActionModule(ActionBase):
 
     def _show_request(self, line: str) -> None:
         display.vvv(f"{self._label}: {line}")
+
+
+def _option_errors(spec: ModuleSpec, arguments: dict[str, Any]) -> list[str]:
+    """Return why a module process will refuse these options."""
+    return list(ArgumentSpecValidator(spec.argument_spec, **spec.constraints).validate(arguments).error_messages)
 
 
 def _prefer_given(arguments: dict[str, Any]) -> dict[str, Any]:

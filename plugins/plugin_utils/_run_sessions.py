@@ -22,21 +22,27 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from multiprocessing import active_children
 from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import IO, Any
 
 import ansible.constants
+from ansible.utils.display import Display
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import VirtinfraError
 from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import (
+    LOGOUT_TIMEOUT,
     end_session,
+    is_valid,
     without_credentials,
 )
+
+display = Display()
 
 OWNER = os.getpid()
 
@@ -135,8 +141,40 @@ def _locked(path: Path) -> Iterator[dict[str, Any]]:
                 file.write(json.dumps(values))
 
 
+class TaskSession:
+    """The session of one task that may outlive the run. Its module process ends it when the task has ended."""
+
+    def __init__(self, connection: ConnectionOptions, session_id: str) -> None:
+        self._connection, self.session_id = without_credentials(connection), session_id
+
+    def watch(self, task: str) -> None:
+        """Let the owner warn at the end of the run if the task still runs. ``task`` describes it."""
+        kept = {"session_id": self.session_id, "task": task, "connection": asdict(self._connection)}
+        with _locked(run_file("task", self.session_id)) as values:
+            values.update(kept)
+
+    def end(self) -> None:
+        """End the session of a task that did not start."""
+        end_session(self._connection, self.session_id)
+
+
+def warn_of_running_task(kept: Mapping[str, Any]) -> None:
+    """Warn that a task still runs, as its session shows, while the run ends."""
+    connection = ConnectionOptions(**kept["connection"])
+    timeout = min(connection.request_timeout, LOGOUT_TIMEOUT)
+    with Client(replace(connection, request_retries=0, request_timeout=timeout)) as client, suppress(VirtinfraError):
+        if is_valid(client, kept["session_id"]):
+            display.warning(
+                f"{kept['task']} still runs, with a session of its own. This run does not show whether it fails: wait"
+                " for it with async_status before the run ends."
+            )
+
+
 def log_out_all() -> None:
-    """Log out of all sessions that this process owns, once its workers have ended: one may still be logging in."""
+    """Log out of all sessions that this process owns, once its workers have ended: one may still be logging in.
+
+    Warn of tasks that have sessions of their own and still run.
+    """
     if os.getpid() != OWNER:
         return
     # The file of a session is created before the login. Without a file, no worker delays the end of the run.
@@ -147,7 +185,9 @@ def log_out_all() -> None:
         with suppress(OSError):
             kept = load_values(path.read_text(encoding="utf-8"))
             path.unlink()
-            if session_id := kept.get("session_id"):
+            if "task" in kept:
+                warn_of_running_task(kept)
+            elif session_id := kept.get("session_id"):
                 end_session(ConnectionOptions(**kept["connection"]), session_id)
 
 

@@ -102,6 +102,15 @@ class TestEnvironment:
         run = playbook_runner.playbook([play], environment=outside)
         assert run.tasks[0].status == "ok", run.output
 
+    def test_a_retry_has_the_credentials_too(
+        self, sim: Simulator, playbook_runner: PlaybookRunner, as_module: bool
+    ) -> None:
+        playbook_runner.defaults = {}
+        environment = {"VIRTINFRA_BASE_URL": sim.url, "VIRTINFRA_SESSION_ID": sim.session}
+        retries = {"register": "read", "until": "read.attempts == 2", "retries": 2, "delay": 0}
+        run = playbook_runner.play({**READ, "environment": environment, **retries}, as_module=as_module)
+        assert run.tasks[-1].status == "ok", run.output
+
     def test_options_take_precedence(self, sim: Simulator, playbook_runner: PlaybookRunner, as_module: bool) -> None:
         environment = {"VIRTINFRA_BASE_URL": "http://192.0.2.1", "VIRTINFRA_SESSION_ID": "wrong"}
         run = playbook_runner.play({**READ, "environment": environment}, as_module=as_module)

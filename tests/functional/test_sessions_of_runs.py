@@ -30,6 +30,7 @@ HOSTS = 20
 ITEMS = 5
 FORKS = 20
 PASSWORD = "c0rrect horse/battery+staple"
+VM = "a0000004000040008000000000000005"
 
 READ: dict[str, Any] = {"virtinfra.manager.host_info": {"name": "host-1"}}
 END_SESSIONS: dict[str, Any] = {
@@ -163,6 +164,65 @@ def test_a_run_does_not_repeat_a_login_that_only_a_module_process_could_send(run
     refusal = "account admin: LogInByAccount failed (ID.1007): The account is disabled: account[admin] is disabled."
     assert output.count(f"{refusal} Enable the account.") >= len(tasks), output
     assert sim.sessions()["failed_logins"] == 1
+
+
+def test_an_asynchronous_task_outlives_the_run(run: Run, sim: Simulator) -> None:
+    """Its session lasts until the process of the task ends it; the run says that the task still runs."""
+    sim.configure(latency=2)
+    task = {"virtinfra.manager.cbt_task": {"name": "late", "task_type": "full", "vms": [VM], "state": "enabled"}}
+    process = run.start([{**task, "run_once": True, "async": 120, "poll": 0, "register": "started", "name": "Protect"}])
+    output = process.communicate(timeout=120)[0]
+    assert process.returncode == 0, output
+    assert PASSWORD not in output
+    assert "Protect (async job j" in output
+    assert "still runs" in " ".join(output.split())
+    assert "Nothing registers" not in output
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and sim.sessions()["live"]:
+        time.sleep(0.2)
+    assert [task["status"] for task in sim.records("cbttask") if task["name"] == "late"] == ["Running"]
+    # The first session is that of the inventory.
+    assert sim.sessions() == {"live": 0, "logins": 2, "failed_logins": 0, "logouts": 2}
+    assert run.leftovers() == []
+
+
+def test_an_asynchronous_task_that_is_waited_for_needs_no_warning(run: Run, sim: Simulator) -> None:
+    wait = {"jid": "{{ started.ansible_job_id }}"}
+    tasks = [
+        {**READ, "async": 60, "poll": 0, "register": "started"},
+        {
+            "ansible.builtin.async_status": wait,
+            "register": "ended",
+            "until": "ended.finished",
+            "retries": 300,
+            "delay": 0.2,
+        },
+    ]
+    output = run.start([{**task, "run_once": True} for task in tasks]).communicate(timeout=120)[0]
+    assert "failed=0" in output
+    assert "still runs" not in " ".join(output.split())
+    assert sim.sessions() == {"live": 0, "logins": 2, "failed_logins": 0, "logouts": 2}
+
+
+def test_a_task_that_nobody_can_wait_for_has_a_warning(run: Run) -> None:
+    output = run.start([{**READ, "async": 60, "poll": 0, "run_once": True}]).communicate(timeout=120)[0]
+    assert "Nothing registers the result of this task" in " ".join(output.split())
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [{"vars": {"ansible_python_interpreter": "/nowhere/python"}}, {"virtinfra.manager.host_info": {"colour": "red"}}],
+    ids=["interpreter", "option"],
+)
+def test_an_asynchronous_task_that_does_not_start_leaves_no_session(
+    run: Run, sim: Simulator, fault: dict[str, Any]
+) -> None:
+    task = {**READ, "async": 60, "poll": 0, "register": "started", "run_once": True, **fault}
+    output = run.start([task]).communicate(timeout=120)[0]
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and sim.sessions()["live"]:
+        time.sleep(0.2)
+    assert sim.sessions()["live"] == 0, output
 
 
 def test_a_lookup_alone_leaves_no_session(run: Run, sim: Simulator) -> None:
