@@ -14,12 +14,13 @@ from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._calls import (
     Call,
+    confirm_result,
     make_call,
     resolve,
     second_delivery_warning,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions, VirtinfraError
-from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING, Job
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING, SUCCEEDED, Job
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules import ModuleContext, ModuleSpec
 from ansible_collections.virtinfra.manager.plugins.module_utils._operation import Operation
 from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS, get_operation
@@ -66,7 +67,7 @@ def action_module(
                 context.client.build_request(operation, params)
                 job_result = predicted_job_result(operation, context.params["wait"])
                 return {**record_to_result(dict.fromkeys(row.result)), **job_result, "changed": changes}
-            job = _execute(context, operation, params, about, changes)
+            job = _execute(context, operation, params, about, changes, judge)
             result = {
                 **record_to_result({name: job.result.get(name) for name in row.result}, row.record),
                 **pending_job_result(job),
@@ -112,7 +113,14 @@ def _without_optional_nulls(row: Operation, params: Record) -> Record:
     return {**known, **{name: params[name] for name in row.missing(known) if name in params}}
 
 
-def _execute(context: ModuleContext, operation: str, params: Record, label: str, changes: bool = True) -> Job:
+def _execute(
+    context: ModuleContext,
+    operation: str,
+    params: Record,
+    label: str,
+    changes: bool = True,
+    judge: Callable[[Record], str | None] | None = None,
+) -> Job:
     """Make a call exactly once and return its job. There is no object that shows whether the call is still needed."""
     planned = PlannedCall(operation, params, None)
     call = Call(context.client, planned, label, context.params["wait"], context.params["job_uuid"], changes)
@@ -124,6 +132,8 @@ def _execute(context: ModuleContext, operation: str, params: Record, label: str,
             attempt.failure.result["changed"] = True
             context.warnings.append(warning)
         raise attempt.failure
+    if attempt.job.state == SUCCEEDED and judge and judge({**context.desired, **attempt.job.result}):
+        confirm_result(call, attempt)
     context.record_call(operation, changes, attempt.warnings)
     return attempt.job
 

@@ -28,7 +28,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._operations impo
 from ansible_collections.virtinfra.manager.plugins.module_utils._planner import PlannedCall
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import to_snake_case
 from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import (
+    find_own_job,
     job_exists,
+    poll_again,
     wait_for_jobs,
 )
 
@@ -94,17 +96,20 @@ def make_call(call: Call, deadline: float | None = None) -> Attempt:
 
 def _send(call: Call, deadline: float) -> Attempt:
     lost: ResponseLost | None = None
-    failure: ApiError | JobUuidUsed | None = None
-    client = call.client.until(deadline, RESPONSE_TIME)
+    client, earlier = call.client.until(deadline, RESPONSE_TIME), len(call.client.jobs)
     try:
         client.start_job(call.planned.operation, call.planned.params, call.label, call.job_uuid)
     except ResponseLost as error:
         lost = error
-    except (ApiError, JobUuidUsed) as error:
-        failure = error
-    attempt = Attempt(call.client.jobs[-1], deadline, failure)
-    if failure:
-        return attempt
+    except JobUuidUsed as error:
+        return Attempt(call.client.jobs[-1], deadline, error)
+    except (ApiError, Unsupported) as error:
+        is_sent = len(call.client.jobs) > earlier
+        if not (is_sent and _is_of_another_call(call, client, error)):
+            if isinstance(error, Unsupported):
+                raise
+            return Attempt(call.client.jobs[-1], deadline, error)
+    attempt = Attempt(call.client.jobs[-1], deadline)
     try:
         job = _follow(call, attempt.job, deadline, lost)
     except ApiError as error:
@@ -115,6 +120,16 @@ def _send(call: Call, deadline: float) -> Attempt:
         return attempt
     unconfirmed = JobNotFound(job, f"{job.operation} returned {job.result}, but the object has not changed")
     return replace(attempt, doubt=unconfirmed, is_bare=True)
+
+
+def _is_of_another_call(call: Call, client: Client, refusal: ApiError | Unsupported) -> bool:
+    """Return whether a refusal is the response to another call, because the service knows the job of this one.
+
+    An id that the user chose may be that of an earlier call. An overloaded service is not asked.
+    """
+    if call.job_uuid or (isinstance(refusal, ApiError) and refusal.transient):
+        return False
+    return bool(find_own_job(client, client.jobs[-1]))
 
 
 def resolve(call: Call, attempt: Attempt, needed: bool | None, error: VirtinfraError | None = None) -> Attempt:
@@ -171,7 +186,7 @@ def _performed(call: Call, attempt: Attempt) -> Attempt:
 def _resend(call: Call, attempt: Attempt) -> Job:
     """Send a call again, with the same job id, and return its job. Raise the error that leaves its outcome unknown."""
     try:
-        return _resend_with(call, attempt.job.uuid, attempt.deadline)
+        return _resend_with(call, attempt.job.sent_uuid, attempt.deadline)
     except ApiError as failure:
         if not call.client.renew_session(failure, call.client.jobs[-1].auth):
             raise
@@ -195,15 +210,38 @@ def _follow(call: Call, job: Job, deadline: float, lost: ResponseLost | None = N
     """
     if lost and not job_exists(call.client, job, deadline):
         raise lost
+    client = call.client.until(deadline, RESPONSE_TIME)
+    if not job.has_own_uuid and find_own_job(client, job) is None:
+        other = job.uuid
+        job.update(job.as_sent(client.connection.path_prefix))
+        raise ResponseLost(
+            f"the response to {job.operation} names job {other}, which may be that of another call, and nothing shows"
+            f" whether the service knows job {job.uuid}, whose id was sent"
+        )
+    _wait(call, job, deadline)
+    if job.failure and not job.has_own_uuid and find_own_job(client, job):
+        _wait(call, job, deadline)
+    if job.failure:
+        raise job.failure
+    return job
+
+
+def _wait(call: Call, job: Job, deadline: float) -> None:
+    """Wait for the end of a job if the task has to."""
     if call.wait:
         try:
             wait_for_jobs(call.client, [job], deadline)
         except WaitTimeout as late:
             late.result["changed"] = call.changes
             raise
-    if job.failure:
-        raise job.failure
-    return job
+
+
+def confirm_result(call: Call, attempt: Attempt) -> None:
+    """Poll the job of a call again whose result says that something is wrong: it may be that of another call."""
+    poll_again(call.client.until(attempt.deadline, RESPONSE_TIME), attempt.job)
+    _wait(call, attempt.job, attempt.deadline)
+    if attempt.job.failure:
+        raise attempt.job.failure
 
 
 def _outcome_unknown(call: Call, job: Job, reason: VirtinfraError | None, needed: bool | None) -> OutcomeUnknown:

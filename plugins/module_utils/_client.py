@@ -182,7 +182,7 @@ class Client:
         if self.read_only and operation.is_write:
             raise InvalidOptions(f"{name} changes something and is not sent in check mode")
         uuid = job_uuid or new_uuid()
-        job = Job(uuid, job_path(uuid, self.connection.path_prefix), name, label, auth=auth, has_own_uuid=True)
+        job = Job(uuid, job_path(uuid, self.connection.path_prefix), name, label, auth=auth, sent_uuid=uuid)
         job.credential = self.sessions.credential
         self.jobs.append(job)
         try:

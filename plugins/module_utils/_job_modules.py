@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
@@ -32,7 +33,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._operations impo
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import JOB_HANDLES, WAIT_LIMITS, Options
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, mask_webhooks
 from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import escape_controls
-from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import ALL, ANY, wait_for_jobs
+from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import ALL, ANY, poll_job, wait_for_jobs
 
 WAIT_FOR: Options = {**JOB_HANDLES, "wait_for": {"type": "str", "choices": [ALL, ANY], "default": ALL}}
 
@@ -44,7 +45,7 @@ def job_module(wait: bool) -> ModuleSpec:
         client = context.client
         jobs = [job_from_handle(client, handle, context.check_mode) for handle in context.params["jobs"]]
         if not wait:
-            client.map_concurrently(client.poll, [job for job in jobs if job.state == RUNNING])
+            client.map_concurrently(partial(poll_job, client), [job for job in jobs if job.state == RUNNING])
             return jobs_to_result(jobs)
         try:
             wait_for_jobs(client, jobs, wait_for=context.params["wait_for"])

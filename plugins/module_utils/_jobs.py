@@ -12,7 +12,7 @@ import math
 import re
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -33,8 +33,8 @@ class Job:
 
     ``state`` is running, succeeded, failed, or unknown when the service no longer knows the job. ``result`` is the
     reply of the operation, ``failure`` what went wrong. ``needs_auth`` is True when the service refused a poll without
-    credentials. ``has_own_uuid`` says whether the service uses the id that was sent with the call. ``auth`` is the
-    Authorization header of the call, ``credential`` the kind of its credential, see _errors.CREDENTIALS.
+    credentials. ``sent_uuid`` is the id that was sent with the call. ``auth`` is the Authorization header of the call,
+    ``credential`` the kind of its credential, see _errors.CREDENTIALS.
     """
 
     uuid: str
@@ -45,9 +45,31 @@ class Job:
     result: dict[str, Any] = field(default_factory=dict)
     failure: VirtinfraError | None = None
     needs_auth: bool = False
-    has_own_uuid: bool = False
+    sent_uuid: str = ""
     auth: str | None = field(default=None, repr=False)
     credential: str = "started"
+
+    @property
+    def has_own_uuid(self) -> bool:
+        """Whether the service uses the id that was sent with the call."""
+        return self.uuid == self.sent_uuid
+
+    @property
+    def outcome(self) -> tuple[Any, ...]:
+        """The state with the result or the error, to compare the responses to two polls."""
+        return self.state, self.result, self.failure and self.failure.error
+
+    def pending(self) -> Job:
+        """Return this job as it was before its end."""
+        return replace(self, state=RUNNING, result={}, failure=None)
+
+    def as_sent(self, prefix: str) -> Job:
+        """Return the job with the id that was sent with the call, before its end."""
+        return replace(self.pending(), uuid=self.sent_uuid, location=job_path(self.sent_uuid, prefix))
+
+    def update(self, other: Job) -> None:
+        """Take all values of another job."""
+        vars(self).update(vars(other))
 
     def handle(self) -> dict[str, Any]:
         """Return the handle with which a later task can wait for the job."""

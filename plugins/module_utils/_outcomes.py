@@ -91,8 +91,7 @@ def apply_response(job: Job, response: Response, prefix: str) -> None:
     if response.status == 202:
         location = _location(response)
         job.location = polling_path(location) or job_path(extract_job_uuid(location) or job.uuid, prefix)
-        uuid = job.location.rpartition("/")[2].partition("?")[0]
-        job.uuid, job.has_own_uuid = uuid, uuid == job.uuid
+        job.uuid = job.location.rpartition("/")[2].partition("?")[0]
         return
     if is_duplicate(response):
         return

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
@@ -18,10 +19,19 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     VirtinfraError,
     WaitTimeout,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import BACKOFF_RATIO, RUNNING, UNKNOWN, Job
+from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import (
+    BACKOFF_RATIO,
+    FAILED,
+    RUNNING,
+    UNKNOWN,
+    Job,
+)
 
 # For how many seconds the job of a call whose response was lost is looked up.
 JOB_LOOKUP_GRACE = 2.0
+
+# How often a job that failed is polled again, to confirm it.
+MAX_REPEATED_POLLS = 3
 
 # The conditions that end a wait for several jobs.
 ALL, ANY = "all", "any"
@@ -56,7 +66,7 @@ def wait_for_jobs(client: Client, jobs: Iterable[Job], deadline: float | None = 
     label = " ".join(filter(None, (first.operation or "job", first.label, f"(job {first.uuid})")))
     label = label if count == 1 else f"{count} jobs, the first {label}"
     deadline = client.wait.deadline() if deadline is None else deadline
-    poll = client.until(deadline).poll
+    poll = partial(poll_job, client.until(deadline))
     for number, dummy in enumerate(client.wait.poll_intervals(label, deadline, _ratio(count, wait_for))):
         try:
             if wait_for == ANY:
@@ -86,6 +96,54 @@ def wait_for_jobs(client: Client, jobs: Iterable[Job], deadline: float | None = 
         f" Continue with job_wait, job {first.uuid}.{reason}",
         job=first.handle(),
     )
+
+
+def poll_job(client: Client, job: Job) -> bool:
+    """Poll a job and return whether it has ended; poll it again if it failed.
+
+    A proxy may give the response to the poll of another job. Raise TransportError when the response proves nothing.
+    """
+    client.poll(job)
+    if job.state == FAILED:
+        poll_again(client, job)
+    return job.state != RUNNING
+
+
+def poll_again(client: Client, job: Job) -> None:
+    """Poll a job that has ended until two responses in a row are the same, and take the last one.
+
+    A response that proves nothing, or that says that the service does not know the job any more, changes nothing.
+    """
+    for dummy in range(MAX_REPEATED_POLLS):
+        again = job.pending()
+        try:
+            client.poll(again)
+        except TransportError:
+            return
+        if again.state == UNKNOWN:
+            return
+        is_same = again.outcome == job.outcome
+        job.update(again)
+        if is_same or job.state == RUNNING:
+            return
+
+
+def find_own_job(client: Client, job: Job) -> bool | None:
+    """Return whether the service knows the job with the id that was sent with a call, and if so, take its state.
+
+    A response that names another job may be the response to another call, and so may a poll: two polls must find the
+    job. Return None if nothing shows which is right.
+    """
+    for dummy in range(2):
+        own = job.as_sent(client.connection.path_prefix)
+        try:
+            poll_job(client, own)
+        except TransportError:
+            return None
+        if own.state == UNKNOWN:
+            return False
+    job.update(own)
+    return True
 
 
 def asks_to_wait_longer(client: Client, error: VirtinfraError, deadline: float) -> bool:
@@ -123,7 +181,7 @@ def job_exists(client: Client, job: Job, deadline: float, seconds: float = JOB_L
     for elapsed in client.wait.poll_intervals(f"the job of {job.operation}", deadline):
         job.state, job.failure = RUNNING, None
         try:
-            client.until(deadline).poll(job)
+            poll_job(client.until(deadline), job)
         except TransportError as error:
             job.state = UNKNOWN
             if asks_to_wait_longer(client, error, deadline):

@@ -42,6 +42,8 @@ MAIN_FAULTS: tuple[Fault, ...] = (
     {"fault": "empty", "status": 204, "taken": False},
     {"fault": "status", "status": 404, "form": "html", "taken": True},
     {"fault": "tls_alert", "taken": True},
+    {"fault": "other_job"},
+    {"fault": "other_response"},
 )
 
 # Variants of the basic faults, and faults that do not affect the response.
@@ -72,6 +74,9 @@ MORE_FAULTS: tuple[Fault, ...] = (
 )
 FAULTS = (*MAIN_FAULTS, *MORE_FAULTS)
 
+# Proxies that confuse the responses of concurrent requests.
+OTHER_RESPONSES: tuple[Fault, ...] = ({"fault": "other_response"}, {"fault": "fail"})
+
 # The faults of reads, which change nothing in the service.
 READ_FAULTS = tuple(fault for fault in FAULTS if not fault.get("taken") and fault["fault"] != "tls_alert")
 
@@ -84,13 +89,16 @@ SERVERS: Mapping[str, Mapping[str, Any]] = {
 
 @dataclass(frozen=True)
 class Target:
-    """The request with the fault: the call of the operation, or the read with this index."""
+    """The request with the fault: the call of the operation, the read with this index, or the first poll."""
 
     name: str
     read_index: int | None = None
+    is_poll: bool = False
 
     def selector(self, operation: str) -> dict[str, Any]:
         """Return the members of a fault that select the request."""
+        if self.is_poll:
+            return {"operation": "poll"}
         if self.read_index is None:
             return {"operation": operation}
         return {"operation": "*", "method": "GET", "skip": self.read_index}
@@ -98,6 +106,7 @@ class Target:
 
 CALL = Target("the call")
 READS = (Target("the read before", 0), Target("the first poll", 1), Target("the read after", 2))
+POLL = Target("the first poll", is_poll=True)
 
 
 def run_matrix(sim: Simulator, report: Report, faults: Sequence[Fault]) -> None:
@@ -140,8 +149,10 @@ class Trial:
         if not self.scenario.action:
             return False
         if self.target is not CALL:
-            # The service says that the operation failed, although it did not.
-            return bool(self.fault["fault"] == "fail")
+            return False
+        if self.fault["fault"] in ("other_job", "other_response") and SERVERS[self.server]:
+            # The service does not know the id of the call, so that nothing shows that the failure is that of another.
+            return True
         # ``{}`` is the documented reply of success of some operations.
         is_bare = self.fault.get("garbage") == "missing" and self.fault.get("taken") is False
         return is_bare and get_operation(self.scenario.operation).may_be_empty
@@ -183,6 +194,8 @@ def play(sim: Simulator, report: Report, trial: Trial) -> Iterator[str]:
     after = settled(sim)
     if problem := wrong_changed(ran.result, before, after, scenario.action or not scenario.changes):
         yield problem
+    if trial.fault["fault"] == "other_response" and ran.result.get("connected") is False:
+        yield "it returned the result of another call"
     if (times := scenario.times(before, after)) > 1:
         yield from _repetition(trial, ran.warnings)
         return
@@ -198,7 +211,9 @@ def play(sim: Simulator, report: Report, trial: Trial) -> Iterator[str]:
 def _faulty(sim: Simulator, trial: Trial) -> Iterator[tuple[dict[str, Any], Any]]:
     """Inject the fault; yield the options of the connection, and a function that returns how often it occurred."""
     if trial.fault["fault"] != "tls_alert":
-        sim.fault(**{**trial.fault, **trial.target.selector(trial.scenario.operation)})
+        is_test = trial.fault["fault"] == "other_response" and trial.scenario.operation == "SNSSnmpTestConnection"
+        reply = {"reply": {"connected": False}} if is_test else {}
+        sim.fault(**{**trial.fault, **trial.target.selector(trial.scenario.operation), **reply})
         yield {"base_url": sim.url}, lambda: sum(fault["happened"] for fault in sim.faults())
         return
     calls: list[StubRequest] = []

@@ -9,7 +9,16 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from chaos.fault_matrix import FAULTS, MAIN_FAULTS, READ_FAULTS, READS, run_diagonal, run_matrix
+from chaos.fault_matrix import (
+    FAULTS,
+    MAIN_FAULTS,
+    OTHER_RESPONSES,
+    POLL,
+    READ_FAULTS,
+    READS,
+    run_diagonal,
+    run_matrix,
+)
 from chaos.playbook_faults import demo, demo_at_random, overload, targets, targets_at_random
 from chaos.random_walk import random_walk
 from chaos.report import Report
@@ -27,6 +36,9 @@ def reads(sim: Simulator, report: Report) -> None:
 
 SHORT: dict[str, Part] = {
     "main faults on each call": lambda sim, report: run_matrix(sim, report, MAIN_FAULTS),
+    "responses of other requests to the first poll": lambda sim, report: run_diagonal(
+        sim, report, POLL, OTHER_RESPONSES
+    ),
     "at random": lambda sim, report: random_walk(sim, report, 60, 1),
     "demo at random": lambda sim, report: demo_at_random(sim, report, 1),
     "20 tasks at once, 20 requests a second": lambda sim, report: overload(sim, report, 20, 20.0),

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import time
 import traceback
@@ -135,6 +136,11 @@ class Dispatcher:
         spread = max(0.0, 1 + switches.latency_spread * service.random.uniform(-1, 1))
         latency = switches.latencies.get(operation.name, switches.latency) * spread
         service.jobs.start(job, prepare, latency, lambda outcome: service.reply_text(operation, outcome))
+        if "other_job" in names:
+            error = next(fault.error for fault in faults if fault.fault == "other_job")
+            result = (503, service.reply_text(operation, _build_error(error)))
+            job = dataclasses.replace(job, id=uuids.uuid4().hex, result=result)
+            service.jobs.add(job)
         return self._accepted(request, job)
 
     def _job_id(self, request: Request) -> str:

@@ -28,7 +28,7 @@ DEPTH = 100_000
 PAGE = "<html><head><title>{title}</title></head><body><h1>{title}</h1><hr>proxy</body></html>"
 REASONS = {429: "Too Many Requests", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Time-out"}
 INTERIM = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
-DAMAGING = ("status", "html", "garbage", "redirect", "empty", "close")
+DAMAGING = ("status", "html", "garbage", "redirect", "empty", "close", "other_response")
 WRONG_TYPES = {
     "location": 5,
     "apiTimeout": "soon",
@@ -76,6 +76,9 @@ def _damaged_response(fault: Fault, response: Response) -> Response:
         return TruncatedResponse(bytes(response.body), response.status_code, dict(response.headers))
     if fault.fault == "garbage":
         return _garbage_response(fault.garbage, response.status_code)
+    if fault.fault == "other_response":
+        body = fault.reply or {"error": fault.error}
+        return Response(json.dumps(body), 200 if fault.reply else 503)
     if fault.fault == "html":
         return Response(PAGE.format(title="Log in"), 200, {"Content-Type": "text/html"})
     if fault.fault == "redirect":

@@ -25,6 +25,8 @@ FAULTS = {
     "interim": "The response 103 Early Hints precedes the response.",
     "hang": "The job stays pending for ever; a read gets no response.",
     "expire": "The poll of the job is 404, although the operation is executed.",
+    "other_job": "The 202 has the address of the job of another call, which failed.",
+    "other_response": "The response is that to another request: a failure, or the `reply`.",
     "fail": "The job, the read or the poll fails with an error of the service.",
     "session_expiry": "All sessions and the token are invalid, starting with this call.",
     "duplicate_webhook": "The result of the job is delivered twice.",
@@ -50,6 +52,7 @@ TYPES: dict[str, type | tuple[type, ...]] = {
     "form": str,
     "url": str,
     "error": dict,
+    "reply": dict,
 }
 
 
@@ -84,6 +87,8 @@ class Fault:
     error: dict[str, t.Any] = dataclasses.field(
         default_factory=lambda: {"code": "SYS.1006", "details": "the operation failed on demand"}
     )
+    reply: dict[str, t.Any] = dataclasses.field(default_factory=dict)
+    """The reply to another request; empty: the error."""
     happened: int = 0
 
     def __post_init__(self) -> None:
@@ -105,8 +110,8 @@ class Fault:
 
     @property
     def is_executed(self) -> bool:
-        """Whether the request is executed: by default only with garbage, not with other damaged responses."""
-        return self.fault == "garbage" if self.taken is None else self.taken
+        """Whether the request is executed: by default with a wrong body, not with other damaged responses."""
+        return self.fault in ("garbage", "other_response") if self.taken is None else self.taken
 
     def to_json(self) -> dict[str, t.Any]:
         """Return the fault as the control API shows it."""
@@ -150,8 +155,11 @@ class Faults:
         ("session_expiry",),
         ("duplicate",),
         ("interim",),
-        ("hang", "expire", "fail"),
-        ("drop_before", "drop_after", "truncate", "status", "html", "garbage", "redirect", "empty", "close"),
+        ("hang", "expire", "fail", "other_job"),
+        (
+            *("drop_before", "drop_after", "truncate", "status", "html", "garbage", "redirect", "empty", "close"),
+            "other_response",
+        ),
     )
     """At most one fault of each group applies to a request; the others wait for the next request."""
 

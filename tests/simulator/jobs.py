@@ -98,6 +98,10 @@ class Jobs:
         """Return all jobs in the order of their starts."""
         return list(self._jobs.values())
 
+    def add(self, job: Job) -> None:
+        """Add a job that has ended."""
+        self._jobs[job.id] = job
+
     def start(self, job: Job, prepare: c.Callable[[], Call], latency: float, serialize: Serializer) -> None:
         """Start the job. Check session and parameters now; execute the second part after the latency in seconds."""
         self._jobs[job.id] = job

@@ -43,7 +43,7 @@ from simulator.launch import Simulator
 from support.fast_clock import run, with_fast_clock
 from support.module_runner import ModuleRunner
 from support.playbook_runner import PlaybookRunner
-from support.scenarios import CREATED_TASK, HOST, NEW_HOST, SCENARIOS, Scenario
+from support.scenarios import CREATED_TASK, HOST, NEW_HOST, NIC, SCENARIOS, Scenario
 from support.socket_servers import ByteServer, Relay, full_port, taken_port
 from support.stub_server import StubRequest, StubResponse, StubServer
 from support.tls import untrusted_context
@@ -488,6 +488,119 @@ def test_outage_is_limited_whatever_an_attempt_takes(chance: float, seconds: flo
     assert attempts[-1] - attempts[0] <= 45.5
 
 
+# ------------------------------------------------------------------------------------------ responses to other requests
+
+
+ACTIONS = [scenario for scenario in SCENARIOS if scenario.action or scenario.operation == "DeleteNicQos"]
+
+
+def play_scenario(sim: Simulator, scenario: Scenario, **server: Any) -> tuple[dict[str, Any], int]:
+    """Run the task of a scenario; return the result and how often it was performed."""
+    before = sim.state()
+    options = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token, **scenario.options}
+    with with_fast_clock():
+        result = run(scenario.module, options).result
+    return result, scenario.times(before, sim.state())
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
+def test_accepted_call_whose_response_names_the_job_of_another_call(sim: Simulator, scenario: Scenario) -> None:
+    """The service knows the id that was sent with the call, so the other job, which failed, is not that of the call."""
+    sim.reset(latency=0.05, reconnect=0.0, cbt_tasks=4)
+    for kind, uuid, members in scenario.prepare:
+        sim.change(kind, uuid, **members)
+    sim.fault("other_job", scenario.operation)
+    result, times = play_scenario(sim, scenario)
+    assert times == 1
+    assert not result.get("failed"), result["msg"]
+    assert result["changed"] is scenario.changes
+
+
+@pytest.mark.parametrize("scenario", ACTIONS, ids=str)
+@pytest.mark.parametrize("request_of_task", ["call", "poll"])
+def test_response_of_a_failed_call_of_somebody_else(sim: Simulator, scenario: Scenario, request_of_task: str) -> None:
+    sim.reset(latency=0.0, reconnect=0.0, cbt_tasks=4)
+    sim.fault("other_response", scenario.operation if request_of_task == "call" else "poll")
+    result, times = play_scenario(sim, scenario)
+    assert times == 1
+    assert not result.get("failed"), result["msg"]
+    assert result["changed"] is scenario.changes
+
+
+@pytest.mark.parametrize("request_of_task", ["SNSSnmpTestConnection", "poll"])
+def test_response_of_a_connection_test_of_somebody_else(sim: Simulator, request_of_task: str) -> None:
+    sim.fault("other_response", request_of_task, reply={"connected": False})
+    scenario = next(scenario for scenario in SCENARIOS if scenario.name == "test-snmp")
+    result, times = play_scenario(sim, scenario)
+    assert times == 1
+    assert result["connected"] is True
+    assert not result.get("failed")
+
+
+def test_connection_test_that_fails_is_confirmed(sim: Simulator) -> None:
+    for server in ({}, {"sync": True}, {"job_uuid": "ignore"}):
+        sim.reset(snmp_connected=False, **server)
+        result, times = play_scenario(sim, next(each for each in SCENARIOS if each.name == "test-snmp"))
+        assert times == 1
+        assert result["failed"]
+        assert result["connected"] is False
+
+
+@pytest.mark.parametrize("wait", [True, False])
+@pytest.mark.parametrize("name", ["export-volumes", "delete-cbt-task", "test-snmp"])
+def test_outcome_is_unknown_while_the_own_job_cannot_be_read(sim: Simulator, name: str, wait: bool) -> None:
+    """Nothing shows whether the other job is that of the call, so its failure is not reported as one of the call."""
+    scenario = next(each for each in SCENARIOS if each.name == name)
+    sim.reset(latency=0.0, reconnect=0.0, cbt_tasks=4)
+    sim.fault("other_job", scenario.operation)
+    sim.fault("status", "poll", status=502, count=None)
+    before = sim.state()
+    options = {"base_url": sim.url, "session_id": sim.session, "wait_timeout": 3, "wait": wait, "request_retries": 1}
+    with with_fast_clock():
+        result = run(scenario.module, {**options, **scenario.options}).result
+    assert scenario.times(before, sim.state()) == 1
+    assert result["changed"] is scenario.changes
+    if result.get("failed"):
+        assert result["error"]["code"] in ("OUTCOME_UNKNOWN", "TIMEOUT")
+        assert sim.log()[0]["job"] == result["job"]["uuid"] or scenario.name == "delete-cbt-task"
+
+
+@pytest.mark.parametrize("scenario", ACTIONS, ids=str)
+@pytest.mark.parametrize("fails", [False, True])
+def test_service_that_ignores_job_ids_names_its_own_job(sim: Simulator, scenario: Scenario, fails: bool) -> None:
+    """The service does not know the id that was sent, so the job in its response is that of the call."""
+    sim.reset(latency=0.0, reconnect=0.0, cbt_tasks=4, job_uuid="ignore")
+    if fails:
+        sim.fault("fail", scenario.operation, error={"code": "SYS.1000", "details": "it does not work"})
+    result, times = play_scenario(sim, scenario)
+    assert times == int(not fails)
+    assert bool(result.get("failed")) is fails
+    assert result["changed"] is (scenario.changes and not fails)
+    if fails:
+        assert result["error"]["code"] == "SYS.1000"
+
+
+def test_failure_of_a_job_is_confirmed(sim: Simulator, runner: ModuleRunner) -> None:
+    """job_info and job_wait poll a job again that is said to have failed."""
+    client_options = {"operation": "DeleteNicQos", "params": {"uuid": NIC, "direction": "in"}}
+    handle = runner("api", client_options, wait=False)["job"]
+    for module in ("job_info", "job_wait"):
+        sim.fault("other_response", "poll")
+        assert runner(module, {"jobs": [handle]})["jobs"][0]["state"] == "succeeded"
+    sim.fault("other_response", "poll", count=2)
+    assert runner("job_info", {"jobs": [handle]})["jobs"][0]["state"] == "failed"
+
+
+def test_job_id_of_an_earlier_call_is_not_adopted(sim: Simulator, runner: ModuleRunner) -> None:
+    """A refusal with a job_uuid of the user says nothing about the job with this id."""
+    call = {"operation": "DeleteNicQos", "params": {"uuid": NIC, "direction": "in"}}
+    assert runner("api", call, job_uuid=JOB).changed
+    sim.fault("status", "DeleteNicQos", status=403, form="plain")
+    refused = runner("api", call, job_uuid=JOB)
+    assert refused["error"]["code"] == "HTTP_403"
+    assert not refused.changed
+
+
 # ----------------------------------------------------------------------------------------------- answers without an end
 
 
@@ -785,6 +898,8 @@ def test_object_that_another_run_created_at_the_same_time(
             calls.append(request)
             job = request.headers["X-Job-UUID"] if honours_ids else JOB
             return StubResponse(202, {"location": f"{service.url}/service/v1/api-jobs/{job}"})
+        if "api-jobs" in request.path and not (honours_ids or request.path.endswith(JOB)):
+            return StubResponse(404, b"unable to find job")
         if "api-jobs" in request.path:
             error = {"code": "SYS.1007", "details": "there has been a host having this managementIp"}
             return StubResponse(503, {"error": error})
