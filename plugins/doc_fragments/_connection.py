@@ -40,6 +40,7 @@ options:
         the service says that the session has expired, the module logs in again and repeats the call once.
       - A module process, for example of a task with C(async), C(become) or a remote connection, gets the session, not
         the password. Only if the controller cannot reach the service does the module process log in and out itself.
+        With C(async) and C(poll=0), the session is one of its own, which ends with the process.
       - The environment variable E(VIRTINFRA_ACCOUNT) is used when the option is not given.
     type: str
   account_password:

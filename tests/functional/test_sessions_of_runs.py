@@ -81,6 +81,8 @@ class Run:
             "ANSIBLE_HOME": str(self.folder),
             "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".cache"),
             "ANSIBLE_CONNECTION_PLUGINS": str(ROOT / "tests" / "support" / "plugins" / "connection"),
+            "ANSIBLE_ASYNC_DIR": str(self.folder / "async"),
+            "ANSIBLE_INJECT_INVOCATION": "true",
             "ANSIBLE_LOCAL_TEMP": str(self.folder / "tmp"),
             "VIRTINFRA_BASE_URL": self.sim.url,
             "VIRTINFRA_ACCOUNT": "admin",
@@ -181,6 +183,11 @@ def test_an_asynchronous_task_outlives_the_run(run: Run, sim: Simulator) -> None
     while time.monotonic() < deadline and sim.sessions()["live"]:
         time.sleep(0.2)
     assert [task["status"] for task in sim.records("cbttask") if task["name"] == "late"] == ["Running"]
+    (file,) = (run.folder / "async").iterdir()
+    while time.monotonic() < deadline and "invocation" not in file.read_text(encoding="utf-8"):
+        time.sleep(0.2)
+    used = json.loads(file.read_text(encoding="utf-8"))["invocation"]["module_args"]
+    assert (used["account"], used["account_password"]) == (None, None)
     # The first session is that of the inventory.
     assert sim.sessions() == {"live": 0, "logins": 2, "failed_logins": 0, "logouts": 2}
     assert run.leftovers() == []
