@@ -36,6 +36,13 @@ options:
         the query of the URL, as in V(https://receiver.example.com/SECRET?about=host-1).
       - The environment variable E(VIRTINFRA_WEBHOOK_URL) is used when the option is not given.
     type: str
+  webhook_key:
+    description:
+      - A secret that the task shares with the event source C(virtinfra.manager.job_results). With it, the module signs
+        the id of the job and the values C(about) and C(operation) in the query of O(webhook_url), by adding a parameter
+        to the query. The source uses the values only if they are signed, or if it confirms no results.
+      - The environment variable E(VIRTINFRA_WEBHOOK_KEY) is used when the option is not given.
+    type: str
   api_timeout:
     description:
       - The time limit of the operation in the service, in seconds, sent as C(X-API-Timeout).

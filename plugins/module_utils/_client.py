@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -58,6 +57,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._substitutes imp
     start_either,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock, Transport
+from ansible_collections.virtinfra.manager.plugins.module_utils._webhooks import Webhook
 
 MAX_CONNECTIONS = 16
 
@@ -87,6 +87,7 @@ class Client:
         masker: Masker | None = None,
         mask_replies: bool = False,
         webhook_url: str | None = None,
+        webhook_key: str | None = None,
         api_timeout: int | None = None,
         on_request: Callable[[str], None] | None = None,
         before_send: Callable[[], None] = lambda: None,
@@ -102,10 +103,7 @@ class Client:
         if connection.service_version:
             parse_version(connection.service_version)
         self._headers = {}
-        if webhook_url:
-            if not re.fullmatch(r"https?://[\x21-\x7e]+", webhook_url):
-                raise InvalidOptions("webhook_url must have the form https://receiver.example.com/path, without spaces")
-            self._headers["X-Web-Hook"] = webhook_url
+        self._webhook = Webhook(webhook_url, webhook_key)
         if api_timeout:
             self._headers["X-API-Timeout"] = str(api_timeout)
         self._local = threading.local()
@@ -186,7 +184,7 @@ class Client:
         job.credential = self.sessions.credential
         self.jobs.append(job)
         try:
-            headers = {**self._headers, "X-Job-UUID": uuid}
+            headers = {**self._headers, **self._webhook.headers(uuid), "X-Job-UUID": uuid}
             response = self._transport().send(request, name, auth, headers, self._deadline, self._slack)
             if is_duplicate(response) and job_uuid and not is_resend:
                 raise _used_before(self, job)

@@ -379,7 +379,7 @@ def create_client(
 ) -> Client:
     """Return a client for validated options."""
     waiting = {name: params[f"wait_{name}"] for name in ("timeout", "interval") if f"wait_{name}" in params}
-    sending: dict[str, Any] = {name: params.get(name) for name in ("webhook_url", "api_timeout")}
+    sending: dict[str, Any] = {name: params.get(name) for name in ("webhook_url", "webhook_key", "api_timeout")}
     return Client(
         connection_options(params),
         read_only,

@@ -48,11 +48,14 @@ WAIT_LIMITS: Options = {
     "wait_interval": {"type": "float", "default": 5},
 }
 
+WEBHOOK_KEY = _with_fallbacks({"webhook_key": {"type": "str", "no_log": True}})
+
 WAIT: Options = {
     **WAIT_LIMITS,
     "wait": {"type": "bool", "default": True},
     "job_uuid": {"type": "str"},
     **_with_fallbacks({"webhook_url": {"type": "str", "no_log": True}}),
+    **WEBHOOK_KEY,
     "api_timeout": {"type": "int"},
 }
 

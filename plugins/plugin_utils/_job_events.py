@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import ApiError, VirtinfraError
 from ansible_collections.virtinfra.manager.plugins.module_utils._job_modules import job_to_result
@@ -20,6 +19,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import FAI
 from ansible_collections.virtinfra.manager.plugins.module_utils._response import Response
 from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker
 from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import printable
+from ansible_collections.virtinfra.manager.plugins.module_utils._webhooks import read_parameter
 
 # The HTTP status of the response to a poll of a failed job. A post has the body of that response.
 FAILED_STATUS = 503
@@ -45,6 +45,10 @@ class JobPost:
     job: Job
     batch: str | None = None
     about: str | None = None
+
+    def without_context(self) -> JobPost:
+        """Return the post without what only its sender says: the batch, and the values of the URL."""
+        return replace(self, job=replace(self.job, operation=""), batch=None, about=None)
 
     def event(self) -> dict[str, Any]:
         """Return the event: ``job``, ``operation`` and ``about`` if known, ``result``, or ``error`` and ``msg``."""
@@ -73,7 +77,7 @@ def read_post(headers: Mapping[str, str], body: bytes, target: str) -> JobPost:
     stated = values.get("x-job-success", "").lower()
     if not stated and response.error is None:
         raise InvalidPost("the header X-Job-Success is missing")
-    about, operation = (_context(target, name) for name in ("about", "operation"))
+    about, operation = (printable(read_parameter(target, name))[:LONGEST_CONTEXT] for name in ("about", "operation"))
     job = Job(uuid, "", operation if re.fullmatch(r"\w+", operation, re.ASCII) else "")
     if stated == "true" and response.error is None:
         job.state, job.result = SUCCEEDED, response.object
@@ -82,12 +86,3 @@ def read_post(headers: Mapping[str, str], body: bytes, target: str) -> JobPost:
     else:
         job.state, job.failure = FAILED, ApiError(job.operation or "the operation", FAILED_STATUS, response.error)
     return JobPost(job, values.get("x-job-batch") or None, about or None)
-
-
-def _context(target: str, name: str) -> str:
-    """Return the values for the call in the query of the URL, ``""`` for missing ones."""
-    try:
-        texts = parse_qs(urlsplit(target).query, errors="replace").get(name, [""])
-    except ValueError:
-        return ""
-    return printable(texts[0])[:LONGEST_CONTEXT]

@@ -20,6 +20,7 @@ from typing import Any
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions, TransportError
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING, UNKNOWN, Job, job_path
+from ansible_collections.virtinfra.manager.plugins.module_utils._webhooks import is_signed
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._event_sources import deliver_event
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._event_store import Spool
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._job_events import InvalidPost, JobPost, read_post
@@ -84,6 +85,7 @@ class Receiver:
             post = read_post(request.headers, body, request.raw_path)
         except InvalidPost as mistake:
             raise Refusal(BAD_REQUEST, str(mistake)) from None
+        post = self._check_context(post, request.raw_path)
         if self._client and not self._spool.knows(post.job.uuid):
             post = await self._confirmed(post, self._client)
         # No await from here on, so that no second delivery can interfere.
@@ -99,6 +101,15 @@ class Receiver:
             raise Refusal(UNAUTHORIZED, "wrong or missing token")
         if request.method != "POST":
             raise Refusal(NOT_ALLOWED, "not a POST")
+
+    def _check_context(self, post: JobPost, target: str) -> JobPost:
+        """Return the post without the members that would remain unconfirmed although results are confirmed."""
+        key = self._options["webhook_key"]
+        if key and not is_signed(target, post.job.uuid, key):
+            raise Refusal(FORBIDDEN, "the signature in the URL is missing or wrong")
+        if not self._client:
+            return post
+        return replace(post, batch=None) if key else post.without_context()
 
     def _check_room(self) -> None:
         if self._spool.pending >= self._options["buffer_size"]:

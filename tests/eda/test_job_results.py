@@ -16,6 +16,7 @@ from typing import Any
 import aiohttp
 import pytest
 import trustme
+from conftest import ClientFactory
 
 from simulator.launch import Simulator
 from support.event_sources import Rules, deliver, job_headers, post, receiving, running, wait_until
@@ -248,6 +249,59 @@ def test_only_confirmed_results_are_believed(sim: Simulator) -> None:
     assert asyncio.run(play(rules)) == [403, 403, 204, 204, 503]
     (event,) = rules.events
     assert event["result"]["inventory"]["name"] == "host-1"
+
+
+class ConfirmedJob:
+    """A job of the simulator that has ended, and the URL of its webhook, which the simulator does not call."""
+
+    def __init__(self, sim: Simulator, new_client: ClientFactory, url: str, key: str | None = None) -> None:
+        sim.fault("drop_webhook", "ChangeHostState")
+        client = new_client(webhook_url=url, **({"webhook_key": key} if key else {}))
+        self.uuid = client.start_job("ChangeHostState", {"uuid": HOST, "stateEvent": "disable"}).uuid
+        sim.advance()
+        self.url = next(
+            entry["headers"]["x-web-hook"] for entry in sim.log() if entry["operation"] == "ChangeHostState"
+        )
+
+
+FORGED_QUERY = "about=forged&operation=DeleteHost"
+
+
+def test_an_event_of_a_confirmed_result_has_no_unconfirmed_member(sim: Simulator, new_client: ClientFactory) -> None:
+    """Anyone who knows the URL can choose them, and the first post for a job counts."""
+
+    async def play(rules: Rules) -> list[int]:
+        async with receiving(rules, base_url=sim.url, confirm=True) as url, aiohttp.ClientSession() as session:
+            job = await asyncio.to_thread(ConfirmedJob, sim, new_client, f"{url}?about=host-1")
+            forged = await post(session, f"{url}?{FORGED_QUERY}", job.uuid, b"{}", **{"X-Job-Batch": "FORGED"})
+            return [forged, await post(session, job.url, job.uuid)]
+
+    rules = Rules()
+    assert asyncio.run(play(rules)) == [204, 204]
+    (event,) = rules.events
+    assert event.keys() == {"job", "result"}
+    assert event["job"].items() >= {"succeeded": True, "batch": None}.items()
+
+
+def test_a_signed_query_is_used_and_a_forged_one_is_refused(sim: Simulator, new_client: ClientFactory) -> None:
+    """The signature is that of one job and one query."""
+
+    async def play(rules: Rules) -> list[int]:
+        options: dict[str, Any] = {"base_url": sim.url, "confirm": True, "webhook_key": "a key"}
+        async with receiving(rules, **options) as url, aiohttp.ClientSession() as session:
+            query = "about=h%C3%B6st+1&operation=ChangeHostState"
+            job = await asyncio.to_thread(ConfirmedJob, sim, new_client, f"{url}?{query}", "a key")
+            signature = job.url.rpartition("&")[2]
+            forged = (url, f"{url}?{FORGED_QUERY}", f"{url}?{FORGED_QUERY}&{signature}", f"{job.url}0")
+            statuses = [await post(session, target, job.uuid) for target in forged]
+            statuses.append(await post(session, job.url, "1" * 32))
+            batch = {"X-Job-Batch": "FORGED"}
+            return [*statuses, await post(session, f"{job.url}&about=forged", job.uuid, b"{}", **batch)]
+
+    rules = Rules()
+    assert asyncio.run(play(rules)) == [403] * 5 + [204]
+    (event,) = rules.events
+    assert (event["about"], event["operation"], event["job"]["batch"]) == ("höst 1", "ChangeHostState", None)
 
 
 # ----------------------------------------------------------------------------------------------------------- arguments

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._webhooks import sign_url
 from conftest import ClientFactory
 
 from simulator.launch import Simulator
@@ -23,6 +24,7 @@ from support.socket_servers import free_port
 from support.stub_server import StubRequest, StubResponse, StubServer
 
 RULEBOOKS = Path(__file__).parent / "rulebooks"
+KEY = "a-key-of-webhooks"
 HOSTS = [f"a000000300004000800000000000000{number}" for number in (1, 2, 3)]
 
 
@@ -55,16 +57,17 @@ def test_results_reach_the_store(
         "base_url": sim.url,
         "playbook": str(RULEBOOKS.parent / "playbooks" / "record_result.yml"),
     }
-    token = {"VIRTINFRA_SESSION_ID": sim.session}
+    token = {"VIRTINFRA_SESSION_ID": sim.session, "VIRTINFRA_WEBHOOK_KEY": KEY}
     with running_rulebook(
         str(RULEBOOKS / "results.yml"), tmp_path, installed_collection, variables, port, **token
     ) as rulebook:
         options = {"name": "host-1", "state": "disabled", "wait": False, "webhook_url": f"{url}?about=played"}
+        options["webhook_key"] = KEY
         run = playbook_runner.play({"virtinfra.manager.kvm_host": options})
         assert run.tasks[0].status == "ok", run.output
 
         def disable(host: str, about: str) -> str:
-            client = new_client(webhook_url=f"{url}?about={about}")
+            client = new_client(webhook_url=f"{url}?about={about}", webhook_key=KEY)
             return client.start_job("ChangeHostState", {"uuid": host, "stateEvent": "disable"}).uuid
 
         sim.fault("fail", "ChangeHostState")
@@ -77,10 +80,11 @@ def test_results_reach_the_store(
         refused = [
             deliver(sim, f"{url}-wrong", late),
             deliver(sim, url, late, body=["malformed"]),
-            deliver(sim, url, "f" * 32, body={"inventory": {}}),
+            deliver(sim, url, late),
+            deliver(sim, sign_url(url, "f" * 32, KEY), "f" * 32, body={"inventory": {}}),
         ]
-        assert refused == [404, 400, 403]
-        assert [deliver(sim, f"{url}?about=late", late) for dummy in range(2)] == [204, 204]
+        assert refused == [404, 400, 403, 403]
+        assert [deliver(sim, sign_url(f"{url}?about=late", late, KEY), late) for dummy in range(2)] == [204, 204]
         wait_until(lambda: "late True" in recorded(sim))
         assert recorded(sim) == ["failed False", "late True", "played True", "twice True"], rulebook.output
 

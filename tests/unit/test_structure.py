@@ -307,7 +307,7 @@ def test_every_option_of_the_connection_can_come_from_the_environment() -> None:
 
 
 def test_secrets_are_marked() -> None:
-    secrets = {"password", "session_id", "account_password", "api_token", "webhook_url"}
+    secrets = {"password", "session_id", "account_password", "api_token", "webhook_url", "webhook_key"}
     for name in MODULES:
         for option, rules in module(name).task.argument_spec.items():
             if option in secrets or (option == "url" and name == "sns_endpoint"):

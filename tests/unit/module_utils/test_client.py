@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import hmac
+import json
 import re
 from typing import Any
 
@@ -239,6 +241,16 @@ def test_bodies_are_json(sim: Simulator, client: Client) -> None:
     (call,) = requests_of(sim, "ChangeHostState")
     assert call["headers"]["content-type"] == "application/json;charset=UTF-8"
     assert not [poll for poll in requests_of(sim, "poll") if "content-type" in poll["headers"]]
+
+
+def test_the_webhook_url_of_each_call_is_signed(sim: Simulator, new_client: ClientFactory) -> None:
+    """With the key of webhook_key, which is not sent, and the id of the job."""
+    client = new_client(webhook_url="http://192.0.2.9/hook?about=a#part", webhook_key="a key")
+    jobs = [client.start_job("ChangeHostState", DISABLE).uuid for dummy in range(2)]
+    hooks = [call["headers"]["x-web-hook"] for call in requests_of(sim, "ChangeHostState")]
+    for job, hook in zip(jobs, hooks, strict=True):
+        digest = hmac.new(b"a key", json.dumps([job, "a", ""]).encode(), "sha256").hexdigest()
+        assert hook == f"http://192.0.2.9/hook?about=a&virtinfra_signature={digest}#part"
 
 
 def test_webhook_and_time_limit_are_sent_with_writing_calls(sim: Simulator, new_client: ClientFactory) -> None:

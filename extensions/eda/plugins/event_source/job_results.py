@@ -16,9 +16,10 @@ description:
     status 503, and the service posts it again (15 times, every 2 seconds).
   - Further results of the same job are dropped. Malformed posts, posts to another path and posts without the token are
     refused, counted and logged. A connection serves one post.
-  - An event has C(job) with C(uuid), C(succeeded) and C(batch), the outcome of an operation on several objects. It has
-    C(operation) and C(about) if the query of the URL has them, as in
-    V(https://receiver.example.com/SECRET?about=host-1), and C(result), or C(error) and C(msg).
+  - An event has C(job) with C(uuid), C(succeeded) and C(batch), and C(result), or C(error) and C(msg).
+  - It has C(operation) and C(about) if the query of the URL has them, as in
+    V(https://receiver.example.com/SECRET?about=host-1), and C(job.batch) is the outcome of an operation on several
+    objects. Anyone who knows the URL can forge these three, so they depend on O(confirm) and O(webhook_key).
   - No text of an event can be evaluated as a template. A space separates the characters with which templates begin, as
     in C({ { name }}).
 extends_documentation_fragment:
@@ -84,8 +85,16 @@ options:
       - A result that cannot be confirmed because the service does not answer is refused with the HTTP status 503, and
         the service posts it again. The service must honour job ids. It keeps jobs for about three hours.
       - With V(false), every well-formed post is accepted, and the connection options are not used.
+      - C(operation), C(about) and C(job.batch) cannot be confirmed, so the event does not contain them, unless
+        O(webhook_key) shows that C(operation) and C(about) are genuine.
     type: bool
     default: true
+  webhook_key:
+    description:
+      - A secret that the source shares with the tasks that start the jobs. The tasks sign C(operation) and C(about)
+        with it, and posts without a valid signature are refused.
+      - The environment variable E(VIRTINFRA_WEBHOOK_KEY) is used when the option is not given.
+    type: str
   spool:
     description:
       - A SQLite file that stores the acknowledged results until they are delivered to the rules, so that none is lost
@@ -132,7 +141,7 @@ sys.path.insert(0, str(Path(__file__).absolute().parents[7]))
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules import connection_options
-from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, Options
+from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, WEBHOOK_KEY, Options
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._event_sources import ServiceAccess, read_options
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._event_store import Spool
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._receiver import HAS_AIOHTTP, Receiver, listen
@@ -152,6 +161,7 @@ OPTIONS: Options = {
     "buffer_size": {"type": "int", "default": 1000},
     "max_connections_per_peer": {"type": "int", "default": 64},
     "confirm": {"type": "bool", "default": True},
+    **WEBHOOK_KEY,
     "spool": {"type": "path"},
 }
 
