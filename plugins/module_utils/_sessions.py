@@ -31,7 +31,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import WaitPolicy
 from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker
 from ansible_collections.virtinfra.manager.plugins.module_utils._substitutes import MemoryFacts, ServerFacts
-from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock
+from ansible_collections.virtinfra.manager.plugins.module_utils._transport import MAX_OUTAGE, Clock
 from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import wait_for_job
 
 # How often a login whose response is lost is retried, and the first pause, in seconds; the pauses double. A session
@@ -67,13 +67,13 @@ def log_in(client: Client, account: str, password: str) -> str:
 
 def _log_in(client: Client, account: str, password: str) -> str:
     params = {"accountName": account, "password": hash_password(password)}
-    retries = min(client.connection.request_retries, MAX_LOGIN_RETRIES)
+    retries, begin = min(client.connection.request_retries, MAX_LOGIN_RETRIES), client.clock.monotonic()
     for attempt in range(retries + 1):
         try:
             reply = wait_for_job(client, client.start_job("LogInByAccount", params))
             break
         except ResponseLost:
-            if attempt == retries:
+            if attempt == retries or client.clock.monotonic() - begin > MAX_OUTAGE:
                 raise
             client.clock.sleep(LOGIN_BACKOFF * 2**attempt)
         except Unsupported as refusal:

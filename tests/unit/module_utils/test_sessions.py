@@ -23,10 +23,11 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._connection impo
 from ansible_collections.virtinfra.manager.plugins.module_utils._errors import LoginFailed, VirtinfraError
 from ansible_collections.virtinfra.manager.plugins.module_utils._planner import PlannedCall
 from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker
-from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import AccountSession, hash_password
+from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import AccountSession, hash_password, log_in
 from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import wait_for_job
 from ansible_collections.virtinfra.manager.plugins.plugin_utils import _run_sessions
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._run_sessions import FileStore
+from conftest import FakeClock
 
 from simulator.launch import Simulator
 from support.inventory_sources import Source
@@ -176,6 +177,20 @@ def test_a_lost_login_is_retried(sim: Simulator, run: ModuleRunner) -> None:
     sim.fault("drop_after", "LogInByAccount", count=None)
     assert run("host_info", {}, request_retries=1, **ACCOUNT).failed
     assert sim.sessions()["logins"] == 5
+
+
+@pytest.mark.parametrize(("seconds", "logins"), [(0, 4), (30, 2), (60, 1)])
+def test_lost_logins_are_retried_for_a_limited_time(sim: Simulator, seconds: float, logins: int) -> None:
+    """Each attempt takes some time, and other tasks wait for the session meanwhile."""
+    clock = FakeClock()
+
+    def attempt() -> None:
+        clock.now += seconds
+
+    sim.fault("drop_after", "LogInByAccount", count=None)
+    with Client(ConnectionOptions(sim.url), clock=clock, before_send=attempt) as client, pytest.raises(LoginFailed):
+        log_in(client, "admin", "password")
+    assert sim.sessions()["logins"] == logins
 
 
 @pytest.mark.parametrize(
