@@ -51,6 +51,10 @@ CREDENTIALS = {
 # The HTTP status when a credential is not accepted.
 UNAUTHORIZED = 401
 
+# Refusals of an account: wrong credentials, too many sessions, disabled, second factor, password expired, locked, ...
+# Services lock an account after several attempts.
+_FINAL_REFUSAL = re.compile(r"ID\.(1000|1006|1007|2001)|LOGIN_CONTROL\.\d+", re.ASCII)
+
 # HTTP statuses of a proxy or of an overloaded service, which may be temporary.
 TRANSIENT_STATUSES = (408, 429, 502, 503, 504)
 
@@ -299,6 +303,11 @@ class LoginFailed(VirtinfraError):
     def is_refusal(self) -> bool:
         """Whether the service refused the login, instead of being unreachable."""
         return "status" in self.result
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the service refused the account, so that no client may repeat the login in this run."""
+        return any(map(_FINAL_REFUSAL.fullmatch, error_codes(self._error)))
 
     @property
     def error(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 import threading
 import time
@@ -25,7 +26,6 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     TransportError,
     Unsupported,
     VirtinfraError,
-    error_codes,
     with_causes,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import WaitPolicy
@@ -41,10 +41,6 @@ LOGIN_BACKOFF = 0.3
 
 # The timeout, in seconds, of a logout whose result is ignored.
 LOGOUT_TIMEOUT = 5.0
-
-# Refusals of an account: wrong credentials, too many sessions, disabled, second factor, password expired, locked, ...
-# No client of the run repeats such a login, because services lock an account after several attempts.
-FINAL_REFUSAL = re.compile(r"ID\.(1000|1006|1007|2001)|LOGIN_CONTROL\.\d+", re.ASCII)
 
 
 def hash_password(password: str) -> str:
@@ -230,22 +226,31 @@ class AccountSession:
 
     def _log_in(self, client: Client, kept: dict[str, Any], since: float) -> str:
         """Log in, unless an equivalent login has already failed."""
-        account, retries = str(self._connection.account), self._connection.request_retries
-        if failure := kept.get("failure"):
-            # If a login fails, all clients that waited for it fail, because their own logins would take as long, one
-            # after the other.
-            is_own = failure["time"] > since and failure["retries"] >= retries
-            if is_own or any(map(FINAL_REFUSAL.fullmatch, error_codes(failure["error"]))):
-                raise LoginFailed(failure["message"], failure["error"], **failure["facts"]).with_label(
-                    f"account {account}"
-                )
+        self._raise_known_failure(kept, since)
         try:
-            session_id = log_in(client, account, str(self._connection.account_password))
+            session_id = log_in(client, str(self._connection.account), str(self._connection.account_password))
         except LoginFailed as failed:
             kept["failure"] = self._failure(failed.message, failed.error, failed.result)
             raise
         kept.pop("failure", None)
         return session_id
+
+    def raise_refusal(self) -> None:
+        """Raise LoginFailed if the service has refused the account in this run."""
+        with self._store.open() as kept:
+            self._raise_known_failure(kept)
+
+    def _raise_known_failure(self, kept: Mapping[str, Any], since: float = math.inf) -> None:
+        """Raise the failure of the last login if it is final, or if it happened after ``since``, with as many retries.
+
+        All clients that wait for a login share its failure, because their own logins would take as long, one after the
+        other.
+        """
+        if failure := kept.get("failure"):
+            is_own = failure["time"] > since and failure["retries"] >= self._connection.request_retries
+            failed = LoginFailed(failure["message"], failure["error"], **failure["facts"])
+            if is_own or failed.is_final:
+                raise failed.with_label(f"account {self._connection.account}")
 
     def remember_failure(self, result: Mapping[str, Any]) -> None:
         """Store the failed result of a process that logged in by itself, so that no other one repeats a refused login.

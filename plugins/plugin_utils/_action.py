@@ -73,7 +73,7 @@ display = Display()
 
 
 class Handover(NamedTuple):
-    """The options of a module process, its own session, and the session of the run if that could not be created."""
+    """The options of a module process, its own session, and the session of the run if the process logs in instead."""
 
     arguments: dict[str, Any]
     own: TaskSession | None = None
@@ -136,13 +136,11 @@ class ActionModule(ActionBase):
         from_environment = {option: variables.pop(each) for each, option in credentials.items() if each in variables}
         known = {option: value for option, value in from_environment.items() if option in spec.argument_spec}
         arguments = {**known, **_prefer_given(mark_nulls(self._task.args, spec.parameters))}
-        handover = Handover(arguments)
-        if not spec.secret_results:
-            try:
-                with patched_environ(variables):
-                    handover = self._with_session(arguments, spec)
-            except VirtinfraError as failure:
-                return {"failed": True, "msg": escape_controls(str(failure)), "error": failure.error}
+        try:
+            with patched_environ(variables):
+                handover = self._with_session(arguments, spec)
+        except VirtinfraError as failure:
+            return {"failed": True, "msg": escape_controls(str(failure)), "error": failure.error}
         result = self._start_module(name, handover, variables, task_vars)
         for line in result.pop(REQUEST_LOG, ()):
             self._show_request(line)
@@ -188,9 +186,9 @@ class ActionModule(ActionBase):
     def _with_session(self, arguments: dict[str, Any], spec: ModuleSpec) -> Handover:
         """Return the options of a module process, with the session of this run instead of the password of an account.
 
-        A task that may outlive the run gets a session of its own, unless its process will refuse the options. If only
-        the host of the module process can reach the service, the process gets the password and logs in. Raise
-        LoginFailed when the service refuses the account.
+        A task that may outlive the run gets a session of its own, unless its process will refuse the options. A module
+        that returns a new session gets the password and logs in; so does every module if only the host of its process
+        can reach the service. Raise LoginFailed when the service refuses the account.
         """
         given = {name: value for name, value in arguments.items() if name in CONNECTION}
         validation = ArgumentSpecValidator(CONNECTION).validate(given)
@@ -204,6 +202,9 @@ class ActionModule(ActionBase):
             timeout = min(connection.request_timeout, HANDOVER_TIMEOUT)
             brief = replace(connection, request_retries=0, request_timeout=timeout)
             session = AccountSession(brief, FileStore(connection), Masker(), self._request_log())
+            if spec.secret_results:
+                session.raise_refusal()
+                return Handover(arguments, not_created=session)
             if self._is_detached and not _option_errors(spec, arguments):
                 own = TaskSession(connection, session.new_session())
             session_id = own.session_id if own else session.valid()

@@ -123,6 +123,21 @@ def test_query_for_a_name_that_services_misread(sim: Simulator, name: str, simil
     assert [event["change"]["uuid"] for event in rules.events] == [watched]
 
 
+@pytest.mark.parametrize("code", ["ID.1006", "LOGIN_CONTROL.1002"])
+def test_a_refused_login_ends_the_source(sim: Simulator, code: str) -> None:
+    """A source that polls forever would never read anything, because it does not repeat a refused login."""
+    sim.configure(login_refusal=code)
+    args = {"base_url": sim.url, "account": "admin", "account_password": "password", "interval": INTERVAL}
+
+    async def play() -> None:
+        async with running("resource_changes", {**args, "resource_type": "host"}, Rules()) as source:
+            await wait_until(source.done)
+
+    with pytest.raises(Exception, match=rf"account admin: LogInByAccount failed \({code}\)"):
+        asyncio.run(play())
+    assert sim.sessions()["failed_logins"] == 1
+
+
 def test_threshold_has_hysteresis(sim: Simulator) -> None:
     """Low under 10 %, normal from 12 %, and unchanged between both limits."""
     (uuid, *dummy) = sorted(record["uuid"] for record in sim.records("primarystorage"))

@@ -155,12 +155,16 @@ def test_a_run_does_not_repeat_a_login_that_was_refused(run: Run, sim: Simulator
     assert run.leftovers() == []
 
 
-def test_a_run_does_not_repeat_a_login_that_only_a_module_process_could_send(run: Run, sim: Simulator) -> None:
+@pytest.mark.parametrize("first", [READ, {"virtinfra.manager.session": {}}], ids=["host_info", "session"])
+def test_a_run_does_not_repeat_a_login_that_a_module_process_has_sent(
+    run: Run, sim: Simulator, first: dict[str, Any]
+) -> None:
     sim.configure(login_refusal="ID.1007")
-    # The controller's own login does not reach the service.
-    sim.fault("drop_before", "LogInByAccount")
+    if first == READ:
+        # The controller's own login does not reach the service, so the module process logs in.
+        sim.fault("drop_before", "LogInByAccount")
     far = {"delegate_to": "far", "vars": {"ansible_connection": "elsewhere"}}
-    tasks = [{**READ, **far}, {**READ, **far}, READ]
+    tasks = [{**task, **far} for task in (first, READ)] + [READ, {"virtinfra.manager.session": {}, **far}]
     play = [{**task, "run_once": True, "ignore_errors": True} for task in tasks]
     output = run.start(play, sources=()).communicate()[0]
     refusal = "account admin: LogInByAccount failed (ID.1007): The account is disabled: account[admin] is disabled."

@@ -18,7 +18,8 @@ description:
     in C({ { name }}).
   - New objects, and objects that no longer exist, do not cause events.
   - While the service does not answer, the interval grows up to five minutes. A warning says when this begins, and
-    another when it ends.
+    another when it ends. If the service refuses a login, the source ends, because services lock an account after
+    several attempts.
 extends_documentation_fragment:
   - virtinfra.manager._connection
 options:
@@ -136,7 +137,11 @@ from typing import Any
 # ansible-rulebook loads only this file, so the path of the collection is derived from it.
 sys.path.insert(0, str(Path(__file__).absolute().parents[7]))
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions, VirtinfraError
+from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+    InvalidOptions,
+    LoginFailed,
+    VirtinfraError,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, Options
 from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
     RECORD_FIELDS,
@@ -213,6 +218,8 @@ async def main(queue: asyncio.Queue[Any], args: dict[str, Any]) -> None:
             except InvalidOptions:
                 raise
             except VirtinfraError as error:
+                if isinstance(error, LoginFailed) and error.is_final:
+                    raise
                 failures += 1
                 if failures == 1:
                     reason = escape_controls(str(error))
