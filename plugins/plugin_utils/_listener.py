@@ -27,13 +27,9 @@ from dataclasses import dataclass
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import escape_controls
 
-try:
+with suppress(ImportError):
     from aiohttp import web
     from aiohttp.http_exceptions import HttpProcessingError
-except ImportError:
-    HAS_AIOHTTP = False
-else:
-    HAS_AIOHTTP = True
 
 # The time, in seconds, for the TLS handshake and the head of a request to arrive.
 HEAD_TIMEOUT = 10.0
