@@ -172,21 +172,21 @@ class Client:
         Raise ResponseLost, with the member ``job``, when the service may have accepted the call, and JobUuidUsed when
         it knows another call with this id.
         """
-        send = partial(self._start_job, params, label, job_uuid, is_resend)
+        # With one id for both, a call that was performed although its refusal arrived is not performed twice.
+        send = partial(self._start_job, params, label, job_uuid or new_uuid(), job_uuid is None or is_resend)
         return start_either(get_operation(name), self.facts, send)
 
-    def _start_job(self, params: Params, label: str, job_uuid: str | None, is_resend: bool, name: str) -> Job:
+    def _start_job(self, params: Params, label: str, uuid: str, may_be_known: bool, name: str) -> Job:
         operation, request, auth = self.build_request(name, params)
         if self.read_only and operation.is_write:
             raise InvalidOptions(f"{name} changes something and is not sent in check mode")
-        uuid = job_uuid or new_uuid()
         job = Job(uuid, job_path(uuid, self.connection.path_prefix), name, label, auth=auth, sent_uuid=uuid)
         job.credential = self.sessions.credential
         self.jobs.append(job)
         try:
             headers = {**self._headers, **self._webhook.headers(uuid), "X-Job-UUID": uuid}
             response = self._transport().send(request, name, auth, headers, self._deadline, self._slack)
-            if is_duplicate(response) and job_uuid and not is_resend:
+            if is_duplicate(response) and not may_be_known:
                 raise _used_before(self, job)
             apply_response(job, response, self.connection.path_prefix)
             return job

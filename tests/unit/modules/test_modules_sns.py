@@ -624,3 +624,15 @@ def test_a_server_with_neither_is_named(run: ModuleRunner, sim: Simulator, perso
     ran = run("sns_teamchat_person", options)
     assert (ran["error"]["code"], ran.changed) == ("UNSUPPORTED", False)
     assert "neither UpdateAtPersonOfAtTeamchatEndpoint nor UpdateAtPersonOfAtFeiShuEndpoint" in ran.message
+
+
+def test_a_substitute_has_the_job_id_of_the_refused_call(
+    run: ModuleRunner, sim: Simulator, person: dict[str, Any]
+) -> None:
+    """The refusal may be the response to another call, so that the documented operation was performed."""
+    sim.configure(chats="open")
+    params = {"uuid": person["uuid"], "endpointUuid": person["endpointUuid"], "remark": "changed"}
+    ran = run("api", {"operation": "UpdateAtPersonOfAtTeamchatEndpoint", "params": params})
+    ids = [entry["headers"]["x-job-uuid"] for entry in ran.log if entry["method"] == "PUT"]
+    assert len(ids) == 2
+    assert len(set(ids)) == 1
