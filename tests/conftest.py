@@ -21,11 +21,10 @@ from support.stub_server import StubServer
 for unwanted in [name for name in os.environ if name.startswith("VIRTINFRA_") or name.lower().endswith("_proxy")]:
     del os.environ[unwanted]
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import WaitPolicy
-from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
-from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import wait_for_job
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import get_operation
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import WaitPolicy, wait_for_job
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from hypothesis import settings
 
 from simulator.launch import Simulator

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.virtinfra.manager.plugins.modules.cbt_task import main
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._action import ActionModule
+from ..modules.cbt_task import main
+from ..plugin_utils._action.plugin import ActionModule
 
 __all__ = ["ActionModule", "main"]

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.virtinfra.manager.plugins.modules.host_network_info import main
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._action import ActionModule
+from ..modules.host_network_info import main
+from ..plugin_utils._action.plugin import ActionModule
 
 __all__ = ["ActionModule", "main"]

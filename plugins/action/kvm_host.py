@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.virtinfra.manager.plugins.modules.kvm_host import main
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._action import ActionModule
+from ..modules.kvm_host import main
+from ..plugin_utils._action.plugin import ActionModule
 
 __all__ = ["ActionModule", "main"]

@@ -42,7 +42,7 @@ _value:
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import escape_controls
+from ..module_utils._masking.terminal import escape_controls
 
 
 def escape(text: Any) -> str:

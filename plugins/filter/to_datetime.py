@@ -38,7 +38,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import to_datetime
+
+from ..module_utils._api.records import to_datetime
 
 
 def iso_8601(timestamp: Any) -> str:

@@ -91,12 +91,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import ApiError, TransportError
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import common, elements, text
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory import Inventory
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import HOSTS, PRIMARY_STORAGES
+from ..module_utils._api.errors import ApiError, TransportError
+from ..module_utils._api.records import Record
+from ..module_utils._client.client import Client
+from ..plugin_utils._inventory.hostvars import common, elements, text
+from ..plugin_utils._inventory.plugin import Inventory
+from ..plugin_utils._inventory.services import HOSTS, PRIMARY_STORAGES
 
 # The fields of a primary storage in the variables of a host.
 STORAGE = ("uuid", "name", "type", "state", "status", "totalCapacity", "availableCapacity")

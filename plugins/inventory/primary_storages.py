@@ -59,10 +59,10 @@ keyed_groups:
 """
 
 
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import HostEntry, HostVars, elements, text
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory import Inventory, ServiceData
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._selection import assign_names
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import HOSTS, PRIMARY_STORAGES
+from ..plugin_utils._inventory.hostvars import HostEntry, HostVars, elements, text
+from ..plugin_utils._inventory.names import assign_names
+from ..plugin_utils._inventory.plugin import Inventory, ServiceData
+from ..plugin_utils._inventory.services import HOSTS, PRIMARY_STORAGES
 
 
 class InventoryModule(Inventory):

@@ -71,10 +71,10 @@ import ipaddress
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._hostvars import common, elements, make_unsafe, text
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory import Inventory
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import HOSTS, VMS
+from ..module_utils._api.records import Record
+from ..plugin_utils._inventory.hostvars import common, elements, make_unsafe, text
+from ..plugin_utils._inventory.plugin import Inventory
+from ..plugin_utils._inventory.services import HOSTS, VMS
 
 # The fields of a host in the variables of a virtual machine.
 HOST = ("uuid", "name", "managementIp", "state", "status")

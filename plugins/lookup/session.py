@@ -51,12 +51,13 @@ from typing import Any
 from ansible.errors import AnsibleError
 from ansible.plugins.lookup import LookupBase
 from ansible.utils.display import Display
-from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions, VirtinfraError
-from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker
-from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import AccountSession
-from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import escape_controls
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._run_sessions import FileStore
+
+from ..module_utils._api.errors import InvalidOptions, VirtinfraError
+from ..module_utils._client.sessions import AccountSession
+from ..module_utils._http.connection import ConnectionOptions
+from ..module_utils._masking.masker import Masker
+from ..module_utils._masking.terminal import escape_controls
+from ..plugin_utils._run_sessions import FileStore
 
 display = Display()
 

@@ -94,7 +94,7 @@ job:
     state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._action_modules import generic_module
+from ..module_utils._modules.act import generic_module
 
 MODULE = generic_module(
     options={

@@ -212,19 +212,19 @@ job:
 
 from dataclasses import replace
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._finders import find_cbt_task, find_other_cbt_task
-from ansible_collections.virtinfra.manager.plugins.module_utils._options import CREATE_OPTIONS, reference, references
-from ansible_collections.virtinfra.manager.plugins.module_utils._planner import (
+from ..module_utils._api.records import Record
+from ..module_utils._engine.plan import (
     PlannedCall,
-    Resource,
+    ResourceSpec,
     StateTransition,
     default_plan,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._reconciler import resource_module
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
+from ..module_utils._modules.options import CREATE_OPTIONS, reference, references
+from ..module_utils._modules.resource import resource_module
+from ..module_utils._resources.cbt import find_cbt_task, find_other_cbt_task
 
 
-def plan_task(resource: Resource, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
+def plan_task(resource: ResourceSpec, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
     """Return the plan. Warn when a task that was selected by one VM is stopped or deleted for other VMs too."""
     steps = default_plan(resource, state, desired, current)
     others = [uuid for uuid in (current or {}).get("resourceUuids", ()) if uuid != desired.get("vmInstanceUuid")]
@@ -233,7 +233,7 @@ def plan_task(resource: Resource, state: str, desired: Record, current: Record |
     return [replace(step, warning=f"the task also protects {', '.join(others)}") for step in steps]
 
 
-CBT_TASK = Resource(
+CBT_TASK = ResourceSpec(
     record_type="CbtTaskInventory",
     result_key="cbt_task",
     find=find_cbt_task,

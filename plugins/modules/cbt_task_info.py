@@ -100,9 +100,9 @@ total:
   sample: 1
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._cbt import protects, with_all_resources
-from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import list_module
-from ansible_collections.virtinfra.manager.plugins.module_utils._options import reference
+from ..module_utils._modules.options import reference
+from ..module_utils._modules.read import list_module
+from ..module_utils._resources.cbt import protects, with_all_resources
 
 MODULE = list_module(
     "QueryCbtTask",

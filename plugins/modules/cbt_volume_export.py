@@ -81,8 +81,8 @@ job:
     state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._action_modules import action_module
-from ansible_collections.virtinfra.manager.plugins.module_utils._options import reference, references
+from ..module_utils._modules.act import action_module
+from ..module_utils._modules.options import reference, references
 
 MODULE = action_module(
     "ExportNbdVolumes",

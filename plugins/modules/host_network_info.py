@@ -136,8 +136,8 @@ hosts:
       type: dict
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import info_module_per_item
-from ansible_collections.virtinfra.manager.plugins.module_utils._options import references
+from ..module_utils._modules.options import references
+from ..module_utils._modules.read import info_module_per_item
 
 MODULE = info_module_per_item(
     "GetHostNetworkFacts",

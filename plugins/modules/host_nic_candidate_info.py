@@ -93,8 +93,8 @@ candidate_nics:
     description: {description: The description., type: str, sample: port eth0}
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import info_module
-from ansible_collections.virtinfra.manager.plugins.module_utils._options import references
+from ..module_utils._modules.options import references
+from ..module_utils._modules.read import info_module
 
 MODULE = info_module(
     "GetCandidateNetworkInterfaces",

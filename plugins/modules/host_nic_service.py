@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from ..module_utils._resources.hosts import MANAGEMENT, plan_service_types
+
 DOCUMENTATION = r"""
 module: host_nic_service
 short_description: Manage the service types of host network interfaces
@@ -139,48 +141,13 @@ job:
     state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
-from itertools import product
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Unchangeable
-from ansible_collections.virtinfra.manager.plugins.module_utils._finders import read_nic_services
-from ansible_collections.virtinfra.manager.plugins.module_utils._options import reference, references
-from ansible_collections.virtinfra.manager.plugins.module_utils._planner import PlannedCall, Resource, build_call
-from ansible_collections.virtinfra.manager.plugins.module_utils._reconciler import resource_module
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
+from ..module_utils._engine.plan import ResourceSpec
+from ..module_utils._modules.options import reference, references
+from ..module_utils._modules.resource import resource_module
+from ..module_utils._resources.hosts import read_nic_services
 
-MANAGEMENT = "ManagementNetwork"
-
-
-def plan_service_types(resource: Resource, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
-    """Plan one call for all interfaces that need the same types on the same VLANs."""
-    pairs = {(row["interfaceUuid"], row["vlanId"]): row["serviceTypes"] for row in (current or {}).get("services", ())}
-    differing: dict[tuple[str, tuple[str, ...]], list[int]] = {}
-    for pair in dict.fromkeys(product(desired["interfaceUuids"], desired.get("vlanIds") or [0])):
-        types = with_management(desired["serviceTypes"], pairs.get(pair), pair)
-        if types != pairs.get(pair):
-            differing.setdefault((pair[0], tuple(types)), []).append(pair[1])
-    calls: dict[tuple[tuple[str, ...], tuple[int, ...]], list[str]] = {}
-    for (interface, kept), vlans in differing.items():
-        calls.setdefault((kept, tuple(vlans)), []).append(interface)
-    steps, requested = [], set(desired["serviceTypes"])
-    for (kept, on), interfaces in calls.items():
-        pairs = {**pairs, **{pair: list(kept) for pair in product(interfaces, on)}}
-        rows = [{"interfaceUuid": pair[0], "vlanId": pair[1], "serviceTypes": pairs[pair]} for pair in sorted(pairs)]
-        vlan_ids = {"vlanIds": list(on)} if "vlanIds" in desired else {}
-        params = {**desired, **vlan_ids, "interfaceUuids": interfaces, "serviceTypes": list(kept)}
-        note = f"{MANAGEMENT} stays on {', '.join(interfaces)}" if MANAGEMENT in set(kept) - requested else ""
-        steps.append(build_call(resource, resource.update, params, current, {"services": rows}, note))
-    return steps
-
-
-def with_management(types: list[str], before: list[str] | None, pair: tuple[str, int]) -> list[str]:
-    """Return the types to set, sorted. The API can neither add nor remove the management network."""
-    if before is not None and MANAGEMENT in set(types) - set(before):
-        raise Unchangeable(f"the API cannot add {MANAGEMENT} to the interface {pair[0]} on VLAN {pair[1]}")
-    return sorted({*types, *({MANAGEMENT} & set(before or ()))})
-
-
-SERVICES = Resource(
+SERVICES = ResourceSpec(
     record_type="HostNicServices",
     result_key="services",
     find=read_nic_services,

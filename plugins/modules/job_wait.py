@@ -137,7 +137,7 @@ summary:
     unknown: 0
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._job_modules import job_module
+from ..module_utils._modules.act import job_module
 
 MODULE = job_module(wait=True)
 

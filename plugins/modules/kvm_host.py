@@ -224,15 +224,15 @@ job:
     state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._finders import find_by_cursor, find_by_query
-from ansible_collections.virtinfra.manager.plugins.module_utils._host_vms import RUNNING_VMS
-from ansible_collections.virtinfra.manager.plugins.module_utils._options import CREATE_OPTIONS, reference
-from ansible_collections.virtinfra.manager.plugins.module_utils._planner import Resource, StateTransition
-from ansible_collections.virtinfra.manager.plugins.module_utils._queries import first_readable
-from ansible_collections.virtinfra.manager.plugins.module_utils._reconciler import resource_module
+from ..module_utils._client.lists import first_readable
+from ..module_utils._engine.plan import ResourceSpec, StateTransition
+from ..module_utils._modules.options import CREATE_OPTIONS, reference
+from ..module_utils._modules.resource import resource_module
+from ..module_utils._resources.finders import find_by_cursor, find_by_query
+from ..module_utils._resources.host_vms import RUNNING_VMS
 
 KEYS = ("uuid", "managementIp", "name")
-KVM_HOST = Resource(
+KVM_HOST = ResourceSpec(
     record_type="HostInventory",
     result_key="host",
     find=first_readable(find_by_query("QueryHost", *KEYS), find_by_cursor("host", *KEYS)),

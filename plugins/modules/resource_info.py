@@ -100,11 +100,11 @@ total:
 from dataclasses import replace
 from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import list_module
-from ansible_collections.virtinfra.manager.plugins.module_utils._modules import ModuleContext, ModuleSpec
-from ansible_collections.virtinfra.manager.plugins.module_utils._pagination import PAGE_SIZE
-from ansible_collections.virtinfra.manager.plugins.module_utils._queries import RESOURCE_QUERIES
+from ..module_utils._api.errors import InvalidOptions
+from ..module_utils._client.lists import PAGE_SIZE, RESOURCE_QUERIES
+from ..module_utils._engine.context import ModuleContext
+from ..module_utils._modules.read import list_module
+from ..module_utils._modules.spec import ModuleSpec
 
 
 def list_resources(context: ModuleContext) -> dict[str, Any]:

@@ -79,7 +79,7 @@ session_id:
   sample: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._session_modules import session_module
+from ..module_utils._modules.act import session_module
 
 MODULE = session_module(
     options={

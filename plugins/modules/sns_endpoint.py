@@ -208,30 +208,30 @@ job:
 
 from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._finders import (
+from ..module_utils._api.records import Record
+from ..module_utils._client.lists import first_readable
+from ..module_utils._engine.plan import (
+    AssumedRecord,
+    PlannedCall,
+    ResourceSpec,
+    default_plan,
+)
+from ..module_utils._modules.options import CREATE_OPTIONS, reference
+from ..module_utils._modules.resource import resource_module
+from ..module_utils._resources.finders import (
     Finder,
     find_by_query,
     with_assumed_fields,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._options import CREATE_OPTIONS, reference
-from ansible_collections.virtinfra.manager.plugins.module_utils._persons import (
+from ..module_utils._resources.notifications import (
     compared_persons,
     fields_missing_from_generic_query,
     normalize_persons,
     with_persons_by_user_id,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._planner import (
-    AssumedRecord,
-    PlannedCall,
-    Resource,
-    default_plan,
-)
-from ansible_collections.virtinfra.manager.plugins.module_utils._queries import first_readable
-from ansible_collections.virtinfra.manager.plugins.module_utils._reconciler import resource_module
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
 
 
-def plan_workchat(resource: Resource, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
+def plan_workchat(resource: ResourceSpec, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
     """Return the plan.
 
     Omit empty lists of persons on create, and ignore the persons of an endpoint that cannot be read.
@@ -255,7 +255,7 @@ def find_by_type(type_name: str) -> Finder:
 
 SHARED: dict[str, Any] = {"result_key": "endpoint", "update": "UpdateSNSApplicationEndpoint"}
 ENDPOINTS = {
-    "workchat": Resource(
+    "workchat": ResourceSpec(
         record_type="SNSWorkchatEndpointInventory",
         find=first_readable(
             find_by_query("QuerySNSWorkchatEndpoint", "uuid", "name", view=with_persons_by_user_id),
@@ -265,13 +265,13 @@ ENDPOINTS = {
         plan=plan_workchat,
         **SHARED,
     ),
-    "snmp": Resource(
+    "snmp": ResourceSpec(
         record_type="SNSApplicationEndpointInventory",
         find=find_by_type("snmp"),
         create="CreateSNSSnmpEndpoint",
         **SHARED,
     ),
-    "any": Resource(record_type="SNSApplicationEndpointInventory", find=find_by_type(""), **SHARED),
+    "any": ResourceSpec(record_type="SNSApplicationEndpointInventory", find=find_by_type(""), **SHARED),
 }
 MODULE = resource_module(
     ENDPOINTS,

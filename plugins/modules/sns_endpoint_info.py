@@ -146,9 +146,10 @@ total:
 from dataclasses import replace
 from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Unsupported
-from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import list_module, query_by
-from ansible_collections.virtinfra.manager.plugins.module_utils._modules import ModuleContext, ModuleSpec
+from ..module_utils._api.errors import Unsupported
+from ..module_utils._engine.context import ModuleContext
+from ..module_utils._modules.read import list_module, query_by
+from ..module_utils._modules.spec import ModuleSpec
 
 PERSONS = "QuerySNSTeamchatAtPerson"
 TYPES = {"any": "QuerySNSApplicationEndpoint", "workchat": "QuerySNSWorkchatEndpoint"}

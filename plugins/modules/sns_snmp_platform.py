@@ -109,11 +109,11 @@ job:
     state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._finders import find_by_query
-from ansible_collections.virtinfra.manager.plugins.module_utils._planner import Resource
-from ansible_collections.virtinfra.manager.plugins.module_utils._queries import first_readable
-from ansible_collections.virtinfra.manager.plugins.module_utils._reconciler import resource_module
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
+from ..module_utils._api.records import Record
+from ..module_utils._client.lists import first_readable
+from ..module_utils._engine.plan import ResourceSpec
+from ..module_utils._modules.resource import resource_module
+from ..module_utils._resources.finders import find_by_query
 
 
 def is_snmp(platform: Record) -> bool:
@@ -121,7 +121,7 @@ def is_snmp(platform: Record) -> bool:
     return "snmp" in (platform.get("type") or "snmp").lower()
 
 
-PLATFORM = Resource(
+PLATFORM = ResourceSpec(
     record_type="SNSApplicationPlatformInventory",
     result_key="platform",
     find=first_readable(

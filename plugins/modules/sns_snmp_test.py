@@ -88,9 +88,9 @@ job:
 
 import json
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._action_modules import action_module
-from ansible_collections.virtinfra.manager.plugins.module_utils._options import reference
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
+from ..module_utils._api.records import Record
+from ..module_utils._modules.act import action_module
+from ..module_utils._modules.options import reference
 
 
 def connection_error(result: Record) -> str | None:

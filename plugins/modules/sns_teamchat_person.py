@@ -106,25 +106,25 @@ job:
     state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions, Unsupported
-from ansible_collections.virtinfra.manager.plugins.module_utils._finders import find_by_query
-from ansible_collections.virtinfra.manager.plugins.module_utils._options import reference
-from ansible_collections.virtinfra.manager.plugins.module_utils._planner import (
+from ..module_utils._api.errors import InvalidOptions, Unsupported
+from ..module_utils._api.records import Record, without_null_references
+from ..module_utils._client.client import Client
+from ..module_utils._client.lists import find_by_attribute, require_unique
+from ..module_utils._engine.plan import (
     AssumedRecord,
     PlannedCall,
-    Resource,
+    ResourceSpec,
     default_plan,
     unchangeable_error,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._queries import find_by_attribute, require_unique
-from ansible_collections.virtinfra.manager.plugins.module_utils._reconciler import resource_module
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record, without_unknown
+from ..module_utils._modules.options import reference
+from ..module_utils._modules.resource import resource_module
+from ..module_utils._resources.finders import find_by_query
 
 PERSONS = "QuerySNSTeamchatAtPerson"
 
 
-def plan_person(resource: Resource, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
+def plan_person(resource: ResourceSpec, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
     """Return the plan. Never send the current user ID or another endpoint, because services refuse both."""
     if isinstance(current, AssumedRecord) and "userId" in desired:
         raise Unsupported(
@@ -133,7 +133,7 @@ def plan_person(resource: Resource, state: str, desired: Record, current: Record
         )
     if isinstance(current, AssumedRecord) and "remark" not in desired:
         raise InvalidOptions("remark is required, because the service cannot list persons")
-    endpoint = without_unknown(desired).get("endpointUuid")
+    endpoint = without_null_references(desired).get("endpointUuid")
     if endpoint and current and (current.get("endpointUuid") or endpoint) != endpoint:
         raise unchangeable_error(resource, {"endpointUuid": endpoint}, desired, current)
     return default_plan(resource, state, desired, current)
@@ -151,7 +151,7 @@ def find_person(client: Client, desired: Record) -> Record | None:
     )
 
 
-PERSON = Resource(
+PERSON = ResourceSpec(
     record_type="SNSTeamchatAtPersonInventory",
     result_key="person",
     find=find_person,

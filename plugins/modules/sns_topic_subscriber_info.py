@@ -58,8 +58,8 @@ total:
   sample: 2
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import list_module
-from ansible_collections.virtinfra.manager.plugins.module_utils._options import reference
+from ..module_utils._modules.options import reference
+from ..module_utils._modules.read import list_module
 
 MODULE = list_module(
     "QuerySNSTopicSubscriber",

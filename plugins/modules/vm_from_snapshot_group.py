@@ -299,28 +299,28 @@ job:
     state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._finders import find_by_cursor, find_by_query
-from ansible_collections.virtinfra.manager.plugins.module_utils._options import CREATE_OPTIONS, reference, references
-from ansible_collections.virtinfra.manager.plugins.module_utils._planner import PlannedCall, Resource, default_plan
-from ansible_collections.virtinfra.manager.plugins.module_utils._queries import exists, first_readable
-from ansible_collections.virtinfra.manager.plugins.module_utils._reconciler import resource_module
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
+from ..module_utils._api.records import Record
+from ..module_utils._client.lists import first_readable, is_usable
+from ..module_utils._engine.plan import PlannedCall, ResourceSpec, default_plan
+from ..module_utils._modules.options import CREATE_OPTIONS, reference, references
+from ..module_utils._modules.resource import resource_module
+from ..module_utils._resources.finders import find_by_cursor, find_by_query
 
 PLACEMENT = ("clusterUuid", "hostUuid")
 
 
-def plan_create_only(resource: Resource, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
+def plan_create_only(resource: ResourceSpec, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
     """Return the plan. Do not compare the cluster and the host, because the VM may have been migrated."""
     compared = {name: value for name, value in desired.items() if current is None or name not in PLACEMENT}
     return default_plan(resource, state, compared, current)
 
 
-VM = Resource(
+VM = ResourceSpec(
     record_type="VmInstanceInventory",
     result_key="vm",
     find=first_readable(
-        find_by_query("QueryVmInstance", "uuid", "name", among=exists),
-        find_by_cursor("vm", "uuid", "name", among=exists),
+        find_by_query("QueryVmInstance", "uuid", "name", among=is_usable),
+        find_by_cursor("vm", "uuid", "name", among=is_usable),
     ),
     create="CreateVmInstanceFromVolumeSnapshotGroup",
     plan=plan_create_only,

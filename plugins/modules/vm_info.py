@@ -200,7 +200,7 @@ total:
   sample: 1
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._info_modules import list_module
+from ..module_utils._modules.read import list_module
 
 MODULE = list_module("QueryVmInstance", returns="vms", cursor="vm")
 

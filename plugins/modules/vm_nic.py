@@ -327,27 +327,27 @@ job:
 
 from dataclasses import replace
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._finders import find_vm_nic, shows_ip_address
-from ansible_collections.virtinfra.manager.plugins.module_utils._options import reference
-from ansible_collections.virtinfra.manager.plugins.module_utils._planner import (
-    PlannedCall,
-    Resource,
-    StateTransition,
-    default_plan,
-    drift,
-)
-from ansible_collections.virtinfra.manager.plugins.module_utils._reconciler import resource_module
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
+from ..module_utils._api.errors import InvalidOptions
+from ..module_utils._api.records import (
     Record,
     canonical_addresses,
     with_all_fields,
 )
+from ..module_utils._engine.plan import (
+    PlannedCall,
+    ResourceSpec,
+    StateTransition,
+    default_plan,
+    drift,
+)
+from ..module_utils._modules.options import reference
+from ..module_utils._modules.resource import resource_module
+from ..module_utils._resources.vms import find_vm_nic, shows_ip_address
 
 ADDRESS = ("ip", "netmask", "gateway", "usedIps")
 
 
-def plan_nic(resource: Resource, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
+def plan_nic(resource: ResourceSpec, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
     """Return the plan. The service chooses the address of a NIC that is moved, and the VM is not predicted."""
     desired, current = canonical_addresses(desired), current and canonical_addresses(current)
     if current:
@@ -368,7 +368,7 @@ def with_vm(nic: Record | None) -> Record:
     return {"nic": own, "vm": vm and with_all_fields("VmInstanceInventory", vm)}
 
 
-NIC = Resource(
+NIC = ResourceSpec(
     record_type="VmNicInventory",
     result_key="nic",
     find=find_vm_nic,

@@ -77,12 +77,12 @@ job:
     state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._finders import find_bandwidth_limit
-from ansible_collections.virtinfra.manager.plugins.module_utils._planner import Resource
-from ansible_collections.virtinfra.manager.plugins.module_utils._reconciler import resource_module
+from ..module_utils._engine.plan import ResourceSpec
+from ..module_utils._modules.resource import resource_module
+from ..module_utils._resources.vms import find_bandwidth_limit
 
 MODULE = resource_module(
-    Resource("NicBandwidthLimit", "limit", find_bandwidth_limit, delete="DeleteNicQos", keys=("uuid",)),
+    ResourceSpec("NicBandwidthLimit", "limit", find_bandwidth_limit, delete="DeleteNicQos", keys=("uuid",)),
     options={
         "state": {"type": "str", "default": "absent", "choices": ["absent"]},
         "uuid": {"type": "str", "required": True},

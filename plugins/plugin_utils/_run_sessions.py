@@ -32,15 +32,16 @@ from typing import IO, Any
 
 import ansible.constants
 from ansible.utils.display import Display
-from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import VirtinfraError
-from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import (
+
+from ..module_utils._api.errors import VirtinfraError
+from ..module_utils._client.client import Client
+from ..module_utils._client.sessions import (
     LOGOUT_TIMEOUT,
     end_session,
     is_valid,
     without_credentials,
 )
+from ..module_utils._http.connection import ConnectionOptions
 
 display = Display()
 

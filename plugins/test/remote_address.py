@@ -39,7 +39,7 @@ _value:
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._addresses import is_address
+from ..module_utils._api.addresses import is_address
 
 
 def is_remote_address(value: Any) -> bool:

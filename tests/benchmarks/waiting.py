@@ -10,10 +10,9 @@ import math
 import time
 from collections.abc import Iterator
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import RUNNING
-from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import wait_for_job, wait_for_jobs
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import RUNNING, wait_for_job, wait_for_jobs
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 
 from simulator.launch import Simulator
 

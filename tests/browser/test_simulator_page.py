@@ -12,7 +12,7 @@ import pytest
 
 from simulator.http_client import HttpClient
 from simulator.launch import Simulator
-from simulator.store import seeded_uuid
+from simulator.state.store import seeded_uuid
 from support.browser import Page
 
 HOSTILE = "<script>window.isAttacked = true</script><img src=x onerror='window.isAttacked = true'>"

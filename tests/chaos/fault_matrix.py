@@ -13,7 +13,7 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import get_operation
 
 from chaos.report import Report
 from chaos.store import settled, wrong_changed

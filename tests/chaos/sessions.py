@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import MAX_LOGIN_RETRIES
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.sessions import MAX_LOGIN_RETRIES
 
 from chaos.playbooks import play, wrong_results
 from chaos.random_walk import SEED, TaskRequest, task_requests, unconverged

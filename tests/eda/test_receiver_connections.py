@@ -22,7 +22,7 @@ from typing import Any
 import aiohttp
 import pytest
 import trustme
-from ansible_collections.virtinfra.manager.plugins.plugin_utils import _listener
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda import listener as _listener
 
 from support.event_sources import Rules, job_headers, post, receiving
 from support.rulebook_runner import wait_until

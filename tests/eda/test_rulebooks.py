@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._webhooks import sign_url
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.webhooks import sign_url
 from conftest import ClientFactory
 
 from simulator.launch import Simulator

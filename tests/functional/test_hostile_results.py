@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from ansible.errors import AnsibleParserError
-from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import escape_controls
+from ansible_collections.virtinfra.manager.plugins.module_utils._masking.terminal import escape_controls
 
 from simulator.launch import Simulator
 from support.inventory_sources import Source, listened

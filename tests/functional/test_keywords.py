@@ -10,8 +10,8 @@ import re
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils import _jobs
-from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import jobs as _jobs
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options import CONNECTION
 
 from simulator.launch import Simulator
 from support.playbook_runner import PlaybookRunner, Run

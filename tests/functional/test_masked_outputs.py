@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-from ansible_collections.virtinfra.manager.plugins.module_utils._modules import TaskInterrupted
-from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.context import TaskInterrupted
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.transport import Clock
 from conftest import FakeClock
 
 from simulator.launch import Simulator

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, WAIT
-from ansible_collections.virtinfra.manager.plugins.module_utils._parameters import TAG_PARAMS
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.operation import TAG_PARAMS
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options import CONNECTION, WAIT
 
 from support.collection import MODULES, module
 from support.openapi_reference import METHODS, ReferenceParameter, description, operations, resolve

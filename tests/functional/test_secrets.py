@@ -18,10 +18,11 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import VirtinfraError
-from ansible_collections.virtinfra.manager.plugins.module_utils._modules import ModuleContext, ModuleSpec
-from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import collect_secrets
-from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import hash_password
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import VirtinfraError
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.sessions import hash_password
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.context import ModuleContext
+from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import collect_secrets
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules.spec import ModuleSpec
 from conftest import client_of
 
 from simulator.launch import Simulator

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import hash_password
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.sessions import hash_password
 
 from simulator.launch import Simulator
 from support.job_runner import COLLECTIONS, Job

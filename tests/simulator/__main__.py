@@ -17,7 +17,7 @@ def main() -> int:
     # Ctrl-C during the imports ends the process without a traceback.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
-        from . import command_line
+        from .switches import command_line
     except ModuleNotFoundError as error:
         requirements = pathlib.Path(__file__).with_name("requirements.txt")
         install = shlex.join([sys.executable, "-m", "pip", "install", "-r", str(requirements)])

@@ -19,13 +19,14 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
-from . import control, page
-from .dispatcher import Dispatcher, plain_response
+from .http import page
+from .http.dispatcher import Dispatcher, plain_response
+from .http.request_log import RequestLogMiddleware
 from .operations import OPERATIONS
 from .params import is_known
 from .registry import Operation
-from .request_log import RequestLogMiddleware
 from .service import Service
+from .switches import control
 
 VERBS = ["GET", "POST", "PUT", "DELETE"]
 Endpoint = c.Callable[[Request], t.Any]

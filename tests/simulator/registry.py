@@ -14,9 +14,9 @@ import typing as t
 from .params import Param
 
 if t.TYPE_CHECKING:
-    from .options import Switches
     from .service import Service
-    from .store import Store
+    from .state.store import Store
+    from .switches.options import Switches
 
 Reply = dict[str, t.Any]
 Steps = c.Generator[float, None, Reply]

@@ -9,19 +9,19 @@ from __future__ import annotations
 import random
 import typing as t
 
-from . import option_parsing
-from .cursors import Cursors
 from .errors import OperationError, RequestRejected
-from .faults import Faults
-from .jobs import Job, Jobs
-from .options import Seed, Switches
-from .query import Selector
+from .http.replies import ReplySerializer
+from .http.request_log import RequestLog
+from .http.webhooks import Webhooks
 from .registry import Operation
-from .request_log import RequestLog
-from .seed import Seeder
-from .serialization import ReplySerializer
-from .sessions import Sessions
-from .webhooks import Webhooks
+from .seed.objects import Seeder
+from .state.cursors import Cursors
+from .state.jobs import Job, Jobs
+from .state.query import Selector
+from .state.sessions import Sessions
+from .switches import parsing as option_parsing
+from .switches.faults import Faults
+from .switches.options import Seed, Switches
 
 
 class Service:

@@ -16,8 +16,8 @@ from typing import Any, NoReturn, TypeVar
 from unittest import mock
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-from ansible_collections.virtinfra.manager.plugins.module_utils._modules import ModuleResult, ModuleSpec
-from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.transport import Clock
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules.spec import ModuleResult, ModuleSpec
 
 Result = TypeVar("Result")
 

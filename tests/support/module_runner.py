@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._references import mark_nulls
-from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import SessionStore
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.references import mark_nulls
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.sessions import SessionStore
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 
 from simulator.launch import Simulator
 from support.collection import module

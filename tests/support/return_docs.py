@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import yaml
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import to_snake_case
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import to_snake_case
 
 from support.collection import ROOT
 from support.openapi_reference import PYTHON_TYPES, description, resolve

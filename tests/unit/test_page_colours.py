@@ -12,7 +12,7 @@ import pytest
 
 from support.collection import ROOT
 
-STYLES = ("roles/capacity_report/templates/capacity_report.css", "tests/simulator/page.html")
+STYLES = ("roles/capacity_report/templates/capacity_report.css", "tests/simulator/http/page.html")
 
 
 def read_schemes(path: str) -> list[dict[str, str]]:

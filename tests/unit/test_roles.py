@@ -19,7 +19,7 @@ from jinja2 import Environment, TemplateSyntaxError, nodes
 from support.collection import ROOT
 
 ROLES = sorted(path.name for path in (ROOT / "roles").iterdir())
-CONNECTION = import_module("ansible_collections.virtinfra.manager.plugins.module_utils._options").CONNECTION
+CONNECTION = import_module("ansible_collections.virtinfra.manager.plugins.module_utils._modules.options").CONNECTION
 PREFIX = "virtinfra.manager."
 
 # The roles that run for each inventory host; the others run on localhost.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from importlib import import_module
 from pathlib import Path
@@ -43,7 +43,7 @@ def named(path: Path) -> str:
 @pytest.mark.parametrize("path", FILES, ids=named)
 def test_paths_of_the_service_are_in_one_file(path: Path) -> None:
     """Documentation may show a polling address."""
-    if path.name in ("_operation.py", "_operations.py"):
+    if named(path) in ("module_utils/_api/operation.py", "module_utils/_api/operations.py"):
         return
     texts = [text for text in strings_of(tree(path)) if "\n" not in text]
     roots = {row.split("/")[0] for row in paths_of_operations()} - {"cluster", "hosts"}
@@ -55,7 +55,7 @@ def test_paths_of_the_service_are_in_one_file(path: Path) -> None:
 
 def paths_of_operations() -> set[str]:
     """Return the relative paths of the operations."""
-    rows = import_module(f"{UTILS}._operations").OPERATIONS.values()
+    rows = import_module(f"{UTILS}._api.operations").OPERATIONS.values()
     return {row.path for row in rows if not row.uses_token}
 
 
@@ -105,71 +105,125 @@ def test_one_file_sleeps() -> None:
     assert len(found) == 1, found
 
 
-# Which folders a file of a folder may import from.
-FOLDERS = {
-    "action": {"modules", "plugin_utils"},
+# The rooms of module_utils and plugin_utils. A file imports from its own room and from the rooms above it; the last
+# three do not import from each other.
+ROOMS = (
+    "module_utils/_masking",
+    "module_utils/_api",
+    "module_utils/_http",
+    "module_utils/_client",
+    "module_utils/_engine",
+    "module_utils/_resources",
+    "module_utils/_modules",
+    "plugin_utils",
+    "plugin_utils/_action",
+    "plugin_utils/_inventory",
+    "plugin_utils/_eda",
+)
+SIBLINGS = {"plugin_utils/_action", "plugin_utils/_inventory", "plugin_utils/_eda"}
+IN_MODULES = {room for room in ROOMS if room.startswith("module_utils")}
+
+# The rooms and folders from which the plugins of a folder may import.
+IMPORTED_BY = {
+    "action": {"modules", "plugin_utils/_action"},
     "doc_fragments": set[str](),
-    "filter": {"module_utils"},
-    "inventory": {"module_utils", "plugin_utils"},
-    "lookup": {"module_utils", "plugin_utils"},
-    "module_utils": {"module_utils"},
-    "modules": {"module_utils"},
-    "plugin_utils": {"module_utils", "plugin_utils"},
-    "test": {"module_utils"},
+    "filter": IN_MODULES,
+    "inventory": {*IN_MODULES, "plugin_utils/_inventory"},
+    "lookup": {*IN_MODULES, "plugin_utils"},
+    "modules": IN_MODULES,
+    "test": IN_MODULES,
 }
 
+FILES_IN_A_ROOM = 7
 
-def imports_of(path: Path) -> set[str]:
-    """Return the files of the collection that a file imports, as ``folder/name.py``."""
-    start = "ansible_collections.virtinfra.manager.plugins."
-    sources = [node.module or "" for node in ast.walk(tree(path)) if isinstance(node, ast.ImportFrom)]
-    return {f"{source.removeprefix(start).replace('.', '/')}.py" for source in sources if source.startswith(start)}
+
+def room_of(path: Path) -> str:
+    """Return the folder of a file of the plugins."""
+    return named(path.parent)
+
+
+def imports_of(path: Path) -> set[Path]:
+    """Return the files of the plugins that a file imports. Within the plugins, imports are relative."""
+    imported = set()
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            folder = path.parents[node.level - 1]
+            imported.add(folder.joinpath(*(node.module or "").split(".")).with_suffix(".py"))
+    return imported
+
+
+def rooms_below(room: str) -> set[str]:
+    """Return the rooms and folders from which the files of a room or folder may import."""
+    if room in IMPORTED_BY:
+        return IMPORTED_BY[room]
+    below = {*ROOMS[: ROOMS.index(room) + 1]}
+    return below - SIBLINGS | {room} if room in SIBLINGS else below
 
 
 @pytest.mark.parametrize("path", FILES, ids=named)
-def test_a_file_imports_from_the_folders_below(path: Path) -> None:
-    assert {imported.split("/")[0] for imported in imports_of(path)} <= FOLDERS[path.parent.name]
+def test_a_file_imports_from_its_room_and_the_rooms_below(path: Path) -> None:
+    imported = imports_of(path)
+    assert [found for found in imported if not found.is_file()] == []
+    assert {room_of(found) for found in imported} <= rooms_below(room_of(path))
+
+
+def test_imports_within_the_plugins_are_relative() -> None:
+    absolute = "ansible_collections.virtinfra"
+    found = [
+        named(path)
+        for path in FILES
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith(absolute)
+    ]
+    assert found == []
 
 
 def test_imports_go_one_way() -> None:
-    order = TopologicalSorter({named(path): imports_of(path) for path in FILES}).static_order()
-    assert set(order) == set(map(named, FILES))
+    order = TopologicalSorter({path: runtime_imports_of(path) for path in FILES}).static_order()
+    assert set(order) == set(FILES)
 
 
-def test_the_picture_of_the_parts_is_correct() -> None:
-    """Each arrow stands for an import, and each import between parts in the picture follows the arrows."""
-    picture = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("```mermaid\n")[1].split("```")[0]
-    arrows: dict[str, set[str]] = {}
-    for start, end in re.findall(r"^  (\w+).* --> (\w+)", picture, re.MULTILINE):
-        arrows.setdefault(start, set()).add(end)
-    part_of = {}
-    for part, label in re.findall(r'(\w+)\["(.*?)"\]', picture):
-        folder = "plugin_utils" if label.startswith("plugin_utils") else "module_utils"
-        patterns = [label] if label.endswith("*") else [f"{folder}/{name}" for name in re.findall(r"\b_\w+", label)]
-        for pattern in patterns:
-            files = [named(path) for path in PLUGINS.glob(f"{pattern}.py")]
-            assert files, pattern
-            part_of.update(dict.fromkeys(files, part))
-    imports = {
-        (part_of[importer], part_of[imported])
-        for importer in part_of
-        for imported in imports_of(PLUGINS / importer)
-        if imported in part_of and part_of[imported] != part_of[importer]
+def runtime_imports_of(path: Path) -> set[Path]:
+    """Return the files that a file imports, except those that it needs for types alone."""
+    guarded = {
+        child
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        for child in node.body
     }
-    assert {(start, end) for start, ends in arrows.items() for end in ends} <= imports
-    assert imports <= {(start, end) for start in arrows for end in reached_from(start, arrows)}
+    only_for_types = {ast.dump(node) for node in guarded}
+    return {
+        path.parents[node.level - 1].joinpath(*(node.module or "").split(".")).with_suffix(".py")
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.ImportFrom) and node.level and ast.dump(node) not in only_for_types
+    }
 
 
-def reached_from(start: str, arrows: Mapping[str, set[str]]) -> set[str]:
-    """Return all to which a chain of arrows leads."""
-    return {further for end in arrows.get(start, ()) for further in (end, *reached_from(end, arrows))}
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_has_few_files_and_no_code_of_its_own(room: str) -> None:
+    files = sorted((PLUGINS / room).glob("*.py"))
+    assert 0 < len([path for path in files if path.name != "__init__.py"]) <= FILES_IN_A_ROOM
+    assert all(not path.read_text(encoding="utf-8") for path in files if path.name == "__init__.py")
+
+
+def test_every_file_is_in_a_room() -> None:
+    assert {room_of(path) for path in FILES if "_utils" in named(path)} <= {*ROOMS, "module_utils"}
+
+
+def test_the_picture_of_the_rooms_is_correct() -> None:
+    line = re.search(r"^`_masking.*`$", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert line
+    assert re.findall(r"\w+", line.group()) == [room.rpartition("/")[2] for room in ROOMS[:7]]
 
 
 def test_the_planner_is_pure() -> None:
-    path = PLUGINS / "module_utils" / "_planner.py"
-    imported = {node.module or "" for node in ast.walk(tree(path)) if isinstance(node, ast.ImportFrom)}
-    imported |= {alias.name for node in ast.walk(tree(path)) if isinstance(node, ast.Import) for alias in node.names}
-    foreign = {source for source in imported if not source.startswith(UTILS)}
+    path = PLUGINS / "module_utils" / "_engine" / "plan.py"
+    imported = {
+        node.module or "" for node in ast.walk(tree(path)) if isinstance(node, ast.ImportFrom) and not node.level
+    }
+    foreign = imported | {
+        alias.name for node in ast.walk(tree(path)) if isinstance(node, ast.Import) for alias in node.names
+    }
     assert foreign == {"__future__", "collections.abc", "contextlib", "dataclasses", "functools", "typing"}
 
 
@@ -287,18 +341,18 @@ def fragments() -> dict[str, dict[str, Any]]:
     ],
 )
 def test_shared_options_are_documented_in_a_fragment(fragment: str, group: str) -> None:
-    options = getattr(import_module(f"{UTILS}._options"), group)
+    options = getattr(import_module(f"{UTILS}._modules.options"), group)
     assert fragments()[fragment].keys() == options.keys()
 
 
 def test_waiting_is_documented_in_two_fragments() -> None:
-    options = import_module(f"{UTILS}._options").WAIT
+    options = import_module(f"{UTILS}._modules.options").WAIT
     documented = fragments()
     assert documented["_wait.documentation"].keys() | documented["_wait.times"].keys() == options.keys()
 
 
 def test_every_option_of_the_connection_can_come_from_the_environment() -> None:
-    options = import_module(f"{UTILS}._options").CONNECTION
+    options = import_module(f"{UTILS}._modules.options").CONNECTION
     documented = fragments()["_connection.documentation"]
     for name, rules in options.items():
         variable = f"VIRTINFRA_{name.upper()}"

@@ -10,7 +10,7 @@ import datetime as dt
 
 from ..params import required
 from ..registry import Call, Reply, operation
-from ..store import timestamp
+from ..state.store import timestamp
 
 ACCOUNT = "36c27e8ff05c4780bf6d2fa65700f22e"
 """The uuid of the account."""

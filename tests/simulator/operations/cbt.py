@@ -12,7 +12,7 @@ import typing as t
 from ..errors import OperationError, invalid_argument, operation_refused
 from ..params import is_known, optional, required
 from ..registry import Call, Reply, Steps, operation
-from ..store import Record
+from ..state.store import Record
 from . import creation
 
 SINCE = "4.10.10"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..errors import RequestRejected, invalid_argument
 from ..params import optional, required
 from ..registry import Call, Reply, operation
-from ..schema import FIELDS
+from ..state.schema import FIELDS
 
 DEFAULT_PAGE = 100
 LARGEST_PAGE = 1000

@@ -11,7 +11,7 @@ import typing as t
 from ..errors import OperationError, invalid_argument
 from ..params import optional, required
 from ..registry import Call, Reply, operation
-from ..store import Record, Store, seeded_number
+from ..state.store import Record, Store, seeded_number
 
 SERVICE_TYPES = ("ManagementNetwork", "TenantNetwork", "StorageNetwork", "BackupNetwork", "MigrationNetwork")
 MANAGEMENT = "ManagementNetwork"

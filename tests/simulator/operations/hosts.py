@@ -9,11 +9,11 @@ from __future__ import annotations
 import ipaddress
 import re
 
-from .. import record_builders
 from ..errors import OperationError, invalid_argument, operation_refused
 from ..params import PORTS, optional, required
 from ..registry import Call, Reply, Steps, operation
-from ..store import Record, Store
+from ..state import records as record_builders
+from ..state.store import Record, Store
 from . import creation
 from .vm_power import Evacuation
 

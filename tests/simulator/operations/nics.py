@@ -10,11 +10,11 @@ import ipaddress
 import re
 import typing as t
 
-from .. import record_builders
 from ..errors import invalid_argument, operation_refused
 from ..params import optional, required
 from ..registry import Call, Reply, operation
-from ..store import Record, Store
+from ..state import records as record_builders
+from ..state.store import Record, Store
 
 MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", re.IGNORECASE)
 BANDWIDTH = 10 * 1024**2

@@ -11,9 +11,9 @@ import typing as t
 
 from ..errors import invalid_argument
 from ..params import optional
-from ..query import check_field
 from ..registry import Call, Reply, operation
-from ..store import Record
+from ..state.query import check_field
+from ..state.store import Record
 from .sns_endpoints import with_platform
 
 DEFAULT_LIMIT = 1000

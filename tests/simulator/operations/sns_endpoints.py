@@ -11,7 +11,7 @@ import typing as t
 from ..errors import OperationError, invalid_argument
 from ..params import LENGTHS, optional, required
 from ..registry import Call, Reply, operation
-from ..store import Record, Store
+from ..state.store import Record, Store
 from . import creation
 from .sns_platforms import delete_endpoints, get_snmp_platform
 

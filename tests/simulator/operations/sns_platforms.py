@@ -11,7 +11,7 @@ import collections.abc as c
 from ..errors import invalid_argument, not_found
 from ..params import PORTS, optional, required
 from ..registry import Call, Reply, operation
-from ..store import Record, Store
+from ..state.store import Record, Store
 from . import creation
 
 

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from ..registry import Call, Reply, operation
-from ..store import Record
+from ..state.store import Record
 
 TOPIC_ENDPOINT = "sns/topics/{topicUuid}/endpoints/{endpointUuid}"
 

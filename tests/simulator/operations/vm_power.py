@@ -11,7 +11,7 @@ import dataclasses
 from ..errors import OperationError, operation_refused
 from ..params import optional
 from ..registry import Call, Reply, Steps, operation
-from ..store import Record, Store
+from ..state.store import Record, Store
 
 ACTIONS = "vm-instances/{uuid}/actions"
 STARTABLE = ("Created", "Stopped", "Crashed")

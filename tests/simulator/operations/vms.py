@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import typing as t
 
-from .. import record_builders
 from ..errors import OperationError, invalid_argument, operation_refused
 from ..params import optional, required
 from ..registry import Call, Reply, operation
-from ..store import Record, Store
+from ..state import records as record_builders
+from ..state.store import Record, Store
 from . import creation
 from .nics import new_nic
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from ansible.errors import AnsibleParserError
 from ansible.inventory.data import InventoryData
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import RECORD_FIELDS, to_snake_case
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import RECORD_FIELDS, to_snake_case
 
 from simulator.launch import Simulator
 from support.inventory_sources import Source, listened, names, trusted

@@ -12,8 +12,7 @@ import re
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import (
     ApiError,
     InvalidOptions,
     JobNotFound,
@@ -23,9 +22,14 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
     Unsupported,
     WaitTimeout,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import Job, WaitPolicy
-from ansible_collections.virtinfra.manager.plugins.module_utils._queries import get_by_uuid, query
-from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import job_exists, wait_for_job
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import (
+    Job,
+    WaitPolicy,
+    job_exists,
+    wait_for_job,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import get_by_uuid, query
 from conftest import ClientFactory, FakeClock, client_of, reply_to
 
 from simulator.launch import Simulator

@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._conditions import (
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.conditions import (
     equality,
     parse_condition,
     parse_local_conditions,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import (
     InvalidOptions,
     Unsupported,
 )

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import Unchangeable
-from ansible_collections.virtinfra.manager.plugins.module_utils._planner import Resource, build_call, plan
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import RECORD_FIELDS
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import Unchangeable
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import RECORD_FIELDS
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan import ResourceSpec, build_call, plan
 from ansible_collections.virtinfra.manager.plugins.modules.cbt_task import CBT_TASK
 
 from simulator.launch import Simulator
@@ -122,7 +122,7 @@ def test_interface_of_another_host_is_not_cleared(run: ModuleRunner, sim: Simula
 
 
 @pytest.mark.parametrize("resource", [CBT_TASK], ids=lambda resource: str(resource.result_key))
-def test_delete_is_not_planned_for_another_object(resource: Resource) -> None:
+def test_delete_is_not_planned_for_another_object(resource: ResourceSpec) -> None:
     current = {**dict.fromkeys(RECORD_FIELDS[resource.record_type], "old"), "uuid": UUID}
     for name in current.keys() - {"uuid"}:
         desired = {"uuid": UUID, name: "new"}

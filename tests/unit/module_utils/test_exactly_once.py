@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._modules import ModuleResult
-from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS, get_operation
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import OPERATIONS, get_operation
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules.spec import ModuleResult
 
 from simulator.launch import Simulator
 from support.fast_clock import run, with_fast_clock

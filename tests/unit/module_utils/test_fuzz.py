@@ -15,12 +15,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import VirtinfraError
-from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import WaitPolicy
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import RECORD_FIELDS
-from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import VirtinfraError
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import RECORD_FIELDS
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import WaitPolicy
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.transport import Clock
 from conftest import reply_to
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import TransportError
-from ansible_collections.virtinfra.manager.plugins.module_utils._guards import Dependent, Dependents, Guard
-from ansible_collections.virtinfra.manager.plugins.module_utils._queries import query
-from ansible_collections.virtinfra.manager.plugins.module_utils._reconciler import resource_module
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import Record
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import TransportError
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import Record
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import query
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.guards import Dependent, Dependents, Guard
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules.resource import resource_module
 from ansible_collections.virtinfra.manager.plugins.modules.cbt_task import CBT_TASK, MODULE
 
 from simulator.launch import Simulator

@@ -13,16 +13,17 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils import _jobs
-from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions, WaitTimeout
-from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import (
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions, WaitTimeout
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import jobs as _jobs
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import (
     Job,
     WaitPolicy,
     next_interval,
     polling_path,
+    wait_for_job,
+    wait_for_jobs,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import wait_for_job, wait_for_jobs
 from conftest import ClientFactory, FakeClock, client_of
 from hypothesis import given
 from hypothesis import strategies as st

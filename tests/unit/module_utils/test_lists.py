@@ -10,30 +10,31 @@ import threading
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils import _pagination
-from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._conditions import parse_condition
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.conditions import parse_condition
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import (
     AmbiguousMatch,
     ApiError,
     TransportError,
     Unsupported,
     VirtinfraError,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._finders import find_by_cursor, find_by_query
-from ansible_collections.virtinfra.manager.plugins.module_utils._pagination import paginate, paginate_cursor
-from ansible_collections.virtinfra.manager.plugins.module_utils._queries import (
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import lists as _pagination
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import (
     find_by_attribute,
     first_readable,
     get_by_uuid,
+    paginate,
+    paginate_cursor,
     query,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._resources.finders import find_by_cursor, find_by_query
 from conftest import ClientFactory, client_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simulator.launch import Simulator
-from simulator.store import seeded_uuid
+from simulator.state.store import seeded_uuid
 from support.stub_server import StubRequest, StubResponse, StubServer
 
 HOST = "a0000003000040008000000000000001"

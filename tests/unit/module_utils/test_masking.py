@@ -14,7 +14,14 @@ from typing import Any
 from urllib.parse import quote, quote_plus
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._credentials import (
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import mask_webhooks, record_to_result
+from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import ENCODERS as SECRET_ENCODERS
+from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import (
+    Masker,
+    collect_secrets,
+    encoded_variants,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._masking.patterns import (
     _CREDENTIALS,
     MASK,
     _compiled,
@@ -23,13 +30,6 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._credentials imp
     mask_credentials,
     mask_url,
     may_hold_credentials,
-)
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import mask_webhooks, record_to_result
-from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import ENCODERS as SECRET_ENCODERS
-from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import (
-    Masker,
-    collect_secrets,
-    encoded_variants,
 )
 from hypothesis import assume, given
 from hypothesis import strategies as st

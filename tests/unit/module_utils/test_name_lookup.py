@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from simulator.launch import Simulator
-from simulator.store import seeded_uuid
+from simulator.state.store import seeded_uuid
 from support.module_runner import ModuleRun, ModuleRunner
 from support.playbook_runner import PlaybookRunner
 

@@ -10,14 +10,18 @@ import re
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._operation import Operation, Request, parse_version
-from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS, get_operation
-from ansible_collections.virtinfra.manager.plugins.module_utils._parameters import TAG_PARAMS
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import RECORD_FIELDS
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.operation import (
+    TAG_PARAMS,
+    Operation,
+    Request,
+    parse_version,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import OPERATIONS, get_operation
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import RECORD_FIELDS
 
 from simulator.launch import Simulator
-from simulator.schema import FIELDS
+from simulator.state.schema import FIELDS
 from support.openapi_reference import ReferenceParameter, further_operations, operations, records
 
 UUID = "a0000003000040008000000000000001"

@@ -10,18 +10,19 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import (
     InvalidOptions,
     NotFound,
     Unchangeable,
     VirtinfraError,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
-from ansible_collections.virtinfra.manager.plugins.module_utils._planner import (
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import get_operation
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import RECORD_FIELDS, Record
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan import (
     AssumedRecord,
     PlannedCall,
-    Resource,
+    ResourceSpec,
     StateTransition,
     assume_record,
     drift,
@@ -32,7 +33,6 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._planner import 
     settling_fields,
     transitional_value,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import RECORD_FIELDS, Record
 
 UUID = "a000000d000040008000000000000001"
 NEW_HOST = {
@@ -52,7 +52,7 @@ def nothing(client: Client, desired: Record) -> Record | None:
     raise AssertionError("a plan reads nothing")
 
 
-KVM_HOST = Resource(
+KVM_HOST = ResourceSpec(
     record_type="HostInventory",
     result_key="host",
     find=nothing,
@@ -74,7 +74,7 @@ KVM_HOST = Resource(
     transitional_values={"state": ("PreMaintenance",), "status": ("Connecting",)},
     failed_values={"status": ("Disconnected",)},
 )
-CBT_TASK = Resource(
+CBT_TASK = ResourceSpec(
     record_type="CbtTaskInventory",
     result_key="cbt_task",
     find=nothing,
@@ -82,31 +82,31 @@ CBT_TASK = Resource(
     delete="DeleteCbtTask",
     transitions={"enabled": StateTransition("EnableCbtTask", "status", ("Running", "Starting"))},
 )
-SNMP_ENDPOINT = Resource(
+SNMP_ENDPOINT = ResourceSpec(
     record_type="SNSApplicationEndpointInventory",
     result_key="endpoint",
     find=nothing,
     create="CreateSNSSnmpEndpoint",
     update="UpdateSNSApplicationEndpoint",
 )
-NIC = Resource(
+NIC = ResourceSpec(
     record_type="VmNicInventory",
     result_key="nic",
     find=nothing,
     update="ChangeVmNicNetwork",
     transitions={"disabled": StateTransition("ChangeVmNicState", "state", ("disable",), {"state": "disable"})},
 )
-PLATFORM = Resource(
+PLATFORM = ResourceSpec(
     record_type="SNSApplicationPlatformInventory", result_key="platform", find=nothing, update="UpdateSNSSnmpPlatform"
 )
 
 
-def calls(resource: Resource, state: str, desired: Record, current: Record | None) -> list[tuple[str, Record]]:
+def calls(resource: ResourceSpec, state: str, desired: Record, current: Record | None) -> list[tuple[str, Record]]:
     """Return the planned calls: operation and parameters."""
     return [(step.operation, step.params) for step in plan(resource, state, desired, current)]
 
 
-PLANS: dict[str, tuple[Resource, str, Record, Record | None, list[tuple[str, Record]]]] = {
+PLANS: dict[str, tuple[ResourceSpec, str, Record, Record | None, list[tuple[str, Record]]]] = {
     "there and as wanted": (KVM_HOST, "present", NEW_HOST, HOST, []),
     "there, only its name given": (KVM_HOST, "present", {"name": "host-21"}, HOST, []),
     "there in the wanted state": (KVM_HOST, "enabled", NEW_HOST, HOST, []),
@@ -251,7 +251,7 @@ def test_a_plan_does_not_modify_its_arguments(case: str) -> None:
     assert repr((desired, current)) == before
 
 
-REFUSED: dict[str, tuple[Resource, str, Record, Record | None, type[VirtinfraError], str]] = {
+REFUSED: dict[str, tuple[ResourceSpec, str, Record, Record | None, type[VirtinfraError], str]] = {
     "options missing to create": (
         KVM_HOST,
         "present",
@@ -370,7 +370,7 @@ def test_present_does_not_change_the_state() -> None:
 
 
 def test_own_plan_replaces_the_default() -> None:
-    def own(resource: Resource, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
+    def own(resource: ResourceSpec, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
         return [PlannedCall("DeleteNicQos", {"arguments": (resource.result_key, state, desired, current)}, None)]
 
     resource = replace(CBT_TASK, plan=own)
@@ -492,6 +492,6 @@ def test_unreadable_object_with_a_uuid_is_assumed_to_exist() -> None:
         (CBT_TASK, "absent", {"uuid": UUID}, ["DeleteCbtTask"]),
     ],
 )
-def test_unknown_values_are_set(resource: Resource, state: str, desired: Record, operations: list[Any]) -> None:
+def test_unknown_values_are_set(resource: ResourceSpec, state: str, desired: Record, operations: list[Any]) -> None:
     steps = plan(resource, state, desired, assume_record(resource, desired))
     assert [step.operation for step in steps] == operations

@@ -18,14 +18,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, WAIT
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import to_camel_case
-from ansible_collections.virtinfra.manager.plugins.module_utils._references import is_reference
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import to_camel_case
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.references import is_reference
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options import CONNECTION, WAIT
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simulator.launch import Simulator
-from simulator.store import seeded_uuid
+from simulator.state.store import seeded_uuid
 from support.collection import MODULES, module
 from support.module_runner import ModuleRun, ModuleRunner
 from support.openapi_reference import operations, records

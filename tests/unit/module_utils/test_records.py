@@ -10,8 +10,8 @@ import datetime
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import OPERATIONS
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import (
     PRESERVED_KEY_MEMBERS,
     RECORD_FIELDS,
     canonical_address,

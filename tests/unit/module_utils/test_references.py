@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import Unknown
-from ansible_collections.virtinfra.manager.plugins.module_utils._references import (
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import NullReference
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.references import (
     REFERS_TO,
     is_reference,
     mark_nulls,
@@ -24,7 +24,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._references impo
 )
 
 from simulator.launch import Simulator
-from simulator.store import seeded_uuid
+from simulator.state.store import seeded_uuid
 from support.collection import MODULES, module
 from support.module_runner import ModuleRun, ModuleRunner
 from support.playbook_runner import PlaybookRunner
@@ -84,8 +84,8 @@ def test_references_in_lists_and_in_lists_of_mappings_are_normalized() -> None:
 @pytest.mark.parametrize("null", ["", "  ", "None"])
 def test_null_of_a_template_is_unknown(null: str) -> None:
     found = normalize_references({"uuid": null, "hostUuids": [HEX, null]})
-    assert isinstance(found["uuid"], Unknown)
-    assert isinstance(found["hostUuids"][1], Unknown)
+    assert isinstance(found["uuid"], NullReference)
+    assert isinstance(found["hostUuids"][1], NullReference)
 
 
 def test_nulls_are_marked_where_a_reference_is_expected() -> None:

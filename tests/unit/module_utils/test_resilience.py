@@ -23,20 +23,20 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.virtinfra.manager.plugins.module_utils import _transport
-from ansible_collections.virtinfra.manager.plugins.module_utils._calls import Call, make_call
-from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import (
     ApiError,
     ResponseLost,
     TransportError,
     VirtinfraError,
     WaitTimeout,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import WaitPolicy
-from ansible_collections.virtinfra.manager.plugins.module_utils._planner import PlannedCall
-from ansible_collections.virtinfra.manager.plugins.module_utils._transport import Clock
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import WaitPolicy
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.calls import Call, make_call
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan import PlannedCall
+from ansible_collections.virtinfra.manager.plugins.module_utils._http import transport as _transport
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.transport import Clock
 from conftest import FakeClock, client_of, reply_to
 
 from simulator.launch import Simulator

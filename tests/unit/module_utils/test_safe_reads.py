@@ -10,10 +10,10 @@ import re
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import ReadExecutedAsChange, Unsupported
-from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS
-from ansible_collections.virtinfra.manager.plugins.module_utils._queries import get_by_uuid
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import ReadExecutedAsChange, Unsupported
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import OPERATIONS
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import get_by_uuid
 from conftest import client_of
 
 from simulator.http_client import HttpClient

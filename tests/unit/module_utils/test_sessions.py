@@ -17,14 +17,18 @@ import ansible.constants
 import pytest
 from ansible.errors import AnsibleError
 from ansible.plugins.loader import lookup_loader
-from ansible_collections.virtinfra.manager.plugins.module_utils._calls import Call, make_call
-from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import LoginFailed, VirtinfraError
-from ansible_collections.virtinfra.manager.plugins.module_utils._planner import PlannedCall
-from ansible_collections.virtinfra.manager.plugins.module_utils._secrets import Masker
-from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import AccountSession, hash_password, log_in
-from ansible_collections.virtinfra.manager.plugins.module_utils._waiting import wait_for_job
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import LoginFailed, VirtinfraError
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import wait_for_job
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.sessions import (
+    AccountSession,
+    hash_password,
+    log_in,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.calls import Call, make_call
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan import PlannedCall
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import Masker
 from ansible_collections.virtinfra.manager.plugins.plugin_utils import _run_sessions
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._run_sessions import FileStore
 from conftest import FakeClock

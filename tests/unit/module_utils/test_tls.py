@@ -21,14 +21,14 @@ from typing import Any
 
 import pytest
 import trustme
-from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import (
     InvalidOptions,
     ResponseLost,
     TransportError,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._queries import query
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import query
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from conftest import FakeClock
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,

@@ -17,19 +17,18 @@ from typing import Any
 
 import pytest
 import trustme
-from ansible_collections.virtinfra.manager.plugins.module_utils import _response
-from ansible_collections.virtinfra.manager.plugins.module_utils._client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import (
     ApiError,
     InvalidOptions,
     ResponseLost,
     TransportError,
     VirtinfraError,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._jobs import WaitPolicy
-from ansible_collections.virtinfra.manager.plugins.module_utils._pagination import paginate_cursor
-from ansible_collections.virtinfra.manager.plugins.module_utils._queries import get_by_uuid, query
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import WaitPolicy
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import get_by_uuid, paginate_cursor, query
+from ansible_collections.virtinfra.manager.plugins.module_utils._http import response as _response
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from conftest import ClientFactory, FakeClock, client_of, reply_to
 
 from simulator.launch import Simulator

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import ResponseLost
-from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import ResponseLost
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import OPERATIONS
 from conftest import client_of
 
 from simulator.launch import Simulator

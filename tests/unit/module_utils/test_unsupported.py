@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import ApiError, ResponseLost, Unsupported
-from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS
-from ansible_collections.virtinfra.manager.plugins.module_utils._sessions import end_session
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import ApiError, ResponseLost, Unsupported
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import OPERATIONS
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.sessions import end_session
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from conftest import ClientFactory, client_of, reply_to
 
 from simulator.launch import Simulator

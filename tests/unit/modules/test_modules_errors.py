@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._operations import OPERATIONS
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import OPERATIONS
 
 from simulator.launch import Simulator
 from support.module_runner import ModuleRunner

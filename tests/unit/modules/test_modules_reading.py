@@ -13,12 +13,12 @@ from uuid import UUID
 import pytest
 from ansible.errors import AnsibleFilterError
 from ansible_collections.virtinfra.manager.plugins.filter.to_datetime import FilterModule
-from ansible_collections.virtinfra.manager.plugins.module_utils._operations import get_operation
-from ansible_collections.virtinfra.manager.plugins.module_utils._queries import RESOURCE_QUERIES
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import RECORD_FIELDS, to_snake_case
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import get_operation
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import RECORD_FIELDS, to_snake_case
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import RESOURCE_QUERIES
 
 from simulator.launch import Simulator
-from simulator.store import seeded_uuid
+from simulator.state.store import seeded_uuid
 from support.collection import module
 from support.module_runner import ModuleRun, ModuleRunner
 

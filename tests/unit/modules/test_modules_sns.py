@@ -11,12 +11,14 @@ from typing import Any
 
 import ansible.constants
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._finders import with_assumed_fields
-from ansible_collections.virtinfra.manager.plugins.module_utils._persons import fields_missing_from_generic_query
+from ansible_collections.virtinfra.manager.plugins.module_utils._resources.finders import with_assumed_fields
+from ansible_collections.virtinfra.manager.plugins.module_utils._resources.notifications import (
+    fields_missing_from_generic_query,
+)
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._run_sessions import FileStore
 
 from simulator.launch import Simulator
-from simulator.store import seeded_uuid
+from simulator.state.store import seeded_uuid
 from support.module_runner import ModuleRunner
 
 CHAT: dict[str, Any] = {

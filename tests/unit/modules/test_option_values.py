@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from simulator.store import seeded_uuid
+from simulator.state.store import seeded_uuid
 from support.playbook_runner import PlaybookRunner
 
 BOTH_PROCESSES = pytest.mark.parametrize("as_module", [False, True], ids=["controller", "module process"])

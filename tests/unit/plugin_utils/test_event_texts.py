@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._event_texts import disarm_templates
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda.texts import disarm_templates
 from hypothesis import given
 from hypothesis import strategies as st
 

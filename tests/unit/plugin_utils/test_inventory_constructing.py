@@ -14,10 +14,10 @@ from ansible.inventory.data import InventoryData
 from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.inventory import BaseInventoryPlugin
 from ansible.plugins.loader import inventory_loader
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import VirtinfraError
-from ansible_collections.virtinfra.manager.plugins.plugin_utils import _constructed
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._expressions import Expression, evaluator
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory import ServiceData
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import VirtinfraError
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory import compose as _constructed
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory.expressions import Expression, evaluator
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory.plugin import ServiceData
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

@@ -7,10 +7,10 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._addresses import is_address
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import VirtinfraError
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._names import is_host_name, is_variable_name
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._selection import deduplicate_names
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.addresses import is_address
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import VirtinfraError
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory.hostvars import is_variable_name
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory.names import deduplicate_names, is_host_name
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import ansible.constants
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._connection import ConnectionOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.plugin_utils import _run_sessions
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._run_locks import RunLock
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._action.locks import RunLock
 
 SERVICE = ConnectionOptions(base_url="https://manager.example.com")
 OTHER = ConnectionOptions(base_url="https://other.example.com")

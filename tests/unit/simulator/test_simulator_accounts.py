@@ -15,8 +15,8 @@ import requests
 from simulator.errors import LOGIN_REFUSALS
 from simulator.http_client import HttpClient
 from simulator.launch import Simulator
-from simulator.options import Switches
-from simulator.sessions import Sessions
+from simulator.state.sessions import Sessions
+from simulator.switches.options import Switches
 
 LOGIN = "accounts/login"
 NO_CREDENTIALS = {"Authorization": None}

@@ -14,8 +14,8 @@ import requests
 
 from simulator.http_client import HttpClient
 from simulator.launch import FOLDER, Simulator, SimulatorError
-from simulator.query import parse_timestamp
-from simulator.store import KINDS, seeded_uuid
+from simulator.state.query import parse_timestamp
+from simulator.state.store import KINDS, seeded_uuid
 
 GUIDE = FOLDER.parent / "docs" / "docsite" / "rst" / "guide_simulator.rst"
 
@@ -233,8 +233,8 @@ def test_operations_are_listed(api: HttpClient) -> None:
 
 
 def test_every_option_and_fault_is_documented() -> None:
-    from simulator import faults
-    from simulator.options import Seed, Switches
+    from simulator.switches import faults
+    from simulator.switches.options import Seed, Switches
 
     text = GUIDE.read_text(encoding="utf-8")
     names = [*Seed.__dataclass_fields__, *Switches.__dataclass_fields__, *faults.FAULTS, *faults.GARBAGE, "literal"]

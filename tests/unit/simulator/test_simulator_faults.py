@@ -14,7 +14,7 @@ import requests
 
 from simulator.http_client import HttpClient
 from simulator.launch import Simulator, SimulatorError
-from simulator.store import seeded_uuid
+from simulator.state.store import seeded_uuid
 
 PATH = f"hosts/{seeded_uuid('host', 1)}/actions"
 BODY = {"changeHostState": {"stateEvent": "disable"}}

@@ -12,7 +12,7 @@ import pytest
 
 from simulator.http_client import HttpClient
 from simulator.launch import Simulator
-from simulator.store import seeded_uuid
+from simulator.state.store import seeded_uuid
 
 HOST = seeded_uuid("host", 1)
 CLUSTER = seeded_uuid("cluster", 1)

@@ -22,7 +22,7 @@ import trustme
 
 from simulator.http_client import HttpClient
 from simulator.launch import Simulator, SimulatorError
-from simulator.store import seeded_uuid
+from simulator.state.store import seeded_uuid
 from support.socket_servers import taken_port
 
 HOST = seeded_uuid("host", 1)

@@ -13,7 +13,7 @@ import requests
 
 from simulator.http_client import HttpClient
 from simulator.launch import Simulator
-from simulator.store import seeded_uuid
+from simulator.state.store import seeded_uuid
 
 DISABLE = {"changeHostState": {"stateEvent": "disable"}}
 

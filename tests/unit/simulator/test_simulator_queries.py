@@ -13,8 +13,8 @@ import pytest
 
 from simulator.http_client import HttpClient
 from simulator.launch import Simulator
-from simulator.schema import FIELDS
-from simulator.store import seeded_uuid
+from simulator.state.schema import FIELDS
+from simulator.state.store import seeded_uuid
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 
 from simulator.http_client import HttpClient
 from simulator.launch import Simulator
-from simulator.store import seeded_uuid
+from simulator.state.store import seeded_uuid
 
 GROUP = f"vm-instances/from/volume-snapshots/group/{seeded_uuid('snapshotgroup', 1)}"
 VM = seeded_uuid("vm", 1)

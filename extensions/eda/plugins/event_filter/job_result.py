@@ -49,8 +49,8 @@ from typing import Any
 # ansible-rulebook loads only this file, so the path of the collection is derived from it.
 sys.path.insert(0, str(Path(__file__).absolute().parents[7]))
 
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._event_texts import disarm_templates
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._job_events import InvalidPost, read_post
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda.job_events import InvalidPost, read_post
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda.texts import disarm_templates
 
 
 def main(event: Mapping[str, Any]) -> Mapping[str, Any] | list[Any]:

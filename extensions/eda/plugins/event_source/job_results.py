@@ -139,12 +139,12 @@ from typing import Any
 # ansible-rulebook loads only this file, so the path of the collection is derived from it.
 sys.path.insert(0, str(Path(__file__).absolute().parents[7]))
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import InvalidOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._modules import connection_options
-from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, WEBHOOK_KEY, Options
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._event_sources import ServiceAccess, read_options
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._event_store import Spool
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._receiver import HAS_AIOHTTP, Receiver, listen
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options import CONNECTION, WEBHOOK_KEY, Options
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules.spec import connection_options
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda.receiver import HAS_AIOHTTP, Receiver, listen
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda.source import ServiceAccess, read_options
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda.store import Spool
 
 LOG = logging.getLogger("virtinfra.manager.job_results")
 

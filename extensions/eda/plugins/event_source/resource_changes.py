@@ -137,32 +137,32 @@ from typing import Any
 # ansible-rulebook loads only this file, so the path of the collection is derived from it.
 sys.path.insert(0, str(Path(__file__).absolute().parents[7]))
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._errors import (
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import (
     InvalidOptions,
     LoginFailed,
     VirtinfraError,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._options import CONNECTION, Options
-from ansible_collections.virtinfra.manager.plugins.module_utils._records import (
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import (
     RECORD_FIELDS,
     to_camel_case,
     to_snake_case,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._terminal import escape_controls
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._changes import (
+from ansible_collections.virtinfra.manager.plugins.module_utils._masking.terminal import escape_controls
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options import CONNECTION, Options
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda.changes import (
     Known,
     Poll,
     Threshold,
     Watch,
     total_of,
 )
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._event_sources import (
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda.source import (
     ServiceAccess,
     deliver_event,
     read_options,
 )
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._event_store import StateFile
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import (
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda.store import StateFile
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory.services import (
     CBT_TASKS,
     HOSTS,
     PRIMARY_STORAGES,
@@ -171,7 +171,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import
     Service,
     services,
 )
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._services import OPTIONS as SERVICE_OPTIONS
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory.services import OPTIONS as SERVICE_OPTIONS
 
 LOG = logging.getLogger("virtinfra.manager.resource_changes")
 

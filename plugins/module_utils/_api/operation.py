@@ -1,0 +1,355 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""A row of the operations table, and the conversion of a call to an HTTP request."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from urllib.parse import quote
+
+from ansible.module_utils.common.validation import (
+    check_type_bool,
+    check_type_dict,
+    check_type_int,
+    check_type_jsonarg,
+    check_type_list,
+    check_type_str,
+)
+
+from .addresses import is_localhost
+from .errors import InvalidOptions
+from .records import NullReference
+
+_TYPES = {
+    "str": check_type_str,
+    "int": check_type_int,
+    "long": check_type_int,
+    "bool": check_type_bool,
+    "list": check_type_list,
+    "dict": check_type_dict,
+    "json": check_type_jsonarg,
+}
+
+
+# Limits of servers, which refuse longer strings (elements of a list, keys of a map) and other numbers with SYS.1007.
+_USER_ID, _REMARK = 256, 128
+
+
+_MAX_LENGTHS = {
+    "name": 255,
+    "description": 2048,
+    "url": 2048,
+    **dict.fromkeys(("userId", "atPersonUserIds", "atPersonList"), _USER_ID),
+    "remark": _REMARK,
+}
+
+
+_PORTS = range(1, 65536)
+
+
+_RANGES = {"sshPort": _PORTS, "snmpPort": _PORTS}
+
+
+# Addresses of hosts that the service sets up: at its own address it would set itself up.
+_ADDRESSES = {"managementIp"}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of an operation.
+
+    ``type`` is one of Ansible's types (str, int, bool, list, dict, json: a JSON text) or long. ``required`` follows the
+    document; a required parameter with ``omit_if_unset`` is omitted when it is not given, because servers refuse an
+    empty value. ``undocumented`` marks parameters that only some servers know. ``since`` is the version that added the
+    parameter. ``alias`` is a second spelling in the document, which is sent too. ``refers_to`` is the type of object
+    whose uuids the value contains. ``field`` is the record's name for the value, if it differs. ``is_compared`` is
+    False if records never show the value: it is only sent with calls that are necessary for another reason, as tags
+    are.
+    """
+
+    name: str
+    type: str = "str"
+    required: bool = False
+    omit_if_unset: bool = False
+    undocumented: bool = False
+    since: str = ""
+    choices: tuple[str, ...] = ()
+    alias: str = ""
+    refers_to: str = ""
+    field: str = ""
+    is_compared: bool = True
+
+    def coerce(self, operation: str, value: Any) -> Any:
+        """Return a value in the parameter's type; raise InvalidOptions, which names ``operation``, when it is wrong."""
+        label = f"{self.name} of {operation}"
+        try:
+            if self.type == "str" and isinstance(value, (list, dict)):
+                raise TypeError
+            value = _TYPES[self.type](value)
+        except (TypeError, ValueError) as error:
+            raise InvalidOptions(f"{label} must be of type {self.type}, not {value!r}") from error
+        if self.type == "json":
+            _check_json(label, value)
+        for item in value if isinstance(value, list) else [value]:
+            if self.choices and item not in self.choices:
+                raise InvalidOptions(f"{label} must be one of {', '.join(self.choices)}, not {item!r}")
+        return value
+
+    def check_bounds(self, operation: str, value: Any) -> None:
+        """Raise InvalidOptions for a value that is too long or out of range for servers, and for their own address."""
+        label = f"{self.name} of {operation}"
+        if self.name in _ADDRESSES and is_localhost(value):
+            raise InvalidOptions(
+                f"{label} must not be {value.strip()!r}, which is the management node: it would become a hypervisor."
+                " Give the address of the host."
+            )
+        if self.name in _MAX_LENGTHS:
+            texts = [
+                (item, _MAX_LENGTHS[self.name]) for item in (value if isinstance(value, (list, dict)) else [value])
+            ]
+            remarks = [(item, _REMARK) for item in value.values()] if isinstance(value, dict) else []
+            for text, longest in (*texts, *remarks):
+                if (length := len(str(text).strip())) > longest:
+                    raise InvalidOptions(f"{label} must have at most {longest} characters, not {length}")
+        numbers = _RANGES.get(self.name)
+        if numbers and value not in numbers:
+            raise InvalidOptions(f"{label} must be from {numbers[0]} to {numbers[-1]}, not {value}")
+
+
+def required(name: str, type: str = "str", **details: Any) -> Parameter:
+    """Return a parameter that the document requires."""
+    return Parameter(name, type, required=True, **details)
+
+
+def optional(name: str, type: str = "str", **details: Any) -> Parameter:
+    """Return an optional parameter."""
+    return Parameter(name, type, **details)
+
+
+def _check_json(label: str, text: str) -> None:
+    """Raise InvalidOptions when a string is not JSON."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidOptions(f"{label} must be JSON: {error}") from None
+
+
+# Every operation accepts these in addition to its own parameters.
+TAG_PARAMS = {name: optional(name, "list") for name in ("systemTags", "userTags")}
+
+
+_UUID = re.compile(r"[0-9a-f]{32}", re.IGNORECASE)
+
+# Members that a reply may have in addition to its result.
+_ENVELOPE = {"success", "error", "schema", "causes", "i18nDetails", "connectionStatus", "resourceRefs"}
+
+
+@dataclass(frozen=True)
+class Request:
+    """An HTTP request without origin: ``query`` is a list of pairs, ``body`` a JSON object or None."""
+
+    method: str
+    path: str
+    query: tuple[tuple[str, str], ...] = ()
+    body: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One row of the table.
+
+    ``path`` is relative to the service's prefix. With ``uses_token`` it starts at the origin, and the call needs the
+    token instead of the session. With ``is_public`` the call needs no credentials. ``is_write`` is False if the service
+    answers without a job. ``path_params`` are sent in the path, ``params`` in the query or the body. ``result`` names
+    the members of the reply that contain the result, ``record`` the type of the records in them. ``alternatives`` maps
+    a parameter to the required parameters that it replaces. ``is_idempotent`` is False if a second call creates a
+    second object, or has its effect a second time. ``may_be_empty`` is True if ``{}`` is a reply of success, by the
+    document or on real servers. ``duplicate_code`` is the code of the error with which the service refuses a second
+    call if the object must be unique. ``replaces_values`` is True if the call removes the values that it does not name.
+
+    ``get_by_uuid`` marks the queries that may be sent as ``GET <collection>/{uuid}``, because the document lists that
+    path, or because servers are known to offer this read. If a path has only one operation, servers ignore the verb, so
+    on any other collection this GET may delete the object; there the uuid is sent as a condition.
+
+    ``substitute`` is the operation, with the same parameters and result, that some servers have in its place. It is not
+    documented. The client finds out which of both a server has.
+    """
+
+    name: str
+    method: str
+    path: str
+    since: str = ""
+    is_write: bool = True
+    uses_token: bool = False
+    is_public: bool = False
+    path_params: tuple[Parameter, ...] = ()
+    params: tuple[Parameter, ...] = ()
+    result: tuple[str, ...] = ()
+    record: str = ""
+    undocumented: bool = False
+    alternatives: Mapping[str, tuple[str, ...]] | None = None
+    is_idempotent: bool = True
+    get_by_uuid: bool = False
+    may_be_empty: bool = False
+    duplicate_code: str = ""
+    substitute: str = ""
+    replaces_values: bool = False
+
+    @cached_property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """All parameters by their names, path parameters first."""
+        return {parameter.name: parameter for parameter in (*self.path_params, *self.params)}
+
+    @property
+    def body_key(self) -> str:
+        """The member of the body that contains the parameters: ``params``, or for PUT the name of the operation."""
+        return self.name[0].lower() + self.name[1:] if self.method == "PUT" else "params"
+
+    @property
+    def extra_results(self) -> list[str]:
+        """Return the members of the result that do not only contain records."""
+        return [name for name in self.result if name not in ("inventory", "inventories")]
+
+    def has_result(self, reply: Mapping[str, Any]) -> bool:
+        """Return whether a reply of success contains a documented member of the result."""
+        members = [reply.get(name) for name in self.extra_results]
+        records = self.records_in(reply)
+        members += [records] if isinstance(records, (dict, list)) else []
+        return is_success(reply) and any(value is not None for value in members)
+
+    def records_in(self, reply: Mapping[str, Any]) -> Any:
+        """Return the record or the records in a reply, None if it has none, or if the operation returns none.
+
+        Some servers return several records as ``inventories``, others as ``inventory``. A service that ignores the verb
+        answers a write with the records of a read.
+        """
+        if {"inventory", "inventories"}.isdisjoint(self.result):
+            return None
+        return reply.get("inventory", reply.get("inventories"))
+
+    def is_reply(self, reply: Mapping[str, Any]) -> bool:
+        """Return whether this is a reply of success in the operation's own form, and not another JSON object."""
+        return self.has_result(reply) or (self.may_be_empty and is_bare(reply))
+
+    def missing(self, params: Mapping[str, Any]) -> list[str]:
+        """Return the names of the required parameters that ``params`` lacks."""
+        spared = {name for key, names in (self.alternatives or {}).items() if params.get(key) for name in names}
+        return [
+            name
+            for name, parameter in self.parameters.items()
+            if parameter.required and not parameter.omit_if_unset and params.get(name) is None and name not in spared
+        ]
+
+    def unsupported_reason(self, params: Mapping[str, Any], version: str) -> str | None:
+        """Return what a service of ``version`` does not support in this call, with the version that added it."""
+        available = parse_version(version)
+        if self.since and parse_version(self.since) > available:
+            return f"{self.name} needs version {self.since}"
+        for name, parameter in self.parameters.items():
+            if params.get(name) is not None and parameter.since and parse_version(parameter.since) > available:
+                return f"the parameter {name} of {self.name} needs version {parameter.since}"
+        return None
+
+    @property
+    def is_destructive(self) -> bool:
+        """Whether the call removes an object, or values that an object has."""
+        return self.method == "DELETE" or self.replaces_values
+
+    def full_path(self, prefix: str) -> str:
+        """Return the path at the origin, with the placeholders of its parameters."""
+        return self.path if self.uses_token else f"/{prefix.strip('/')}".rstrip("/") + f"/v1/{self.path}"
+
+    def request(self, params: Mapping[str, Any], prefix: str = "service") -> Request:
+        """Build the request for ``params`` (API names to values; None is omitted).
+
+        Tags are separate members of the body. Raise InvalidOptions when a required parameter is missing, when one is
+        unknown or when a value is not allowed.
+        """
+        given = {name: self._coerce(name, value) for name, value in params.items() if value is not None}
+        if missing := self.missing(given):
+            raise InvalidOptions(f"{self.name} needs {', '.join(missing)}")
+        path = self.full_path(prefix)
+        inner = dict(given)
+        for parameter in self.path_params:
+            path = path.replace(f"{{{parameter.name}}}", quote(str(inner.pop(parameter.name)), safe=""))
+        inner.update({self._alias(name): value for name, value in given.items() if self._alias(name)})
+        if self.method == "GET":
+            return self._read(path, inner)
+        tags = {name: inner.pop(name) for name in TAG_PARAMS if name in inner}
+        if self.method == "DELETE":
+            return Request(self.method, path, _pairs({**inner, **tags}), {**inner, **tags})
+        return Request(self.method, path, (), {self.body_key: inner, **tags})
+
+    def _read(self, path: str, params: dict[str, Any]) -> Request:
+        """Return the GET request for a path; the ``uuid`` of a query becomes part of it, or a condition."""
+        uuid = params.pop("uuid", None)
+        if uuid is not None and self.get_by_uuid and not params and _UUID.fullmatch(uuid):
+            return Request("GET", f"{path}/{uuid}")
+        if uuid is not None:
+            params["q"] = [*params.get("q", ()), f"uuid={uuid}"]
+        return Request("GET", path, _pairs(params))
+
+    def _alias(self, name: str) -> str:
+        return self.parameters[name].alias if name in self.parameters else ""
+
+    def _coerce(self, name: str, value: Any) -> Any:
+        """Return a value in the parameter's type.
+
+        Raise InvalidOptions when it is not allowed. Unknown is kept: check mode predicts the call without its value.
+        """
+        parameter = TAG_PARAMS.get(name) or self.parameters.get(name)
+        if parameter is None:
+            raise InvalidOptions(f"{self.name} has no parameter {name}; it has {', '.join(self.parameters) or 'none'}")
+        if isinstance(value, NullReference):
+            return value
+        value = parameter.coerce(self.name, value)
+        if (parameter in self.path_params or name == "uuid") and value.strip() in ("", ".", ".."):
+            raise InvalidOptions(f"{name} of {self.name} must not be {value!r}")
+        if self.is_write:
+            parameter.check_bounds(self.name, value)
+        return value
+
+
+def is_bare(reply: Mapping[str, Any]) -> bool:
+    """Return whether a reply says only that the operation succeeded, such as ``{}``."""
+    return is_success(reply) and not reply.keys() - _ENVELOPE
+
+
+def is_success(reply: Mapping[str, Any]) -> bool:
+    """Return whether a reply reports no failure."""
+    return not reply.get("error") and reply.get("success") is not False
+
+
+def _pairs(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Flatten values for a query string: lists are repeated, booleans are true and false."""
+    pairs = []
+    for name, value in values.items():
+        for item in value if isinstance(value, (list, tuple)) else [value]:
+            pairs.append((name, str(item).lower() if isinstance(item, bool) else str(item)))
+    return tuple(pairs)
+
+
+def parse_version(version: Any) -> tuple[int, ...]:
+    """Return the parts of a version without trailing zeros, so that 4.10 equals 4.10.0.
+
+    Raise InvalidOptions for anything else, including numbers, because YAML reads 4.10 as 4.1.
+    """
+    if not isinstance(version, str):
+        raise InvalidOptions(
+            f"service_version must be quoted, like '4.10.10': without quotes YAML reads a number, {version}"
+        )
+    if not re.fullmatch(r"\d+(\.\d+)*", version.strip(), re.ASCII):
+        raise InvalidOptions(f"service_version must be a version like 4.10.10, not {version!r}")
+    parts = [int(part) for part in version.split(".")]
+    while parts and parts[-1] == 0:
+        parts.pop()
+    return tuple(parts)

@@ -1,0 +1,576 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The table of the service's operations, the only place with paths, bodies and parameter names.
+
+Section "Endpoints" of the API document.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from .errors import InvalidOptions
+from .operation import Operation, Parameter, optional, required
+
+_SERVICES = ("ManagementNetwork", "TenantNetwork", "StorageNetwork", "BackupNetwork", "MigrationNetwork")
+_CURSOR_RESULT = ("items", "total", "nextCursor", "hasMore")
+
+_CREATE_PARAMS = (
+    optional("resourceUuid", undocumented=True),
+    optional("tagUuids", "list", undocumented=True, refers_to="tag"),
+)
+
+
+def _query(name: str, path: str, record: str, **details: Any) -> Operation:
+    """Return the row of a query. All queries have the same parameters and the same result."""
+    return Operation(
+        name,
+        "GET",
+        path,
+        is_write=False,
+        params=(
+            optional("uuid"),
+            optional("q", "list"),
+            optional("limit", "int", undocumented=True),
+            optional("start", "int", undocumented=True),
+            optional("sort", undocumented=True),
+            optional("replyWithCount", "bool", undocumented=True),
+            optional("count", "bool", undocumented=True),
+            optional("fields", undocumented=True),
+        ),
+        result=("inventories",),
+        record=record,
+        **details,
+    )
+
+
+def _vm_action(name: str, *params: Parameter, **details: Any) -> Operation:
+    """Return the row of an operation on a VM that shares its path with others: the body names the operation."""
+    return Operation(
+        name,
+        "PUT",
+        "vm-instances/{uuid}/actions",
+        path_params=(required("uuid", refers_to="vm"),),
+        params=params,
+        result=("inventory",),
+        record="VmInstanceInventory",
+        undocumented=True,
+        **details,
+    )
+
+
+_ROWS = (
+    # CBT tasks
+    Operation(
+        "CreateCbtTask",
+        "POST",
+        "cbt-task/create",
+        since="4.10.10",
+        params=(
+            required("name"),
+            optional("description"),
+            required("taskType"),
+            required("resourceUuids", "list", refers_to="vm"),
+            optional("resourceUuid"),
+            optional("tagUuids", "list", refers_to="tag"),
+            optional("vmInstanceUuid", undocumented=True, refers_to="vm"),
+        ),
+        alternatives={"vmInstanceUuid": ("taskType", "resourceUuids")},
+        duplicate_code="SYS.1006",
+        result=("inventory",),
+        record="CbtTaskInventory",
+    ),
+    Operation(
+        "DeleteCbtTask",
+        "DELETE",
+        "cbt-task/{uuid}",
+        since="4.10.10",
+        path_params=(required("uuid", refers_to="cbt_task"),),
+        params=(
+            optional("force", "bool"),
+            optional("deleteMode", choices=("Permissive", "Enforcing")),
+        ),
+        may_be_empty=True,
+    ),
+    Operation(
+        "DisableCbtTask",
+        "POST",
+        "cbt-task/disable/{uuid}",
+        since="4.10.10",
+        path_params=(required("uuid", refers_to="cbt_task"),),
+        params=(optional("force", "bool"),),
+        result=("inventory",),
+        record="CbtTaskInventory",
+        may_be_empty=True,
+    ),
+    Operation(
+        "EnableCbtTask",
+        "POST",
+        "cbt-task/enable/{uuid}",
+        since="4.10.10",
+        path_params=(required("uuid", refers_to="cbt_task"),),
+        params=(optional("bitmapName"),),
+        result=("inventory", "volumeCbtBackupInfos"),
+        record="CbtTaskInventory",
+    ),
+    _query("QueryCbtTask", "cbt-task", "CbtTaskInventory", since="4.10.10", get_by_uuid=True),
+    Operation(
+        "ExportNbdVolumes",
+        "POST",
+        "cbt-task/exportvolume",
+        since="4.10.10",
+        is_idempotent=False,
+        duplicate_code="SYS.1006",
+        params=(
+            required("volumeUuids", "list", refers_to="volume"),
+            required("vmInstanceUuid", refers_to="vm"),
+            optional("force", "bool"),
+        ),
+        result=("volumeInfos",),
+        may_be_empty=True,
+    ),
+    # Notification
+    Operation(
+        "CreateSNSWorkchatEndpoint",
+        "POST",
+        "sns/application-endpoints/workchat",
+        since="4.2.0",
+        is_idempotent=False,
+        params=(
+            required("url"),
+            optional("atAll", "bool", alias="atALL"),
+            required("atPersonUserIds", "list", omit_if_unset=True),
+            required("atPersonList", "dict", omit_if_unset=True),
+            required("name"),
+            optional("description"),
+            *_CREATE_PARAMS,
+        ),
+        result=("inventory",),
+        record="SNSWorkchatEndpointInventory",
+        substitute="CreateSNSWeComEndpoint",
+    ),
+    _query(
+        "QuerySNSWorkchatEndpoint",
+        "sns/application-endpoints/workchat",
+        "SNSWorkchatEndpointInventory",
+        get_by_uuid=True,
+        substitute="QuerySNSWeComEndpoint",
+    ),
+    Operation(
+        "CreateSNSSnmpEndpoint",
+        "POST",
+        "sns/application-endpoints/snmp",
+        since="4.10.0",
+        is_idempotent=False,
+        params=(
+            required("name"),
+            optional("description"),
+            optional("platformUuid", refers_to="platform"),
+            *_CREATE_PARAMS,
+        ),
+        result=("inventory",),
+        record="SNSApplicationEndpointInventory",
+    ),
+    Operation(
+        "UpdateSNSApplicationEndpoint",
+        "PUT",
+        "sns/application-endpoints/{uuid}/actions",
+        since="2.3",
+        path_params=(required("uuid", refers_to="endpoint"),),
+        params=(
+            optional("name"),
+            optional("description"),
+            optional("platformUuid", since="4.10.0", undocumented=True, refers_to="platform"),
+        ),
+        result=("inventory",),
+        record="SNSApplicationEndpointInventory",
+    ),
+    Operation(
+        "UpdateAtPersonOfAtTeamchatEndpoint",
+        "PUT",
+        "sns/application-endpoints/teamchat/at-persons/{uuid}/actions",
+        since="4.2.0",
+        path_params=(required("uuid", refers_to="person"),),
+        params=(
+            required("endpointUuid", refers_to="endpoint"),
+            optional("userId"),
+            required("remark", omit_if_unset=True),
+        ),
+        result=("inventory",),
+        record="SNSTeamchatAtPersonInventory",
+        substitute="UpdateAtPersonOfAtFeiShuEndpoint",
+    ),
+    Operation(
+        "UpdateSNSSnmpPlatform",
+        "PUT",
+        "sns/application-platforms/snmp/{uuid}",
+        since="4.10.0",
+        path_params=(required("uuid", refers_to="platform"),),
+        params=(
+            required("snmpAddress"),
+            required("snmpPort", "int"),
+            optional("name"),
+            optional("description"),
+        ),
+        result=("inventory",),
+        record="SNSApplicationPlatformInventory",
+    ),
+    Operation(
+        "SNSSnmpTestConnection",
+        "POST",
+        "sns/application-endpoints/snmp/test-connection",
+        since="4.10.0",
+        is_idempotent=False,
+        params=(
+            optional("platformUuid", refers_to="platform"),
+            optional("endpointUuid", refers_to="endpoint"),
+        ),
+        result=("connected", "webhookResp"),
+    ),
+    _query(
+        "QuerySNSTopicSubscriber",
+        "sns/topics/subscribers",
+        "SNSTopicSubscriberInventory",
+        since="2.3.1",
+        get_by_uuid=True,
+    ),
+    # Virtual machines and NICs
+    Operation(
+        "CreateVmInstanceFromVolumeSnapshotGroup",
+        "POST",
+        "vm-instances/from/volume-snapshots/group/{volumeSnapshotGroupUuid}",
+        since="3.11.0",
+        is_idempotent=False,
+        path_params=(required("volumeSnapshotGroupUuid", refers_to="snapshot_group"),),
+        params=(
+            required("name"),
+            optional("description"),
+            optional("instanceOfferingUuid", refers_to="instance_offering"),
+            optional("cpuNum", "int"),
+            optional("memorySize", "long"),
+            optional("l3NetworkUuids", "list", refers_to="l3_network"),
+            optional("type", choices=("UserVm", "ApplianceVm")),
+            optional("zoneUuid", refers_to="zone"),
+            optional("clusterUuid", refers_to="cluster"),
+            optional("hostUuid", refers_to="host"),
+            optional("primaryStorageUuidForRootVolume", refers_to="primary_storage"),
+            optional("defaultL3NetworkUuid", refers_to="l3_network"),
+            optional("strategy", choices=("InstantStart", "CreateStopped")),
+            optional("rootVolumeSystemTags", "list"),
+            optional("dataVolumeSystemTags", "dict"),
+            optional("reservedMemorySize", "long", since="3.17.21"),
+            optional("vmNicParams", "json", since="4.10.10"),
+            optional("resetTpm", "bool", since="5.0.0"),
+            optional("volumeSnapshotEncryptions", "list", since="5.1.0"),
+            optional("vmEncryption", "bool", since="5.1.0"),
+            *_CREATE_PARAMS,
+        ),
+        result=("inventory",),
+        record="VmInstanceInventory",
+    ),
+    Operation(
+        "AttachL3NetworkToVm",
+        "POST",
+        "vm-instances/{vmInstanceUuid}/l3-networks/{l3NetworkUuid}",
+        since="0.6",
+        is_idempotent=False,
+        path_params=(
+            required("vmInstanceUuid", refers_to="vm"),
+            required("l3NetworkUuid", refers_to="l3_network"),
+        ),
+        params=(
+            optional("staticIp", field="ip"),
+            optional("driverType", since="3.10.0"),
+            optional("customMac", field="mac", since="3.10.0"),
+            optional("vmNicParams", "json", is_compared=False, since="3.17.0"),
+        ),
+        result=("inventory",),
+        record="VmInstanceInventory",
+    ),
+    Operation(
+        "ChangeVmNicState",
+        "PUT",
+        "vm-instances/nics/{vmNicUuid}/actions",
+        since="0.6",
+        path_params=(required("vmNicUuid", field="uuid", refers_to="vm_nic"),),
+        params=(required("state", choices=("enable", "disable"), since="3.15"),),
+        result=("inventory",),
+        record="VmInstanceInventory",
+    ),
+    Operation(
+        "ChangeVmNicNetwork",
+        "POST",
+        "vm-instances/nics/{vmNicUuid}/l3-networks/{destL3NetworkUuid}",
+        since="4.1.0",
+        path_params=(
+            required("vmNicUuid", field="uuid", refers_to="vm_nic"),
+            required("destL3NetworkUuid", field="l3NetworkUuid", refers_to="l3_network"),
+        ),
+        params=(
+            optional("staticIp", field="ip"),
+            optional("vmNicParams", "json", is_compared=False, since="4.2.0"),
+        ),
+        result=("inventory",),
+        record="VmNicInventory",
+    ),
+    Operation(
+        "DeleteNicQos",
+        "DELETE",
+        "vm-instances/{uuid}/nic-qos",
+        since="0.6",
+        path_params=(required("uuid", refers_to="vm_nic"),),
+        params=(required("direction", choices=("in", "out")),),
+        may_be_empty=True,
+    ),
+    # Hosts
+    Operation(
+        "AddKVMHost",
+        "POST",
+        "hosts/kvm",
+        since="0.6",
+        duplicate_code="SYS.1007",
+        params=(
+            required("username"),
+            required("password"),
+            optional("sshPort", "int"),
+            required("name"),
+            optional("description"),
+            required("managementIp"),
+            required("clusterUuid", refers_to="cluster"),
+            *_CREATE_PARAMS,
+        ),
+        result=("inventory",),
+        record="HostInventory",
+    ),
+    Operation(
+        "ChangeHostState",
+        "PUT",
+        "hosts/{uuid}/actions",
+        since="0.6",
+        path_params=(required("uuid", refers_to="host"),),
+        params=(required("stateEvent", choices=("enable", "disable", "maintain")),),
+        result=("inventory",),
+        record="HostInventory",
+    ),
+    Operation(
+        "GetHostNetworkFacts",
+        "GET",
+        "hosts/network-facts/{hostUuid}",
+        since="3.5.0",
+        is_write=False,
+        path_params=(required("hostUuid", refers_to="host"),),
+        result=("bondings", "nics"),
+        record="HostNetworkInterface",
+    ),
+    Operation(
+        "GetCandidateNetworkInterfaces",
+        "GET",
+        "cluster/hosts-network-interfaces",
+        since="4.7.0",
+        is_write=False,
+        params=(
+            required("hostUuids", "list", refers_to="host"),
+            optional("interfaceType", since="4.1.0"),
+            optional("intersecting", "bool", since="4.1.0"),
+            optional("limit", "int"),
+            optional("start", "int"),
+        ),
+        result=("slaveNames", "candidateNics"),
+        record="CandidateNetworkInterface",
+    ),
+    Operation(
+        "SetServiceTypeOnHostNetworkInterface",
+        "POST",
+        "hosts/nics/service-types",
+        since="4.7.11",
+        params=(
+            required("interfaceUuids", "list", refers_to="host_nic"),
+            optional("vlanIds", "list"),
+            optional("serviceTypes", "list", choices=_SERVICES),
+        ),
+        replaces_values=True,
+        result=("inventory", "inventories"),
+        record="HostNicServiceType",
+    ),
+    # Storage
+    _query("QueryPrimaryStorage", "primary-storage", "PrimaryStorageInventory", since="0.6"),
+    # Cursor queries
+    Operation(
+        "CursorQuery",
+        "GET",
+        "/api/v1/resources/cursor-query",
+        since="1.0",
+        is_write=False,
+        uses_token=True,
+        params=(
+            optional("resourceType"),
+            optional("sort"),
+            optional("order", choices=("asc", "desc")),
+            optional("pageSize", "int"),
+            optional("filter", "list"),
+        ),
+        result=_CURSOR_RESULT,
+    ),
+    Operation(
+        "CursorNext",
+        "GET",
+        "/api/v1/resources/cursor-next",
+        since="1.0",
+        is_write=False,
+        uses_token=True,
+        params=(
+            optional("cursor"),
+            optional("pageSize", "int"),
+        ),
+        result=_CURSOR_RESULT,
+    ),
+    # Companion reads: convention 8 of the document, applied to collections without a documented query. A server may
+    # lack them.
+    _query("QueryHost", "hosts", "HostInventory", undocumented=True, get_by_uuid=True),
+    _query("QueryVmInstance", "vm-instances", "VmInstanceInventory", undocumented=True, get_by_uuid=True),
+    _query("QueryVmNic", "vm-instances/nics", "VmNicInventory", undocumented=True, get_by_uuid=True),
+    _query(
+        "QuerySNSApplicationEndpoint",
+        "sns/application-endpoints",
+        "SNSApplicationEndpointInventory",
+        undocumented=True,
+        get_by_uuid=True,
+    ),
+    _query(
+        "QuerySNSApplicationPlatform",
+        "sns/application-platforms",
+        "SNSApplicationPlatformInventory",
+        undocumented=True,
+        get_by_uuid=True,
+    ),
+    _query(
+        "QuerySNSSnmpPlatform", "sns/application-platforms/snmp", "SNSApplicationPlatformInventory", undocumented=True
+    ),
+    _query(
+        "QuerySNSTeamchatAtPerson",
+        "sns/application-endpoints/teamchat/at-persons",
+        "SNSTeamchatAtPersonInventory",
+        undocumented=True,
+        substitute="QuerySNSFeiShuAtPerson",
+    ),
+    _query("QueryHostNetworkInterface", "hosts/nics", "HostNetworkInterface", undocumented=True),
+    Operation(
+        "GetHostNicServiceTypeStatistic",
+        "GET",
+        "hosts/hosts-network-interfaces/service-type-statistic",
+        is_write=False,
+        undocumented=True,
+        params=(
+            optional("interfaceUuid", refers_to="host_nic"),
+            optional("vlanId", "int"),
+            optional("hostUuid", refers_to="host"),
+            optional("limit", "int"),
+            optional("start", "int"),
+            optional("replyWithCount", "bool"),
+        ),
+        result=("serviceTypeStatistics",),
+        record="HostNicServiceTypeStatistic",
+    ),
+    # Further queries, which find the uuids that other operations need. A server may lack them.
+    _query("QueryZone", "zones", "ZoneInventory", undocumented=True),
+    _query("QueryCluster", "clusters", "ClusterInventory", undocumented=True),
+    _query("QueryL3Network", "l3-networks", "L3NetworkInventory", undocumented=True),
+    _query("QueryVolume", "volumes", "Volume", undocumented=True),
+    _query("QueryVolumeSnapshotGroup", "volume-snapshots/group", "VolumeSnapshotGroupInventory", undocumented=True),
+    _query("QuerySNSTopic", "sns/topics", "SNSTopicInventory", undocumented=True),
+    # A service that lacks it and ignores the verb treats this GET as DeleteNicQos, and refuses it without a direction.
+    Operation(
+        "GetNicQos",
+        "GET",
+        "vm-instances/{nicUuid}/nic-qos",
+        is_write=False,
+        undocumented=True,
+        path_params=(required("nicUuid", refers_to="vm_nic"),),
+        result=("outboundBandwidth", "inboundBandwidth"),
+    ),
+    # VMs on hosts. A server may lack them.
+    Operation(
+        "GetVmMigrationCandidateHosts",
+        "GET",
+        "vm-instances/{vmInstanceUuid}/migration-target-hosts",
+        is_write=False,
+        undocumented=True,
+        path_params=(required("vmInstanceUuid", refers_to="vm"),),
+        result=("inventories",),
+        record="HostInventory",
+    ),
+    _vm_action(
+        "StartVmInstance",
+        optional("clusterUuid", refers_to="cluster"),
+        optional("hostUuid", refers_to="host"),
+    ),
+    _vm_action("StopVmInstance", optional("type", choices=("grace", "cold")), optional("stopHA", "bool")),
+    _vm_action("MigrateVm", optional("hostUuid", refers_to="host"), is_idempotent=False),
+    # Sessions. A server may lack them.
+    Operation(
+        "LogInByAccount",
+        "PUT",
+        "accounts/login",
+        is_public=True,
+        undocumented=True,
+        params=(required("accountName"), required("password")),
+        result=("inventory",),
+    ),
+    Operation(
+        "ValidateSession",
+        "GET",
+        "accounts/sessions/{sessionUuid}/valid",
+        is_write=False,
+        is_public=True,
+        undocumented=True,
+        path_params=(required("sessionUuid"),),
+        result=("valid",),
+    ),
+    Operation(
+        "LogOut",
+        "DELETE",
+        "accounts/sessions/{sessionUuid}",
+        is_public=True,
+        undocumented=True,
+        path_params=(required("sessionUuid"),),
+        may_be_empty=True,
+    ),
+    Operation(
+        "GetApiJob",
+        "GET",
+        "api-jobs/{uuid}",
+        is_write=False,
+        undocumented=True,
+        path_params=(required("uuid"),),
+    ),
+)
+
+# Where some servers have the chats of substitutes, in the paths of the documented operations.
+_SUBSTITUTE_CHATS = {"workchat": "we-com", "teamchat": "feishu"}
+
+
+def _substitute(row: Operation) -> Operation:
+    """Return the row of the operation that some servers have in place of this one."""
+    path = re.sub("|".join(_SUBSTITUTE_CHATS), lambda chat: _SUBSTITUTE_CHATS[chat[0]], row.path)
+    return replace(row, name=row.substitute, path=path, since="", undocumented=True, get_by_uuid=False, substitute="")
+
+
+OPERATIONS: Mapping[str, Operation] = {
+    row.name: row for row in (*_ROWS, *(_substitute(row) for row in _ROWS if row.substitute))
+}
+
+
+def get_operation(name: str) -> Operation:
+    """Return the operation ``name``. Raise InvalidOptions, with similar names, if it does not exist."""
+    if name in OPERATIONS:
+        return OPERATIONS[name]
+    similar = [known for known in OPERATIONS if name.lower() in known.lower() or known.lower() in name.lower()]
+    known = f"Did you mean {' or '.join(similar)}?" if similar else f"Known operations: {', '.join(OPERATIONS)}."
+    raise InvalidOptions(f"no operation {name}. {known}")

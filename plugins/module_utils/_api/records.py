@@ -1,0 +1,321 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Convert records of the service to Ansible data, and compare them. Section "Resources and their fields"."""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from ansible.module_utils.common.dict_transformations import camel_dict_to_snake_dict, snake_dict_to_camel_dict
+
+from .._masking.patterns import mask_url
+
+Record = dict[str, Any]
+
+# Services keep the records of deleted objects for some time, VMs by their state and volumes by their status: the values
+# of a field in the records of deleted objects.
+DELETED: Mapping[str, tuple[str, ...]] = {"state": ("Destroyed", "Expunging"), "status": ("Deleted",)}
+
+
+class NullReference(str):
+    """A null reference to an object that does not exist yet. The string is the name of the option."""
+
+    __slots__ = ()
+
+
+_NAMED = "uuid name description createDate lastOpDate"
+_PLATFORM = "uuid name description type createDate lastOpDate"
+_HARDWARE = (
+    "cpuStatus memoryStatus diskStatus nicStatus gpuStatus powerSupplyStatus fanStatus raidStatus temperatureStatus"
+)
+_NIC = (
+    "uuid hostUuid bondingUuid interfaceName mac pciDeviceAddress interfaceType speed slaveActive carrierActive"
+    " ipAddresses createDate lastOpDate"
+)
+
+RECORD_FIELDS: Mapping[str, tuple[str, ...]] = {
+    kind: tuple(fields.split())
+    for kind, fields in {
+        "CbtTaskInventory": "uuid name description createDate lastOpDate status",
+        "SNSWorkchatEndpointInventory": "url atAll atPersonUserIds name uuid description type state platformUuid"
+        " createDate lastOpDate platform",
+        "SNSApplicationPlatformInventory": f"{_PLATFORM} state",
+        "SNSApplicationEndpointInventory": f"{_PLATFORM} platformUuid state",
+        "SNSTeamchatAtPersonInventory": "uuid userId endpointUuid createDate lastOpDate remark",
+        "SNSTopicSubscriberInventory": "topicUuid endpointUuid createDate lastOpDate",
+        "VmInstanceInventory": "uuid name description zoneUuid clusterUuid imageUuid hostUuid lastHostUuid"
+        " instanceOfferingUuid rootVolumeUuid defaultL3NetworkUuid platform architecture type hypervisorType"
+        " memorySize cpuNum cpuSpeed allocatorStrategy createDate lastOpDate state guestOsType vmNics allVolumes"
+        " vmCdRoms",
+        "VmNicInventory": "uuid vmInstanceUuid l3NetworkUuid ip mac hypervisorType netmask gateway metaData driverType"
+        " internalName type state ipVersion deviceId createDate lastOpDate usedIps",
+        "HostInventory": "uuid name description zoneUuid clusterUuid managementIp hypervisorType state status"
+        " architecture hostname nqn totalCpuCapacity availableCpuCapacity totalMemoryCapacity"
+        " availableMemoryCapacity cpuSockets cpuNum ipmiAddress ipmiUsername ipmiPowerStatus ipmiPort createDate"
+        f" lastOpDate {_HARDWARE}",
+        "UsedIp": "uuid ipRangeUuid l3NetworkUuid ip netmask gateway usedFor vmNicUuid ipVersion ipInLong createDate"
+        " lastOpDate",
+        "Volume": "uuid name description primaryStorageUuid vmInstanceUuid diskOfferingUuid rootImageUuid installPath"
+        " type format state status volumeQos lastVmInstanceUuid size actualSize deviceId isShareable encrypted"
+        " createDate lastOpDate lastDetachDate",
+        "CdRom": "uuid vmInstanceUuid isoUuid isoInstallPath name description deviceId createDate lastOpDate",
+        "Bonding": "uuid hostUuid bondingName mode xmitHashPolicy miiStatus mac ipAddresses miimon allSlavesActive"
+        " createDate lastOpDate slaves",
+        "HostNetworkInterface": _NIC,
+        "CandidateNetworkInterface": f"{_NIC} gateway callBackIp offloadStatus description",
+        "HostNicServiceType": "id interfaceUuid vlanId serviceType createDate lastOpDate",
+        # Types that the document lacks, with the fields that real servers return.
+        "ZoneInventory": f"{_NAMED} state type",
+        "ClusterInventory": f"{_NAMED} zoneUuid hypervisorType state type",
+        "L3NetworkInventory": f"{_NAMED} zoneUuid l2NetworkUuid type category state ipVersion ipRanges",
+        "VolumeSnapshotGroupInventory": f"{_NAMED} vmInstanceUuid snapshotCount volumeSnapshotRefs",
+        "SNSTopicInventory": f"{_NAMED} state",
+        # Records that modules combine from several records of the service.
+        "HostNicServices": "services",
+        "NicBandwidthLimit": "uuid direction bandwidth",
+        "PrimaryStorageInventory": "uuid zoneUuid name url description type state status mountPath totalCapacity"
+        " availableCapacity totalPhysicalCapacity availablePhysicalCapacity systemUsedCapacity createDate"
+        " lastOpDate attachedClusterUuids",
+    }.items()
+}
+
+# Members that contain a record, or a list of records, of a type in RECORD_FIELDS.
+NESTED: Mapping[str, str] = {
+    "platform": "SNSApplicationPlatformInventory",
+    "vmNics": "VmNicInventory",
+    "usedIps": "UsedIp",
+    "allVolumes": "Volume",
+    "vmCdRoms": "CdRom",
+    "bondings": "Bonding",
+    "slaves": "HostNetworkInterface",
+    "nics": "HostNetworkInterface",
+    "candidateNics": "CandidateNetworkInterface",
+}
+
+_BLANK = {kind: dict.fromkeys(fields) for kind, fields in RECORD_FIELDS.items()}
+_NESTED_IN = {kind: tuple(name for name in fields if name in NESTED) for kind, fields in RECORD_FIELDS.items()}
+
+# Members whose keys are data (user ids, uuids, header names), which are not converted.
+PRESERVED_KEY_MEMBERS = frozenset(("webhookResp", "opaque", "atPersonList", "dataVolumeSystemTags"))
+
+
+# Members that contain a webhook URL, by the type of the record.
+WEBHOOKS = frozenset(("url", "webhook", "webhookUrl", "callbackUrl"))
+
+# Ansible's JSON decoders convert mappings with such keys to trusted templates or decrypted values.
+RESERVED_KEY_PREFIX = "__ansible_"
+
+
+# Members that tasks use for decisions: those that must be strings or numbers if they exist, and those that must be
+# lists.
+_SCALARS: Mapping[str, type] = {
+    **dict.fromkeys(("uuid", "type", "ip", "mac", "interfaceUuid", "resourceUuid"), str),
+    "vlanId": int,
+}
+_LISTS: Mapping[str, type] = {
+    "vmNics": dict,
+    "usedIps": dict,
+    "resourceRefs": dict,
+    "serviceTypes": str,
+    "atPersonUserIds": str,
+}
+_DECISIVE = (*_SCALARS, *_LISTS)
+
+
+def find_invalid_member(record: Record) -> str | None:
+    """Return the first member of a record with an unexpected type; None if there is none."""
+    for name in _DECISIVE:
+        # Most records have few of these members, and lists may have many records.
+        if name in record and (wrong := _invalid_member(name, record[name])):
+            return wrong
+    return None
+
+
+def _invalid_member(name: str, value: Any) -> str | None:
+    if name in _SCALARS:
+        return None if isinstance(value, (_SCALARS[name], type(None))) else name
+    kind, elements = _LISTS[name], value or []
+    if not isinstance(elements, list) or not all(isinstance(each, kind) for each in elements):
+        return name
+    if kind is dict and (inner := next(filter(None, map(find_invalid_member, elements)), None)):
+        return f"{name}.{inner}"
+    return None
+
+
+def rename_reserved_keys(value: Any) -> Any:
+    """Return decoded JSON without keys that are special to Ansible: ``__ansible_type`` becomes ``ansible_type``."""
+    if isinstance(value, dict):
+        return {_without_reserved_prefix(key): rename_reserved_keys(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [rename_reserved_keys(each) for each in value]
+    return value
+
+
+def _without_reserved_prefix(key: str) -> str:
+    return key.lstrip("_") if key.startswith(RESERVED_KEY_PREFIX) else key
+
+
+# The time for converting a name grows with the square of its length. Longer strings are data, not names.
+MAX_NAME = 64
+
+
+@lru_cache(maxsize=1024)
+def to_snake_case(name: str) -> str:
+    """Return the option name of an API name: ``managementIp`` becomes ``management_ip``.
+
+    Long strings are not converted.
+    """
+    if len(name) > MAX_NAME:
+        return name
+    # The conversion can create a reserved name, for example from _AnsibleType.
+    return _without_reserved_prefix(str(next(iter(camel_dict_to_snake_dict({name: None})))))
+
+
+@lru_cache(maxsize=1024)
+def to_camel_case(name: str) -> str:
+    """Return the API name of an option: ``l3_network_uuid`` becomes ``l3NetworkUuid``."""
+    return str(next(iter(snake_dict_to_camel_dict({name: None}))))
+
+
+def record_to_result(value: Any, record_type: str = "") -> Any:
+    """Return a record (or a list) with names in snake_case; members in PRESERVED_KEY_MEMBERS keep their keys.
+
+    Webhook addresses are masked, see mask_webhooks.
+    """
+    return _convert(value, record_type, to_snake_case)
+
+
+def mask_webhooks(value: Any, record_type: str = "") -> Any:
+    """Return a reply, or a part of it, in which webhook URLs are reduced to scheme and host. Names are kept.
+
+    The path or the query of a chat's webhook contains its key. ``record_type`` is the type of the operation in the
+    table or of the cursor query. In a reply of unknown type each ``url`` with http counts as a webhook. The ``url`` of
+    a primary storage is its mount path.
+    """
+    return _convert(value, record_type, str)
+
+
+def _convert(value: Any, record_type: str, rename: Callable[[str], str]) -> Any:
+    if isinstance(value, dict):
+        # Most members are scalars, and a list may have many records.
+        return {
+            rename(name): member
+            if type(member) in _SCALAR_TYPES and name not in WEBHOOKS
+            else _convert_member(name, member, record_type, rename)
+            for name, member in value.items()
+        }
+    if isinstance(value, list):
+        return [_convert(item, record_type, rename) for item in value]
+    return None if isinstance(value, NullReference) else value
+
+
+def holds_null_reference(value: Any) -> bool:
+    """Return whether a value is a null reference, or a list that contains one."""
+    return any(isinstance(item, NullReference) for item in (value if isinstance(value, list) else [value]))
+
+
+def without_null_references(values: Mapping[str, Any]) -> Record:
+    """Return values without Unknown references, also in lists."""
+    return {
+        name: [item for item in value if not isinstance(item, NullReference)] if isinstance(value, list) else value
+        for name, value in values.items()
+        if not isinstance(value, NullReference)
+    }
+
+
+_SCALAR_TYPES = frozenset((str, int, float, bool, type(None)))
+
+
+def _convert_member(name: str, value: Any, record_type: str, rename: Callable[[str], str]) -> Any:
+    if name in WEBHOOKS and isinstance(value, str) and _is_webhook(value, record_type):
+        return mask_url(value)
+    return value if name in PRESERVED_KEY_MEMBERS and isinstance(value, dict) else _convert(value, record_type, rename)
+
+
+def _is_webhook(url: str, record_type: str) -> bool:
+    if record_type:
+        return re.search("(?i)sns|endpoint", record_type) is not None
+    return re.match(r"(?i)\s*https?:", url) is not None
+
+
+def with_all_fields(kind: str, record: Mapping[str, Any]) -> Record:
+    """Return a record with every documented field of its type (None if the service omits it) and any others.
+
+    Nested records are completed too.
+    """
+    return {**_BLANK.get(kind, {}), **shaped_members(record, _NESTED_IN.get(kind, ()))}
+
+
+def shaped_members(record: Mapping[str, Any], members: Iterable[str] = tuple(NESTED)) -> Mapping[str, Any]:
+    """Return a record in which the nested records in ``members`` have every documented field."""
+    nested = {name: _shaped_value(NESTED[name], record[name]) for name in members if name in record}
+    return {**record, **nested} if nested else record
+
+
+def _shaped_value(kind: str, value: Any) -> Any:
+    if isinstance(value, list):
+        return [_shaped_value(kind, item) for item in value]
+    return with_all_fields(kind, value) if isinstance(value, dict) else value
+
+
+def values_equal(desired: Any, current: Any) -> bool:
+    """Return whether a desired value equals the value in the record.
+
+    Strings are compared without surrounding spaces, empty and false values equal missing ones, and lists are compared
+    as sets.
+    """
+    if isinstance(desired, str) or isinstance(current, str):
+        return _text(desired) == _text(current)
+    if isinstance(desired, bool):
+        return desired == bool(current)
+    if isinstance(desired, list):
+        return _bag(desired) == _bag(current or [])
+    if isinstance(desired, dict):
+        return desired == (current or {})
+    return bool(desired == current)
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value).strip()
+
+
+def _bag(values: Iterable[Any]) -> frozenset[str]:
+    return frozenset(map(_text, values))
+
+
+def canonical_address(text: str) -> str:
+    """Return an IP or MAC address in its canonical form."""
+    text = text.strip().lower()
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        return text.replace("-", ":")
+
+
+def canonical_addresses(nic: Record) -> Record:
+    """Return a NIC with its addresses in canonical form."""
+    return {name: canonical_address(value) if value and name in ("ip", "mac") else value for name, value in nic.items()}
+
+
+def to_datetime(text: str) -> datetime.datetime:
+    """Parse a timestamp like ``Jan 6, 2017 3:51:16 AM``, with or without a second comma and without a time zone.
+
+    Raise ValueError for any other string.
+    """
+    match = re.fullmatch(r"(\w{3}) (\d{1,2}), (\d{4}),? (\d{1,2}):(\d\d):(\d\d) ([AP])M", " ".join(text.split()))
+    months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+    if match is None or match[1] not in months or not 1 <= int(match[4]) <= 12:
+        raise ValueError(f"not a timestamp of the service: {text!r}")
+    hour = int(match[4]) % 12 + (12 if match[7] == "P" else 0)
+    return datetime.datetime(
+        int(match[3]), months.index(match[1]) + 1, int(match[2]), hour, int(match[5]), int(match[6])
+    )

@@ -1,0 +1,135 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""References to objects: normalized uuids, names, and null for objects that check mode did not create."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from .errors import InvalidOptions
+from .operations import OPERATIONS
+from .records import (
+    NullReference,
+    Record,
+    to_camel_case,
+    to_snake_case,
+)
+
+_UUID = re.compile(r"[0-9a-f]{32}", re.ASCII)
+
+# The string that a template returns for null. An empty string also counts as null.
+NULL = "None"
+
+# Options and parameters that are mappings with uuids as keys.
+UUID_KEYED = ("data_volume_system_tags", "dataVolumeSystemTags")
+
+# What each parameter refers to. A topic is only a condition of a query.
+REFERS_TO: Mapping[str, str] = {
+    "topicUuid": "topic",
+    **{
+        parameter.name: parameter.refers_to
+        for operation in OPERATIONS.values()
+        for parameter in operation.parameters.values()
+        if parameter.refers_to and parameter.name != "uuid"
+    },
+}
+
+# Options that are not named after the object that their parameter refers to.
+_OPTIONS = {"defaultL3NetworkUuid": "default_l3_network", "interfaceUuids": "interfaces"}
+
+
+def option_name(parameter: str) -> str:
+    """Return the option for a parameter, named after the object: ``cluster`` for ``clusterUuid``."""
+    if parameter not in REFERS_TO:
+        return to_snake_case(parameter)
+    return _OPTIONS.get(parameter) or f"{REFERS_TO[parameter]}{'s' if parameter.endswith('Uuids') else ''}"
+
+
+def parameter_name(option: str, spec: Mapping[str, Any]) -> str:
+    """Return the API's name for an option with this spec: the name of its alias if it refers to an object."""
+    return to_camel_case(next(iter(spec.get("aliases", ())), option))
+
+
+def is_reference(name: str) -> bool:
+    """Return whether a parameter or a field of this name contains a uuid or a list of uuids."""
+    return bool(re.search(r"(^|_)uuids?(_|$)|Uuids?(?=[A-Z]|$)", name))
+
+
+def normalize_uuid(name: str, text: str) -> str:
+    """Return a uuid as 32 hexadecimal digits in lower case. Raise InvalidOptions for anything else."""
+    digits = text.strip().replace("-", "").lower()
+    if not _UUID.fullmatch(digits):
+        raise InvalidOptions(f"{name} must be a uuid (32 hexadecimal digits), not {text!r}")
+    return digits
+
+
+def is_name(value: Any) -> bool:
+    """Return whether the normalized value of a reference is a name, not a uuid or null."""
+    return isinstance(value, str) and not isinstance(value, NullReference) and not _UUID.fullmatch(value)
+
+
+def unify_uuid(text: str) -> str:
+    """Return a uuid as `normalize_uuid` does, and any other string without surrounding spaces."""
+    try:
+        return normalize_uuid("", text)
+    except InvalidOptions:
+        return text.strip()
+
+
+def _normalize_reference(name: str, may_be_name: bool, value: Any) -> str:
+    """Return the normalized uuid or the name in an option, a null reference for null and for an empty string."""
+    text = "" if value is None else str(value).strip()
+    if text in ("", NULL):
+        return NullReference(name)
+    return unify_uuid(text) if may_be_name else normalize_uuid(name, text)
+
+
+def normalize_references(values: Mapping[str, Any], parameters: Mapping[str, str] | None = None) -> Record:
+    """Return options or parameters with all references in them normalized, also those in lists of mappings.
+
+    ``parameters`` maps options to the API's names for them. Options, unlike parameters, may contain names of objects.
+    """
+    parameters = parameters or {}
+    return {
+        name: _normalize(name, parameters.get(name, name), name in parameters, value) for name, value in values.items()
+    }
+
+
+def _normalize(name: str, parameter: str, is_option: bool, value: Any) -> Any:
+    may_be_name = is_option and parameter in REFERS_TO
+    if name in UUID_KEYED and isinstance(value, Mapping):
+        return {normalize_uuid(f"each key of {name}", str(key)): item for key, item in value.items()}
+    if isinstance(value, list):
+        if is_reference(parameter):
+            # Ansible converts an empty string to this list.
+            return [] if value == [""] else [_normalize_reference(name, may_be_name, item) for item in value]
+        return [_normalize_members(item) if isinstance(item, Mapping) else item for item in value]
+    return value if value is None or not is_reference(parameter) else _normalize_reference(name, may_be_name, value)
+
+
+def _normalize_members(item: Mapping[str, Any]) -> Record:
+    members = normalize_references(item)
+    return {name: None if isinstance(value, NullReference) else value for name, value in members.items()}
+
+
+def mark_nulls(arguments: Mapping[str, Any], parameters: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Return the arguments of a task with a string for each null reference, which Ansible would treat as omitted.
+
+    A list that is null itself is omitted. ``parameters`` maps options to the API's names for them.
+    """
+    marked = dict(arguments)
+    for name, value in arguments.items():
+        parameter = (parameters or {}).get(name, name)
+        if not is_reference(parameter):
+            continue
+        if value is None and not parameter.lower().endswith("uuids"):
+            marked[name] = NULL
+        elif isinstance(value, list):
+            marked[name] = [NULL if item in (None, "") else item for item in value]
+    return marked

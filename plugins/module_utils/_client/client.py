@@ -1,0 +1,280 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Call operations: one client for each task or inventory, with one connection for each thread."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from copy import copy
+from functools import partial
+from typing import Any, TypeVar
+
+from .._api.errors import (
+    UNAUTHORIZED,
+    ApiError,
+    InvalidOptions,
+    JobUuidUsed,
+    ResponseLost,
+    TransportError,
+    Unsupported,
+    VirtinfraError,
+)
+from .._api.operation import Operation, Request, parse_version
+from .._api.operations import get_operation
+from .._http.connection import (
+    ConnectionOptions,
+    GivenSession,
+    SessionSource,
+)
+from .._http.transport import Clock, Transport
+from .._http.webhooks import Webhook
+from .._masking.masker import Masker
+from .._masking.patterns import may_hold_credentials
+from .jobs import (
+    FAILED,
+    RUNNING,
+    UNKNOWN,
+    Job,
+    WaitPolicy,
+    job_path,
+    new_uuid,
+)
+from .replies import (
+    apply_poll,
+    apply_response,
+    is_duplicate,
+    reply_to_read,
+)
+from .substitutes import (
+    MemoryFacts,
+    ServerFacts,
+    read_either,
+    start_either,
+)
+
+MAX_CONNECTIONS = 16
+
+SESSION_EXPIRED = "ID.1001"
+
+Params = Mapping[str, Any]
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Client:
+    """The client of one task or inventory.
+
+    With ``read_only`` it refuses everything but GET (check mode). ``wait`` is the policy for waiting for jobs. With
+    ``mask_replies``, for callers that show replies and compare nothing, credentials in replies are masked.
+    ``before_send`` is called before each request. ``sessions`` provides the session, by default that of the option
+    ``session_id``. ``facts`` is what is known about the server. ``jobs`` are the jobs of the calls that were sent, in
+    this order.
+    """
+
+    def __init__(
+        self,
+        connection: ConnectionOptions,
+        read_only: bool = False,
+        wait: WaitPolicy | None = None,
+        clock: Any = Clock,
+        masker: Masker | None = None,
+        mask_replies: bool = False,
+        webhook_url: str | None = None,
+        webhook_key: str | None = None,
+        api_timeout: int | None = None,
+        on_request: Callable[[str], None] | None = None,
+        before_send: Callable[[], None] = lambda: None,
+        sessions: SessionSource | None = None,
+        facts: ServerFacts | None = None,
+    ) -> None:
+        self.sessions = sessions or GivenSession(connection.session_id)
+        self.facts = facts or MemoryFacts()
+        self.connection, self.read_only, self.clock = connection, read_only, clock
+        self._on_request, self._mask_replies = on_request, mask_replies
+        self._masker = masker or Masker(filter(None, (connection.session_id, connection.api_token)))
+        self.wait = wait or WaitPolicy(clock)
+        if connection.service_version:
+            parse_version(connection.service_version)
+        self._headers = {}
+        self._webhook = Webhook(webhook_url, webhook_key)
+        if api_timeout:
+            self._headers["X-API-Timeout"] = str(api_timeout)
+        self._local = threading.local()
+        self._transports: list[Transport] = []
+        self._pools: list[ThreadPoolExecutor] = []
+        self._before_send = before_send
+        self._deadline, self._slack = None, 0.0  # type: float | None, float
+        self.jobs: list[Job] = []
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *dummy: object) -> None:
+        for pool in self._pools:
+            # A task that is stopped does not wait for outstanding responses.
+            pool.shutdown(wait=False, cancel_futures=True)
+        for transport in self._transports:
+            transport.close()
+
+    def until(self, deadline: float, slack: float = 0.0) -> Client:
+        """Return this client with a deadline; a response may arrive ``wait_interval`` or ``slack`` seconds later."""
+        limited = copy(self)
+        limited._deadline, limited._slack = deadline, max(self.wait.interval, slack)
+        return limited
+
+    def build_request(self, name: str, params: Mapping[str, Any]) -> tuple[Operation, Request, str | None]:
+        """Return operation, request and Authorization header of a call; fail as the call would before sending."""
+        operation = get_operation(name)
+        return operation, self._request(operation, params), self._auth(operation)
+
+    def get(self, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Call a reading operation and return its reply. Raise Unsupported when the service does not have it."""
+        operation = get_operation(name)
+        self._auth(operation)  # Unsupported without credentials, which says nothing about the server
+        return read_either(operation, params, self.facts, self._get)
+
+    def _get(self, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        operation, request, auth = self.build_request(name, params)
+        try:
+            return self._read(operation, request, auth)
+        except ApiError as failure:
+            if not self.renew_session(failure, auth):
+                raise
+        return self._read(operation, request, self._auth(operation))
+
+    def _read(self, operation: Operation, request: Request, auth: str | None) -> dict[str, Any]:
+        response = self._transport().send(request, operation.name, auth, None, self._deadline, self._slack)
+        credential = "api_token" if operation.uses_token else self.sessions.credential
+        reply = reply_to_read(operation, request, response, self.connection.path_prefix, credential)
+        if self._mask_replies and may_hold_credentials(response.body.decode("utf-8", "replace")):
+            masked: dict[str, Any] = self._masker.value(reply)
+            return masked
+        return reply
+
+    def start_job(
+        self,
+        name: str,
+        params: Mapping[str, Any],
+        label: str = "",
+        job_uuid: str | None = None,
+        is_resend: bool = False,
+    ) -> Job:
+        """Send a writing call and return its job, which has ended if the service answered without a job.
+
+        ``job_uuid`` replaces the generated id; with ``is_resend`` it is the id of an earlier call with the same params.
+        Raise ResponseLost, with the member ``job``, when the service may have accepted the call, and JobUuidUsed when
+        it knows another call with this id.
+        """
+        # With one id for both, a call that was performed although its refusal arrived is not performed twice.
+        send = partial(self._start_job, params, label, job_uuid or new_uuid(), job_uuid is None or is_resend)
+        return start_either(get_operation(name), self.facts, send)
+
+    def _start_job(self, params: Params, label: str, uuid: str, may_be_known: bool, name: str) -> Job:
+        operation, request, auth = self.build_request(name, params)
+        if self.read_only and operation.is_write:
+            raise InvalidOptions(f"{name} changes something and is not sent in check mode")
+        job = Job(uuid, job_path(uuid, self.connection.path_prefix), name, label, auth=auth, sent_uuid=uuid)
+        job.credential = self.sessions.credential
+        self.jobs.append(job)
+        try:
+            headers = {**self._headers, **self._webhook.headers(uuid), "X-Job-UUID": uuid}
+            response = self._transport().send(request, name, auth, headers, self._deadline, self._slack)
+            if is_duplicate(response) and not may_be_known:
+                raise _used_before(self, job)
+            apply_response(job, response, self.connection.path_prefix)
+            return job
+        except ResponseLost as lost:
+            job.state = UNKNOWN
+            lost.job = job
+            raise
+        except VirtinfraError:
+            job.state = FAILED
+            raise
+
+    def poll(self, job: Job) -> bool:
+        """Poll a job once, update its state, result and failure, and return whether it has ended.
+
+        Raise TransportError when the response proves neither that it has ended nor that it is running.
+        """
+        label = " ".join(filter(None, (job.operation, f"job {job.uuid}")))
+        request = Request("GET", job.location)
+        ask = partial(self._transport().send, request, label, deadline=self._deadline, slack=self._slack)
+        response = ask(f"OAuth {self.sessions.current()}" if job.needs_auth else None)
+        if response.status in (401, 403) and self.connection.has_session and not job.needs_auth:
+            # Servers of this API family need no credentials for polls. One that does gets them from now on.
+            job.needs_auth = True
+            response = ask(f"OAuth {self.sessions.current()}")
+        apply_poll(job, response)
+        return job.state != RUNNING
+
+    def renew_session(self, failure: ApiError, auth: str | None) -> bool:
+        """Return whether a call failed because its session had expired, and can be repeated with a new one.
+
+        The service refuses such a call without performing it. ``auth`` is the Authorization header of the call.
+        """
+        scheme, dummy, session_id = (auth or "").partition(" ")
+        if scheme != "OAuth" or (failure.code != SESSION_EXPIRED and failure.status != UNAUTHORIZED):
+            return False
+        return self.sessions.renew(session_id) is not None
+
+    def map_concurrently(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+        """Apply a function to items concurrently, over up to 16 connections; return the results in order."""
+        items = list(items)
+        if len(items) < 2:
+            return [function(item) for item in items]
+        if not self._pools:
+            self._pools.append(ThreadPoolExecutor(MAX_CONNECTIONS))
+        return list(self._pools[0].map(function, items))
+
+    def _request(self, operation: Operation, params: Mapping[str, Any]) -> Request:
+        version = self.connection.service_version
+        if version and (reason := operation.unsupported_reason(params, version)):
+            raise InvalidOptions(
+                f"{reason}, but service_version is {version}. If the service is newer, correct service_version; to"
+                " switch this check off, remove it (and VIRTINFRA_SERVICE_VERSION from the environment)"
+            )
+        return operation.request(params, self.connection.path_prefix)
+
+    def _auth(self, operation: Operation) -> str | None:
+        """Return the Authorization header of a call; None for an operation that needs none."""
+        if operation.is_public:
+            return None
+        if operation.uses_token:
+            value, scheme, options = self.connection.api_token, "Bearer", "api_token (or VIRTINFRA_API_TOKEN"
+        else:
+            value, scheme = self.sessions.current(), "OAuth"
+            options = "session_id, or account and account_password (or VIRTINFRA_SESSION_ID, or VIRTINFRA_ACCOUNT"
+            options += " and VIRTINFRA_ACCOUNT_PASSWORD"
+        if not value:
+            raise Unsupported(f"{operation.name} needs {options} in the environment)")
+        return f"{scheme} {value}"
+
+    def _transport(self) -> Transport:
+        """Return this thread's connection."""
+        if not hasattr(self._local, "transport"):
+            self._local.transport = Transport(
+                self.connection, self._masker, self.clock, self.wait.on_progress, self._on_request, self._before_send
+            )
+            self._transports.append(self._local.transport)
+        transport: Transport = self._local.transport
+        return transport
+
+
+def _used_before(client: Client, job: Job) -> JobUuidUsed:
+    """Return the failure that a job id was used for an earlier call, with the state of that call."""
+    earlier = Job(job.uuid, job.location)
+    with suppress(TransportError):
+        client.poll(earlier)
+    state = f"{earlier.state}: {str(earlier.failure).rstrip('.')}" if earlier.failure else earlier.state
+    return JobUuidUsed(
+        f"{job.operation} was not performed: job_uuid {job.uuid} was used for an earlier call (state of that job:"
+        f" {state}). Use a new job_uuid for each call, or omit it.",
+        job=earlier.handle(),
+    )

@@ -1,0 +1,347 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Jobs of asynchronous operations: their state, the policy for waiting, and the wait.
+
+Sections "What the service does" and "Events".
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from .._api.errors import InvalidOptions, TransportError, VirtinfraError, WaitTimeout
+from .._api.operations import get_operation
+
+if TYPE_CHECKING:
+    from .client import Client
+
+FIRST_INTERVAL = 0.03
+SHORTEST_INTERVAL = 0.05
+BACKOFF_RATIO = 0.05
+FIRST_PROGRESS_AFTER = 10.0
+
+RUNNING, SUCCEEDED, FAILED, UNKNOWN = "running", "succeeded", "failed", "unknown"
+
+
+@dataclass
+class Job:
+    """One asynchronous call: ``location`` is the path to poll at the configured origin.
+
+    ``state`` is running, succeeded, failed, or unknown when the service no longer knows the job. ``result`` is the
+    reply of the operation, ``failure`` what went wrong. ``needs_auth`` is True when the service refused a poll without
+    credentials. ``sent_uuid`` is the id that was sent with the call. ``auth`` is the Authorization header of the call,
+    ``credential`` the kind of its credential, see _errors.CREDENTIALS.
+    """
+
+    uuid: str
+    location: str
+    operation: str = ""
+    label: str = ""
+    state: str = RUNNING
+    result: dict[str, Any] = field(default_factory=dict)
+    failure: VirtinfraError | None = None
+    needs_auth: bool = False
+    sent_uuid: str = ""
+    auth: str | None = field(default=None, repr=False)
+    credential: str = "started"
+
+    @property
+    def has_own_uuid(self) -> bool:
+        """Whether the service uses the id that was sent with the call."""
+        return self.uuid == self.sent_uuid
+
+    @property
+    def outcome(self) -> tuple[Any, ...]:
+        """The state with the result or the error, to compare the responses to two polls."""
+        return self.state, self.result, self.failure and self.failure.error
+
+    def pending(self) -> Job:
+        """Return this job as it was before its end."""
+        return replace(self, state=RUNNING, result={}, failure=None)
+
+    def as_sent(self, prefix: str) -> Job:
+        """Return the job with the id that was sent with the call, before its end."""
+        return replace(self.pending(), uuid=self.sent_uuid, location=job_path(self.sent_uuid, prefix))
+
+    def update(self, other: Job) -> None:
+        """Take all values of another job."""
+        vars(self).update(vars(other))
+
+    def handle(self) -> dict[str, Any]:
+        """Return the handle with which a later task can wait for the job."""
+        known = {"uuid": self.uuid or None, "location": self.location or None}
+        return {**known, "operation": self.operation, "state": self.state}
+
+
+def predicted_job(operation: str) -> Job:
+    """Return a placeholder for the job of a call that check mode does not make. Its uuid is unknown."""
+    return Job("", "", operation, state=UNKNOWN)
+
+
+def new_uuid() -> str:
+    """Return a new job id: 32 hexadecimal digits."""
+    return uuid.uuid4().hex
+
+
+def extract_job_uuid(location: Any) -> str | None:
+    """Return the job id in a polling address, also in a malformed one; None without one."""
+    found = re.findall(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])", str(location))
+    return found[-1] if found else None
+
+
+def job_path(uuid: str, prefix: str) -> str:
+    """Return the path to poll for the job with this uuid."""
+    return get_operation("GetApiJob").request({"uuid": uuid}, prefix).path
+
+
+def polling_path(location: Any) -> str | None:
+    """Return path and query of a polling address; None when it is missing or malformed.
+
+    Its scheme, host and port are those that the service assumes for itself, and often wrong for the client.
+    """
+    if not isinstance(location, str):
+        return None
+    try:
+        parts = urlsplit(location.strip())
+    except ValueError:
+        return None
+    if not re.fullmatch(r"/[\w./~%-]*[\w~%-]", parts.path, re.ASCII) or "//" in parts.path or ".." in parts.path:
+        return None
+    if not re.fullmatch(r"[\x21-\x7e]*", parts.query):
+        return None
+    return parts.path + (f"?{parts.query}" if parts.query else "")
+
+
+class WaitPolicy:
+    """The policy of a task for waiting: for how many seconds in total, and how often it polls.
+
+    The first poll follows after 30 ms, each further poll when the elapsed time has grown by 5 %, at least 50 ms and at
+    most ``interval`` seconds after the previous one. ``on_progress`` is called with a line after 10 s and then each
+    time the elapsed time has doubled; the line contains the time that remains until the timeout.
+    """
+
+    def __init__(
+        self, clock: Any, timeout: float = 1800, interval: float = 5, on_progress: Callable[[str], None] | None = None
+    ) -> None:
+        if math.isnan(timeout) or timeout < 0:
+            raise InvalidOptions("wait_timeout must not be negative")
+        if math.isnan(interval) or interval < SHORTEST_INTERVAL:
+            raise InvalidOptions(f"wait_interval must be at least {SHORTEST_INTERVAL} seconds")
+        self.clock, self.timeout, self.interval, self.on_progress = clock, timeout, interval, on_progress
+
+    def deadline(self) -> float:
+        """Return the deadline of a task that begins to wait now, in seconds of the clock."""
+        return float(self.clock.monotonic() + self.timeout)
+
+    def waited(self, deadline: float) -> str:
+        """Return how many seconds of the timeout have passed, for messages."""
+        return f"{round(self.timeout - max(deadline - self.clock.monotonic(), 0), 2):g}"
+
+    def poll_intervals(self, label: str, deadline: float, ratio: float = BACKOFF_RATIO) -> Iterator[float]:
+        """Sleep and yield the elapsed seconds before each poll: at least once, and until ``deadline``.
+
+        ``ratio`` is the growth of the elapsed time after which the next poll follows.
+        """
+        begin = self.clock.monotonic()
+        pause, quiet_until = FIRST_INTERVAL, FIRST_PROGRESS_AFTER
+        while True:
+            self.clock.sleep(max(0.0, min(pause, deadline - self.clock.monotonic())))
+            elapsed = self.clock.monotonic() - begin
+            if self.on_progress and elapsed >= quiet_until:
+                remaining = max(deadline - self.clock.monotonic(), 0)
+                self.on_progress(f"still waiting for {label}, {elapsed:.0f} s, at most {remaining:.0f} s more")
+                quiet_until = elapsed * 2
+            yield elapsed
+            if self.clock.monotonic() >= deadline:
+                return
+            pause = next_interval(self.clock.monotonic() - begin, self.interval, self.clock.random(), ratio)
+
+
+def next_interval(elapsed: float, interval: float, chance: float, ratio: float = BACKOFF_RATIO) -> float:
+    """Return the seconds until the next poll; at the longest interval up to 10 % less, to spread the polls of tasks."""
+    return max(SHORTEST_INTERVAL, min(ratio * elapsed, interval * (1 - 0.1 * chance)))
+
+
+# For how many seconds the job of a call whose response was lost is looked up.
+JOB_LOOKUP_GRACE = 2.0
+
+
+# How often a job that failed is polled again, to confirm it.
+MAX_REPEATED_POLLS = 3
+
+
+# The conditions that end a wait for several jobs.
+ALL, ANY = "all", "any"
+
+
+# While waiting for any of several jobs, each is polled once in so many rounds.
+ROUNDS_FOR_ANY = 8
+
+
+# A small batch of jobs is polled less often than one job, so that it needs at most four polls per job too.
+MAX_BATCH_RATIO = 0.15
+
+
+BATCH_RATIO_BY_JOB = 1.5
+
+
+def wait_for_job(client: Client, job: Job) -> dict[str, Any]:
+    """Wait until a job has ended and return its result. Raise its failure, or WaitTimeout."""
+    wait_for_jobs(client, [job])
+    if job.failure:
+        raise job.failure
+    return job.result
+
+
+def wait_for_jobs(client: Client, jobs: Iterable[Job], deadline: float | None = None, wait_for: str = ALL) -> None:
+    """Wait until all jobs have ended, or any of them.
+
+    ``deadline`` is that of the task, if it has already waited for something. An inconclusive response ends the wait
+    only if it asks to wait until after the deadline. Raise WaitTimeout when the jobs have not ended by the deadline.
+    """
+    running = [job for job in jobs if job.state == RUNNING]
+    if not running:
+        return
+    last_error: TransportError | None = None
+    first, count = running[0], len(running)
+    label = " ".join(filter(None, (first.operation or "job", first.label, f"(job {first.uuid})")))
+    label = label if count == 1 else f"{count} jobs, the first {label}"
+    deadline = client.wait.deadline() if deadline is None else deadline
+    poll = partial(poll_job, client.until(deadline))
+    for number, dummy in enumerate(client.wait.poll_intervals(label, deadline, _ratio(count, wait_for))):
+        try:
+            if wait_for == ANY:
+                _poll_in_turn(client, poll, running, number)
+            else:
+                _poll_in_order(client, poll, running)
+            last_error = None
+        except TransportError as error:
+            last_error = error
+            if asks_to_wait_longer(client, error, deadline):
+                break
+        running = [job for job in running if job.state == RUNNING]
+        if not running or (wait_for == ANY and len(running) < count):
+            return
+    if last_error is None:
+        with suppress(TransportError):
+            client.map_concurrently(poll, running if wait_for == ANY else running[1:])
+        running = [job for job in running if job.state == RUNNING]
+        if not running or (wait_for == ANY and len(running) < count):
+            return
+    first, others = running[0], len(running) - 1
+    state = "has no result" if last_error else "is still running"
+    more = f" (and {others} more jobs)" if others else ""
+    reason = f" The last poll failed: {str(last_error).rstrip('.')}." if last_error else ""
+    raise WaitTimeout(
+        f"{first.operation or 'The operation'} {state} after {client.wait.waited(deadline)} s of waiting{more}."
+        f" Continue with job_wait, job {first.uuid}.{reason}",
+        job=first.handle(),
+    )
+
+
+def poll_job(client: Client, job: Job) -> bool:
+    """Poll a job and return whether it has ended; poll it again if it failed.
+
+    A proxy may give the response to the poll of another job. Raise TransportError when the response proves nothing.
+    """
+    client.poll(job)
+    if job.state == FAILED:
+        poll_again(client, job)
+    return job.state != RUNNING
+
+
+def poll_again(client: Client, job: Job) -> None:
+    """Poll a job that has ended until two responses in a row are the same, and take the last one.
+
+    A response that proves nothing, or that says that the service does not know the job any more, changes nothing.
+    """
+    for dummy in range(MAX_REPEATED_POLLS):
+        again = job.pending()
+        try:
+            client.poll(again)
+        except TransportError:
+            return
+        if again.state == UNKNOWN:
+            return
+        is_same = again.outcome == job.outcome
+        job.update(again)
+        if is_same or job.state == RUNNING:
+            return
+
+
+def find_own_job(client: Client, job: Job) -> bool | None:
+    """Return whether the service knows the job with the id that was sent with a call, and if so, take its state.
+
+    A response that names another job may be the response to another call, and so may a poll: two polls must find the
+    job. Return None if nothing shows which is right.
+    """
+    for dummy in range(2):
+        own = job.as_sent(client.connection.path_prefix)
+        try:
+            poll_job(client, own)
+        except TransportError:
+            return None
+        if own.state == UNKNOWN:
+            return False
+    job.update(own)
+    return True
+
+
+def asks_to_wait_longer(client: Client, error: VirtinfraError, deadline: float) -> bool:
+    """Return whether an overloaded service asks to wait until after the deadline of the task, so that it must end."""
+    return error.retry_after > 0 and client.clock.monotonic() + error.retry_after > deadline
+
+
+def _ratio(jobs: int, wait_for: str) -> float:
+    """Return the growth of the elapsed time after which this number of jobs is polled again."""
+    if jobs == 1:
+        return BACKOFF_RATIO
+    return MAX_BATCH_RATIO if wait_for == ANY else max(BACKOFF_RATIO, min(MAX_BATCH_RATIO, BATCH_RATIO_BY_JOB / jobs))
+
+
+def _poll_in_order(client: Client, poll: Callable[[Job], bool], jobs: list[Job]) -> None:
+    """Poll the oldest job; when it has ended the next one, then the next two, four, ... until one is running.
+
+    This polls each job once after its end, and rarely before.
+    """
+    done = 0
+    while done < len(jobs) and all(client.map_concurrently(poll, jobs[done : 2 * done + 1])):
+        done = 2 * done + 1
+
+
+def _poll_in_turn(client: Client, poll: Callable[[Job], bool], jobs: list[Job], number: int) -> None:
+    """Poll the jobs of this round; when one of them has ended, poll all others too."""
+    rounds = min(ROUNDS_FOR_ANY, len(jobs))
+    turn = jobs[number % rounds :: rounds]
+    if any(client.map_concurrently(poll, turn)):
+        client.map_concurrently(poll, [job for job in jobs if job not in turn])
+
+
+def job_exists(client: Client, job: Job, deadline: float, seconds: float = JOB_LOOKUP_GRACE) -> bool:
+    """Return whether the service knows the job of a lost response. Poll for some seconds: the call may arrive late."""
+    for elapsed in client.wait.poll_intervals(f"the job of {job.operation}", deadline):
+        job.state, job.failure = RUNNING, None
+        try:
+            poll_job(client.until(deadline), job)
+        except TransportError as error:
+            job.state = UNKNOWN
+            if asks_to_wait_longer(client, error, deadline):
+                break
+        if job.state != UNKNOWN:
+            return True
+        if elapsed > seconds:
+            break
+    job.failure = None
+    return False

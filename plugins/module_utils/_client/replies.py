@@ -1,0 +1,194 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Conclusions from responses: the reply of a read, and the outcome of a call and of its job. Pure: no I/O."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from .._api.errors import (
+    OVERLOAD_HINTS,
+    ApiError,
+    JobNotFound,
+    Overloaded,
+    ReadExecutedAsChange,
+    ResponseLost,
+    TransportError,
+    Unsupported,
+)
+from .._api.operation import (
+    Operation,
+    Request,
+    is_bare,
+    is_success,
+)
+from .._api.operations import OPERATIONS, get_operation
+from .._http.response import Response
+from .jobs import (
+    FAILED,
+    SUCCEEDED,
+    UNKNOWN,
+    Job,
+    extract_job_uuid,
+    job_path,
+    polling_path,
+)
+
+# Statuses with which a gateway reports that it received no response. This proves nothing, regardless of the body.
+INCONCLUSIVE_STATUSES = (408, 429, 502, 504)
+
+# Statuses with which the service itself, in plain text, refuses a call at once: it was not performed.
+REFUSALS = (400, 403, 404, 405, 429, 500)
+
+# The texts of services that know the path of a request, but offer no operation there for its verb or for its body.
+_NO_OPERATION = {
+    400: re.compile(rb"\s*the body doesn't contain action mapping"),
+    500: re.compile(rb"\s*No \w+ API found for the path"),
+}
+
+
+def reply_to_read(
+    operation: Operation, request: Request, response: Response, prefix: str, credential: str
+) -> dict[str, Any]:
+    """Return the reply of a reading operation.
+
+    ``credential`` is the kind of its credential, see _errors.CREDENTIALS. Raise Unsupported when the service lacks
+    the operation, JobNotFound when it does not know the job of GetApiJob, ReadExecutedAsChange when it started a job,
+    ApiError when it reports a failure, and TransportError when the response is not a JSON object.
+    """
+    if response.status == 202 and operation.name != "GetApiJob":
+        raise ReadExecutedAsChange(operation.name, request.path, _named_job(response, operation.name, prefix))
+    if operation.name == "GetApiJob" and _is_unknown_job(response):
+        raise JobNotFound(Job(request.path.rpartition("/")[2], request.path))
+    if lacks_operation(response):
+        raise unsupported_operation(operation, prefix, response.status)
+    if response.error is not None or not 200 <= response.status < 300:
+        status, error, wait = response.status, response.error, response.retry_after()
+        raise ApiError(operation.name, status, error, response.text(), credential, wait)
+    if response.object is None:
+        raise TransportError(
+            f"the response to {operation.name} is not a JSON object: {response.text() or 'it is empty'}."
+            " Check base_url.",
+            transient=False,
+        )
+    return response.object
+
+
+def apply_response(job: Job, response: Response, prefix: str) -> None:
+    """Update the job of a call from the response to the call.
+
+    Raise Unsupported when the service lacks the operation, ApiError when it refused or failed the call, and
+    ResponseLost when the response proves neither that it was accepted nor that it was refused.
+    """
+    if response.error_code is not None and response.status not in INCONCLUSIVE_STATUSES:
+        raise ApiError(job.operation, response.status, response.error, credential=job.credential)
+    if response.status == 202:
+        location = _location(response)
+        job.location = polling_path(location) or job_path(extract_job_uuid(location) or job.uuid, prefix)
+        job.uuid = job.location.rpartition("/")[2].partition("?")[0]
+        return
+    if is_duplicate(response):
+        return
+    if lacks_operation(response):
+        raise unsupported_operation(get_operation(job.operation), prefix, response.status)
+    if response.status in REFUSALS and response.is_plain_text:
+        status, wait = response.status, response.retry_after()
+        raise ApiError(job.operation, status, None, response.text(), job.credential, wait)
+    reply = response.object
+    if 200 <= response.status < 300 and reply is not None and get_operation(job.operation).is_reply(reply):
+        job.state, job.result = SUCCEEDED, reply
+        return
+    lost = ResponseLost(
+        f"{job.operation} returned HTTP status {response.status} without a usable result:"
+        f" {response.text() or 'no body'}"
+    )
+    lost.status, lost.retry_after = response.status, response.retry_after()
+    raise lost
+
+
+def apply_poll(job: Job, response: Response) -> None:
+    """Update a job from the response to a poll; it is still running after 202.
+
+    A job ends with its result, with an ErrorCode, or with a 404 in the service's own form. Raise TransportError when
+    the response is none of these.
+    """
+    if response.status == 202:
+        return
+    if _is_unknown_job(response):
+        job.state = UNKNOWN
+        job.failure = JobNotFound(job)
+    elif response.error_code is not None and response.status not in INCONCLUSIVE_STATUSES:
+        job.state = FAILED
+        name = job.operation or "the operation"
+        job.failure = ApiError(name, response.status, response.error, credential=job.credential)
+        job.failure.is_of_own_job = job.has_own_uuid
+    elif response.status == 200 and response.object is not None and _may_be_result(job.operation, response.object):
+        job.state, job.result = SUCCEEDED, response.object
+    else:
+        message = f"polling job {job.uuid} returned HTTP status {response.status}: {response.text()}"
+        if response.status in OVERLOAD_HINTS:
+            raise Overloaded(message, response.status, response.retry_after())
+        raise TransportError(message)
+
+
+def lacks_operation(response: Response) -> bool:
+    """Return whether the service itself says that it does not have an operation, so that it performed nothing.
+
+    It says so in plain text or without a body: with status 404 or 405, or with the texts of _NO_OPERATION. An ErrorCode
+    with status 404 is about an object, and a page is from a proxy.
+    """
+    if not response.is_plain_text:
+        return False
+    text = _NO_OPERATION.get(response.status)
+    return response.status in (404, 405) or (text is not None and text.match(response.body) is not None)
+
+
+def unsupported_operation(operation: Operation, prefix: str, status: int) -> Unsupported:
+    """Return the error that the service does not have an operation, as its response with this status shows."""
+    checks = ["path_prefix"] if status in (404, 405) and not operation.uses_token else []
+    return Unsupported(
+        f"the service does not offer {operation.name} (HTTP status {status} for {operation.method}"
+        f" {operation.full_path(prefix)})",
+        f"Check {' and '.join([*checks, 'the version and edition of the service'])}.",
+        operation=operation.name,
+        status=status,
+    )
+
+
+def _is_unknown_job(response: Response) -> bool:
+    return response.status == 404 and response.is_plain_text
+
+
+def is_duplicate(response: Response) -> bool:
+    """Return whether the service already knows the job id of a call."""
+    return (
+        response.status == 400 and response.is_plain_text and response.body.lstrip().startswith(b"Duplicate job uuid")
+    )
+
+
+def _may_be_result(operation: str, reply: Mapping[str, Any]) -> bool:
+    """Return whether a JSON object can be the result of a job.
+
+    For operations that are not in the table, any object can. Some servers omit a null result, so ``{}`` is possible for
+    each operation.
+    """
+    known = OPERATIONS.get(operation)
+    return is_bare(reply) or (known.is_reply(reply) if known else is_success(reply))
+
+
+def _named_job(response: Response, operation: str, prefix: str) -> Job | None:
+    """Return the job of a 202 response, None if the response does not identify it."""
+    location = _location(response)
+    uuid = extract_job_uuid(location)
+    return Job(uuid, polling_path(location) or job_path(uuid, prefix), operation) if uuid else None
+
+
+def _location(response: Response) -> Any:
+    """Return the polling address of a 202 response, from the body or the header."""
+    return (response.object or {}).get("location") or response.headers.get("Location")

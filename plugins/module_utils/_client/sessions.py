@@ -1,0 +1,277 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Log in with an account, log out, and share the session of an account between calls."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import replace
+from typing import Any, Protocol
+
+from .._api.errors import (
+    LoginFailed,
+    ResponseLost,
+    TransportError,
+    Unsupported,
+    VirtinfraError,
+    with_causes,
+)
+from .._http.connection import ConnectionOptions
+from .._http.transport import MAX_OUTAGE, Clock
+from .._masking.masker import Masker
+from .client import Client
+from .jobs import WaitPolicy, wait_for_job
+from .substitutes import MemoryFacts, ServerFacts
+
+# How often a login whose response is lost is retried, and the first pause, in seconds; the pauses double. A session
+# that no client knows expires.
+MAX_LOGIN_RETRIES = 3
+LOGIN_BACKOFF = 0.3
+
+# The timeout, in seconds, of a logout whose result is ignored.
+LOGOUT_TIMEOUT = 5.0
+
+
+def hash_password(password: str) -> str:
+    """Return a password as the service expects it: its SHA-512 hash in hexadecimal digits."""
+    return hashlib.sha512(password.encode()).hexdigest()
+
+
+def log_in(client: Client, account: str, password: str) -> str:
+    """Return a new session of an account.
+
+    Raise Unsupported if the service has no login, and LoginFailed for other errors.
+    """
+    try:
+        return _log_in(client, account, password)
+    except Unsupported:
+        raise
+    except VirtinfraError as reason:
+        raise LoginFailed.because_of(reason).with_label(f"account {account}") from None
+
+
+def _log_in(client: Client, account: str, password: str) -> str:
+    params = {"accountName": account, "password": hash_password(password)}
+    retries, begin = min(client.connection.request_retries, MAX_LOGIN_RETRIES), client.clock.monotonic()
+    for attempt in range(retries + 1):
+        try:
+            reply = wait_for_job(client, client.start_job("LogInByAccount", params))
+            break
+        except ResponseLost:
+            if attempt == retries or client.clock.monotonic() - begin > MAX_OUTAGE:
+                raise
+            client.clock.sleep(LOGIN_BACKOFF * 2**attempt)
+        except Unsupported as refusal:
+            # A part of the reason, because no other remedy of the caller helps.
+            raise Unsupported(
+                f"{refusal.reason}. Get a session in another way and pass it as session_id.", **refusal.result
+            ) from None
+    inventory = reply.get("inventory")
+    session_id = inventory.get("uuid") if isinstance(inventory, dict) else None
+    if not isinstance(session_id, str) or not re.fullmatch(r"[\x21-\x7e]+", session_id):
+        raise TransportError("the response to LogInByAccount has no session in inventory.uuid", transient=False)
+    return session_id
+
+
+def is_valid(client: Client, session_id: str) -> bool | None:
+    """Return whether a session is valid, None if the service cannot check it."""
+    try:
+        valid = client.get("ValidateSession", {"sessionUuid": session_id}).get("valid")
+    except Unsupported:
+        return None
+    return valid if isinstance(valid, bool) else None
+
+
+def log_out(client: Client, session_id: str) -> None:
+    """End a session. Succeed if it has already ended."""
+    wait_for_job(client, client.start_job("LogOut", {"sessionUuid": session_id}))
+
+
+def end_session(
+    connection: ConnectionOptions,
+    session_id: str,
+    masker: Masker | None = None,
+    on_request: Callable[[str], None] | None = None,
+) -> None:
+    """Log out when a failure can no longer be reported.
+
+    Do not retry, and wait only briefly, because sessions expire.
+    """
+    timeout = min(connection.request_timeout, LOGOUT_TIMEOUT)
+    brief = replace(without_credentials(connection), request_retries=0, request_timeout=timeout)
+    with Client(brief, masker=masker, on_request=on_request) as client, suppress(VirtinfraError):
+        log_out(client, session_id)
+
+
+def without_credentials(connection: ConnectionOptions) -> ConnectionOptions:
+    """Return the options for operations that need no credentials."""
+    return replace(connection, session_id=None, account=None, account_password=None, api_token=None)
+
+
+class SessionStore(Protocol):
+    """Stores the session of an account for all clients that share it."""
+
+    # Whether the session is used by no other client after its owner closes it.
+    is_private: bool
+
+    @property
+    def facts(self) -> ServerFacts:
+        """What is known about the server."""
+
+    def open(self) -> AbstractContextManager[dict[str, Any]]:
+        """Return a context manager for the stored values, which locks them; changes are stored.
+
+        ``session_id`` is the session, ``failure`` describes the last login of the run if it failed.
+        """
+
+
+class MemoryStore:
+    """Stores the session of an account for all threads of one process."""
+
+    is_private = True
+
+    def __init__(self, dummy: ConnectionOptions) -> None:
+        self._lock = threading.Lock()
+        self._kept: dict[str, Any] = {}
+        self.facts = MemoryFacts()
+
+    @contextmanager
+    def open(self) -> Iterator[dict[str, Any]]:
+        """Return a context manager for the stored values, which locks them."""
+        with self._lock:
+            yield self._kept
+
+
+class AccountSession:
+    """The session of an account: created when it is first needed, and replaced when the service refuses it.
+
+    All clients with the same store share one session; the first that needs it logs in, and the others wait.
+    """
+
+    credential = "account"
+
+    def __init__(
+        self,
+        connection: ConnectionOptions,
+        store: SessionStore,
+        masker: Masker,
+        on_request: Callable[[str], None] | None = None,
+        before_send: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._connection, self._store = connection, store
+        self._masker, self._on_request, self._before_send = masker, on_request, before_send
+        self._session_id: str | None = None
+        password = connection.account_password or ""
+        masker.add(password, hash_password(password))
+
+    def __enter__(self) -> AccountSession:
+        return self
+
+    def __exit__(self, *dummy: object) -> None:
+        """Log out, unless other clients share the session. A login of another thread ends first."""
+        if self._store.is_private:
+            with self._store.open() as kept:
+                session_id = kept.pop("session_id", None)
+            if session_id:
+                end_session(self._connection, session_id, self._masker, self._on_request)
+
+    def current(self) -> str:
+        """Return the session; log in if there is none."""
+        return self._session_id or self._shared_session(refused=None)
+
+    def renew(self, refused: str) -> str:
+        """Return a session other than the one that the service refused, which another client may have created."""
+        return self._shared_session(refused)
+
+    def validate(self) -> None:
+        """Replace the session if the service says that it is invalid."""
+        session_id = self.current()
+        with self._client() as client:
+            if is_valid(client, session_id) is False:
+                self.renew(session_id)
+
+    def valid(self) -> str:
+        """Return a session that is valid, or that the service cannot check."""
+        self.validate()
+        return self.current()
+
+    def new_session(self) -> str:
+        """Return a new session that no client shares. The caller must end it."""
+        with self._store.open() as kept, self._client() as client:
+            return self._log_in(client, kept, time.monotonic())
+
+    def _shared_session(self, refused: str | None) -> str:
+        since = time.monotonic()
+        with self._store.open() as kept:
+            if kept.get("session_id") in (None, refused):
+                with self._client() as client:
+                    if refused and kept.pop("session_id", None):
+                        with suppress(VirtinfraError):
+                            log_out(client, refused)
+                    kept["session_id"] = self._log_in(client, kept, since)
+            self._session_id = str(kept["session_id"])
+        self._masker.add(self._session_id)
+        return self._session_id
+
+    def _log_in(self, client: Client, kept: dict[str, Any], since: float) -> str:
+        """Log in, unless an equivalent login has already failed."""
+        self._raise_known_failure(kept, since)
+        try:
+            session_id = log_in(client, str(self._connection.account), str(self._connection.account_password))
+        except LoginFailed as failed:
+            kept["failure"] = self._failure(failed.message, failed.error, failed.result)
+            raise
+        kept.pop("failure", None)
+        return session_id
+
+    def raise_refusal(self) -> None:
+        """Raise LoginFailed if the service has refused the account in this run."""
+        with self._store.open() as kept:
+            self._raise_known_failure(kept)
+
+    def _raise_known_failure(self, kept: Mapping[str, Any], since: float = math.inf) -> None:
+        """Raise the failure of the last login if it is final, or if it happened after ``since``, with as many retries.
+
+        All clients that wait for a login share its failure, because their own logins would take as long, one after the
+        other.
+        """
+        if failure := kept.get("failure"):
+            is_own = failure["time"] > since and failure["retries"] >= self._connection.request_retries
+            failed = LoginFailed(failure["message"], failure["error"], **failure["facts"])
+            if is_own or failed.is_final:
+                raise failed.with_label(f"account {self._connection.account}")
+
+    def remember_failure(self, result: Mapping[str, Any]) -> None:
+        """Store the failed result of a process that logged in by itself, so that no other one repeats a refused login.
+
+        The result may come from another machine, so its form is not relied on.
+        """
+        error = result.get("error")
+        message = str(result.get("msg")).removeprefix(f"account {self._connection.account}: ")
+        facts = {name: result[name] for name in ("operation", "status") if name in result}
+        with self._store.open() as kept:
+            kept["failure"] = self._failure(message, with_causes(error if isinstance(error, Mapping) else {}), facts)
+
+    def _failure(self, message: str, error: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
+        retries = self._connection.request_retries
+        return {"message": message, "error": error, "facts": facts, "time": time.monotonic(), "retries": retries}
+
+    def _client(self) -> Client:
+        """Return a client that may log in, also in check mode, because this changes nothing that users manage."""
+        return Client(
+            without_credentials(self._connection),
+            wait=WaitPolicy(Clock, self._connection.request_timeout),
+            masker=self._masker,
+            on_request=self._on_request,
+            before_send=self._before_send,
+        )

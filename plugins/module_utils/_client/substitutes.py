@@ -1,0 +1,120 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Find out whether a server has an operation or its substitute, and call the one that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, Protocol
+
+from .._api.errors import Unsupported
+from .._api.operation import Operation
+from .._api.operations import OPERATIONS
+from .jobs import Job
+
+# What is known about the operations of a record type: the server has the documented ones, their substitutes, or none of
+# the reads; then it may still have one of the writes.
+DOCUMENTED, SUBSTITUTE, UNREADABLE = "documented", "substitute", "unreadable"
+
+
+class ServerFacts(Protocol):
+    """Stores what is known about a server, by record type, for all clients that share it."""
+
+    def get(self, name: str) -> str | None:
+        """Return a fact, None if it is not known."""
+
+    def set(self, name: str, fact: str) -> None:
+        """Store a fact."""
+
+
+class MemoryFacts:
+    """Stores what is known about a server for one process."""
+
+    def __init__(self) -> None:
+        self._facts: dict[str, str] = {}
+
+    def get(self, name: str) -> str | None:
+        """Return a fact, None if it is not known."""
+        return self._facts.get(name)
+
+    def set(self, name: str, fact: str) -> None:
+        """Store a fact."""
+        self._facts[name] = fact
+
+
+def read_either(
+    operation: Operation,
+    params: Mapping[str, Any],
+    facts: ServerFacts,
+    send: Callable[[str, Mapping[str, Any]], dict[str, Any]],
+) -> dict[str, Any]:
+    """Send a read, or its substitute if the server has that, and return the reply.
+
+    Raise Unsupported when the server has neither.
+    """
+    fact = facts.get(operation.record) if operation.substitute else DOCUMENTED
+    if fact in (DOCUMENTED, SUBSTITUTE):
+        return send(operation.substitute if fact == SUBSTITUTE else operation.name, params)
+    try:
+        reply = send(operation.name, params)
+    except Unsupported:
+        if fact is None:
+            facts.set(operation.record, UNREADABLE)
+            with suppress(Unsupported):
+                reply = send(operation.substitute, params)
+                facts.set(operation.record, SUBSTITUTE)
+                return reply
+        raise
+    if not _may_be_read_by_uuid(operation, params, reply):
+        facts.set(operation.record, DOCUMENTED)
+        return reply
+    with suppress(Unsupported):
+        other = send(operation.substitute, {**params, "replyWithCount": True})
+        if not _may_be_read_by_uuid(operation, params, other):
+            facts.set(operation.record, SUBSTITUTE)
+            return other
+    return reply
+
+
+def start_either(operation: Operation, facts: ServerFacts, send: Callable[[str], Job]) -> Job:
+    """Send a write, or its substitute if the server has that, and return its job.
+
+    Raise Unsupported when the server has neither.
+    """
+    fact = facts.get(operation.record) if operation.substitute else DOCUMENTED
+    if fact in (DOCUMENTED, SUBSTITUTE):
+        return send(operation.substitute if fact == SUBSTITUTE else operation.name)
+    try:
+        job = send(operation.name)
+    except Unsupported as refusal:
+        # The service did not perform the call, because it does not have the operation.
+        try:
+            job = send(operation.substitute)
+        except Unsupported:
+            raise Unsupported(
+                f"the service offers neither {operation.name} nor {operation.substitute}, which some servers have"
+                f" instead: {refusal.reason}",
+                "Check the version and edition of the service.",
+                **refusal.result,
+            ) from None
+        facts.set(operation.record, SUBSTITUTE)
+        return job
+    facts.set(operation.record, DOCUMENTED)
+    return job
+
+
+def _may_be_read_by_uuid(operation: Operation, params: Mapping[str, Any], reply: Mapping[str, Any]) -> bool:
+    """Return whether a server without this collection would reply the same.
+
+    It takes the last part of the path for a uuid if the collection above has a read by uuid: the reply is an empty
+    list. Such reads ignore all parameters, so a list with a total is the reply of a query.
+    """
+    above = operation.path.rpartition("/")[0]
+    is_collection = operation.request(params).path.endswith(operation.path)
+    has_read = any(row.get_by_uuid and row.path == above for row in OPERATIONS.values())
+    return is_collection and has_read and reply.get("inventories") == [] and "total" not in reply

@@ -1,0 +1,77 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""One run of a task, and its interruption."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from .._api.errors import WaitTimeout
+from .._api.records import Record
+from .._client.client import Client
+from .._client.jobs import Job
+from .._masking.masker import Masker
+from .._masking.terminal import escape_controls
+
+if TYPE_CHECKING:
+    pass
+
+
+class Lock(Protocol):
+    """A lock that the tasks of a run share. It ends with the process that holds it."""
+
+    # Whether nobody has held the lock before.
+    is_first: bool
+    # The handles of jobs that still ran when the lock was released.
+    running: list[dict[str, Any]]
+
+    def acquire(self) -> bool:
+        """Take the lock if nobody holds it, and return whether it was taken."""
+
+    def release(self, running: Iterable[dict[str, Any]]) -> None:
+        """Give the lock to the next task, with the handles of jobs that still run."""
+
+
+@dataclass
+class ModuleContext:
+    """One run of a task: the validated options, the client, and members of the result.
+
+    ``desired`` holds the module's own options that were given, by their API names. ``unresolved`` is True in check mode
+    when the object cannot be looked up, because an earlier task only predicted it. ``new_lock`` returns the lock of a
+    key that the tasks of the run share, None in a module process. ``changed`` says whether a call has changed
+    something; the result or a failure can set it too.
+    """
+
+    params: Mapping[str, Any]
+    desired: Record
+    client: Client
+    check_mode: bool = False
+    unresolved: bool = False
+    new_lock: Callable[[str], Lock] | None = None
+    changed: bool = False
+    completed_operations: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def record_call(self, operation: str, changed: bool = True, warnings: Iterable[str] = ()) -> None:
+        """Record that a call has succeeded, or was sent without waiting for it."""
+        self.changed |= changed
+        self.completed_operations.append(operation)
+        self.warnings.extend(warnings)
+
+
+class TaskInterrupted(BaseException):
+    """A task was interrupted during a call; ``result`` has members of its result. Both are masked."""
+
+    def __init__(self, job: Job, done: list[str], masker: Masker) -> None:
+        operation = f"{job.label}: {job.operation}" if job.label else job.operation
+        message = f"{operation} may still be running in the service. Continue with job_wait, job {job.uuid}."
+        super().__init__(escape_controls(masker.text(message)))
+        error = WaitTimeout(str(self)).error
+        result = {"error": error, "changed": True, "job": job.handle(), **({"done": done} if done else {})}
+        self.result: dict[str, Any] = masker.value(result)

@@ -1,0 +1,409 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The calls that lead from the current record to the desired state. Pure: no I/O, no Ansible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from .._api.errors import (
+    InvalidOptions,
+    NotFound,
+    Unchangeable,
+)
+from .._api.operation import TAG_PARAMS, Parameter
+from .._api.operations import get_operation
+from .._api.records import (
+    RECORD_FIELDS,
+    NullReference,
+    Record,
+    holds_null_reference,
+    record_to_result,
+    to_snake_case,
+    values_equal,
+    with_all_fields,
+    without_null_references,
+)
+from .._api.references import option_name
+from .guards import Guard
+
+
+@dataclass(frozen=True)
+class StateTransition:
+    """How an object reaches a value of the option ``state``: an operation gives ``record_field`` a target value.
+
+    The operation sets the first of ``target_values``. ``params`` are parameters of the operation. ``needs`` are
+    fields of the record that must be stable before the call. ``settles`` are further fields, in addition to
+    ``record_field``, that must be stable before the state counts as reached.
+    """
+
+    operation: str
+    record_field: str
+    target_values: tuple[str, ...]
+    params: Mapping[str, Any] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+    settles: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PlannedCall:
+    """A call to make, the record that is expected after it (None if it is deleted), and a warning to show."""
+
+    operation: str
+    params: Record
+    expected: Record | None
+    warning: str = ""
+
+
+class AssumedRecord(dict[str, Any]):
+    """The assumed record of an object that cannot be read: the object is assumed to exist with these fields."""
+
+
+Plan = Callable[["ResourceSpec", str, Record, "Record | None"], "list[PlannedCall]"]
+
+
+@dataclass(frozen=True)
+class ResourceSpec:
+    """The description of one type of object.
+
+    ``record_type`` names its record, ``result_key`` the member of the result. ``find`` returns the record that the
+    options (API names) select, None when there is none. ``transitional_values`` of a record change without a call, so
+    the task waits until they have changed. ``failed_values`` show that an operation failed although it reported
+    success. ``keys`` are the parameters by which ``find`` selects the object: it uses the first one that is given.
+    ``guards`` are those of the calls that lead to a state and affect other objects, by that state.
+    ``find_conflict`` returns why the service would refuse to create the object, for check mode. ``plan`` replaces
+    `default_plan`. ``format_result`` returns the members of the result for the record that ``find`` returned, if they
+    differ from that record.
+    """
+
+    record_type: str
+    result_key: str
+    find: Callable[[Any, Record], Record | None]
+    create: str | None = None
+    update: str | None = None
+    delete: str | None = None
+    transitions: Mapping[str, StateTransition] = field(default_factory=dict)
+    transitional_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    failed_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    keys: tuple[str, ...] = ("uuid", "name")
+    find_conflict: Callable[[Any, Record], str | None] | None = None
+    guards: Mapping[str, Guard] = field(default_factory=dict)
+    plan: Plan | None = None
+    format_result: Callable[[Record | None], Record] | None = None
+
+    @property
+    def noun(self) -> str:
+        """The term for the object in messages."""
+        return self.result_key.replace("_", " ")
+
+    def found_by(self, desired: Record) -> str | None:
+        """Return the option, by its API name, by which ``find`` selects the object."""
+        return next((key for key in self.keys if without_null_references(desired).get(key)), None)
+
+    @property
+    def operations(self) -> tuple[str, ...]:
+        """All operations that change the object."""
+        named = (self.create, self.update, self.delete, *(move.operation for move in self.transitions.values()))
+        return tuple(dict.fromkeys(operation for operation in named if operation))
+
+    def guarded_operation(self, state: str) -> str | None:
+        """Return the operation that the guard of this state checks."""
+        move = self.transitions.get(state)
+        return move.operation if move else self.delete if state == "absent" else None
+
+    @cached_property
+    def fields(self) -> Mapping[str, str]:
+        """The record's names for parameters of the operations, where these differ."""
+        rows = map(get_operation, self.operations)
+        parameters = [parameter for row in rows for parameter in row.parameters.values()]
+        return {parameter.name: parameter.field for parameter in parameters if parameter.field}
+
+
+def plan(
+    resource: ResourceSpec, state: str, desired: Record, current: Record | None, is_prediction: bool = False
+) -> list[PlannedCall]:
+    """Return the calls that change the object to ``state`` and to the desired values; none when nothing differs.
+
+    ``desired`` contains only the options that were given, by their API names. In check mode, a null reference differs
+    from the record, because it refers to an object that an earlier task would have created. In a real run it is omitted
+    if the calls do not require it.
+
+    Raise InvalidOptions when a required option is missing, NotFound when the object does not exist and cannot be
+    created, and Unchangeable when a value differs that the API cannot change.
+    """
+    make, renamed = resource.plan or default_plan, _renamed(resource, desired)
+    null = [name for name, value in renamed.items() if isinstance(value, NullReference)]
+    if null and not is_prediction:
+        with suppress(InvalidOptions, NotFound):
+            return make(resource, state, {name: value for name, value in renamed.items() if name not in null}, current)
+    return make(resource, state, renamed, current)
+
+
+def default_plan(resource: ResourceSpec, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
+    """Return the default plan: create, update or delete, then the state transition.
+
+    ``desired`` uses the names of the record.
+    """
+    if state == "absent":
+        return [build_call(resource, resource.delete, desired, current, None)] if current else []
+    steps = []
+    record = current
+    if record is None:
+        if "uuid" in without_null_references(desired):
+            raise not_found(resource, desired)
+        record = predict_created(resource, desired)
+        steps.append(build_call(resource, resource.create, desired, None, record))
+    elif changes := drift(resource, desired, record):
+        steps.append(build_update(resource, changes, desired, record))
+        record = {**record, **changes}
+    move = resource.transitions.get(state)
+    if move and record.get(move.record_field) not in move.target_values:
+        record = {**record, move.record_field: move.target_values[0]}
+        steps.append(build_call(resource, move.operation, {**desired, **move.params}, record, record))
+    return steps
+
+
+def predict_created(resource: ResourceSpec, desired: Record) -> Record:
+    """Return the record that is expected after a create: the desired values, everything else None."""
+    fields = RECORD_FIELDS[resource.record_type]
+    return with_all_fields(resource.record_type, {name: value for name, value in desired.items() if name in fields})
+
+
+def drift(resource: ResourceSpec, desired: Record, current: Record) -> Record:
+    """Return the desired values that differ from the record.
+
+    Values that the record does not show count too if the API can set them. A null reference differs if the API can
+    change it.
+    """
+    changeable = _updatable_params(resource)
+    settable = {name for name, parameter in changeable.items() if parameter.is_compared}
+    comparable = {*RECORD_FIELDS[resource.record_type], *current, *settable} - {"uuid"}
+    return {
+        name: value
+        for name, value in desired.items()
+        if name in comparable
+        and (name in changeable if holds_null_reference(value) else not values_equal(value, current.get(name)))
+    }
+
+
+def build_update(resource: ResourceSpec, changes: Record, desired: Record, current: Record) -> PlannedCall:
+    """Return the call that makes all changes; raise Unchangeable for changes that the API cannot make."""
+    able = _updatable_params(resource)
+    if fixed := {name: value for name, value in changes.items() if name not in able}:
+        raise unchangeable_error(resource, fixed, desired, current)
+    along = [*(name for name in able if able[name].required or not able[name].is_compared), *TAG_PARAMS]
+    needed = {name: desired[name] for name in along if name in desired}
+    shown = changes if isinstance(current, AssumedRecord) else {*RECORD_FIELDS[resource.record_type], *current}
+    hidden = [option_name(name) for name in changes if name not in shown]
+    note = f"the service does not show {', '.join(hidden)}, so it is set each time" if hidden else ""
+    return build_call(resource, resource.update, {**needed, **changes}, current, {**current, **changes}, note)
+
+
+def unchangeable_error(resource: ResourceSpec, changes: Record, desired: Record, current: Record) -> Unchangeable:
+    """Return the failure that the API cannot make these changes to the current record."""
+    differences = _differences(resource, changes, current)
+    return Unchangeable(f"the API cannot change {differences}{_found_by(resource, desired)}")
+
+
+def _require_equal(resource: ResourceSpec, desired: Record, current: Record) -> str:
+    """Compare all options with the object that a call destroys, in whole or in part.
+
+    Return a note about references that the record does not show, an empty string if there are none. Raise Unchangeable
+    if an option differs. Null references are not compared, nor options that are no properties of the object.
+    """
+    shown = {*RECORD_FIELDS[resource.record_type], *current} - {"uuid"}
+    given = {name: value for name, value in desired.items() if not holds_null_reference(value)}
+    different = {
+        name: value for name, value in given.items() if name in shown and not values_equal(value, current.get(name))
+    }
+    if different:
+        differences = _differences(resource, different, current)
+        raise Unchangeable(
+            f"the options differ from the existing {resource.noun}: {differences}{_found_by(resource, desired) or '.'}"
+            " Nothing was removed. Correct the options."
+        )
+    parameters = _parameters(resource.create)
+    owners = {name for name, parameter in parameters.items() if parameter.refers_to not in ("", "tag")}
+    hidden = ", ".join(option_name(name) for name in given if name in owners - shown)
+    return f"the service does not show {hidden}, so it is not compared" if hidden else ""
+
+
+def _differences(resource: ResourceSpec, changes: Record, current: Record) -> str:
+    """Return how the values of options differ from those of the record, with the names of the options."""
+    options = {shown: name for name, shown in resource.fields.items() if name in _parameters(resource.create)}
+    present = {to_snake_case(name): "not set" for name in changes}
+    present |= {
+        name: repr(value)
+        for name, value in record_to_result(current, resource.record_type).items()
+        if value is not None
+    }
+    requested = record_to_result(changes, resource.record_type)
+    return ", ".join(
+        f"{option_name(options.get(name, name))} ({_difference(present[key], repr(requested[key]))})"
+        for name, key in ((name, to_snake_case(name)) for name in changes)
+    )
+
+
+def _found_by(resource: ResourceSpec, desired: Record) -> str:
+    """Return the end of a message: the option that selected the object; an empty string if none did."""
+    key = resource.found_by(desired)
+    return f". The {resource.noun} was found by {option_name(key)} {desired[key]!r}." if key else ""
+
+
+def _difference(present: str, requested: str) -> str:
+    """Return how two values differ; if they look equal, only a masked part differs."""
+    return f"is {present}, should be {requested}" if present != requested else f"is {present}, a masked part differs"
+
+
+def not_found(resource: ResourceSpec, desired: Record, missing: Sequence[str] = ()) -> NotFound:
+    """Return the failure that the object does not exist; ``missing`` are the options needed to create it."""
+    key = resource.found_by(desired)
+    sought = f"no {resource.noun} with {option_name(key)} {desired[key]!r}" if key else f"no such {resource.noun}"
+    option = option_name(key) if key else "options"
+    if resource.create is None:
+        return NotFound(f"{sought}, and the API cannot create one. Check the {option}.")
+    check = f"{sought}. Check the {option}"
+    # The names of operations begin with a verb, such as AddKVMHost.
+    verb = to_snake_case(resource.create).partition("_")[0]
+    if missing:
+        return NotFound(f"{check}, or give {_listed(missing)} to {verb} it.")
+    return NotFound(f"{check}, or omit it to {verb} one.")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def build_call(
+    resource: ResourceSpec,
+    operation: str | None,
+    desired: Record,
+    current: Record | None,
+    after: Record | None,
+    note: str = "",
+) -> PlannedCall:
+    """Return the call of an operation with its desired parameters, and required parameters from the record.
+
+    Raise InvalidOptions when a required parameter is in neither, NotFound when the object would have to be created
+    first, and Unchangeable when the call is destructive and an option differs from the object. The uuid of an object
+    that will be created may be missing, because it is known before this call.
+    """
+    if operation is None:
+        raise not_found(resource, desired)
+    row = get_operation(operation)
+    if current is not None and row.is_destructive:
+        note = "; ".join(filter(None, [note, _require_equal(resource, desired, current)]))
+    recorded = {name: resource.fields.get(name, name) for name in (*row.parameters, *TAG_PARAMS)}
+    given = {name: desired[recorded[name]] for name in recorded if desired.get(recorded[name]) is not None}
+    required = [name for name, parameter in row.parameters.items() if parameter.required and name not in given]
+    present = {name: (current or {}).get(recorded[name]) for name in required}
+    null = {name: value for name, value in given.items() if isinstance(value, NullReference)}
+    known = {name: value for name, value in given.items() if name not in null}
+    params = {**{name: value for name, value in present.items() if value is not None}, **known}
+    if row.missing(params):
+        params = {**params, **null}
+    names = [recorded[name] for name in row.missing(params)]
+    if missing := [option_name(name) for name in names if current is None or name != "uuid"]:
+        if current is None:
+            raise not_found(resource, desired, missing)
+        raise InvalidOptions(f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} required for {operation}")
+    return PlannedCall(operation, params, after, note)
+
+
+def assume_record(resource: ResourceSpec, desired: Record) -> AssumedRecord | None:
+    """Return the assumed record of an object that cannot be read: it exists if its uuid is given.
+
+    Fields that the API cannot change are assumed to have the desired values; all others are set.
+    """
+    if "uuid" not in desired:
+        return None
+    taken = {*RECORD_FIELDS[resource.record_type]} - (_updatable_params(resource).keys() - {"uuid"})
+    return AssumedRecord({name: value for name, value in _renamed(resource, desired).items() if name in taken})
+
+
+def predict_record(resource: ResourceSpec, state: str, desired: Record) -> Record | None:
+    """Return the predicted record of an object that cannot be looked up, because an earlier task only predicted it.
+
+    An object whose own uuid is null will exist, because an earlier task would have created it. An object that belongs
+    to such an object does not exist, unless the task can only change or delete it.
+    """
+    key = None
+    if not isinstance(desired.get("uuid"), NullReference):
+        with suppress(NotFound):
+            if plan(resource, state, desired, None, is_prediction=True):
+                return None
+        key = resource.found_by(desired)
+    changeable = _updatable_params(resource)
+    needed = ("uuid", *(name for name, parameter in changeable.items() if parameter.required))
+    same = {name: value for name, value in _renamed(resource, desired).items() if name == key or name not in changeable}
+    return {**{name: NullReference(option_name(name)) for name in needed}, **same}
+
+
+def _renamed(resource: ResourceSpec, desired: Record) -> Record:
+    return {resource.fields.get(name, name): value for name, value in desired.items()}
+
+
+def _updatable_params(resource: ResourceSpec) -> Mapping[str, Parameter]:
+    return _renamed(resource, {**_parameters(resource.update)})
+
+
+def _parameters(operation: str | None) -> Mapping[str, Parameter]:
+    return get_operation(operation).parameters if operation else {}
+
+
+def needed_fields(resource: ResourceSpec, state: str, operation: str) -> tuple[str, ...]:
+    """Return the fields of the record that must be stable before ``operation`` is called."""
+    move = resource.transitions.get(state)
+    return move.needs if move and move.operation == operation else ()
+
+
+def settling_fields(resource: ResourceSpec, state: str, operation: str | None = None) -> tuple[str, ...]:
+    """Return the fields that must be stable after ``operation``, or without it when no call is left to make.
+
+    After a transition, only the fields of its state must be stable: a disabled host need not be connected. After every
+    other call, all fields must be stable. For an object that must only be present, none must be.
+    """
+    move = resource.transitions.get(state)
+    if operation and not (move and move.operation == operation):
+        return tuple({**resource.transitional_values, **resource.failed_values})
+    return (move.record_field, *move.settles) if move else ()
+
+
+def transitional_value(resource: ResourceSpec, fields: Sequence[str], record: Record | None) -> str | None:
+    """Return the first of ``fields`` with a transitional value, as ``name value``; None if there is none."""
+    return next(
+        (found for name in fields if (found := _matching_value(resource.transitional_values, name, record))), None
+    )
+
+
+def failed_value(
+    resource: ResourceSpec, state: str, operation: str, before: Record | None, record: Record | None
+) -> str | None:
+    """Return the field that shows that ``operation`` failed, as ``name value``; None if there is none.
+
+    A field that was transitional or failed before the call does not show a failure of the call, unless it is the field
+    that the call changes.
+    """
+    move = resource.transitions.get(state)
+    for name in settling_fields(resource, state, operation):
+        bad = (*resource.transitional_values.get(name, ()), *resource.failed_values.get(name, ()))
+        is_target = move is not None and name == move.record_field
+        if (is_target or (before or {}).get(name) not in bad) and (
+            found := _matching_value(resource.failed_values, name, record)
+        ):
+            return found
+    return None
+
+
+def _matching_value(values: Mapping[str, tuple[str, ...]], name: str, record: Record | None) -> str | None:
+    if record and record.get(name) in values.get(name, ()):
+        return f"{to_snake_case(name)} {record[name]}"
+    return None

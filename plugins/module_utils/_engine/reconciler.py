@@ -1,0 +1,280 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The module that changes one object to a state: the only loop of reading, planning and calling."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+from .._api.errors import (
+    InvalidOptions,
+    NotFound,
+    Unchangeable,
+    Unsupported,
+    VirtinfraError,
+)
+from .._api.operations import get_operation
+from .._api.records import (
+    NullReference,
+    Record,
+    record_to_result,
+    values_equal,
+    without_null_references,
+)
+from .._client.jobs import RUNNING
+from .calls import (
+    RESPONSE_TIME,
+    Attempt,
+    Call,
+    CreationTurn,
+    is_refused_as_duplicate,
+    make_call,
+    may_answer_second_delivery,
+    resolve,
+    second_delivery_warning,
+)
+from .context import ModuleContext
+from .plan import (
+    PlannedCall,
+    ResourceSpec,
+    failed_value,
+    needed_fields,
+    plan,
+    settling_fields,
+)
+from .reader import DependentsReader, ObjectReader
+from .results import (
+    format_diff,
+    format_record,
+    pending_job_result,
+    predicted_job_result,
+    reply_extras,
+    unmet_expectations,
+)
+
+# How many more calls than in the first plan the task may make.
+MAX_REPLANS = 10
+
+
+class Reconciler:
+    """One run: read, plan, make the first call, read again, plan again, until no call is left to make."""
+
+    def __init__(self, resource: ResourceSpec, context: ModuleContext, desired: Record) -> None:
+        self.resource, self.context, self.client = resource, context, context.client
+        self.state = desired.pop("state", "present")
+        self.reader = ObjectReader(resource, context, self.state, desired)
+        self.turn = CreationTurn(self.client, resource, context.new_lock)
+        self.dependents = DependentsReader(self.reader)
+        self.extras: Record = {}
+
+    def run(self) -> dict[str, Any]:
+        """Return the result. A failure lists the operations that succeeded before it."""
+        try:
+            before = self.reader.read()
+            after, members = self._predict(before) if self.context.check_mode else self._apply(before)
+        except Unsupported as failure:
+            # Its own message says what the service lacks.
+            raise failure.with_label(self.reader.label) from None
+        except VirtinfraError as failure:
+            self.reader.warn_of_unknown_state()
+            self.dependents.add_to_failure(failure)
+            raise failure.with_label(self.reader.label) from None
+        finally:
+            self.turn.end()
+        self.reader.warn_of_unknown_state()
+        self.dependents.review()
+        extras = {**record_to_result(self.extras, self.resource.record_type), **self.dependents.result}
+        diff = self.dependents.add_to_diff(format_diff(self.resource, before, after))
+        return {**format_record(self.resource, after), **extras, "diff": diff, **members}
+
+    def _predict(self, current: Record | None) -> tuple[Record | None, Record]:
+        """Return the record after all planned calls, ``changed``, and the job of the first call without a wait.
+
+        Raise Unchangeable when the service would refuse to create the object.
+        """
+        calls = self._plan(current)
+        self.dependents.require_permission(calls, current)
+        for call in calls:
+            self._warn(call)
+            find_conflict = self.resource.find_conflict if call.operation == self.resource.create else None
+            if find_conflict and (conflict := find_conflict(self.client, without_null_references(call.params))):
+                raise Unchangeable(conflict)
+            current = call.expected
+        job = predicted_job_result(calls[0].operation, self.context.params["wait"]) if calls else {}
+        return current, {"changed": bool(calls), **job}
+
+    def _apply(self, current: Record | None) -> tuple[Record | None, Record]:
+        """Make the calls that are needed.
+
+        Return the record after them, and the job if the task does not wait for it.
+        """
+        deadline: float | None = None
+        done: list[PlannedCall] = []
+        calls = self._plan(current)
+        for dummy in range(len(calls) + MAX_REPLANS):
+            if current is not None:
+                self.turn.end()
+            call = next((call for call in calls if not any(_is_same_call(call, other) for other in done)), None)
+            fields = self._fields_before(call)
+            if self.reader.is_unstable(current, fields):
+                deadline = self.client.wait.deadline() if deadline is None else deadline
+                current = self.reader.wait_until_stable(current, fields, deadline)
+                calls = self._plan(current)
+                continue
+            if call is None:
+                self._check_converged(current, calls)
+                return current, {}
+            deadline = self.client.wait.deadline() if deadline is None else deadline
+            if self.turn.is_due(call) and self.turn.take(call, self.reader.desired, self.reader.label, deadline):
+                current = self.reader.read()
+                calls = self._plan(current)
+                continue
+            self.reader.client = self.client.until(deadline, RESPONSE_TIME)
+            self.dependents.require_permission(calls, current)
+            done.append(call)
+            self._warn(call)
+            attempt = self._make(call, self.context.params["job_uuid"] if len(done) == 1 else None, deadline)
+            if attempt.failure:
+                current = self._after_refusal(call, current, attempt.failure, attempt.deadline)
+            else:
+                self.context.record_call(call.operation, warnings=attempt.warnings)
+                if attempt.job.state == RUNNING:
+                    return call.expected, pending_job_result(attempt.job)
+                current = self._read_after(call, current, attempt)
+            calls = self._plan(current)
+        raise VirtinfraError(f"did not reach the requested state after {len(done)} calls")
+
+    def _make(self, call: PlannedCall, job_uuid: str | None, deadline: float) -> Attempt:
+        """Make a call exactly once: while its outcome is unknown, read the object, plan, and make another attempt."""
+        request = Call(self.client, call, self.reader.label, self.context.params["wait"], job_uuid)
+        attempt = make_call(request, deadline)
+        while attempt.doubt:
+            try:
+                needed, error = self._is_still_needed(call, attempt.deadline), None
+            except VirtinfraError as failure:
+                needed, error = None, failure
+            attempt = resolve(request, attempt, needed, error)
+        return attempt
+
+    def _is_still_needed(self, call: PlannedCall, deadline: float) -> bool | None:
+        current = self.reader.wait_until_stable(self.reader.read(), self._fields_after(call), deadline)
+        if self.reader.state_unknown:
+            return None
+        return any(_is_same_call(call, other) for other in self._plan(current))
+
+    def _plan(self, current: Record | None) -> list[PlannedCall]:
+        """Plan, and check before the first call that all calls can be made."""
+        try:
+            calls = plan(self.resource, self.state, self.reader.desired, current, self.context.check_mode)
+        except NotFound:
+            if self.reader.unreadable:
+                raise Unsupported(
+                    f"cannot check whether it exists: {self.reader.unreadable.reason}", "Pass uuid."
+                ) from None
+            raise
+        for call in calls:
+            null = [value for value in call.params.values() if isinstance(value, NullReference)]
+            if null and not self.context.check_mode:
+                raise InvalidOptions(f"{null[0]} must not be null: {call.operation} needs it")
+            unknown = {parameter.name: "unknown" for parameter in get_operation(call.operation).path_params}
+            self.client.build_request(call.operation, {**unknown, **call.params})
+        return calls
+
+    def _read_after(self, call: PlannedCall, before: Record | None, attempt: Attempt) -> Record | None:
+        """Return the stable record after a call that succeeded. Raise VirtinfraError when it shows that it failed."""
+        extras = reply_extras(self.resource, call.operation, attempt.job.result)
+        self._keep_extras(extras)
+        after = self.reader.read_after(call, attempt.job)
+        if after is not None:
+            self.turn.end()
+        after = self.reader.wait_until_stable(after, self._fields_after(call), attempt.deadline)
+        if (after is None) != (call.expected is None):
+            raise VirtinfraError(
+                f"{call.operation} succeeded, but it {'does not exist' if after is None else 'still exists'}"
+            )
+        if reason := failed_value(self.resource, self.state, call.operation, before, after):
+            raise VirtinfraError(f"{call.operation} succeeded, but {reason}")
+        return after
+
+    def _keep_extras(self, extras: Record) -> None:
+        records = [*self.extras.get("records", []), *extras.get("records", [])]
+        self.extras = {**self.extras, **extras, **({"records": records} if records else {})}
+
+    def _after_refusal(
+        self, call: PlannedCall, before: Record | None, error: VirtinfraError, deadline: float
+    ) -> Record | None:
+        """Return the record of an object that is in the requested state although the service refused the call.
+
+        Either another run, task or user was faster, or a proxy delivered the call twice and this is the response to the
+        second delivery. Raise the failure of any other call; its result says ``changed`` if it changed something
+        nevertheless.
+        """
+        with suppress(VirtinfraError):
+            now = self.reader.read()
+            is_ambiguous = may_answer_second_delivery(error)
+            is_creation = call.operation == self.resource.create and is_refused_as_duplicate(call, error)
+            if now and is_creation and not (is_ambiguous and _may_be_made_by(call, now)):
+                return now
+            if not self.reader.state_unknown and _is_touched(call, before, now):
+                error.result["changed"] = True
+            if is_ambiguous and self._is_still_needed(call, deadline) is False:
+                self._keep_extras(reply_extras(self.resource, call.operation, {}))
+                warning = (
+                    f"{self.reader.label}: {error.message.rstrip('.')}, but the object is in the requested state."
+                    " Either another run, task or user made the same call at the same time, or a proxy delivered this"
+                    " call twice. The task reports a change, because the service does not identify calls by their job"
+                    " ids, which would distinguish the two cases."
+                )
+                self.context.record_call(call.operation, warnings=[warning])
+                return self.reader.read()
+        if self.reader.state_unknown and (warning := second_delivery_warning(call, self.reader.label, error)):
+            error.result["changed"] = True
+            self.context.warnings.append(warning)
+        raise error
+
+    def _warn(self, call: PlannedCall) -> None:
+        if call.warning:
+            self.context.warnings.append(f"{self.reader.label}: {call.warning}.")
+        desired = self.reader.desired
+        name = desired.get("name")
+        if name and call.operation == self.resource.create and self.resource.found_by(desired) != "name":
+            self.reader.warn_of_namesakes(name)
+
+    def _fields_before(self, call: PlannedCall | None) -> tuple[str, ...]:
+        """Return the fields that must be stable before a call, or at the end when no call remains."""
+        if call is None:
+            return settling_fields(self.resource, self.state)
+        return needed_fields(self.resource, self.state, call.operation)
+
+    def _fields_after(self, call: PlannedCall) -> tuple[str, ...]:
+        return settling_fields(self.resource, self.state, call.operation)
+
+    def _check_converged(self, current: Record | None, remaining: list[PlannedCall]) -> None:
+        """Warn about values that successful calls did not change; raise VirtinfraError if the state did not change."""
+        for message, is_state in unmet_expectations(self.resource, self.state, current, remaining):
+            if is_state:
+                raise VirtinfraError(message)
+            self.context.warnings.append(f"{self.reader.label}: {message}.")
+
+
+def _may_be_made_by(call: PlannedCall, record: Record) -> bool:
+    """Return whether a creating call can have created a record: no value differs from the parameters of the call."""
+    params = {"uuid" if name == "resourceUuid" else name: value for name, value in call.params.items()}
+    return all(values_equal(value, record[name]) for name, value in params.items() if record.get(name) is not None)
+
+
+def _is_touched(call: PlannedCall, before: Record | None, now: Record | None) -> bool:
+    """Return whether a failed call has changed a part of what it should change."""
+    if before is None or now is None or call.expected is None:
+        return (before is None) != (now is None)
+    meant = (name for name, value in call.expected.items() if value != before.get(name))
+    return any(now.get(name) != before.get(name) for name in meant)
+
+
+def _is_same_call(call: PlannedCall, other: PlannedCall) -> bool:
+    return call.operation == other.operation and call.params == other.params

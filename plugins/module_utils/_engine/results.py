@@ -1,0 +1,106 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Labels of objects in messages, and the results of calls. Pure: no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .._api.operations import get_operation
+from .._api.records import (
+    RECORD_FIELDS,
+    Record,
+    record_to_result,
+    to_snake_case,
+    values_equal,
+    with_all_fields,
+)
+from .._api.references import option_name
+from .._client.jobs import RUNNING, Job, predicted_job
+from .plan import PlannedCall, ResourceSpec
+
+_UUIDS = ("Uuid", "Uuids")
+
+
+def pending_job_result(job: Job) -> Record:
+    """Return the member of the result for a job that was not waited for."""
+    return {"job": job.handle()} if job.state == RUNNING else {}
+
+
+def predicted_job_result(operation: str, wait: bool) -> Record:
+    """Return the member of the result for a job that check mode does not start and the task would not wait for."""
+    return {} if wait else {"job": predicted_job(operation).handle()}
+
+
+def describe_target(params: Record, noun: str = "") -> str:
+    """Return a label for the target of a call: the name of the object, or the uuids of its owners."""
+    if name := next(filter(None, (params.get(key) for key in ("name", "managementIp", "uuid"))), None):
+        return f"{noun} {name}".lstrip()
+    owners = ", ".join(
+        f"{option_name(key)} {_some(params[key])}" for key in params if params[key] and key.endswith(_UUIDS)
+    )
+    return f"{noun} of {owners}" if noun and owners else noun or owners
+
+
+def _some(value: Any) -> str:
+    """Return a value, or the first of several and the number of others."""
+    several = isinstance(value, list) and len(value) > 1
+    return f"{value[0]} and {len(value) - 1} more" if several else str(value[0] if isinstance(value, list) else value)
+
+
+def reply_extras(resource: ResourceSpec, operation: str, reply: Record) -> Record:
+    """Return the members of a reply in addition to the record: further values, and records of another type."""
+    row = get_operation(operation)
+    extras = {name: reply.get(name, []) for name in row.extra_results}
+    record_type, listed = row.record, row.records_in(reply)
+    if record_type != resource.record_type and isinstance(listed, list):
+        extras["records"] = [with_all_fields(record_type, record) for record in listed if isinstance(record, dict)]
+    return extras
+
+
+def format_record(resource: ResourceSpec, record: Record | None) -> Record:
+    """Return the members of the result for a record."""
+    key = resource.result_key
+    members = resource.format_result(record) if resource.format_result else {key: record}
+    own = members[key]
+    complete = with_all_fields(resource.record_type, own) if isinstance(own, dict) else own
+    return {**record_to_result({**members, key: complete}, resource.record_type)}
+
+
+def format_diff(resource: ResourceSpec, before: Record | None, after: Record | None) -> Record:
+    """Return the member ``diff`` of the result; of an object that is created or deleted, without null members."""
+    key = resource.result_key
+    shown = {"before": format_record(resource, before)[key], "after": format_record(resource, after)[key]}
+    diff = {name: value if isinstance(value, dict) else {key: value} if value else {} for name, value in shown.items()}
+    if before and after:
+        return diff
+    return {
+        side: {name: value for name, value in members.items() if value is not None} for side, members in diff.items()
+    }
+
+
+def unmet_expectations(
+    resource: ResourceSpec, state: str, current: Record | None, remaining: list[PlannedCall]
+) -> Iterator[tuple[str, bool]]:
+    """Yield the values that successful calls should have set, because the calls are still planned.
+
+    Each is paired with whether the requested state itself was not reached.
+    """
+    states = {value: name for name, transition in resource.transitions.items() for value in transition.target_values}
+    record = current or {}
+    shown = {*RECORD_FIELDS[resource.record_type], *record}
+    for call in remaining:
+        expected = {name: value for name, value in (call.expected or {}).items() if name in shown}
+        names = [name for name, value in expected.items() if not values_equal(value, record.get(name))]
+        if names:
+            present, requested = record_to_result(record), record_to_result(expected)
+            differences = ", ".join(
+                f"{key} is {present.get(key)!r} (expected {requested[key]!r})" for key in map(to_snake_case, names)
+            )
+            is_state = any(states.get(str(record.get(name)), state) != state for name in names)
+            yield f"{call.operation} succeeded, but {differences}", is_state

@@ -1,0 +1,217 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""An adapter for requests, with urllib3 1.26 or 2.x.
+
+It adds what these libraries lack: errors that prove that a request was never sent, our own TLS context, handling of
+interim responses, and a deadline for the whole response.
+"""
+
+from __future__ import annotations
+
+import http.client
+import io
+import socket
+import ssl
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .._api.errors import InvalidOptions
+from .response import Response, read_response
+
+try:
+    import urllib3
+    from requests import Request, RequestException
+    from requests.adapters import HTTPAdapter
+    from urllib3.connection import HTTPConnection, HTTPSConnection
+except ImportError:
+    HAS_REQUESTS = False
+    HTTPAdapter = HTTPConnection = HTTPSConnection = object  # type: ignore[assignment, misc]
+else:
+    HAS_REQUESTS = True
+
+CHUNK_SIZE = 64 * 1024
+
+# After more interim responses than this, the response counts as invalid.
+MAX_INTERIM_RESPONSES = 20
+
+
+class ExchangeFailed(Exception):
+    """The request may have been sent, and no usable response arrived. ``cause`` is the exception of Python."""
+
+    def __init__(self, error: BaseException) -> None:
+        while isinstance(error, (RequestException, urllib3.exceptions.HTTPError)):
+            # urllib3 does not raise its SSLError, so that only its argument is the exception of Python.
+            inner = [it for it in (error.__cause__, error.__context__, *error.args) if isinstance(it, BaseException)]
+            if not inner:
+                break
+            error = inner[0]
+        super().__init__(str(error))
+        self.cause = error
+
+
+class ConnectFailed(ExchangeFailed):
+    """No connection was established, so nothing was sent.
+
+    Only this exception proves it: ``ProxyError``, ``SSLError`` and ``ConnectionError`` of the libraries may also be
+    raised after the service has received the request.
+    """
+
+
+class DeadlineReader(io.RawIOBase):
+    """Reads from a socket until a deadline; the timeout of a socket would begin again with each byte that arrives."""
+
+    def __init__(self, sock: socket.socket, stream: io.RawIOBase, seconds: float) -> None:
+        self._socket, self._stream = sock, stream
+        self._deadline = time.monotonic() + seconds
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        """Read what has arrived. Raise TimeoutError at the deadline."""
+        if (seconds := self._deadline - time.monotonic()) <= 0:
+            raise TimeoutError("timed out")
+        self._socket.settimeout(seconds)
+        return self._stream.readinto(buffer)
+
+    def close(self) -> None:
+        """Close the stream, which releases the socket."""
+        super().close()
+        self._stream.close()
+
+
+class FinalResponse(http.client.HTTPResponse):
+    """The response after interim responses (1xx), of which http.client skips only ``100 Continue``.
+
+    All of it, from the status line to the end of the body, must arrive before the timeout that the socket has now.
+    """
+
+    def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
+        super().__init__(sock, *args, **kwargs)
+        self.fp = io.BufferedReader(DeadlineReader(sock, self.fp.detach(), sock.gettimeout() or 0))
+        self._interim = 0
+
+    def _read_status(self) -> tuple[str, int, str]:
+        version, status, reason = super()._read_status()  # type: ignore[misc]
+        if 100 <= status < 200:
+            self._interim += 1
+            if self._interim > MAX_INTERIM_RESPONSES:
+                raise http.client.HTTPException("too many interim responses")
+            status = 100
+        return version, status, reason
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield the body as it arrives; raise TimeoutError if it takes longer, IncompleteRead if its end is missing."""
+        missing = self.length
+        while missing != 0:
+            chunk = self.read1(CHUNK_SIZE if missing is None else min(CHUNK_SIZE, missing))
+            if not chunk:
+                break
+            missing = None if missing is None else missing - len(chunk)
+            yield chunk
+        if missing:
+            raise http.client.IncompleteRead(b"", missing)
+        self.close()
+
+
+class _ConnectMixin:
+    """Makes ``connect()`` raise ConnectFailed for every error."""
+
+    response_class: Any = FinalResponse
+    _tunnel_host: str | None
+
+    def connect(self) -> None:
+        """Connect, through a proxy and with TLS if the options require them."""
+        try:
+            super().connect()  # type: ignore[misc]
+        except Exception as error:
+            self.close()  # type: ignore[attr-defined]
+            raise ConnectFailed(error) from None
+
+    def _tunnel(self) -> None:
+        """Request a tunnel from the proxy; older versions of Python send an IPv6 address without brackets."""
+        host = self._tunnel_host
+        self._tunnel_host = f"[{host}]" if host and ":" in host and host[0] != "[" else host
+        try:
+            super()._tunnel()  # type: ignore[misc]
+        finally:
+            self._tunnel_host = host
+
+
+class PlainConnection(_ConnectMixin, HTTPConnection):
+    """A connection without TLS."""
+
+
+class TlsConnection(_ConnectMixin, HTTPSConnection):
+    """A connection whose certificate is verified by the TLS context."""
+
+    def connect(self) -> None:
+        """Connect, and suppress urllib3's warning about a connection that is unverified at the user's request."""
+        super().connect()
+        self.is_verified = True
+
+
+class Adapter(HTTPAdapter):
+    """One kept-alive connection to the service, through ``proxy`` if given, with TLS if there is a ``context``."""
+
+    def __init__(self, context: ssl.SSLContext | None, proxy: str | None) -> None:
+        super().__init__(pool_connections=1, pool_maxsize=1)
+        self._context, self._proxies = context, {"all": proxy} if proxy else {}
+        if context and getattr(urllib3, "__version__", "").startswith("1."):
+            # urllib3 1.26 does not pass the name or address to OpenSSL, and compares it itself.
+            context.check_hostname = False
+
+    def exchange(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        seconds: float,
+        connect_seconds: float,
+    ) -> Response:
+        """Send a request once and return the response, which must be complete after ``seconds``.
+
+        Each step to a new connection may take ``connect_seconds``: each address of the host, the tunnel of a proxy, the
+        TLS handshake.
+        """
+        try:
+            request = Request(method, url, headers=dict(headers), data=body).prepare()
+        except ValueError as error:
+            raise InvalidOptions(f"base_url cannot be used: {error}") from None
+        raw: Any = None
+        try:
+            timeout: Any = urllib3.Timeout(total=seconds, connect=connect_seconds)
+            verify = bool(self._context and self._context.verify_mode)
+            reply = self.send(request, stream=True, timeout=timeout, verify=verify, proxies=self._proxies)
+            raw = reply.raw
+            response = read_response(reply.status_code, reply.headers, raw._original_response.chunks())
+            if raw.isclosed():
+                raw.release_conn()
+            return response
+        except (
+            RequestException,
+            urllib3.exceptions.HTTPError,
+            http.client.HTTPException,
+            OSError,
+            ValueError,
+        ) as error:
+            raise ExchangeFailed(error) from None
+        finally:
+            if raw is not None:
+                # A released connection stays open.
+                raw.close()
+
+    def cert_verify(self, conn: Any, url: Any, verify: Any, cert: Any) -> None:
+        """Prepare a pool with our connection classes, and with our TLS context instead of that of requests."""
+        conn.ConnectionCls = TlsConnection if self._context else PlainConnection
+        if self._context:
+            conn.conn_kw["ssl_context"] = self._context
+            conn.cert_reqs = self._context.verify_mode
+            conn.ca_certs = conn.ca_cert_dir = None

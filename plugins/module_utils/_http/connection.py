@@ -1,0 +1,183 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The connection to the service: the validated options, the TLS context, and the proxy of the environment."""
+
+from __future__ import annotations
+
+import os
+import re
+import ssl
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from .._api.errors import InvalidOptions
+
+
+@dataclass(frozen=True)
+class ConnectionOptions:
+    """The options of the doc fragment ``_connection``, validated. ``request_timeout`` is in seconds."""
+
+    base_url: str
+    path_prefix: str = "service"
+    session_id: str | None = field(default=None, repr=False)
+    account: str | None = None
+    account_password: str | None = field(default=None, repr=False)
+    api_token: str | None = field(default=None, repr=False)
+    validate_certs: bool = True
+    ca_path: str | None = None
+    client_cert: str | None = None
+    client_key: str | None = None
+    use_proxy: bool = True
+    request_timeout: float = 30
+    request_retries: int = 8
+    service_version: Any = None
+
+    def __post_init__(self) -> None:
+        if not self.base_url:
+            raise InvalidOptions(
+                "base_url is required: the address of the service, for example https://manager.example.com (or"
+                " VIRTINFRA_BASE_URL in the environment)"
+            )
+        try:
+            parts = urlsplit(self.base_url)
+            dummy = parts.port, str(parts.hostname).encode("idna")
+        except ValueError as error:
+            raise InvalidOptions(f"base_url cannot be used: {error}") from None
+        if parts.scheme not in ("http", "https") or not parts.hostname or re.search(r"[\s*]", self.base_url):
+            raise InvalidOptions("base_url must look like https://manager.example.com:8080")
+        if parts.path.strip("/") or parts.query or parts.username:
+            raise InvalidOptions(
+                "base_url is invalid: it must contain only scheme, host and port. Set path_prefix to the"
+                " part of the path before /v1/"
+            )
+        if not 0 < self.request_timeout <= 3600:
+            raise InvalidOptions("request_timeout must be more than 0 and at most 3600 seconds")
+        if not 0 <= self.request_retries <= 100:
+            raise InvalidOptions("request_retries must be from 0 to 100")
+        if not re.fullmatch(r"[\w./~%-]*", self.path_prefix, re.ASCII):
+            raise InvalidOptions("path_prefix must consist of letters, digits and . / _ ~ % -")
+        self._check_credentials()
+
+    def _check_credentials(self) -> None:
+        for name in ("session_id", "api_token"):
+            if not re.fullmatch(r"[\x21-\x7e]*", getattr(self, name) or ""):
+                raise InvalidOptions(f"{name} must be printable ASCII without spaces")
+        if self.account and not (self.account_password or self.session_id):
+            raise InvalidOptions("account needs account_password (or VIRTINFRA_ACCOUNT_PASSWORD in the environment)")
+
+    @property
+    def has_session(self) -> bool:
+        """Whether a session, or an account to log in with, is set."""
+        return bool(self.session_id or self.account)
+
+    @property
+    def needs_login(self) -> bool:
+        """Whether the session comes from the account."""
+        return bool(self.account and not self.session_id)
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port, without a slash at the end."""
+        return self.base_url.rstrip("/")
+
+    def tls_context(self) -> ssl.SSLContext | None:
+        """Return the TLS context for the service, None for plain http."""
+        if self.base_url.lower().startswith("http:"):
+            return None
+        return tls_context(self.validate_certs, self.ca_path, self.client_cert, self.client_key)
+
+    def proxy(self) -> SplitResult | None:
+        """Return the proxy of the environment for the service, None without one."""
+        # Reading the proxies of the environment takes 0.4 ms and an import.
+        if not self.use_proxy or not any(name.lower().endswith("_proxy") for name in os.environ):
+            return None
+        from requests.utils import get_environ_proxies, select_proxy
+
+        url = select_proxy(self.origin, get_environ_proxies(self.origin))
+        if not url:
+            return None
+        try:
+            proxy = urlsplit(url if "://" in url else f"http://{url}")
+            valid = proxy.scheme == "http" and proxy.hostname and proxy.port != 0
+            # requests sends the credentials in this encoding.
+            unquote(f"{proxy.username}{proxy.password}").encode("latin-1")
+        except ValueError:
+            valid = False
+        if not valid:
+            raise InvalidOptions(
+                "the proxy in the environment must have the form http://proxy.example.com:3128; SOCKS and https"
+                " proxies are not supported. Change the variable, or set use_proxy to false"
+            )
+        if proxy.username and proxy.password is None:
+            # requests ignores a user name without a password.
+            proxy = proxy._replace(netloc=proxy.netloc.replace("@", ":@"))
+        return proxy
+
+
+class SessionSource(Protocol):
+    """The source of the session for the calls of a client."""
+
+    @property
+    def credential(self) -> str:
+        """The kind of the credential, see _errors.CREDENTIALS."""
+
+    def current(self) -> str | None:
+        """Return the session, None without one."""
+
+    def renew(self, refused: str) -> str | None:
+        """Return a session other than the one that the service refused, None if there is no other."""
+
+    def validate(self) -> None:
+        """Replace the session, if possible, when the service says that it is invalid."""
+
+
+@dataclass(frozen=True)
+class GivenSession:
+    """The session of the option ``session_id``, which only the user can replace."""
+
+    session_id: str | None
+    credential = "session_id"
+
+    def current(self) -> str | None:
+        """Return the session, None without one."""
+        return self.session_id
+
+    def renew(self, refused: str) -> None:
+        """Return None: there is no other session."""
+
+    def validate(self) -> None:
+        """Do nothing: there is no other session."""
+
+
+@lru_cache(maxsize=8)
+def tls_context(validate: bool, ca_path: str | None, cert: str | None, key: str | None) -> ssl.SSLContext:
+    """Return the TLS context for these options. It is created once per process, because this takes 15 ms."""
+    try:
+        if ca_path is None:
+            context = ssl.create_default_context()
+        elif Path(ca_path).is_dir():
+            context = ssl.create_default_context(capath=ca_path)
+            # In a folder OpenSSL finds only files that are named after their hash, but users store files with any name.
+            for file in sorted(Path(ca_path).glob("*.[cp][er][rtm]")):
+                context.load_verify_locations(file)
+        else:
+            context = ssl.create_default_context(cafile=ca_path)
+    except (OSError, ssl.SSLError) as error:
+        raise InvalidOptions(f"ca_path {ca_path} cannot be used: {error}") from error
+    if not validate:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    if cert:
+        try:
+            # Without this callback OpenSSL would ask for a password at the terminal.
+            context.load_cert_chain(cert, key, password=lambda: "")
+        except (OSError, ssl.SSLError) as error:
+            raise InvalidOptions(f"client_cert {cert} with client_key {key or cert} cannot be used: {error}") from error
+    return context

@@ -1,0 +1,124 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Responses of the service: limits for reading, the JSON object, the ErrorCode or the text, and whether to retry."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from functools import cached_property
+from typing import Any
+
+from .._api.errors import is_error_code
+from .._masking.masker import Masker
+from .._masking.terminal import printable
+from .body import decode_object
+
+MEBIBYTE = 1024 * 1024
+MAX_BODY_SIZE = 64 * MEBIBYTE
+MAX_ERROR_SIZE = MEBIBYTE
+
+# Limits the memory for a reply, at up to 100 bytes per value. 64 MiB of real records contain about 4 million values.
+MAX_JSON_VALUES = 5_000_000
+
+# How often a read is retried when its response is not JSON: it may have been truncated, or base_url is wrong.
+MAX_GARBLED_RETRIES = 2
+
+_EXPECTS_TLS = re.compile(rb"(?i)HTTP request (was sent )?to (an )?HTTPS|HTTP to an SSL-enabled|requires TLS")
+
+
+@dataclass(frozen=True)
+class Response:
+    """An HTTP response: ``status``, ``headers`` (any case) and the ``body`` (of an error at most 1 MiB).
+
+    Texts about an error are masked by ``masker`` before they are truncated or changed.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    masker: Masker = field(default_factory=Masker, repr=False)
+
+    @cached_property
+    def object(self) -> dict[str, Any] | None:
+        """The body as a JSON object, regardless of the Content-Type; None when it is not a JSON object."""
+        return decode_object(self.body)
+
+    @property
+    def error(self) -> dict[str, Any] | None:
+        """The ErrorCode in the body (section ErrorCode), masked; None when there is none."""
+        reply = self.object or {}
+        error = reply.get("error")
+        if isinstance(error, dict) and error:
+            # The code determines the meaning, so it is not masked, even if it looks like a secret.
+            code = {"code": error["code"]} if "code" in error else {}
+            return {**self.masker.value(error), **code}
+        if self.status < 300 and (error or reply.get("success") is False):
+            return {"details": self.masker.text(str(error or "the service reports a failure without an error"))}
+        return None
+
+    @property
+    def error_code(self) -> dict[str, Any] | None:
+        """The ErrorCode in the body if its ``code`` is one of the service's, not of a gateway; None for any other."""
+        return self.error if is_error_code(self.error) else None
+
+    @property
+    def is_plain_text(self) -> bool:
+        """Return whether it has the form in which the service itself refuses a request: plain text or no body."""
+        content_type = self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        return content_type in ("", "text/plain") and not re.match(rb"\s*[<{\[]", self.body)
+
+    def text(self) -> str:
+        """Return the text of a body that is not JSON, masked, without markup, at most 300 characters."""
+        text = self.masker.text(self.body[:MAX_ERROR_SIZE].decode("utf-8", "replace"))
+        return printable(re.sub(r"(?is)<(script|style|title)\b.*?</\1>|<[^>]*>", " ", text[:20000]))[:300]
+
+    @property
+    def is_complaint_about_tls(self) -> bool:
+        """Return whether the text says that the port expects TLS, as several servers report it."""
+        return self.status in (400, 497) and self.object is None and bool(_EXPECTS_TLS.search(self.body))
+
+    def is_retryable(self, is_read: bool, attempt: int) -> bool:
+        """Return whether the request can be sent again without performing it twice; attempts count from 0."""
+        if self.status == 429:
+            return is_read or self.is_plain_text
+        if self.status == 200:
+            return is_read and self.object is None and attempt < MAX_GARBLED_RETRIES
+        return is_read and (self.status in (502, 504) or (self.status == 503 and self.error_code is None))
+
+    def retry_after(self) -> float:
+        """Return the seconds that the service asks to wait, as a number or a date; 0 if it does not ask."""
+        text = self.headers.get("Retry-After", "").strip()
+        if re.fullmatch(r"[0-9]{1,9}", text):
+            return float(text)
+        with suppress(ValueError, TypeError, OverflowError):
+            return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
+        return 0.0
+
+
+def read_response(status: int, headers: Mapping[str, str], chunks: Iterable[bytes]) -> Response:
+    """Return a response with the body in the chunks, for an error the first MiB.
+
+    Raise ValueError when it is compressed, too large, or would need too much memory.
+    """
+    if headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise ValueError("it is compressed, although no compression was requested")
+    limit = MAX_BODY_SIZE if status < 300 else MAX_ERROR_SIZE
+    body = bytearray()
+    for chunk in chunks:
+        body += chunk
+        if len(body) > limit:
+            break
+    if len(body) > limit and status < 300:
+        raise ValueError(f"it is larger than {limit // MEBIBYTE} MiB")
+    if len(body) > MAX_JSON_VALUES and sum(map(body.count, (b"{", b"[", b",", b":"))) > MAX_JSON_VALUES:
+        raise ValueError(f"it contains more than {MAX_JSON_VALUES} values")
+    return Response(status, headers, bytes(body[:limit] if len(body) > limit else body))

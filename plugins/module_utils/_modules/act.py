@@ -1,0 +1,255 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The modules that call an operation each time they run, wait for jobs, or log in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from .._api.errors import InvalidOptions, ResponseLost, SeveralFailed, VirtinfraError, WaitTimeout
+from .._api.operation import TAG_PARAMS, Operation
+from .._api.operations import OPERATIONS, get_operation
+from .._api.records import (
+    NullReference,
+    Record,
+    mask_webhooks,
+    record_to_result,
+    without_null_references,
+)
+from .._api.references import (
+    mark_nulls,
+    normalize_references,
+)
+from .._client.client import Client
+from .._client.jobs import (
+    ALL,
+    ANY,
+    FAILED,
+    RUNNING,
+    SUCCEEDED,
+    UNKNOWN,
+    Job,
+    job_path,
+    poll_job,
+    polling_path,
+    predicted_job,
+    wait_for_jobs,
+)
+from .._client.sessions import AccountSession, is_valid, log_out
+from .._engine.calls import (
+    Call,
+    confirm_result,
+    make_call,
+    resolve,
+    second_delivery_warning,
+)
+from .._engine.context import ModuleContext
+from .._engine.plan import PlannedCall
+from .._engine.results import (
+    describe_target,
+    pending_job_result,
+    predicted_job_result,
+)
+from .._masking.terminal import escape_controls
+from .options import JOB_HANDLES, TAGS, WAIT, WAIT_LIMITS, Options
+from .spec import ModuleSpec
+
+
+def action_module(
+    operation: str,
+    options: Options,
+    changes: bool = True,
+    judge: Callable[[Record], str | None] | None = None,
+    **rules: Any,
+) -> ModuleSpec:
+    """Return the module that calls one operation each time it runs; its result has the members of the reply.
+
+    ``changes`` is False if the call changes nothing. ``judge`` returns the error in the combination of options and
+    reply, or None.
+    """
+    row = get_operation(operation)
+
+    def run(context: ModuleContext) -> dict[str, Any]:
+        params = {name: value for name, value in context.desired.items() if name in (*row.parameters, *TAG_PARAMS)}
+        params = _without_optional_nulls(row, params)
+        with _with_label(without_null_references(params)) as about:
+            if context.check_mode:
+                context.client.build_request(operation, params)
+                job_result = predicted_job_result(operation, context.params["wait"])
+                return {**record_to_result(dict.fromkeys(row.result)), **job_result, "changed": changes}
+            job = _execute(context, operation, params, about, changes, judge)
+            result = {
+                **record_to_result({name: job.result.get(name) for name in row.result}, row.record),
+                **pending_job_result(job),
+            }
+            if job.state != RUNNING and judge and (wrong := judge({**context.desired, **job.result})):
+                raise VirtinfraError(wrong, **result)
+            return result
+
+    return ModuleSpec(run, options, (operation,), (WAIT, TAGS), rules)
+
+
+def generic_module(options: Options, **rules: Any) -> ModuleSpec:
+    """Return the module that calls the operation in its option ``operation`` with its option ``params``."""
+
+    def run(context: ModuleContext) -> dict[str, Any]:
+        tags = {name: context.desired[name] for name in TAG_PARAMS if name in context.desired}
+        name = context.desired["operation"]
+        row = get_operation(name)
+        if row.is_public:
+            raise InvalidOptions(
+                f"operation must not be {name}, which handles a session. Use virtinfra.manager.session"
+            )
+        params = _without_optional_nulls(row, {**normalize_references(mark_nulls(context.desired["params"])), **tags})
+        with _with_label(without_null_references(params)) as about:
+            null = [value for value in params.values() if isinstance(value, NullReference)]
+            if null and not context.check_mode:
+                raise InvalidOptions(f"{null[0]} of {name} must not be null or empty")
+            if not (null or row.is_write):
+                return {"reply": mask_webhooks(context.client.get(name, params), row.record)}
+            if context.check_mode:
+                context.client.build_request(name, params)
+                job_result = predicted_job_result(name, context.params["wait"]) if row.is_write else {}
+                return {"reply": {}, **job_result, "changed": row.is_write}
+            job = _execute(context, name, params, about)
+            return {"reply": mask_webhooks(job.result, row.record), **pending_job_result(job)}
+
+    return ModuleSpec(run, options, tuple(OPERATIONS), (WAIT, TAGS), rules)
+
+
+def _without_optional_nulls(row: Operation, params: Record) -> Record:
+    """Return the parameters without null references, except for required parameters."""
+    known = {name: value for name, value in params.items() if not isinstance(value, NullReference)}
+    return {**known, **{name: params[name] for name in row.missing(known) if name in params}}
+
+
+def _execute(
+    context: ModuleContext,
+    operation: str,
+    params: Record,
+    label: str,
+    changes: bool = True,
+    judge: Callable[[Record], str | None] | None = None,
+) -> Job:
+    """Make a call exactly once and return its job. There is no object that shows whether the call is still needed."""
+    planned = PlannedCall(operation, params, None)
+    call = Call(context.client, planned, label, context.params["wait"], context.params["job_uuid"], changes)
+    attempt = make_call(call)
+    while attempt.doubt:
+        attempt = resolve(call, attempt, needed=None)
+    if attempt.failure:
+        if changes and (warning := second_delivery_warning(planned, label, attempt.failure)):
+            attempt.failure.result["changed"] = True
+            context.warnings.append(warning)
+        raise attempt.failure
+    if attempt.job.state == SUCCEEDED and judge and judge({**context.desired, **attempt.job.result}):
+        confirm_result(call, attempt)
+    context.record_call(operation, changes, attempt.warnings)
+    return attempt.job
+
+
+@contextmanager
+def _with_label(params: Record) -> Iterator[str]:
+    """Add the label of the object to failures."""
+    about = describe_target(params)
+    try:
+        yield about
+    except VirtinfraError as failure:
+        raise failure.with_label(about) from None
+
+
+WAIT_FOR: Options = {**JOB_HANDLES, "wait_for": {"type": "str", "choices": [ALL, ANY], "default": ALL}}
+
+
+def job_module(wait: bool) -> ModuleSpec:
+    """Return the module that waits for jobs, or the one that only reads their states."""
+
+    def run(context: ModuleContext) -> dict[str, Any]:
+        client = context.client
+        jobs = [job_from_handle(client, handle, context.check_mode) for handle in context.params["jobs"]]
+        if not wait:
+            client.map_concurrently(partial(poll_job, client), [job for job in jobs if job.state == RUNNING])
+            return jobs_to_result(jobs)
+        try:
+            wait_for_jobs(client, jobs, wait_for=context.params["wait_for"])
+        except WaitTimeout as late:
+            late.result = jobs_to_result(jobs)
+            raise
+        if failures := [job.failure for job in jobs if job.failure]:
+            count = f"{len(failures)} of {len(jobs)} jobs did not succeed, the first: " if len(jobs) > 1 else ""
+            raise SeveralFailed(f"{count}{failures[0]}", failures[0], **jobs_to_result(jobs))
+        return jobs_to_result(jobs)
+
+    return ModuleSpec(run, WAIT_FOR if wait else JOB_HANDLES, shared_options=(WAIT_LIMITS,) if wait else ())
+
+
+def jobs_to_result(jobs: list[Job]) -> Record:
+    """Return the jobs in the form of the result, and the number of jobs in each state."""
+    summary = {state: sum(job.state == state for job in jobs) for state in (SUCCEEDED, FAILED, RUNNING, UNKNOWN)}
+    return {"jobs": [job_to_result(job) for job in jobs], "summary": summary}
+
+
+def job_from_handle(client: Client, handle: Mapping[str, Any], check_mode: bool = False) -> Job:
+    """Return the job of a handle, which check mode may have predicted. Raise InvalidOptions for an invalid handle."""
+    path = polling_path(handle.get("location"))
+    if path is None and handle.get("location") and not handle.get("uuid"):
+        raise InvalidOptions(f"location {handle['location']!r} is not the address of a job")
+    if path is None and not handle.get("uuid"):
+        if check_mode:
+            return predicted_job(handle.get("operation") or "")
+        raise InvalidOptions("each item of jobs needs a uuid or a location")
+    uuid = handle.get("uuid") or str(path).rpartition("/")[2]
+    return Job(uuid, path or job_path(uuid, client.connection.path_prefix), handle.get("operation") or "")
+
+
+def job_to_result(job: Job) -> Record:
+    """Return a job in the form of the result; ``msg`` and ``error`` are like those of a failed task."""
+    record_type = OPERATIONS[job.operation].record if job.operation in OPERATIONS else ""
+    result = {"result": mask_webhooks(job.result, record_type)} if job.state == SUCCEEDED else {}
+    failure = {"msg": escape_controls(str(job.failure)), "error": job.failure.error} if job.failure else {}
+    return {**job.handle(), **result, **failure}
+
+
+def session_module(options: Options, **constraints: Any) -> ModuleSpec:
+    """Return the module that returns a valid session as ``session_id``, or ends the session of the options."""
+    return ModuleSpec(
+        _run,
+        options,
+        ("LogInByAccount", "ValidateSession", "LogOut"),
+        constraints=constraints,
+        secret_results=("session_id",),
+    )
+
+
+def _run(context: ModuleContext) -> dict[str, Any]:
+    client, given = context.client, context.params["session_id"]
+    valid = is_valid(client, given) if given else False
+    if context.params["state"] == "absent":
+        if valid is not False and not context.check_mode:
+            _log_out(client, given)
+        context.changed = valid is not False
+        return {"session_id": None}
+    if valid or (valid is None and not context.params["account"]):
+        return {"session_id": given}
+    if not isinstance(client.sessions, AccountSession):
+        reason = ": session_id is invalid or has expired" if given else ""
+        raise InvalidOptions(f"account and account_password are needed to log in{reason}")
+    session_id = None if context.check_mode else client.sessions.new_session()
+    context.changed = True
+    return {"session_id": session_id}
+
+
+def _log_out(client: Client, session_id: str) -> None:
+    """End a session. Raise ResponseLost, whose result says ``changed``, if it is unknown whether it has ended."""
+    try:
+        log_out(client, session_id)
+    except ResponseLost as lost:
+        lost.result["changed"] = True
+        raise

@@ -1,0 +1,191 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The options that modules share, documented in the doc fragments with the same names, and the options of a task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+from ansible.module_utils.basic import env_fallback
+
+from .._api.errors import InvalidOptions
+from .._api.records import NullReference, Record
+from .._api.references import normalize_references, parameter_name
+
+Options = Mapping[str, dict[str, Any]]
+
+
+def _with_fallbacks(options: Options) -> Options:
+    """Add a fallback to an environment variable to each option, for example VIRTINFRA_BASE_URL to ``base_url``."""
+    return {
+        name: {**option, "fallback": (env_fallback, [f"VIRTINFRA_{name.upper()}"])} for name, option in options.items()
+    }
+
+
+CONNECTION = _with_fallbacks(
+    {
+        "base_url": {"type": "str"},
+        "path_prefix": {"type": "str", "default": "service"},
+        "session_id": {"type": "str", "no_log": True},
+        "account": {"type": "str"},
+        "account_password": {"type": "str", "no_log": True},
+        "api_token": {"type": "str", "no_log": True},
+        "validate_certs": {"type": "bool", "default": True},
+        "ca_path": {"type": "path"},
+        "client_cert": {"type": "path"},
+        "client_key": {"type": "path", "no_log": False},
+        "use_proxy": {"type": "bool", "default": True},
+        "request_timeout": {"type": "float", "default": 30},
+        "request_retries": {"type": "int", "default": 8},
+        # Only here can a number be distinguished from a string: YAML reads 4.10 as 4.1.
+        "service_version": {"type": "raw"},
+    }
+)
+
+WAIT_LIMITS: Options = {
+    "wait_timeout": {"type": "float", "default": 1800},
+    "wait_interval": {"type": "float", "default": 5},
+}
+
+WEBHOOK_KEY = _with_fallbacks({"webhook_key": {"type": "str", "no_log": True}})
+
+WAIT: Options = {
+    **WAIT_LIMITS,
+    "wait": {"type": "bool", "default": True},
+    "job_uuid": {"type": "str"},
+    **_with_fallbacks({"webhook_url": {"type": "str", "no_log": True}}),
+    **WEBHOOK_KEY,
+    "api_timeout": {"type": "int"},
+}
+
+TAGS: Options = {
+    "system_tags": {"type": "list", "elements": "str"},
+    "user_tags": {"type": "list", "elements": "str"},
+}
+
+
+def reference(parameter: str, **details: Any) -> dict[str, Any]:
+    """Return the spec of an option that refers to an object; ``parameter``, the API's name for it, is its alias.
+
+    The option itself is named after the object that it refers to, see `option_name`.
+    """
+    return {"type": "str", "aliases": [parameter], **details}
+
+
+def references(parameter: str, **details: Any) -> dict[str, Any]:
+    """Return the spec of an option that refers to several objects."""
+    return reference(parameter, **{"type": "list", "elements": "str", **details})
+
+
+CREATE_OPTIONS: Options = {
+    "resource_uuid": {"type": "str"},
+    "tags": references("tag_uuids"),
+}
+
+IDENTITY_OPTIONS: Options = {
+    "uuid": {"type": "str"},
+    "name": {"type": "str"},
+}
+
+LIST_OPTIONS: Options = {
+    "query": {"type": "list", "elements": "str"},
+    "limit": {"type": "int"},
+}
+
+JOB_HANDLES: Options = {
+    "jobs": {
+        "type": "list",
+        "elements": "dict",
+        "required": True,
+        "options": {name: {"type": "str"} for name in ("uuid", "location", "operation", "state")},
+    }
+}
+
+# Options of many modules of the action group. If a module lacks one, a default of the group for it is ignored.
+GROUP_OPTIONS: Options = {**CONNECTION, **WAIT, **TAGS, **CREATE_OPTIONS, **LIST_OPTIONS}
+
+
+# Options with these endings identify an object, as uuids do: an empty string is an error there, not a value.
+IDENTIFIERS = ("name", "url", "_ip", "_mac", "_address", "user_id", "username")
+
+
+class TaskOptions:
+    """The options of a module: its own and shared ones, their constraints, and those that select the object."""
+
+    options: Options
+    shared_options: tuple[Options, ...]
+    constraints: Mapping[str, Any]
+    selecting_options: tuple[str, ...]
+
+    @property
+    def argument_spec(self) -> dict[str, Any]:
+        """The argument spec of all options."""
+        spec: dict[str, Any] = dict(CONNECTION)
+        for options in (*self.shared_options, self.options):
+            spec.update(options)
+        return spec
+
+    @cached_property
+    def parameters(self) -> dict[str, str]:
+        """The API's names for the options."""
+        return {name: parameter_name(name, spec) for name, spec in self.argument_spec.items()}
+
+    def alias_warnings(self, arguments: Mapping[str, Any]) -> list[str]:
+        """Return the warnings of a module process for options that are given both by name and by alias."""
+        return [
+            f"Both option {name} and its alias {alias} are set."
+            for name, spec in self.argument_spec.items()
+            for alias in spec.get("aliases", ())
+            if {name, alias} <= arguments.keys()
+        ]
+
+    def with_references(self, params: Mapping[str, Any], check_mode: bool) -> Record:
+        """Return the options with normalized references; names are kept, see `resolve_names`.
+
+        Raise InvalidOptions for invalid references and, except in check mode, for a null reference that cannot be
+        omitted.
+        """
+        own = {name: params.get(name) for name in self.argument_spec}
+        options = {**params, **normalize_references(own, self.parameters)}
+        for name, value in options.items():
+            if isinstance(value, NullReference) and name not in self.options:
+                options[name] = None
+            elif isinstance(value, NullReference) and not check_mode and not str(params[name]).strip():
+                raise InvalidOptions(f"{name} must not be empty")
+            elif isinstance(value, list) and not check_mode and any(isinstance(item, NullReference) for item in value):
+                raise InvalidOptions(f"{name} must not contain a null or an empty string")
+        if not check_mode and (null := next(self.null_selecting_options(options), None)):
+            raise InvalidOptions(f"{null} must not be null: it selects the object")
+        return options
+
+    def null_selecting_options(self, options: Mapping[str, Any]) -> Iterator[str]:
+        """Yield the options that are null although they are needed to select the object."""
+        groups = [[name] for name, option in self.options.items() if option.get("required")]
+        if options.get("uuid") is None or isinstance(options["uuid"], NullReference):
+            required_by = self.constraints.get("required_by", {})
+            groups += [[name] for key, names in required_by.items() for name in names if options.get(key) is not None]
+            groups += [*self.constraints.get("required_one_of", ()), *([name] for name in self.selecting_options)]
+        for group in groups:
+            null = [name for name in group if isinstance(options.get(name), NullReference)]
+            if all(name in null or options.get(name) is None for name in group):
+                yield from null
+
+    def desired(self, params: Mapping[str, Any]) -> Record:
+        """Return the module's own options that are given, by the API's names for them."""
+        desired, parameters = {}, self.parameters
+        for name in (*self.options, *(TAGS if TAGS in self.shared_options else ())):
+            value = params.get(name)
+            if isinstance(value, str) and not isinstance(value, NullReference):
+                value = value.strip()
+                if not value and name.endswith(IDENTIFIERS):
+                    raise InvalidOptions(f"{name} must not be empty")
+            if value is not None:
+                # Ansible converts an empty string to this list.
+                desired[parameters[name]] = [] if value == [""] else value
+        return desired

@@ -1,0 +1,57 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The modules that change one object to a state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .._api.errors import InvalidOptions
+from .._api.operation import TAG_PARAMS
+from .._api.operations import get_operation
+from .._api.records import Record, to_camel_case
+from .._api.references import option_name
+from .._engine.context import ModuleContext
+from .._engine.plan import ResourceSpec
+from .._engine.reconciler import Reconciler
+from .options import TAGS, WAIT, Options
+from .spec import ModuleSpec
+
+
+def resource_module(
+    resource: ResourceSpec | Mapping[str, ResourceSpec],
+    options: Options,
+    by: str | None = None,
+    selecting_options: tuple[str, ...] = (),
+    **rules: Any,
+) -> ModuleSpec:
+    """Return the module that changes one object to the state that its options describe.
+
+    If there are several types of it, ``by`` names the option that selects the type. ``selecting_options`` are those of
+    `ModuleSpec`.
+    """
+    kinds = [resource] if isinstance(resource, ResourceSpec) else list(resource.values())
+    permissions = {to_camel_case(guard.option) for kind in kinds for guard in kind.guards.values()}
+
+    def run(context: ModuleContext) -> dict[str, Any]:
+        desired = {name: value for name, value in context.desired.items() if name not in permissions}
+        if isinstance(resource, ResourceSpec):
+            return Reconciler(resource, context, desired).run()
+        kind = desired.pop(str(by))
+        _reject_foreign_options(resource[kind], desired, f"{by} {kind}")
+        return Reconciler(resource[kind], context, desired).run()
+
+    operations = tuple(dict.fromkeys(operation for kind in kinds for operation in kind.operations))
+    return ModuleSpec(run, options, operations, (WAIT, TAGS), rules, selecting_options)
+
+
+def _reject_foreign_options(resource: ResourceSpec, desired: Record, kind: str) -> None:
+    """Raise InvalidOptions for options that belong to another type of object."""
+    known = {name for operation in resource.operations for name in get_operation(operation).parameters}
+    if others := [option_name(name) for name in desired if name not in (*known, *TAG_PARAMS, "state")]:
+        raise InvalidOptions(f"{', '.join(others)} cannot be used with {kind}")

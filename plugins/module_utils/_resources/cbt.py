@@ -1,0 +1,71 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Read the VMs that a CBT task protects from its record. Section "CBT tasks"."""
+
+from __future__ import annotations
+
+from .._api.errors import Unsupported
+from .._api.records import Record
+from .._client.client import Client
+from .._client.lists import (
+    query,
+    require_unique,
+)
+from .finders import find_by_query
+
+
+def with_resources(task: Record) -> Record:
+    """Return a task with ``resourceUuids`` and ``vmInstanceUuid``, the first of them, if ``resourceRefs`` has any."""
+    refs = [ref["resourceUuid"] for ref in task.get("resourceRefs") or [] if ref.get("resourceUuid")]
+    return {**task, "resourceUuids": refs, "vmInstanceUuid": refs[0]} if refs else task
+
+
+def protects(task: Record, vm_uuid: str) -> bool:
+    """Return whether a task protects a VM; raise Unsupported if the record does not show the VMs.
+
+    ``task`` is what `with_resources` returns.
+    """
+    if task.get("resourceRefs") is None:
+        raise Unsupported(
+            f"the service does not show which VMs the CBT task {task.get('uuid')} protects, so tasks cannot be selected"
+            " by vm, only by name or uuid"
+        )
+    return vm_uuid in task.get("resourceUuids", [])
+
+
+def with_all_resources(task: Record) -> Record:
+    """Return a task with the uuids of the VMs that it protects, None if the service does not show them."""
+    return {"vmInstanceUuid": None, "resourceUuids": None, **with_resources(task)}
+
+
+def find_cbt_task(client: Client, desired: Record) -> Record | None:
+    """Read a CBT task by its uuid, its name, or one of the VMs that it protects.
+
+    Raise Unsupported when no task of the VM is found, but some tasks do not show the VMs that they protect.
+    """
+    task = find_by_query("QueryCbtTask", "uuid", "name", view=with_resources)(client, desired)
+    vm = desired.get("vmInstanceUuid")
+    if vm and not (task or desired.get("uuid") or desired.get("name")):
+        tasks = [with_resources(each) for each in query(client, "QueryCbtTask")]
+        task = require_unique([each for each in tasks if vm in each.get("resourceUuids", ())], f"the vm {vm!r}")
+        task = task or next((each for each in tasks if protects(each, vm)), None)
+    return {**task, "vmInstanceUuid": vm} if task and vm in task.get("resourceUuids", ()) else task
+
+
+def find_other_cbt_task(client: Client, params: Record) -> str | None:
+    """Return why the service would refuse to create a CBT task: another one protects a VM; None if it would not.
+
+    Section "Operations", CreateCbtTask: a VM has one task.
+    """
+    vms = {params.get("vmInstanceUuid"), *params.get("resourceUuids", ())}
+    for task in map(with_resources, query(client, "QueryCbtTask")):
+        if protected := vms.intersection(task.get("resourceUuids", ())):
+            return (
+                f"the VM {min(protected)} has the CBT task {task.get('name')!r} ({task.get('uuid')}), and a VM has"
+                " one task. To use that task, omit name and give vm."
+            )
+    return None

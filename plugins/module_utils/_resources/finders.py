@@ -1,0 +1,88 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Finders of the current record of an object: one record, None, or a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .._api.records import (
+    Record,
+    values_equal,
+)
+from .._api.references import option_name
+from .._client.client import Client
+from .._client.lists import (
+    find_by_attribute,
+    get_by_uuid,
+    paginate_cursor,
+    require_unique,
+)
+
+Finder = Callable[[Client, Record], "Record | None"]
+Search = Callable[[Client, str, str], "list[Record]"]
+
+
+def find_by_query(
+    operation: str,
+    *keys: str,
+    view: Callable[[Record], Record] = dict,
+    among: Callable[[Record], bool] = bool,
+) -> Finder:
+    """Return a finder that queries by the first of ``keys`` (API names) that is given.
+
+    ``view`` adds derived members to a record. ``among`` is a predicate that the records must meet.
+    """
+
+    def find(client: Client, key: str, value: str) -> list[Record]:
+        if key == "uuid":
+            found = [view(record) for record in get_by_uuid(client, operation, value)]
+        else:
+            found = find_by_attribute(client, operation, key, value, view=view)
+        return list(filter(among, found))
+
+    return _by(find, keys)
+
+
+def find_by_cursor(resource_type: str, *keys: str, among: Callable[[Record], bool] = bool) -> Finder:
+    """Return a finder that reads all records of a cursor query, because the syntax of its filters is not documented."""
+
+    def find(client: Client, key: str, value: str) -> list[Record]:
+        pages = paginate_cursor(client, resource_type)
+        return [
+            record for page, dummy in pages for record in page if values_equal(value, record.get(key)) and among(record)
+        ]
+
+    return _by(find, keys)
+
+
+def with_assumed_fields(reader: Finder, assumed: Callable[[Record], Record]) -> Finder:
+    """Return a finder that adds the ``assumed`` values of fields that the records do not show."""
+
+    def read(client: Client, desired: Record) -> Record | None:
+        record = reader(client, desired)
+        return record and {**assumed(desired), **record}
+
+    return read
+
+
+def _by(find: Search, keys: tuple[str, ...]) -> Finder:
+    """Return a finder by ``resourceUuid``, which some servers ignore on a create, and then by the first given key."""
+
+    def read(client: Client, desired: Record) -> Record | None:
+        key = next((key for key in keys if desired.get(key)), None)
+        if (
+            key != "uuid"
+            and (resource_uuid := desired.get("resourceUuid"))
+            and (found := find(client, "uuid", resource_uuid))
+        ):
+            return found[0]
+        return (
+            require_unique(find(client, key, desired[key]), f"the {option_name(key)} {desired[key]!r}") if key else None
+        )
+
+    return read

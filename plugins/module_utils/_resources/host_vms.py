@@ -1,0 +1,189 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The VMs that run on a host, and what a maintenance of the host does to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from .._api.conditions import equality
+from .._api.errors import UNAUTHORIZED, ApiError, Unsupported
+from .._api.records import Record
+from .._client.client import Client
+from .._client.lists import (
+    first_readable,
+    is_usable,
+    paginate_cursor,
+    query,
+    records_of,
+    validate_records,
+)
+from .._engine.guards import Dependent, Dependents, Guard
+
+MIGRATED, STOPPED = "migrated", "stopped"
+
+# The states of a VM that does not run, or will not in a moment.
+STOPPED_STATES = ("Stopped", "Stopping")
+
+NO_PERMISSION, NO_SUCH_OBJECT = "ID.1002", "SYS.1003"
+FORBIDDEN = 403
+
+# How many uuids a condition contains, so that a URL has at most 2000 characters.
+UUIDS_PER_QUERY = 40
+
+
+def find_running_vms(client: Client, host: Record, choice: str) -> Dependents:
+    """Return the VMs that run on a host, each with the effect that a maintenance of the host will have on it.
+
+    A VM cannot migrate if its root volume lies on a primary storage of type LocalStorage, or if the service names no
+    host that could take it. With the ``choice`` any, the effects are not determined.
+    """
+    try:
+        vms = _running_vms(client, {"hostUuid": host["uuid"]})
+    except (Unsupported, ApiError) as failure:
+        return Dependents(warnings=[f"cannot check which VMs the maintenance would stop: {_unknowable(failure)}"])
+    objects = [Dependent(str(vm.get("uuid")), str(vm.get("name")), MIGRATED) for vm in vms]
+    if choice == "any" or not vms:
+        return Dependents([replace(each, effect="") for each in objects])
+    warnings = []
+    try:
+        storages = _local_storages(client, {})
+    except (Unsupported, ApiError) as failure:
+        storages = set()
+        warnings.append(f"cannot check which VMs have local storage and would be stopped: {_unknowable(failure)}")
+    local = {str(vm.get("uuid")) for vm in vms if _root_storage(vm) in storages}
+    if storages and (hidden := [each for each, vm in zip(objects, vms, strict=True) if _root_storage(vm) is None]):
+        warnings.append(
+            f"cannot check whether {hidden[0]} has local storage and would be stopped, because its record does not show"
+            f" its root volume ({len(hidden)} VMs in all)"
+        )
+    examined, unknowable = _examine(client, [each for each in objects if each.uuid not in local], host["uuid"])
+    if unknowable:
+        warnings.append(f"cannot check whether other hosts can take the VMs: {unknowable}")
+    stopped = [
+        replace(each, effect=STOPPED, reason="its root volume is on local storage")
+        for each in objects
+        if each.uuid in local
+    ]
+    return Dependents([*stopped, *examined], warnings)
+
+
+def review_vms(client: Client, host: Record, before: Sequence[Dependent]) -> list[Dependent]:
+    """Return VMs that ran on a host, each with what became of it since."""
+    records = {str(vm.get("uuid")): vm for vm in _vms_with_uuids(client, {"uuids": [each.uuid for each in before]})}
+    return [replace(each, effect=_effect_on(records.get(each.uuid, {}), host["uuid"]), reason="") for each in before]
+
+
+# Servers stop VMs that cannot migrate, the job succeeds, and nothing starts them again: section "Operations" of the
+# compatibility notes, maintain.
+RUNNING_VMS = Guard(
+    option="running_vms",
+    noun="VM",
+    effects=(MIGRATED, STOPPED),
+    harmful=(STOPPED,),
+    permitted_by=("stop", "any"),
+    find=find_running_vms,
+    review=review_vms,
+)
+
+
+def _effect_on(vm: Record, host: str) -> str:
+    if vm.get("state") in STOPPED_STATES:
+        return STOPPED
+    return MIGRATED if vm.get("hostUuid") not in (None, host) else ""
+
+
+def _unknowable(failure: Unsupported | ApiError) -> str:
+    """Return why something cannot be read with this service and these credentials; raise any other failure."""
+    if isinstance(failure, ApiError) and failure.code != NO_PERMISSION and failure.status != FORBIDDEN:
+        raise failure
+    return failure.reason if isinstance(failure, Unsupported) else failure.message.rstrip(".")
+
+
+def _examine(client: Client, vms: Sequence[Dependent], host: str) -> tuple[list[Dependent], str]:
+    """Return those VMs that still exist, as stopped if no host can take them, and why this is unknown for some."""
+    unknowable: list[str] = []
+
+    def examine(vm: Dependent) -> Dependent | None:
+        try:
+            return _with_targets(client, vm, host)
+        except (Unsupported, ApiError) as failure:
+            unknowable.append(_unknowable(failure))
+            return vm
+
+    examined = [examine(vm) for vm in vms[:1]]
+    # What the service or the account cannot read of one VM, it cannot read of the others.
+    examined += vms[1:] if unknowable else client.map_concurrently(examine, vms[1:])
+    return [vm for vm in examined if vm], next(iter(unknowable), "")
+
+
+def _with_targets(client: Client, vm: Dependent, host: str) -> Dependent | None:
+    """Return a VM as stopped if no host can take it; None if it does not exist any more."""
+    name = "GetVmMigrationCandidateHosts"
+    try:
+        reply = client.get(name, {"vmInstanceUuid": vm.uuid})
+    except ApiError as failure:
+        if failure.transient or failure.code.startswith("ID.") or failure.status in (UNAUTHORIZED, FORBIDDEN):
+            raise
+        if failure.code == NO_SUCH_OBJECT:
+            return None
+        return replace(vm, effect=STOPPED, reason=f"the service does not say which hosts can take it: {failure}")
+    if any(target.get("uuid") != host for target in records_of(reply, name)):
+        return vm
+    return replace(vm, effect=STOPPED, reason="no other host can take it")
+
+
+def _root_storage(vm: Record) -> str | None:
+    root = vm.get("rootVolumeUuid")
+    volumes = [volume for volume in vm.get("allVolumes") or [] if root and volume.get("uuid") == root]
+    return next((volume.get("primaryStorageUuid") for volume in volumes), None)
+
+
+def _queried_vms_of_host(client: Client, desired: Record) -> list[Record]:
+    return _running_on(query(client, "QueryVmInstance", [f"hostUuid={desired['hostUuid']}"]), desired["hostUuid"])
+
+
+def _vms_of_host_by_cursor(client: Client, desired: Record) -> list[Record]:
+    return _running_on(_by_cursor(client, "vm"), desired["hostUuid"])
+
+
+def _running_on(vms: list[Record], host: str) -> list[Record]:
+    return [vm for vm in vms if vm.get("hostUuid") == host and is_usable(vm) and vm.get("state") not in STOPPED_STATES]
+
+
+def _queried_vms(client: Client, desired: Record) -> list[Record]:
+    uuids = desired["uuids"]
+    chunks = [uuids[start : start + UUIDS_PER_QUERY] for start in range(0, len(uuids), UUIDS_PER_QUERY)]
+    found = client.map_concurrently(lambda some: query(client, "QueryVmInstance", [f"uuid?={','.join(some)}"]), chunks)
+    return [vm for vms in found for vm in vms]
+
+
+def _vms_by_cursor(client: Client, desired: Record) -> list[Record]:
+    return [vm for vm in _by_cursor(client, "vm") if vm.get("uuid") in desired["uuids"]]
+
+
+def _queried_local_storages(client: Client, dummy: Record) -> set[str]:
+    return _local(query(client, "QueryPrimaryStorage", filter(None, [equality("type", "LocalStorage")])))
+
+
+def _local_storages_by_cursor(client: Client, dummy: Record) -> set[str]:
+    return _local(_by_cursor(client, "primarystorage"))
+
+
+def _local(storages: list[Record]) -> set[str]:
+    return {str(storage.get("uuid")) for storage in storages if storage.get("type") == "LocalStorage"}
+
+
+def _by_cursor(client: Client, resource_type: str) -> list[Record]:
+    records = [record for page, dummy in paginate_cursor(client, resource_type) for record in page]
+    return validate_records(records, "CursorQuery")
+
+
+_running_vms = first_readable(_queried_vms_of_host, _vms_of_host_by_cursor)
+_vms_with_uuids = first_readable(_queried_vms, _vms_by_cursor)
+_local_storages = first_readable(_queried_local_storages, _local_storages_by_cursor)

@@ -1,0 +1,122 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Find the NICs of VMs. Section "Virtual machines"."""
+
+from __future__ import annotations
+
+from .._api.errors import ApiError, NotFound, ReadExecutedAsChange, Unsupported
+from .._api.operations import get_operation
+from .._api.records import Record, canonical_address
+from .._api.references import option_name
+from .._client.client import Client
+from .._client.jobs import Job, wait_for_jobs
+from .._client.lists import (
+    find_by_attribute,
+    first_readable,
+    get_by_uuid,
+    is_usable,
+    paginate_cursor,
+    query,
+    require_unique,
+    validate_records,
+)
+from .._client.replies import unsupported_operation
+
+
+def find_vm_nic(client: Client, desired: Record) -> Record | None:
+    """Read a NIC and, as its member ``vm``, its VM: by the NIC's uuid, or by its natural key.
+
+    The natural key consists of the VM, the network and, if given, the IP and MAC address, because a VM may have several
+    NICs in one network. With both addresses, a NIC with only one of them is returned if no NIC has both.
+    """
+    key = "uuid" if "uuid" in desired else "l3NetworkUuid"
+    found = first_readable(_nics_of_queried_vm, _queried_nics, _nics_of_vm_by_cursor)(client, desired)
+    nics = [nic for nic in found if nic.get(key) == desired[key]]
+    if key != "uuid" and (addresses := {option: desired[option] for option in _ADDRESSES if desired.get(option)}):
+        matches = [sum(_ADDRESSES[option](nic, addresses[option]) for option in addresses) for nic in nics]
+        if not any(matches) and addresses.keys() == {"staticIp"}:
+            _require_ip_addresses(nics, addresses["staticIp"])
+        nics = [nic for nic, number in zip(nics, matches, strict=True) if number == max(matches) > 0]
+    return require_unique(nics, f"the {option_name(key)} {desired[key]!r} on this VM")
+
+
+def shows_ip_address(nic: Record, address: str | None) -> bool:
+    """Return whether a NIC has an address; a NIC with IPv4 and IPv6 has further addresses in ``usedIps``."""
+    return bool(address) and canonical_address(str(address)) in map(canonical_address, _ip_addresses(nic))
+
+
+def _ip_addresses(nic: Record) -> list[str]:
+    return list(filter(None, [nic.get("ip"), *(used.get("ip") for used in nic.get("usedIps") or [])]))
+
+
+def _require_ip_addresses(nics: list[Record], address: str) -> None:
+    """Raise Unsupported when a NIC shows no IP address, because it may be the NIC with ``address``."""
+    if hidden := next((nic for nic in nics if not _ip_addresses(nic)), None):
+        raise Unsupported(
+            f"the NIC {hidden.get('uuid')} shows no IP address (yet), so it may be the NIC with {address}"
+        )
+
+
+def _shows_mac_address(nic: Record, address: str) -> bool:
+    return canonical_address(address) == canonical_address(str(nic.get("mac")))
+
+
+_ADDRESSES = {"staticIp": shows_ip_address, "customMac": _shows_mac_address}
+
+
+def _nics_of_queried_vm(client: Client, desired: Record) -> list[Record]:
+    if "uuid" in desired:
+        return _nics_of(query(client, "QueryVmInstance", [f"vmNics.uuid={desired['uuid']}"]), desired)
+    return _nics_of(get_by_uuid(client, "QueryVmInstance", desired["vmInstanceUuid"]), desired)
+
+
+def _queried_nics(client: Client, desired: Record) -> list[Record]:
+    if "uuid" in desired:
+        nics = get_by_uuid(client, "QueryVmNic", desired["uuid"])
+    else:
+        nics = find_by_attribute(client, "QueryVmNic", "vmInstanceUuid", desired["vmInstanceUuid"])
+    return [{**nic, "vm": None} for nic in nics]
+
+
+def _nics_of_vm_by_cursor(client: Client, desired: Record) -> list[Record]:
+    vms = validate_records([vm for page, dummy in paginate_cursor(client, "vm") for vm in page], "CursorQuery")
+    if "uuid" in desired:
+        return _nics_of(vms, desired)
+    return _nics_of([vm for vm in vms if vm.get("uuid") == desired["vmInstanceUuid"]], desired)
+
+
+def _nics_of(vms: list[Record], desired: Record) -> list[Record]:
+    existing = list(filter(is_usable, vms))
+    if not existing and "uuid" not in desired:
+        states = "".join(f": it is {vm.get('state')}" for vm in vms)
+        raise NotFound(f"no VM with uuid {desired['vmInstanceUuid']!r}{states}. Check vm.")
+    return [{**nic, "vm": vm} for vm in existing for nic in vm.get("vmNics") or []]
+
+
+def find_bandwidth_limit(client: Client, desired: Record) -> Record | None:
+    """Read the bandwidth limit of a NIC in one direction; None when there is none.
+
+    Raise Unsupported if the service lacks GetNicQos. If such a service ignores the verb, it treats the GET as
+    DeleteNicQos without a direction, which changes nothing, because its job fails.
+    """
+    try:
+        reply = client.get("GetNicQos", {"nicUuid": desired["uuid"]})
+    except ReadExecutedAsChange as taken:
+        job = taken.result.get("job")
+        if job is None:
+            raise
+        started = Job(job["uuid"], job["location"])
+        wait_for_jobs(client, [started])
+        if not isinstance(started.failure, ApiError):
+            raise
+        prefix, status = client.connection.path_prefix, 202
+        raise unsupported_operation(get_operation("GetNicQos"), prefix, status) from None
+    if reply.keys().isdisjoint(get_operation("GetNicQos").result):
+        raise Unsupported("the response to GetNicQos has no bandwidth")
+    bandwidth = reply.get(f"{desired['direction']}boundBandwidth")
+    is_limit = isinstance(bandwidth, int) and bandwidth >= 0
+    return {"uuid": desired["uuid"], "direction": desired["direction"], "bandwidth": bandwidth} if is_limit else None

@@ -1,0 +1,75 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Ends of a worker process: signals, and a parent that has ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import syslog
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, NoReturn
+
+import ansible.constants
+import ansible.utils.display
+
+# A worker's own standard error is discarded, and nothing reads its Display once the parent is interrupted.
+STDERR = os.dup(2)
+
+
+def stop_with_parent() -> Callable[[], None]:
+    """Return a function that raises KeyboardInterrupt once the parent of this process has ended.
+
+    The result of the task would be lost, and a playbook that was killed must not change anything any more.
+    """
+    parent = os.getppid()
+
+    def check() -> None:
+        if os.getppid() != parent:
+            raise KeyboardInterrupt(f"the parent process {parent} has ended")
+
+    return check
+
+
+def log_after_exit(line: str) -> None:
+    """Write a line to standard error, the log file and syslog, where it remains after ansible-playbook has ended."""
+    with suppress(OSError):
+        os.write(STDERR, f"{line}\n".encode())
+    if ansible.utils.display.logger:
+        ansible.utils.display.logger.error(line)
+    syslog.openlog("ansible-virtinfra.manager")
+    syslog.syslog(syslog.LOG_ERR, line)
+
+
+def end_worker() -> NoReturn:
+    """End this worker process as core ends a worker that fails.
+
+    Core would first send a traceback to ansible-playbook, which no longer reads it when it is ending: the tracebacks of
+    many workers would fill the pipe, and block all of them.
+    """
+    os._exit(1)
+
+
+@contextmanager
+def signals_as_exceptions() -> Iterator[None]:
+    """Raise an exception in the task on the first signal that would end the worker."""
+
+    def stop(number: int, dummy: Any) -> NoReturn:
+        for each in before:
+            signal.signal(each, signal.SIG_IGN)
+        raise KeyboardInterrupt(number)
+
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # nohup ignores it
+        numbers.append(signal.SIGHUP)
+    before = {number: signal.signal(number, stop) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,59 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Locks that all workers of a run of Ansible share."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from collections.abc import Iterable
+from typing import IO, Any
+
+from ...module_utils._http.connection import ConnectionOptions
+from .._run_sessions import (
+    load_values,
+    open_locked,
+    run_file,
+)
+
+
+class RunLock:
+    """A lock for one key and one service: a locked file in Ansible's temporary folder of the run.
+
+    The kernel releases it when the process that holds it ends. The owner of the run's sessions removes the file.
+    """
+
+    def __init__(self, connection: ConnectionOptions, key: str) -> None:
+        self._path = run_file("lock", connection.origin, connection.path_prefix, key)
+        self._file: IO[str] | None = None
+        self.is_first = False
+        self.running: list[dict[str, Any]] = []
+
+    def acquire(self) -> bool:
+        """Take the lock if no other process holds it, and return whether it was taken."""
+        try:
+            file = open_locked(self._path, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        kept = load_values(file.read())
+        self._file, self.is_first, self.running = file, not kept, kept.get("running", [])
+        self._keep(self.running)
+        return True
+
+    def release(self, running: Iterable[dict[str, Any]]) -> None:
+        """Give the lock to the next process, with the handles of jobs that still run."""
+        if self._file:
+            self._keep(running)
+            self._file.close()
+        self._file = None
+
+    def _keep(self, running: Iterable[dict[str, Any]]) -> None:
+        if self._file:
+            self._file.seek(0)
+            self._file.truncate()
+            self._file.write(json.dumps({"running": list(running)}))
+            self._file.flush()

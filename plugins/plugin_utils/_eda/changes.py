@@ -1,0 +1,134 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Changes of records between two polls. Pure: no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...module_utils._api.records import (
+    Record,
+    record_to_result,
+    to_camel_case,
+)
+from ...module_utils._masking.masker import Masker
+
+LOW, NORMAL = "low", "normal"
+
+# The values of the watched fields of each object, by its uuid.
+Known = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A capacity is low below ``below`` percent of the total, and normal again from ``rearm`` percent."""
+
+    field: str
+    below: float
+    rearm: float
+
+    @property
+    def key(self) -> str:
+        """The name under which its state is stored."""
+        return f"{self.field} below {self.below:g} %"
+
+    def percent(self, record: Record) -> float | None:
+        """Return the capacity in percent of the total, None if the record does not show it."""
+        name = to_camel_case(self.field)
+        available, total = record.get(name), record.get(total_of(name))
+        if not all(isinstance(each, (int, float)) for each in (available, total)) or not total:
+            return None
+        return round(100 * float(available or 0) / float(total), 2)
+
+    def state(self, percent: float, before: str | None) -> str:
+        """Return whether a capacity is low; between both limits its state does not change."""
+        if percent < self.below:
+            return LOW
+        return NORMAL if percent >= self.rearm else before or NORMAL
+
+
+def total_of(name: str) -> str:
+    """Return the field with the total of a capacity, both by their API names."""
+    return name.replace("available", "total", 1)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of one field of an object, and its event. ``key`` is the name under which the value is stored."""
+
+    uuid: str
+    key: str
+    after: Any
+    event: dict[str, Any]
+
+
+@dataclass
+class Poll:
+    """The difference between a poll and the known values: changes, new objects with their values, and lost objects."""
+
+    changes: list[Change] = field(default_factory=list)
+    new: dict[str, dict[str, Any]] = field(default_factory=dict)
+    gone: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Watch:
+    """The watched values of the objects of a type: fields, by their names in results, and thresholds."""
+
+    resource_type: str
+    record_type: str
+    fields: tuple[str, ...]
+    thresholds: tuple[Threshold, ...] = ()
+
+    def compare(self, records: Iterable[Record], known: Known) -> Poll:
+        """Compare all records with the known values. A new object does not count as a change."""
+        poll, seen = Poll(), set()
+        for record in records:
+            uuid = str(record.get("uuid"))
+            seen.add(uuid)
+            before = known.get(uuid)
+            values = self._values(record, before or {})
+            if before is None:
+                poll.new[uuid] = values
+                continue
+            for key, after in values.items():
+                if key not in before:
+                    poll.new.setdefault(uuid, dict(before))[key] = after
+                elif after != before[key]:
+                    poll.changes.append(Change(uuid, key, after, self._event(record, key, before[key], after)))
+        poll.gone = [uuid for uuid in known if uuid not in seen]
+        return poll
+
+    def _values(self, record: Record, before: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the watched values of a record, without missing ones."""
+        values = {name: record.get(to_camel_case(name)) for name in self.fields}
+        for threshold in self.thresholds:
+            if (percent := threshold.percent(record)) is not None:
+                values[threshold.key] = threshold.state(percent, before.get(threshold.key))
+        return {name: value for name, value in values.items() if value is not None}
+
+    def _event(self, record: Record, key: str, before: Any, after: Any) -> dict[str, Any]:
+        change = {
+            "resource_type": self.resource_type,
+            "uuid": record.get("uuid"),
+            "name": record.get("name"),
+            "field": key,
+            "before": before,
+            "after": after,
+        }
+        for threshold in self.thresholds:
+            if threshold.key == key:
+                change.update(
+                    field=threshold.field,
+                    percent=threshold.percent(record),
+                    below=threshold.below,
+                    rearm=threshold.rearm,
+                )
+        event: dict[str, Any] = Masker().value({"change": change, "record": record_to_result(record, self.record_type)})
+        return event

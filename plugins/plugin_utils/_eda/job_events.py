@@ -1,0 +1,88 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The result of a job as an event, in the same form from our own source, other webhook sources and event streams."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...module_utils._api.errors import ApiError, VirtinfraError
+from ...module_utils._client.jobs import FAILED, SUCCEEDED, Job
+from ...module_utils._http.response import Response
+from ...module_utils._http.webhooks import read_parameter
+from ...module_utils._masking.masker import Masker
+from ...module_utils._masking.terminal import printable
+from ...module_utils._modules.act import job_to_result
+
+# The HTTP status of the response to a poll of a failed job. A post has the body of that response.
+FAILED_STATUS = 503
+
+LONGEST_CONTEXT = 256
+
+
+class InvalidPost(VirtinfraError):
+    """A post that cannot be the result of a job."""
+
+    code = "INVALID"
+    description = "The post is not the result of a job."
+
+
+@dataclass(frozen=True)
+class JobPost:
+    """A post of the service: the job that has ended, and further information.
+
+    ``batch`` is the outcome of an operation on several objects, as the service reports it. ``about`` is the text that
+    the caller put into the URL.
+    """
+
+    job: Job
+    batch: str | None = None
+    about: str | None = None
+
+    def without_context(self) -> JobPost:
+        """Return the post without what only its sender says: the batch, and the values of the URL."""
+        return replace(self, job=replace(self.job, operation=""), batch=None, about=None)
+
+    def event(self) -> dict[str, Any]:
+        """Return the event: ``job``, ``operation`` and ``about`` if known, ``result``, or ``error`` and ``msg``."""
+        outcome = job_to_result(self.job)
+        context = {"operation": self.job.operation, "about": self.about}
+        job = {"uuid": self.job.uuid, "succeeded": self.job.state == SUCCEEDED, "batch": self.batch}
+        members = {name: outcome[name] for name in ("result", "error", "msg") if name in outcome}
+        event: dict[str, Any] = Masker().value(
+            {"job": job, **{name: value for name, value in context.items() if value}, **members}
+        )
+        return event
+
+
+def read_post(headers: Mapping[str, str], body: bytes, target: str) -> JobPost:
+    """Parse a post; ``target`` is the URL or the path that it was sent to. Section "Events".
+
+    Raise InvalidPost for anything that is not the result of a job.
+    """
+    values = {name.lower(): str(value).strip() for name, value in headers.items()}
+    uuid = values.get("x-job-uuid", "")
+    if not re.fullmatch(r"[\w.-]{1,128}", uuid, re.ASCII):
+        raise InvalidPost("the header X-Job-UUID is missing or is not a job id")
+    response = Response(200, {}, body)
+    if response.object is None:
+        raise InvalidPost("the body is not a JSON object")
+    stated = values.get("x-job-success", "").lower()
+    if not stated and response.error is None:
+        raise InvalidPost("the header X-Job-Success is missing")
+    about, operation = (printable(read_parameter(target, name))[:LONGEST_CONTEXT] for name in ("about", "operation"))
+    job = Job(uuid, "", operation if re.fullmatch(r"\w+", operation, re.ASCII) else "")
+    if stated == "true" and response.error is None:
+        job.state, job.result = SUCCEEDED, response.object
+    elif response.error is None:
+        job.state, job.failure = FAILED, VirtinfraError("the operation failed, and the service gives no reason")
+    else:
+        job.state, job.failure = FAILED, ApiError(job.operation or "the operation", FAILED_STATUS, response.error)
+    return JobPost(job, values.get("x-job-batch") or None, about or None)

@@ -1,0 +1,168 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The webhook receiver: accept, confirm and queue job results, and reject everything else."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+from ...module_utils._api.errors import InvalidOptions, TransportError
+from ...module_utils._client.client import Client
+from ...module_utils._client.jobs import RUNNING, UNKNOWN, Job, job_path
+from ...module_utils._http.webhooks import is_signed
+from .job_events import InvalidPost, JobPost, read_post
+from .listener import Refusals, listening
+from .source import deliver_event
+from .store import Spool
+
+try:
+    from aiohttp import web
+except ImportError:
+    HAS_AIOHTTP = False
+else:
+    HAS_AIOHTTP = True
+
+# The timeouts, in seconds, for a post to arrive, and for the response to the poll that confirms it.
+BODY_TIMEOUT = 30.0
+CONFIRM_TIMEOUT = 10.0
+
+# HTTP statuses. After all but the first, the service posts again, for half a minute.
+ACCEPTED, BAD_REQUEST, UNAUTHORIZED, FORBIDDEN, NOT_FOUND, NOT_ALLOWED = 204, 400, 401, 403, 404, 405
+TIMED_OUT, TOO_LARGE, BROKEN, UNAVAILABLE = 408, 413, 500, 503
+
+
+class Refusal(Exception):
+    """A post is refused; ``status`` is that of the response, ``detail`` can be different for each post."""
+
+    def __init__(self, status: int, reason: str, detail: object = "") -> None:
+        super().__init__(reason)
+        self.status, self.detail = status, str(detail)
+
+
+class Receiver:
+    """Receives posts, stores them in a spool and delivers them to the rules, each job once.
+
+    ``options`` are those of the source. ``client`` confirms results, None if they need not be confirmed.
+    """
+
+    def __init__(self, options: Mapping[str, Any], spool: Spool, client: Client | None, log: logging.Logger) -> None:
+        self._options, self._spool, self._client = options, spool, client
+        self._arrived = asyncio.Event()
+        self._confirming: set[str] = set()
+        self.refusals = Refusals(log)
+
+    async def handle(self, request: web.Request) -> web.Response:
+        """Answer a post. No input can make this fail."""
+        try:
+            await self._receive(request)
+            return web.Response(status=ACCEPTED)
+        except Refusal as refusal:
+            return self._refuse(request, refusal)
+        except web.HTTPRequestEntityTooLarge:
+            return self._refuse(request, Refusal(TOO_LARGE, "the body is larger than body_limit"))
+        except asyncio.TimeoutError:
+            return self._refuse(request, Refusal(TIMED_OUT, "the body did not arrive in time"))
+        except Exception as error:
+            return self._refuse(request, Refusal(BROKEN, f"it could not be handled: {type(error).__name__}", error))
+
+    async def _receive(self, request: web.Request) -> None:
+        """Add the result of a post to the spool, unless it was added before."""
+        self._check_sender(request)
+        self._check_room()
+        body = await asyncio.wait_for(request.read(), BODY_TIMEOUT)
+        try:
+            post = read_post(request.headers, body, request.raw_path)
+        except InvalidPost as mistake:
+            raise Refusal(BAD_REQUEST, str(mistake)) from None
+        post = self._check_context(post, request.raw_path)
+        if self._client and not self._spool.knows(post.job.uuid):
+            post = await self._confirmed(post, self._client)
+        # No await from here on, so that no second delivery can interfere.
+        self._check_room()
+        if self._spool.add(post.job.uuid, post.event()):
+            self._arrived.set()
+
+    def _check_sender(self, request: web.Request) -> None:
+        if not _are_equal(request.path, self._options["path"]):
+            raise Refusal(NOT_FOUND, "wrong path")
+        token = self._options["token"]
+        if token and not _are_equal(request.headers.get("Authorization", ""), f"Bearer {token}"):
+            raise Refusal(UNAUTHORIZED, "wrong or missing token")
+        if request.method != "POST":
+            raise Refusal(NOT_ALLOWED, "not a POST")
+
+    def _check_context(self, post: JobPost, target: str) -> JobPost:
+        """Return the post without the members that would remain unconfirmed although results are confirmed."""
+        key = self._options["webhook_key"]
+        if key and not is_signed(target, post.job.uuid, key):
+            raise Refusal(FORBIDDEN, "the signature in the URL is missing or wrong")
+        if not self._client:
+            return post
+        return replace(post, batch=None) if key else post.without_context()
+
+    def _check_room(self) -> None:
+        if self._spool.pending >= self._options["buffer_size"]:
+            raise Refusal(UNAVAILABLE, "the buffer is full; the service posts it again")
+
+    async def _confirmed(self, post: JobPost, client: Client) -> JobPost:
+        """Return the post with the result of a poll instead of the posted result."""
+        uuid = post.job.uuid
+        if uuid in self._confirming:
+            raise Refusal(UNAVAILABLE, "the same result is being confirmed")
+        self._confirming.add(uuid)
+        job = Job(uuid, job_path(uuid, client.connection.path_prefix))
+        try:
+            deadline = client.clock.monotonic() + CONFIRM_TIMEOUT
+            await asyncio.to_thread(client.until(deadline).poll, job)
+        except TransportError as error:
+            raise Refusal(UNAVAILABLE, "it could not be confirmed", error) from None
+        finally:
+            self._confirming.discard(uuid)
+        if job.state == RUNNING:
+            raise Refusal(FORBIDDEN, "not confirmed: the job is still running")
+        if job.state == UNKNOWN:
+            raise Refusal(FORBIDDEN, "not confirmed: the service does not know the job")
+        job.operation = post.job.operation
+        return replace(post, job=job)
+
+    def _refuse(self, request: web.Request, refusal: Refusal) -> web.Response:
+        self.refusals.add(str(refusal), request.remote, detail=refusal.detail)
+        return web.Response(status=refusal.status)
+
+    async def forward(self, queue: asyncio.Queue[Any]) -> None:
+        """Deliver the results in the spool to the rules, forever."""
+        while True:
+            self._arrived.clear()
+            while found := self._spool.first():
+                number, event = found
+                await deliver_event(queue, event)
+                self._spool.remove(number)
+            await self._arrived.wait()
+
+
+@asynccontextmanager
+async def listen(receiver: Receiver, options: Mapping[str, Any], context: ssl.SSLContext | None) -> AsyncIterator[None]:
+    """Listen for posts. Raise InvalidOptions when the address cannot be used."""
+    address, limits = (options["host"], options["port"]), (options["body_limit"], options["max_connections_per_peer"])
+    async with AsyncExitStack() as stack:
+        try:
+            await stack.enter_async_context(listening(receiver.handle, address, context, *limits, receiver.refusals))
+        except OSError as error:
+            raise InvalidOptions(f"cannot listen on {address[0]} port {address[1]}: {error}") from None
+        yield
+
+
+def _are_equal(text: str, secret: str) -> bool:
+    """Compare strings in constant time."""
+    return hmac.compare_digest(text.encode("utf-8", "replace"), secret.encode("utf-8", "replace"))

@@ -1,0 +1,128 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Code that the event sources share: their options, their client, and the delivery of events to the rules."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from difflib import get_close_matches
+from typing import Any
+
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+
+from ...module_utils._api.errors import InvalidOptions, VirtinfraError
+from ...module_utils._client.client import Client
+from ...module_utils._http.adapter import HAS_REQUESTS
+from ...module_utils._http.connection import ConnectionOptions, SessionSource
+from ...module_utils._masking.masker import Masker, collect_secrets
+from ...module_utils._modules.options import Options
+from ...module_utils._modules.spec import session_source
+from .texts import disarm_templates
+
+# The longest pause, in seconds, between two checks whether the rules have taken an event.
+LONGEST_PAUSE = 0.05
+
+# How many iterations of the event loop the rules get to start the action of an event that they have taken.
+SETTLING_TURNS = 20
+
+
+def read_options(spec: Options, args: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the validated arguments of a source, with defaults and values of the environment.
+
+    ansible-rulebook does not validate arguments. Raise InvalidOptions for the first error.
+    """
+    given = {name: value for name, value in args.items() if value is not None}
+    for name in given.keys() - spec.keys():
+        nearest = get_close_matches(name, spec, 1)
+        raise InvalidOptions(f"unknown argument {name}" + (f", did you mean {nearest[0]}?" if nearest else ""))
+    validation = ArgumentSpecValidator(spec).validate(given)
+    if validation.error_messages:
+        raise InvalidOptions(Masker(collect_secrets(spec, given)).text(validation.error_messages[0]))
+    params: dict[str, Any] = validation.validated_parameters
+    return params
+
+
+class ServiceAccess:
+    """A service with one session for all clients of a source. Leaving the context ends the session of an account.
+
+    A thread of the source that is still running then can send no further requests, and thus not log in again.
+    """
+
+    def __init__(self, connection: ConnectionOptions) -> None:
+        if not HAS_REQUESTS:
+            raise InvalidOptions("the Python library requests is missing where ansible-rulebook runs")
+        self.connection = connection
+        self._masker = Masker(filter(None, (connection.session_id, connection.api_token, connection.account_password)))
+        self._has_ended = False
+        self._source: AbstractContextManager[SessionSource] = session_source(
+            connection, None, self._masker, before_send=self._check_end
+        )
+
+    def __enter__(self) -> ServiceAccess:
+        if self.connection.needs_login:
+            restore_signal_handlers()
+        self._sessions = self._source.__enter__()
+        return self
+
+    def __exit__(self, *dummy: object) -> None:
+        self._has_ended = True
+        self._source.__exit__(None, None, None)
+
+    def new_client(self) -> Client:
+        """Return a client that only reads, with credentials masked in all replies."""
+        return Client(
+            self.connection,
+            True,
+            masker=self._masker,
+            mask_replies=True,
+            before_send=self._check_end,
+            sessions=self._sessions,
+        )
+
+    def _check_end(self) -> None:
+        if self._has_ended:
+            raise VirtinfraError("the event source has ended")
+
+
+def restore_signal_handlers() -> None:
+    """Let a signal end the process with an exception, so that the event sources can end their sessions.
+
+    ansible-rulebook has such handlers, but Java, which it starts afterwards, replaces them by its own, which end the
+    process at once. Signals that are ignored remain ignored.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        handler = signal.getsignal(number)
+        if callable(handler):
+            signal.signal(number, handler)
+        elif handler == signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
+
+
+async def deliver_event(queue: asyncio.Queue[Any], event: dict[str, Any]) -> None:
+    """Put an event into the queue, and return when the rules have taken it and had time to start its action.
+
+    No text of the event is a template.
+
+    The queue of ansible-rulebook holds one event. A kill loses the event in the queue, and an event that was taken from
+    there until its action begins. The source stores the event until then, and delivers the next event only after it has
+    removed this one: after a kill, at most one event is delivered twice.
+    """
+    await queue.put(disarm_templates(event))
+    # ansible-rulebook passes a queue to the source that only filters; the queue of the rules is behind it.
+    of_rules = getattr(queue, "queue", queue)
+    pause = 0.0
+    while not of_rules.empty():
+        await asyncio.sleep(pause)
+        pause = min(pause + 0.001, LONGEST_PAUSE)
+    for dummy in range(SETTLING_TURNS):
+        await asyncio.sleep(0)

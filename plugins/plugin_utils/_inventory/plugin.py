@@ -1,0 +1,312 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The base class of the inventory plugins: options, cache, and filling the inventory."""
+
+from __future__ import annotations
+
+import gc
+import glob
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ansible.errors import AnsibleError, AnsibleParserError
+from ansible.inventory.data import InventoryData
+from ansible.inventory.group import Group
+from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
+from ansible.utils.vars import combine_vars
+
+from ...module_utils._api.errors import (
+    ApiError,
+    InvalidOptions,
+    Unsupported,
+    VirtinfraError,
+)
+from ...module_utils._api.records import Record
+from ...module_utils._client.client import Client
+from ...module_utils._masking.masker import Masker
+from ...module_utils._masking.terminal import escape_controls
+from ...module_utils._modules.spec import session_source
+from .._run_sessions import FileStore
+from .compose import Constructor
+from .hostvars import GroupMembership, HostEntry, HostVars
+from .names import assign_names, filter_entries
+from .services import (
+    OPTIONS,
+    ResourceType,
+    Service,
+    services,
+)
+
+EXPRESSIONS = ("compose", "groups", "keyed_groups", "hostnames", "include", "exclude")
+SESSION_INVALID = "ID.1001"
+LISTS = ("hostnames", "include", "exclude", "query", "filters")
+
+
+@contextmanager
+def gc_paused() -> Iterator[None]:
+    """Pause the garbage collection, which would take a quarter of the time and find hardly any garbage."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+@contextmanager
+def private_files() -> Iterator[None]:
+    """Make files and folders that are created in the meantime accessible to the user only."""
+    mask = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(mask)
+
+
+def render_options(plugin: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a source file with their templates rendered, except for expressions on hosts.
+
+    Raise InvalidOptions for an unknown option and for a template that cannot be rendered.
+    """
+    known = plugin.option_definitions
+    plugin.templar.available_variables = plugin._vars or {}
+    rendered = {}
+    for name, value in options.items():
+        if name not in known:
+            nearest = get_close_matches(str(name), known, 1)
+            raise InvalidOptions(f"unknown option {name}" + (f", did you mean {nearest[0]}?" if nearest else ""))
+        if name not in EXPRESSIONS:
+            try:
+                value = plugin.templar.template(value)
+            except AnsibleError as error:
+                raise InvalidOptions(f"{name}: {error}") from error
+        rendered[name] = [value] if name in LISTS and isinstance(value, str) else value
+    # An account of the source takes precedence over a session of the environment.
+    return {"session_id": None, **rendered} if rendered.get("account") else rendered
+
+
+@dataclass(frozen=True)
+class ServiceData:
+    """The data of a service: its name for users, the related records, and the records page by page."""
+
+    service: str
+    details: list[Record] | None
+    pages: Iterator[list[Record]]
+
+
+class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
+    """An inventory of the records of one type.
+
+    Each type has a plugin, which overrides the differences. ``RELATED`` is the option that says whether other records
+    are read too, and their type. ``DERIVED`` are the API names of values that ``enrich_records`` and
+    ``extra_vars_builder`` add to the records.
+    """
+
+    NAME: ClassVar[str]
+    RESOURCE_TYPE: ClassVar[ResourceType]
+    RELATED: ClassVar[tuple[str, ResourceType]]
+    DERIVED: ClassVar[tuple[str, ...]] = ()
+
+    def cache_key_options(self) -> list[Any]:
+        """Return the values of the options that determine which data is read."""
+        return [self.get_option(self.RELATED[0])]
+
+    def fetch_related(self, client: Client, service: Service) -> list[Record] | None:
+        """Return the related records if the option is true; they are cached with the others.
+
+        If it is not set, return them if there is a session, and warn if they cannot be read.
+        """
+        option, kind = self.RELATED
+        requested = self.get_option(option)
+        if requested is False or (requested is None and not service.connection.has_session):
+            return None
+        try:
+            return service.related(client, kind)
+        except (ApiError, Unsupported) as failure:
+            if requested or getattr(failure, "code", "") == SESSION_INVALID:
+                raise InvalidOptions(f"{option}: {failure}") from failure
+            self.warn(f"{service.name}: skipped {option}: {failure}")
+            return None
+
+    def enrich_records(self, client: Client, records: list[Record]) -> None:
+        """Add further data of the service to each record."""
+
+    def extra_vars_builder(self, details: list[Record] | None) -> Callable[[Record], dict[str, Any]]:
+        """Return a function from a record to values to add to its variables, by API names."""
+        return lambda record: {}
+
+    def related_entries(
+        self, entries: list[HostEntry], hostvars: HostVars, answers: list[ServiceData]
+    ) -> list[HostEntry]:
+        """Return further hosts with their groups, from related records; may also add variables to existing entries."""
+        return []
+
+    def ansible_host_for(self, record: Record) -> str:
+        """Return the value of ansible_host, ``""`` if there is none."""
+        return ""
+
+    # Called by core
+
+    def verify_file(self, path: str) -> bool:
+        """Return whether the name of the file belongs to this plugin."""
+        ending = "virtinfra_" + self.NAME.rpartition(".")[2]
+        return bool(super().verify_file(path)) and path.endswith((f"{ending}.yml", f"{ending}.yaml"))
+
+    def set_options(self, task_keys: Any = None, var_options: Any = None, direct: Any = None) -> None:
+        """Set the options of a source file, after rendering their templates."""
+        super().set_options(task_keys=task_keys, var_options=var_options, direct=render_options(self, direct or {}))
+
+    def parse(self, inventory: Any, loader: Any, path: str, cache: bool = True) -> None:
+        """Fill the inventory from a source file; after a failure, add nothing."""
+        super().parse(inventory, loader, path, cache)
+        self._path = path
+        try:
+            # A cache plugin creates the folder for its files when it is loaded.
+            with private_files():
+                self._read_config_data(path)
+        except (VirtinfraError, AnsibleError) as error:
+            raise AnsibleParserError(f"{path}: {error}") from error
+        try:
+            with gc_paused():
+                self._add(self._entries(self._answers(path, cache)))
+        except (VirtinfraError, AnsibleError) as error:
+            # From here on messages quote the service. Core would also print the messages of chained exceptions,
+            # unescaped.
+            raise AnsibleParserError(escape_controls(f"{path}: {error}")) from None
+
+    def warn(self, message: str) -> None:
+        """Print a warning, which may quote the service."""
+        self.display.warning(escape_controls(message))
+
+    def update_cache_if_changed(self) -> None:
+        """Write new data to the cache, readable by the user only."""
+        with private_files():
+            super().update_cache_if_changed()
+        # Core makes the files of its cache plugins readable to others regardless of the umask.
+        if folder := getattr(getattr(self._cache, "_plugin", None), "_cache_dir", None):
+            for file in Path(folder).glob(f"*{glob.escape(self.get_cache_key(self._path))}"):
+                with suppress(OSError):
+                    file.chmod(0o600)
+
+    # Reading
+
+    def _answers(self, path: str, cache: bool) -> Iterator[ServiceData]:
+        """Yield the data of each service, from the cache if it has an entry with the same key."""
+        requested = services(
+            {name: self.get_option(name) for name in OPTIONS}, self.get_option("services"), self.get_option("page_size")
+        )
+        questions = [
+            [self.RESOURCE_TYPE.resource_type, *self.cache_key_options(), *service.cache_key()] for service in requested
+        ]
+        caching, key = self.get_option("cache"), self.get_cache_key(path)
+        if caching and cache and (kept := self._kept(key, questions)) is not None:
+            for service, (records, details) in zip(requested, kept, strict=True):
+                yield ServiceData(service.name, details, iter([records]))
+            return
+        answers = []
+        for service in requested:
+            read: list[Record] = []
+            with self._client(service) as client:
+                details = self.fetch_related(client, service)
+                yield ServiceData(service.name, details, self._pages(client, service, read))
+            answers.append([read, details])
+        if caching:
+            # One opaque string: core would deserialize values in the records that look like its own tagged or encrypted
+            # ones.
+            self._cache[key] = {"json": json.dumps({"questions": questions, "answers": answers})}
+
+    @contextmanager
+    def _client(self, service: Service) -> Iterator[Client]:
+        connection, log = service.connection, self.display.vvv
+        masker = Masker(filter(None, (connection.session_id, connection.api_token, connection.account_password)))
+        with (
+            session_source(connection, FileStore, masker, log) as sessions,
+            Client(connection, True, masker=masker, mask_replies=True, on_request=log, sessions=sessions) as client,
+        ):
+            yield client
+
+    def _kept(self, key: str, questions: list[Any]) -> list[Any] | None:
+        """Return the cached data for this key, None if there is none or if it has another format."""
+        try:
+            kept = json.loads(self._cache[key]["json"])
+            return list(kept["answers"]) if kept["questions"] == questions else None
+        except (KeyError, TypeError, ValueError):
+            return None
+
+    def _pages(self, client: Client, service: Service, records: list[Record]) -> Iterator[list[Record]]:
+        """Yield the pages of a service and collect their records."""
+        for page in service.pages(client, self.RESOURCE_TYPE):
+            self.enrich_records(client, page)
+            records += page
+            yield page
+        if service.rejected_uuids:
+            self.warn(
+                f"{service.name}: skipped {len(service.rejected_uuids)} records that do not meet the conditions"
+                f" (first: {service.rejected_uuids[0]})"
+            )
+
+    # Creating hosts
+
+    def _entries(self, answers: Iterable[ServiceData]) -> list[HostEntry]:
+        hostvars = self.hostvars(self.RESOURCE_TYPE, *self.DERIVED)
+        entries: list[HostEntry] = []
+        read: list[ServiceData] = []
+        for answer in answers:
+            read.append(answer)
+            joined, service = self.extra_vars_builder(answer.details), answer.service
+            for page in answer.pages:
+                entries += [
+                    hostvars.entry(record, service, joined(record), self.ansible_host_for(record)) for record in page
+                ]
+        entries = assign_names(self, filter_entries(self, entries, hostvars), self.get_option("hostnames"), hostvars)
+        others = self.related_entries(entries, hostvars, read)
+        constructor, hosts = Constructor(self, hostvars.is_generated_variable), self.inventory.hosts
+        for entry in entries if not constructor.is_noop else ():
+            entry.memberships = constructor.construct(entry.name, entry.variables, hosts.get(entry.name))
+        if left_out := hostvars.skipped_fields:
+            self.warn(f"skipped fields whose variable names are reserved: {', '.join(left_out)}")
+        if refused := hostvars.refused:
+            self.warn(f"ignored {len(refused)} invalid ansible_host values (first: {refused[0][:80]!r})")
+        return entries + others
+
+    def hostvars(self, kind: ResourceType, *derived: str) -> HostVars:
+        """Return the object that creates the variables for records of a type."""
+        prefix, suffix = self.get_option("hostvars_prefix"), self.get_option("hostvars_suffix")
+        return HostVars(kind.record, (*derived, "service"), prefix, suffix, self.get_option("allow_localhost"))
+
+    # Filling the inventory
+
+    def _add(self, entries: list[HostEntry]) -> None:
+        memberships = dict.fromkeys(membership for entry in entries for membership in entry.memberships)
+        groups = {membership: add_group(self.inventory, membership) for membership in memberships}
+        inventory = self.inventory
+        for entry in entries:
+            known = entry.name in inventory.hosts
+            host = inventory.hosts[inventory.add_host(entry.name)]
+            # In one step: set_variable would inspect every value, which takes ten times as long as everything else.
+            host.vars = combine_vars(host.vars, entry.variables) if known else {**host.vars, **entry.variables}
+            for membership in entry.memberships:
+                groups[membership].add_host(host)
+
+
+def add_group(inventory: InventoryData, membership: GroupMembership) -> Group:
+    """Return the group of a membership, after adding it and its parent to the inventory."""
+    name, parent = membership
+    name = inventory.add_group(name)
+    if parent:
+        try:
+            inventory.add_child(inventory.add_group(parent), name)
+        except Exception as error:
+            raise VirtinfraError(f"keyed_groups: {parent} cannot be the parent of {name}: {error}") from error
+    return inventory.groups[name]

@@ -1,0 +1,113 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Parse requests: body, parameters, tags, and the headers about the job."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import typing as t
+import urllib.parse
+
+from starlette.requests import Request
+
+from .. import params
+from ..errors import RequestRejected
+from ..registry import Call, Operation
+from ..service import Service
+
+JOB_UUID = re.compile(r"[0-9a-fA-F]{32}")
+TAGS = (params.optional("systemTags", "strings"), params.optional("userTags", "strings"))
+
+
+def parse_body(operation: Operation, body: bytes, location: str) -> dict[str, t.Any]:
+    """Return the body as an object, {} where it is ignored; raise RequestRejected if it cannot be parsed."""
+    if operation.method == "GET" or (operation.method == "DELETE" and location == "query") or not body:
+        return _with_key(operation, {})
+    try:
+        parsed = json.loads(body)
+    except (ValueError, RecursionError):
+        raise RequestRejected(400, "the request body is not JSON") from None
+    if not isinstance(parsed, dict):
+        raise RequestRejected(400, "the request body is not a JSON object")
+    return _with_key(operation, parsed)
+
+
+def _with_key(operation: Operation, parsed: dict[str, t.Any]) -> dict[str, t.Any]:
+    if operation.method == "PUT" and operation.body_key not in parsed:
+        raise RequestRejected(400, f"the body doesn't contain action mapping to the URL[{operation.paths[0]}]")
+    inner = parsed.get(operation.body_key)
+    if inner is not None and not isinstance(inner, dict):
+        raise RequestRejected(400, f"{operation.body_key} in the request body is not a JSON object")
+    return parsed
+
+
+@dataclasses.dataclass(frozen=True)
+class ParsedRequest:
+    """The parts of a request, converted to the types of the parameters but not validated."""
+
+    params: dict[str, t.Any]
+    path: dict[str, str]
+    tags: dict[str, list[str]]
+    query: dict[str, list[str]]
+
+
+def parse_request(service: Service, operation: Operation, request: Request, body: bytes) -> ParsedRequest:
+    """Return the parts of a request; raise RequestRejected if one cannot be parsed."""
+    version, location = service.switches.version, service.switches.delete_params
+    parsed = parse_body(operation, body, location)
+    query = urllib.parse.parse_qs(request.url.query, keep_blank_values=True)
+    inner = parsed.get(operation.body_key) or {}
+    if operation.method == "GET":
+        values = params.parse_query_params(operation.params, query, version)
+        inner = params.parse_query_params(TAGS, query, version)
+    elif operation.method == "DELETE":
+        values = _delete_params(operation, query, inner or parsed, location, version)
+    else:
+        values = params.parse_body_params(operation.params, inner, version)
+    tags = {tag.name: _tags(tag, inner) + _tags(tag, parsed) for tag in TAGS}
+    return ParsedRequest(values, dict(request.path_params), tags, query)
+
+
+def create_call(service: Service, operation: Operation, parsed: ParsedRequest) -> Call:
+    """Return the call of a request; raise OperationError for an invalid parameter."""
+    validated = params.validate(operation.params, parsed.params, service.switches.version)
+    return Call({**validated, **parsed.path}, parsed.path, parsed.tags, parsed.query, service)
+
+
+def _tags(tag: params.Param, members: dict[str, t.Any]) -> list[str]:
+    return list(params.parse_body_params([tag], members, "").get(tag.name, ()))
+
+
+def _delete_params(
+    operation: Operation, query: dict[str, list[str]], body: dict[str, t.Any], location: str, version: str
+) -> dict[str, t.Any]:
+    """Return the parameters of a DELETE. `direction` is documented as part of the URL, so it is always read."""
+    values = params.parse_body_params(operation.params, body, version) if location != "query" else {}
+    in_query = params.parse_query_params(operation.params, query, version)
+    return values | {name: in_query[name] for name in in_query if location != "body" or name == "direction"}
+
+
+def requested_job_uuid(request: Request) -> str | None:
+    """Return the job id of the X-Job-UUID header; raise RequestRejected if it is malformed."""
+    job_id = request.headers.get("x-job-uuid")
+    if job_id is not None and not JOB_UUID.fullmatch(job_id):
+        raise RequestRejected(400, f"Invalid header X-Job-UUID[{job_id}]: it must be 32 hex digits without dashes")
+    return job_id
+
+
+def requested_timeout(request: Request) -> float | None:
+    """Return the seconds of the X-API-Timeout header; raise RequestRejected if it is malformed."""
+    text = request.headers.get("x-api-timeout")
+    if text is None:
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise RequestRejected(400, f"Invalid header X-API-Timeout[{text}]: it must be a number of seconds")
+    return seconds

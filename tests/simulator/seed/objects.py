@@ -1,0 +1,144 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The seed: the objects after start and reset. Every record depends only on the number of its object."""
+
+from __future__ import annotations
+
+import collections.abc as c
+
+from ..state import records as record_builders
+from ..state.records import NICS_PER_HOST
+from ..state.store import Record, Store, Table, seeded_uuid
+from ..switches.options import Seed
+from . import sns as seed_sns
+from .common import cluster_of, dates
+from .hosts import HostSeeder
+from .vms import VmSeeder
+
+
+class Seeder:
+    """Builds the seeded records: one method per type, with the number of the object, from 1."""
+
+    def __init__(self, seed: Seed) -> None:
+        self._seed = seed
+
+    def store(self) -> Store:
+        """Return the store after a reset."""
+        seed = self._seed
+        hosts, vms = HostSeeder(seed), VmSeeder(seed, self.l3_network(1))
+        builders: dict[str, tuple[int, c.Callable[[int], Record]]] = {
+            "zone": (1, self.zone),
+            "cluster": (seed.clusters, self.cluster),
+            "host": (seed.hosts, hosts.host),
+            "hostnic": (seed.hosts * NICS_PER_HOST, hosts.host_nic),
+            "bonding": (seed.hosts, hosts.bonding),
+            "l3network": (seed.l3_networks, self.l3_network),
+            "primarystorage": (seed.primary_storages, self.primary_storage),
+            "image": (1, self.image),
+            "instanceoffering": (1, self.instance_offering),
+            "vm": (seed.vms + seed.destroyed_vms, vms.vm),
+            "snapshotgroup": (min(seed.snapshot_groups, seed.vms), vms.snapshot_group),
+            "cbttask": (min(seed.cbt_tasks, seed.vms), vms.cbt_task),
+            **seed_sns.builders(seed.persons, dates),
+        }
+        store = Store({kind: Table(kind, *builder) for kind, builder in builders.items()}, seed.random_seed)
+        store.tables["volume"] = Table("volume")
+        for number in range(1, seed.deleted_volumes + 1):
+            store["volume"].put(vms.deleted_volume(number))
+        if seed.ragged_nics:
+            for number in range(2, seed.hosts + 1, 2):
+                store["hostnic"].put(hosts.host_nic_of(number, NICS_PER_HOST))
+        if seed.vms:
+            store.qos[seeded_uuid("vmnic", 1)] = {"in", "out"}
+        return store
+
+    def zone(self, number: int) -> Record:
+        """Return the only zone."""
+        members = {"uuid": seeded_uuid("zone", number), "name": f"zone-{number}", "description": None}
+        return Record("zone", {**members, "state": "Enabled", "type": "zone", **dates(number)})
+
+    def cluster(self, number: int) -> Record:
+        """Return a KVM cluster."""
+        return Record(
+            "cluster",
+            {
+                "uuid": seeded_uuid("cluster", number),
+                "name": f"cluster-{number}",
+                "description": None,
+                "zoneUuid": seeded_uuid("zone", 1),
+                "hypervisorType": "KVM",
+                "state": "Enabled",
+                "type": "cluster",
+                **dates(number),
+            },
+        )
+
+    def l3_network(self, number: int) -> Record:
+        """Return an IPv4 network with one range."""
+        uuid, prefix = seeded_uuid("l3network", number), f"10.{100 + number % 150}"
+        ip_range = {
+            "uuid": seeded_uuid("iprange", number),
+            "l3NetworkUuid": uuid,
+            "name": f"range-{number}",
+            "startIp": f"{prefix}.0.10",
+            "endIp": f"{prefix}.255.254",
+            "netmask": "255.255.0.0",
+            "gateway": f"{prefix}.0.1",
+            "networkCidr": f"{prefix}.0.0/16",
+            "ipVersion": 4,
+            **dates(number),
+        }
+        return Record(
+            "l3network",
+            {
+                "uuid": uuid,
+                "name": f"l3-{number}",
+                "description": None,
+                "zoneUuid": seeded_uuid("zone", 1),
+                "l2NetworkUuid": seeded_uuid("l2network", number),
+                "type": "L3BasicNetwork",
+                "category": "Private",
+                "state": "Enabled",
+                "ipVersion": 4,
+                "ipRanges": [Record("iprange", ip_range)],
+                **dates(number),
+            },
+        )
+
+    def primary_storage(self, number: int) -> Record:
+        """Return a primary storage that is attached to one cluster."""
+        is_filled = number % 2 == 1
+        return Record(
+            "primarystorage",
+            {
+                "uuid": seeded_uuid("primarystorage", number),
+                "zoneUuid": seeded_uuid("zone", 1),
+                "name": f"ps-{number}",
+                "url": f"/storage/ps-{number}",
+                "description": f"primary storage {number}" if is_filled else None,
+                "type": "LocalStorage" if number > self._seed.primary_storages - self._seed.local_storages else "NFS",
+                "state": "Enabled",
+                "status": "Connected",
+                "mountPath": f"/storage/ps-{number}",
+                "totalCapacity": 10240 * record_builders.GIB,
+                "availableCapacity": 8192 * record_builders.GIB,
+                "totalPhysicalCapacity": 10240 * record_builders.GIB,
+                "availablePhysicalCapacity": 9000 * record_builders.GIB,
+                "systemUsedCapacity": 20 * record_builders.GIB if is_filled else None,
+                "attachedClusterUuids": [cluster_of(self._seed, number)],
+                **dates(number),
+            },
+        )
+
+    def image(self, number: int) -> Record:
+        """Return the image of all root volumes."""
+        members = {"uuid": seeded_uuid("image", number), "name": f"image-{number}", "description": None}
+        return Record("image", {**members, "state": "Enabled", "status": "Ready", "format": "qcow2", **dates(number)})
+
+    def instance_offering(self, number: int) -> Record:
+        """Return an offering of 4 CPUs and 8 GiB."""
+        members = {"uuid": seeded_uuid("instanceoffering", number), "name": f"offering-{number}", "description": None}
+        size = {"cpuNum": 4, "memorySize": 8 * record_builders.GIB, "cpuSpeed": 0}
+        return Record("instanceoffering", {**members, **size, "state": "Enabled", **dates(number)})

@@ -1,0 +1,118 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The command line of the simulator."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pathlib
+import shlex
+import signal
+import sys
+
+from ..app import create_app
+from ..http.server import Server, ServerOptions, StartFailed
+from ..service import Service
+from . import parsing as option_parsing
+from .options import Seed, Switches
+from .parsing import InvalidOption
+
+BANNER = """\
+The simulator listens on {url}
+
+To connect, paste this into the terminal in which you run Ansible:
+
+export VIRTINFRA_BASE_URL={base_url}
+export VIRTINFRA_SESSION_ID={session}
+export VIRTINFRA_API_TOKEN={token}
+
+To watch hosts, VMs, CBT tasks and jobs, and to inject faults, open {url}/
+To stop the simulator, press Ctrl-C. It keeps nothing."""
+
+
+def main() -> int:
+    """Serve until stopped, and return the exit code."""
+    parser = _parser()
+    arguments = parser.parse_args()
+    if arguments.detach and arguments.parent is None:
+        parser.error("--detach needs --parent")
+    if not arguments.tls_cert and (arguments.tls_key or arguments.tls_client_ca):
+        parser.error("--tls-key and --tls-client-ca need --tls-cert")
+    try:
+        seed, switches = option_parsing.apply_options(Seed(), Switches(), option_parsing.parse_arguments(arguments))
+    except InvalidOption as error:
+        parser.error(str(error))
+    server_options = ServerOptions(**{name: getattr(arguments, name) for name in ServerOptions.__dataclass_fields__})
+    service = Service(seed, switches)
+    server = Server(create_app(service, lambda: setattr(server, "should_exit", True)), server_options)
+
+    def stop(number: int, dummy: object) -> None:
+        # uvicorn has its own handlers while it runs. It raises the signal again after its shutdown.
+        server.should_exit = True
+        if number == signal.SIGINT:
+            print("\nThe simulator has stopped.")
+
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(signal_number, stop)
+    try:
+        listener = server.listen()
+    except StartFailed as error:
+        print(error, file=sys.stderr)
+        return 1
+    if arguments.detach:
+        if os.fork():
+            print(listener.getsockname()[1])
+            return 0
+        detach()
+    else:
+        print(_banner(service, server_options, listener.getsockname()[1]), flush=True)
+    server.run(sockets=[listener])
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m simulator",
+        usage="%(prog)s [--port PORT] [--hosts NUMBER] [OPTION ...], or --help for all options",
+        description="A simulated management service.",
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
+    parser.add_argument("--port", type=_port, default=8080, help="port to listen on; 0: any free port")
+    parser.add_argument("--port-file", type=pathlib.Path, help="file to write the port to when the server listens")
+    parser.add_argument(
+        "--parent",
+        type=int,
+        help="PID of the process whose end stops the simulator; default: the one that starts it; 0: none",
+    )
+    parser.add_argument("--detach", action="store_true", help="run in the background, print the port; needs --parent")
+    parser.add_argument("--tls-cert", help="certificate chain, PEM")
+    parser.add_argument("--tls-key", help="private key, PEM")
+    parser.add_argument("--tls-client-ca", help="CA of the certificates that clients must present, PEM")
+    option_parsing.add_arguments(parser)
+    return parser
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"a port is a number from 0 to 65535, not {text!r}")
+    return int(text)
+
+
+def _banner(service: Service, options: ServerOptions, port: int) -> str:
+    """Return what a user needs to connect."""
+    switches = service.switches
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(options.host, options.host)
+    url = f"http{'s' if options.tls_cert else ''}://{f'[{host}]' if ':' in host else host}:{port}"
+    exports = {"base_url": url, "session": switches.session, "token": switches.token}
+    return BANNER.format(url=url, **{name: shlex.quote(text) for name, text in exports.items()})
+
+
+def detach() -> None:
+    """Detach from the terminal and from the output of the parent process, whose readers would wait for its end."""
+    os.setsid()
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nowhere, descriptor)

@@ -1,0 +1,136 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Validate options and read them from the command line."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import functools
+import re
+import typing as t
+
+from ..registry import OPERATIONS
+from .options import OptionInfo, Seed, Switches
+
+
+class InvalidOption(ValueError):
+    """An option is unknown or has an invalid value."""
+
+
+class Option(t.NamedTuple):
+    """One option."""
+
+    name: str
+    default: t.Any
+    info: OptionInfo
+
+
+@functools.cache
+def list_options(options: type[Seed] | type[Switches]) -> tuple[Option, ...]:
+    """Return the options of a class."""
+    defaults, hints = dataclasses.asdict(options()), t.get_type_hints(options, include_extras=True)
+    return tuple(Option(name, defaults[name], hints[name].__metadata__[0]) for name in defaults)
+
+
+def _validate(option: Option, value: t.Any) -> t.Any:
+    name, default, info = option
+    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if value.__class__ is not default.__class__:
+        raise InvalidOption(f"{name} must be a {default.__class__.__name__}, not {value!r}")
+    if info.choices and value not in info.choices:
+        raise InvalidOption(f"{name} must be one of {', '.join(info.choices)}, not {value!r}")
+    if not re.fullmatch(info.pattern, str(value), re.DOTALL):
+        raise InvalidOption(f"{name} is malformed: {value!r}")
+    if isinstance(value, (int, float)) and value < info.least:
+        raise InvalidOption(f"{name} is too small: {value!r}")
+    return value
+
+
+def expand_literal(given: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Replace `literal` (true or false) by the switches that it implies; explicit switches take precedence."""
+    given = dict(given)
+    literal = given.pop("literal", None)
+    if literal is None:
+        return given
+    if not isinstance(literal, bool):
+        raise InvalidOption(f"literal must be a bool, not {literal!r}")
+    implied = {
+        option.name: option.info.literal if literal else option.default
+        for option in list_options(Switches)
+        if option.info.literal is not None
+    }
+    return {**implied, **given}
+
+
+def apply_options(seed: Seed, switches: Switches, given: dict[str, t.Any]) -> tuple[Seed, Switches]:
+    """Return both with the given options replaced; raise InvalidOption if one is invalid."""
+    seed_options = {option.name: option for option in list_options(Seed)}
+    switch_options = {option.name: option for option in list_options(Switches)}
+    new_seed: dict[str, t.Any] = {}
+    new_switches: dict[str, t.Any] = {}
+    for name, value in expand_literal(given).items():
+        if name in seed_options:
+            new_seed[name] = _validate(seed_options[name], value)
+        elif name in switch_options:
+            new_switches[name] = _validate(switch_options[name], value)
+        else:
+            raise InvalidOption(f"unknown option {name}")
+    if "latencies" in new_switches:
+        new_switches["latencies"] = {**switches.latencies, **_validate_latencies(new_switches["latencies"])}
+    return dataclasses.replace(seed, **new_seed), dataclasses.replace(switches, **new_switches)
+
+
+def _validate_latencies(given: dict[str, t.Any]) -> dict[str, float]:
+    for name, seconds in given.items():
+        if name not in OPERATIONS:
+            raise InvalidOption(f"unknown operation {name}")
+        if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or seconds < 0:
+            raise InvalidOption(f"the latency of {name} must be a number of seconds, not {seconds!r}")
+    return given
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add an argument for every seed option and every switch."""
+    parser.add_argument(
+        "--literal", action="store_true", default=None, help="behave as the document says, to the letter"
+    )
+    for group_name, options in (("seed", Seed), ("switches", Switches)):
+        group = parser.add_argument_group(group_name)
+        for option in list_options(options):
+            _add_argument(group, option)
+
+
+def _add_argument(group: argparse._ArgumentGroup, option: Option) -> None:
+    name, default, info = option
+    flag = "--" + name.replace("_", "-")
+    if name == "latency":
+        group.add_argument(flag, action="append", metavar="[OPERATION=]SECONDS", help=info.help)
+    elif isinstance(default, bool):
+        group.add_argument(flag, action=argparse.BooleanOptionalAction, default=None, help=info.help)
+    elif isinstance(default, list):
+        group.add_argument(flag, action="append", metavar="VALUE", help=info.help)
+    elif not isinstance(default, dict):
+        group.add_argument(flag, type=default.__class__, choices=info.choices or None, help=info.help)
+
+
+def parse_arguments(arguments: argparse.Namespace) -> dict[str, t.Any]:
+    """Return the options of the command line by name."""
+    names = ["literal", *(option.name for options in (Seed, Switches) for option in list_options(options))]
+    given = {name: getattr(arguments, name, None) for name in names}
+    given = {name: value for name, value in given.items() if value is not None}
+    latencies = {}
+    for text in given.pop("latency", None) or ():
+        operation, separator, seconds = text.rpartition("=")
+        try:
+            latencies[operation if separator else ""] = float(seconds)
+        except ValueError:
+            raise InvalidOption(f"latency must be SECONDS or OPERATION=SECONDS, not {text!r}") from None
+    if "" in latencies:
+        given["latency"] = latencies.pop("")
+    if latencies:
+        given["latencies"] = latencies
+    return given
