@@ -36,11 +36,11 @@ options:
     type: str
   account:
     description:
-      - The name of the account to log in with. All tasks of a run share its session, which is ended with the run. When
-        the service says that the session has expired, the module logs in again and repeats the call once.
+      - The name of the account to log in with. All tasks of a run share one session, which ends with the run. When the
+        service says that the session has expired, the module logs in again and repeats the call once.
       - A module process, for example of a task with C(async), C(become) or a remote connection, gets the session, not
         the password. Only if the controller cannot reach the service does the module process log in and out itself.
-        With C(async) and C(poll=0), the session is one of its own, which ends with the process.
+        A task with C(async) and C(poll=0) has a session of its own, which ends with the process.
       - The environment variable E(VIRTINFRA_ACCOUNT) is used when the option is not given.
     type: str
   account_password:

@@ -17,7 +17,7 @@ options:
   jobs:
     description:
       - The jobs, as other modules return them in RV(ignore:job). Each needs at least a uuid or a location.
-      - In check mode a job without both is V(unknown), and not a failure, because check mode does not start the call.
+      - In check mode a handle without both gives the state V(unknown) instead of a failure, because no job was started.
     type: list
     elements: dict
     required: true

@@ -31,7 +31,7 @@ options:
   account:
     description:
       - The name of the account to log in with.
-      - All inventory sources, tasks and lookups of a run share its session, which is ended with the run.
+      - All inventory sources, tasks and lookups of a run share one session, which ends with the run.
     type: str
     env:
       - name: VIRTINFRA_ACCOUNT
