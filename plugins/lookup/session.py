@@ -57,7 +57,7 @@ from ..module_utils._client.sessions import AccountSession
 from ..module_utils._http.connection import ConnectionOptions
 from ..module_utils._masking.masker import Masker
 from ..module_utils._masking.terminal import escape_controls
-from ..plugin_utils._run_sessions import FileStore
+from ..plugin_utils._run.sessions import FileStore
 
 display = Display()
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 PLUGINS = Path(__file__).resolve().parent / "plugins"
-RUN_SESSIONS = "ansible_collections.virtinfra.manager.plugins.plugin_utils._run_sessions"
+RUN_FILES = "ansible_collections.virtinfra.manager.plugins.plugin_utils._run.files"
 LONGEST_PLAY = 900
 
 SETTINGS = {
@@ -150,9 +150,9 @@ class PlaybookRunner:
 def _become_ansible_playbook(arguments: list[str], output: Path) -> None:
     """Turn this process into ansible-playbook, with its output in a file. Does not return."""
     code = 250
-    if kept_sessions := sys.modules.get(RUN_SESSIONS):
-        # Imported by a test, it would take the sessions of all playbooks for those of one run.
-        vars(kept_sessions)["OWNER"] = os.getpid()
+    if run_files := sys.modules.get(RUN_FILES):
+        # A test has imported it, so this process would own the sessions of all playbooks.
+        vars(run_files)["OWNER"] = os.getpid()
     try:
         signal.alarm(LONGEST_PLAY)
         with output.open("w", encoding="utf-8") as file:

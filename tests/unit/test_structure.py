@@ -115,7 +115,7 @@ ROOMS = (
     "module_utils/_engine",
     "module_utils/_resources",
     "module_utils/_modules",
-    "plugin_utils",
+    "plugin_utils/_run",
     "plugin_utils/_action",
     "plugin_utils/_inventory",
     "plugin_utils/_eda",
@@ -129,7 +129,7 @@ IMPORTED_BY = {
     "doc_fragments": set[str](),
     "filter": IN_MODULES,
     "inventory": {*IN_MODULES, "plugin_utils/_inventory"},
-    "lookup": {*IN_MODULES, "plugin_utils"},
+    "lookup": {*IN_MODULES, "plugin_utils/_run"},
     "modules": IN_MODULES,
     "test": IN_MODULES,
 }

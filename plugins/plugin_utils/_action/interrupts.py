@@ -4,7 +4,7 @@
 
 # Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Ends of a worker process: signals, and a parent that has ended."""
+"""What interrupts the task of a worker process: signals, and the end of the parent process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
-import ansible.constants
 import ansible.utils.display
 
 # A worker's own standard error is discarded, and nothing reads its Display once the parent is interrupted.
@@ -37,7 +36,7 @@ def stop_with_parent() -> Callable[[], None]:
 
 
 def log_after_exit(line: str) -> None:
-    """Write a line to standard error, the log file and syslog, where it remains after ansible-playbook has ended."""
+    """Write a line to stderr, Ansible's log file and syslog, because the callback plugins no longer show it."""
     with suppress(OSError):
         os.write(STDERR, f"{line}\n".encode())
     if ansible.utils.display.logger:
@@ -57,19 +56,19 @@ def end_worker() -> NoReturn:
 
 @contextmanager
 def signals_as_exceptions() -> Iterator[None]:
-    """Raise an exception in the task on the first signal that would end the worker."""
+    """Raise KeyboardInterrupt in the task on the first signal that would end the worker, and ignore further signals."""
 
-    def stop(number: int, dummy: Any) -> NoReturn:
-        for each in before:
-            signal.signal(each, signal.SIG_IGN)
+    def interrupt(number: int, dummy: Any) -> NoReturn:
+        for handled in previous:
+            signal.signal(handled, signal.SIG_IGN)
         raise KeyboardInterrupt(number)
 
     numbers = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # nohup ignores it
         numbers.append(signal.SIGHUP)
-    before = {number: signal.signal(number, stop) for number in numbers}
+    previous = {number: signal.signal(number, interrupt) for number in numbers}
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, handler in previous.items():
             signal.signal(number, handler)

@@ -9,22 +9,17 @@
 from __future__ import annotations
 
 import fcntl
-import json
 from collections.abc import Iterable
 from typing import IO, Any
 
 from ...module_utils._http.connection import ConnectionOptions
-from .._run_sessions import (
-    load_values,
-    open_locked,
-    run_file,
-)
+from .._run.files import open_locked, parse_values, run_file, write_values
 
 
 class RunLock:
     """A lock for one key and one service: a locked file in Ansible's temporary folder of the run.
 
-    The kernel releases it when the process that holds it ends. The owner of the run's sessions removes the file.
+    The kernel releases it when the process that holds it ends. The owner of the run's files removes it.
     """
 
     def __init__(self, connection: ConnectionOptions, key: str) -> None:
@@ -39,21 +34,14 @@ class RunLock:
             file = open_locked(self._path, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
-        kept = load_values(file.read())
-        self._file, self.is_first, self.running = file, not kept, kept.get("running", [])
-        self._keep(self.running)
+        values = parse_values(file.read())
+        self._file, self.is_first, self.running = file, not values, values.get("running", [])
+        write_values(file, {"running": self.running})
         return True
 
     def release(self, running: Iterable[dict[str, Any]]) -> None:
         """Give the lock to the next process, with the handles of jobs that still run."""
         if self._file:
-            self._keep(running)
+            write_values(self._file, {"running": list(running)})
             self._file.close()
         self._file = None
-
-    def _keep(self, running: Iterable[dict[str, Any]]) -> None:
-        if self._file:
-            self._file.seek(0)
-            self._file.truncate()
-            self._file.write(json.dumps({"running": list(running)}))
-            self._file.flush()

@@ -36,7 +36,7 @@ from ...module_utils._client.client import Client
 from ...module_utils._masking.masker import Masker
 from ...module_utils._masking.terminal import escape_controls
 from ...module_utils._modules.spec import session_source
-from .._run_sessions import FileStore
+from .._run.sessions import FileStore, prefer_account
 from .compose import Constructor
 from .hostvars import GroupMembership, HostEntry, HostVars
 from .names import assign_names, filter_entries
@@ -92,8 +92,7 @@ def render_options(plugin: Any, options: Mapping[str, Any]) -> dict[str, Any]:
             except AnsibleError as error:
                 raise InvalidOptions(f"{name}: {error}") from error
         rendered[name] = [value] if name in LISTS and isinstance(value, str) else value
-    # An account of the source takes precedence over a session of the environment.
-    return {"session_id": None, **rendered} if rendered.get("account") else rendered
+    return prefer_account(rendered)
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._engine.calls im
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan import PlannedCall
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import Masker
-from ansible_collections.virtinfra.manager.plugins.plugin_utils import _run_sessions
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._run_sessions import FileStore
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._run import files
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._run.sessions import FileStore, log_out_all
 from conftest import FakeClock
 
 from simulator.launch import Simulator
@@ -278,7 +278,7 @@ def connection(sim: Simulator) -> ConnectionOptions:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(ansible.constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
     # The test may run in a fork of the process that imported the module, as with mutmut.
-    monkeypatch.setattr(_run_sessions, "OWNER", os.getpid())
+    monkeypatch.setattr(files, "OWNER", os.getpid())
     return tmp_path
 
 
@@ -306,7 +306,7 @@ def test_workers_share_a_session(sim: Simulator, connection: ConnectionOptions, 
     credentials = ("account", "account_password", "session_id", "api_token")
     assert [kept["connection"].pop(name) for name in credentials] == [None] * 4
     assert "password" not in str(kept)
-    _run_sessions.log_out_all()
+    log_out_all()
     assert sim.sessions()["live"] == 0
     assert session_files(folder) == []
 
@@ -401,7 +401,7 @@ def test_a_refused_login_is_not_repeated_by_processes_with_sessions_of_their_own
     """A worker that loads the lookup first has its own session, and knows the refusals of the whole run."""
     sim.configure(login_refusal="ID.1007")
     for owner in (1, 2, 3):
-        monkeypatch.setattr(_run_sessions, "OWNER", owner)
+        monkeypatch.setattr(files, "OWNER", owner)
         with pytest.raises(LoginFailed, match="Enable the account"):
             shared(connection).current()
     assert operations(sim.log()) == ["LogInByAccount"]

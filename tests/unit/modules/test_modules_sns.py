@@ -15,7 +15,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._resources.finde
 from ansible_collections.virtinfra.manager.plugins.module_utils._resources.notifications import (
     fields_missing_from_generic_query,
 )
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._run_sessions import FileStore
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._run.sessions import FileStore
 
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid

@@ -14,8 +14,8 @@ from pathlib import Path
 import ansible.constants
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
-from ansible_collections.virtinfra.manager.plugins.plugin_utils import _run_sessions
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._action.locks import RunLock
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._run import files, sessions
 
 SERVICE = ConnectionOptions(base_url="https://manager.example.com")
 OTHER = ConnectionOptions(base_url="https://other.example.com")
@@ -24,7 +24,7 @@ OTHER = ConnectionOptions(base_url="https://other.example.com")
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(ansible.constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
-    monkeypatch.setattr(_run_sessions, "OWNER", os.getpid())
+    monkeypatch.setattr(files, "OWNER", os.getpid())
     return tmp_path
 
 
@@ -59,5 +59,5 @@ def test_a_lock_keeps_running_jobs_for_the_next_task(folder: Path) -> None:
     following.release([])
     (file,) = folder.iterdir()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    _run_sessions.log_out_all()
+    sessions.log_out_all()
     assert list(folder.iterdir()) == []

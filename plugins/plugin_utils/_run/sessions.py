@@ -1,0 +1,166 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""One session per account for a whole run of Ansible.
+
+All processes of the run share the sessions through files, and the owner of the files logs out when it ends, also after
+Ctrl-C, SIGTERM and SIGHUP.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, replace
+from multiprocessing import active_children
+from multiprocessing.util import Finalize
+from typing import Any
+
+from ansible.utils.display import Display
+
+from ...module_utils._api.errors import VirtinfraError
+from ...module_utils._client.client import Client
+from ...module_utils._client.sessions import (
+    LOGOUT_TIMEOUT,
+    end_session,
+    is_valid,
+    without_credentials,
+)
+from ...module_utils._http.connection import ConnectionOptions
+from .files import edit_values, is_owner, list_owned_files, parse_values, run_file
+from .signals import CleanupOnSignal
+
+display = Display()
+
+# The longest wait, in seconds, for remaining workers of an interrupted run.
+MAX_WAIT_FOR_WORKERS = 10.0
+
+
+def prefer_account(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a task or source, whose account takes precedence over a session of the environment."""
+    return {"session_id": None, **options} if options.get("account") else options
+
+
+class FileStore:
+    """Stores the session of an account in a file, for all processes of this run.
+
+    A second file contains the last login that failed. It does not depend on the owner, because no process of the run
+    may repeat a login that the service refused.
+    """
+
+    is_private = False
+
+    def __init__(self, connection: ConnectionOptions) -> None:
+        self._connection = connection
+        key = (connection.origin, connection.path_prefix, connection.account, connection.account_password)
+        self._path, self._failure_path = run_file(*key), run_file(*key, kind="failure")
+        self.facts = FileFacts(connection)
+
+    @contextmanager
+    def open(self) -> Iterator[dict[str, Any]]:
+        """Return a context manager for the stored values, which locks them; changes are stored."""
+        with edit_values(self._failure_path) as failed, edit_values(self._path) as session:
+            values = {**session, **failed}
+            try:
+                yield values
+            finally:
+                failed.clear()
+                if "failure" in values:
+                    failed["failure"] = values.pop("failure")
+                session.clear()
+                if values:
+                    session.update(values, connection=asdict(without_credentials(self._connection)))
+
+
+class FileFacts:
+    """Stores the facts about a server in a file, for all processes of this run."""
+
+    def __init__(self, connection: ConnectionOptions) -> None:
+        self._path = run_file(connection.origin, connection.path_prefix, kind="facts")
+
+    def get(self, name: str) -> str | None:
+        """Return a fact, None if it is not known."""
+        with suppress(VirtinfraError), edit_values(self._path) as facts:
+            return facts.get(name)
+        return None
+
+    def set(self, name: str, fact: str) -> None:
+        """Store a fact. If the file cannot be written, each task finds it out again."""
+        with suppress(VirtinfraError), edit_values(self._path) as facts:
+            facts[name] = fact
+
+
+class TaskSession:
+    """The session of one task that may outlive the run. Its module process ends it when the task has ended."""
+
+    def __init__(self, connection: ConnectionOptions, session_id: str) -> None:
+        self._connection, self.session_id = without_credentials(connection), session_id
+
+    def watch(self, task: str) -> None:
+        """Let the owner warn at the end of the run if the task still runs. ``task`` describes it."""
+        with edit_values(run_file("task", self.session_id)) as values:
+            values.update(session_id=self.session_id, task=task, connection=asdict(self._connection))
+
+    def end(self) -> None:
+        """End the session of a task that did not start."""
+        end_session(self._connection, self.session_id)
+
+
+def log_out_all() -> None:
+    """Log out of all sessions that this process owns, once its workers have ended: one may still be logging in.
+
+    Warn of tasks that have sessions of their own and still run.
+    """
+    if not is_owner():
+        return
+    # The file of a session is created before the login. Without a file, no worker delays the end of the run.
+    deadline = time.monotonic() + MAX_WAIT_FOR_WORKERS
+    for worker in active_children() if list_owned_files() else ():
+        worker.join(max(0.0, deadline - time.monotonic()))
+    for path in list_owned_files():
+        with suppress(OSError):
+            values = parse_values(path.read_text(encoding="utf-8"))
+            path.unlink()
+            if "task" in values:
+                warn_of_running_task(values)
+            elif session_id := values.get("session_id"):
+                end_session(ConnectionOptions(**values["connection"]), session_id)
+
+
+def warn_of_running_task(values: Mapping[str, Any]) -> None:
+    """Warn of a task that still runs while the run ends, as its session shows."""
+    connection = ConnectionOptions(**values["connection"])
+    timeout = min(connection.request_timeout, LOGOUT_TIMEOUT)
+    with Client(replace(connection, request_retries=0, request_timeout=timeout)) as client, suppress(VirtinfraError):
+        if is_valid(client, values["session_id"]):
+            display.warning(
+                f"{values['task']} still runs, with a session of its own. This run does not show whether it fails: wait"
+                " for it with async_status before the run ends."
+            )
+
+
+def log_out_after_signal(number: int) -> None:
+    """Send a signal to the workers, which would use the sessions after the logout, and log out.
+
+    In newer versions of core a worker has a process group of its own.
+    """
+    for worker in active_children() if list_owned_files() and is_owner() else ():
+        if worker.pid:
+            with suppress(OSError):
+                os.kill(worker.pid, number)
+    log_out_all()
+
+
+# Workers do not call atexit functions, nor finalizers that were registered before the fork.
+atexit.register(log_out_all)
+Finalize(None, log_out_all, exitpriority=1)
+
+_on_signal = CleanupOnSignal(log_out_after_signal)
+_on_signal.install()
+_on_signal.install_around_forks()
