@@ -110,7 +110,7 @@ MODULE = action_module(
         "fail_on_error": {"type": "bool", "default": True},
     },
     changes=False,
-    judge=connection_error,
+    find_error=connection_error,
     required_one_of=[("platform", "endpoint")],
 )
 

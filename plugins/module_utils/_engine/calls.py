@@ -25,6 +25,7 @@ from .._api.errors import (
     WaitTimeout,
     error_codes,
 )
+from .._api.operation import Operation
 from .._api.operations import get_operation
 from .._api.records import Record, canonical_address, to_snake_case
 from .._client.client import Client
@@ -46,78 +47,119 @@ STILL_ON_ITS_WAY = 10
 class Call:
     """A planned call to make exactly once.
 
-    ``label`` names its object in messages. ``wait`` says whether to wait for its job. ``job_uuid`` is the id that the
-    user chose. ``changes`` is False if the call changes nothing.
+    ``label`` names its object in messages. ``wait`` says whether to wait for its job. ``deadline`` is that of the task.
+    ``job_uuid`` is the id that the user chose. ``changes`` is False if the call changes nothing.
     """
 
     client: Client
     planned: PlannedCall
     label: str
     wait: bool
+    deadline: float
     job_uuid: str | None = None
     changes: bool = True
 
+    @property
+    def operation(self) -> Operation:
+        """The row of the operation."""
+        return get_operation(self.planned.operation)
+
+    def limited_client(self) -> Client:
+        """Return the client for requests whose responses may arrive a few seconds after the deadline."""
+        return self.client.until(self.deadline, RESPONSE_TIME)
+
 
 @dataclass(frozen=True)
-class Attempt:
-    """The state of a call that was sent: its job, and the deadline of the task.
-
-    ``failure`` is the error with which the service refused or failed the call. ``doubt`` is the reason why it is
-    unknown whether the call was performed; `resolve` then makes the next attempt. With ``is_bare`` the reply says only
-    that the call succeeded, which may be the response of a proxy. ``resolved`` counts the attempts to resolve a doubt.
-    """
+class Done:
+    """The call was performed; if the task does not wait for the job, it may still be running."""
 
     job: Job
-    deadline: float
-    failure: ApiError | JobUuidUsed | Unsupported | None = None
-    doubt: VirtinfraError | None = None
-    is_bare: bool = False
-    resolved: int = 0
     warnings: tuple[str, ...] = ()
 
 
-def make_call(call: Call, deadline: float | None = None) -> Attempt:
-    """Send a call and wait for its job.
+@dataclass(frozen=True)
+class Refused:
+    """The service refused the call, or its job failed, with this error."""
 
-    ``deadline`` is that of the task, if it has already waited for something. The call is sent again with a new session
-    when the service refused it because the session had expired. Services report this only in the job, so if the task
-    does not wait for the job, the session is checked before the call. Raise WaitTimeout when the job is still running
-    at the deadline; its result says ``changed``.
+    job: Job
+    error: VirtinfraError
+
+
+@dataclass(frozen=True)
+class InDoubt:
+    """For this reason it is unknown whether the call was performed."""
+
+    job: Job
+    reason: VirtinfraError
+
+
+def perform(call: Call, is_still_needed: Callable[[], bool | None]) -> Done | Refused:
+    """Make a call exactly once, and wait for its job if the task has to.
+
+    While it is unknown whether the call was performed, ``is_still_needed`` returns whether the object still lacks the
+    change, None if nothing shows it. The call is sent again, with the same job id, only if two calls have the effect of
+    one. The job of any other call is polled for as long as its response could have arrived.
+
+    Raise WaitTimeout when the job is still running at the deadline, and OutcomeUnknown when nothing shows whether the
+    call was performed; the results of both say ``changed``.
+    """
+    outcome = _send(call)
+    if isinstance(outcome, Done) and outcome.job.state == SUCCEEDED and not _has_result(outcome.job):
+        outcome = _confirm(call, outcome, is_still_needed)
+    attempts = MAX_RESENDS if call.operation.is_idempotent else 1
+    while isinstance(outcome, InDoubt):
+        is_needed, read_error = _check(is_still_needed)
+        if is_needed is False:
+            return _performed(call, outcome.job)
+        is_refused = isinstance(outcome.reason, (ApiError, Unsupported))
+        if is_needed and is_refused:
+            return Refused(outcome.job, outcome.reason)
+        if read_error or is_refused or not attempts:
+            raise _outcome_unknown(call, outcome.job, read_error or outcome.reason, is_needed)
+        attempts -= 1
+        outcome = _try_again(call, outcome)
+    return outcome
+
+
+def _check(is_still_needed: Callable[[], bool | None]) -> tuple[bool | None, VirtinfraError | None]:
+    """Return whether the call is still needed, or the error because of which nothing shows it."""
+    try:
+        return is_still_needed(), None
+    except VirtinfraError as error:
+        return None, error
+
+
+def _send(call: Call) -> Done | Refused | InDoubt:
+    """Send a call, with a new session if the service refuses it because the session has expired.
+
+    Services report an expired session only in the job, so if the task does not wait for the job, the session is checked
+    before the call.
     """
     if not call.wait:
         call.client.sessions.validate()
-    attempt = _send(call, call.client.wait.deadline() if deadline is None else deadline)
-    if isinstance(attempt.failure, ApiError) and call.client.renew_session(attempt.failure, attempt.job.auth):
-        return _send(replace(call, job_uuid=None), attempt.deadline)
-    return attempt
+    outcome = _send_once(call)
+    refusal = outcome.error if isinstance(outcome, Refused) else None
+    if isinstance(refusal, ApiError) and call.client.renew_session(refusal, outcome.job.auth):
+        return _send_once(replace(call, job_uuid=None))
+    return outcome
 
 
-def _send(call: Call, deadline: float) -> Attempt:
-    lost: ResponseLost | None = None
-    client, earlier = call.client.until(deadline, RESPONSE_TIME), len(call.client.jobs)
+def _send_once(call: Call) -> Done | Refused | InDoubt:
+    client, lost = call.limited_client(), None
+    jobs_before = len(client.jobs)
     try:
         client.start_job(call.planned.operation, call.planned.params, call.label, call.job_uuid)
     except ResponseLost as error:
         lost = error
     except JobUuidUsed as error:
-        return Attempt(call.client.jobs[-1], deadline, error)
+        return Refused(client.jobs[-1], error)
     except (ApiError, Unsupported) as error:
-        is_sent = len(call.client.jobs) > earlier
+        is_sent = len(client.jobs) > jobs_before
         if not (is_sent and _is_of_another_call(call, client, error)):
             if isinstance(error, Unsupported):
                 raise
-            return Attempt(call.client.jobs[-1], deadline, error)
-    attempt = Attempt(call.client.jobs[-1], deadline)
-    try:
-        job = _follow(call, attempt.job, deadline, lost)
-    except ApiError as error:
-        return replace(attempt, failure=error)
-    except (ResponseLost, JobNotFound) as doubt:
-        return replace(attempt, doubt=doubt)
-    if job.state != SUCCEEDED or get_operation(job.operation).has_result(job.result):
-        return attempt
-    unconfirmed = JobNotFound(job, f"{job.operation} returned {job.result}, but the object has not changed")
-    return replace(attempt, doubt=unconfirmed, is_bare=True)
+            return Refused(client.jobs[-1], error)
+    return _follow_to_outcome(call, client.jobs[-1], lost)
 
 
 def _is_of_another_call(call: Call, client: Client, refusal: ApiError | Unsupported) -> bool:
@@ -130,85 +172,81 @@ def _is_of_another_call(call: Call, client: Client, refusal: ApiError | Unsuppor
     return bool(find_own_job(client, client.jobs[-1]))
 
 
-def resolve(call: Call, attempt: Attempt, needed: bool | None, error: VirtinfraError | None = None) -> Attempt:
-    """Make another attempt to determine the outcome of a call, or to repeat the call, and return it.
+def _has_result(job: Job) -> bool:
+    """Return whether a reply proves the success of the call; one that says only that may be the reply of a proxy."""
+    return get_operation(job.operation).has_result(job.result)
 
-    ``needed`` says whether the object still lacks the change; None when it cannot be read, with the ``error`` of a read
-    that failed. The call is sent again, with the same job id, only if two calls have the effect of one. The job of any
-    other call is polled for as long as its response could have arrived.
 
-    Raise OutcomeUnknown, whose result says ``changed``, when nothing shows whether the call was performed.
-    """
-    if attempt.is_bare:
-        return _confirm(call, attempt) if needed or error else replace(attempt, doubt=None)
-    if needed is False:
-        return _performed(call, attempt)
-    job, operation = attempt.job, get_operation(call.planned.operation)
-    if needed and isinstance(attempt.doubt, (ApiError, Unsupported)):
-        return replace(attempt, failure=attempt.doubt, doubt=None)
-    attempts = MAX_RESENDS if operation.is_idempotent else 1
-    if error or isinstance(attempt.doubt, (ApiError, Unsupported)) or attempt.resolved == attempts:
-        raise _outcome_unknown(call, job, error or attempt.doubt, needed)
-    attempt = replace(attempt, resolved=attempt.resolved + 1)
+def _confirm(call: Call, outcome: Done, is_still_needed: Callable[[], bool | None]) -> Done | Refused | InDoubt:
+    """Confirm a call whose reply says only that it succeeded: by the object, or else by the job."""
+    is_needed, read_error = _check(is_still_needed)
+    if not (is_needed or read_error):
+        return outcome
+    job = outcome.job
+    reason = JobNotFound(job, f"{job.operation} returned {job.result}, but the object has not changed")
+    if not job_exists(call.client, job, call.deadline):
+        return InDoubt(job, reason)
+    return _follow_to_outcome(call, job)
+
+
+def _performed(call: Call, job: Job) -> Done:
+    """Return the outcome of a call whose response was lost, but which was performed, as the object shows."""
+    job.state, job.failure = SUCCEEDED, None
+    lost = ", ".join(map(to_snake_case, call.operation.extra_results))
+    warning = f"{call.label}: {call.operation.name} succeeded, but its response was lost, and {lost} with it."
+    return Done(job, (warning,) if lost else ())
+
+
+def _try_again(call: Call, doubt: InDoubt) -> Done | InDoubt:
+    """Send a call again if two calls have the effect of one, else look for its job for longer."""
     try:
-        if operation.is_idempotent:
-            return replace(attempt, job=_resend(call, attempt), doubt=None)
-        if job_exists(call.client, job, attempt.deadline, call.client.connection.request_timeout):
-            return replace(attempt, job=_follow(call, job, attempt.deadline), doubt=None)
-    except (ApiError, LoginFailed, ResponseLost, JobNotFound, Unsupported) as doubt:
-        return replace(attempt, doubt=doubt)
-    return attempt
+        if call.operation.is_idempotent:
+            return Done(_resend(call, doubt.job))
+        if job_exists(call.client, doubt.job, call.deadline, call.client.connection.request_timeout):
+            return Done(_follow(call, doubt.job))
+    except (ApiError, LoginFailed, ResponseLost, JobNotFound, Unsupported) as reason:
+        return InDoubt(doubt.job, reason)
+    return doubt
 
 
-def _confirm(call: Call, attempt: Attempt) -> Attempt:
-    """Look up the job of a call whose reply says only that it succeeded."""
-    attempt = replace(attempt, is_bare=False)
-    if not job_exists(call.client, attempt.job, attempt.deadline):
-        return attempt
-    try:
-        return replace(attempt, job=_follow(call, attempt.job, attempt.deadline), doubt=None)
-    except ApiError as failure:
-        return replace(attempt, failure=failure, doubt=None)
-    except JobNotFound as doubt:
-        return replace(attempt, doubt=doubt)
-
-
-def _performed(call: Call, attempt: Attempt) -> Attempt:
-    """Return the attempt of a call whose response was lost, but which was performed, as the object shows."""
-    attempt.job.state, attempt.job.failure = SUCCEEDED, None
-    lost = ", ".join(map(to_snake_case, get_operation(call.planned.operation).extra_results))
-    warning = f"{call.label}: {call.planned.operation} succeeded, but its response was lost, and {lost} with it."
-    return replace(attempt, doubt=None, warnings=(warning,) if lost else ())
-
-
-def _resend(call: Call, attempt: Attempt) -> Job:
+def _resend(call: Call, job: Job) -> Job:
     """Send a call again, with the same job id, and return its job. Raise the error that leaves its outcome unknown."""
     try:
-        return _resend_with(call, attempt.job.sent_uuid, attempt.deadline)
+        return _resend_with(call, job.sent_uuid)
     except ApiError as failure:
         if not call.client.renew_session(failure, call.client.jobs[-1].auth):
             raise
-    return _resend_with(call, None, attempt.deadline)
+    return _resend_with(call, None)
 
 
-def _resend_with(call: Call, uuid: str | None, deadline: float) -> Job:
+def _resend_with(call: Call, uuid: str | None) -> Job:
+    client = call.limited_client()
     try:
-        client = call.client.until(deadline, RESPONSE_TIME)
         job = client.start_job(call.planned.operation, call.planned.params, call.label, uuid, is_resend=True)
     except ResponseLost as lost:
-        return _follow(call, lost.job, deadline, lost)
-    return _follow(call, job, deadline)
+        return _follow(call, lost.job, lost)
+    return _follow(call, job)
 
 
-def _follow(call: Call, job: Job, deadline: float, lost: ResponseLost | None = None) -> Job:
+def _follow_to_outcome(call: Call, job: Job, lost: ResponseLost | None = None) -> Done | Refused | InDoubt:
+    """Wait for the end of a job if the task has to, and return the outcome of its call."""
+    try:
+        return Done(_follow(call, job, lost))
+    except ApiError as error:
+        return Refused(job, error)
+    except (ResponseLost, JobNotFound) as reason:
+        return InDoubt(job, reason)
+
+
+def _follow(call: Call, job: Job, lost: ResponseLost | None = None) -> Job:
     """Wait for the end of a job if the task has to, and return the job.
 
     Raise its failure. Raise ``lost``, the error with which the response to the call was lost, when the service does not
     know the job.
     """
-    if lost and not job_exists(call.client, job, deadline):
+    if lost and not job_exists(call.client, job, call.deadline):
         raise lost
-    client = call.client.until(deadline, RESPONSE_TIME)
+    client = call.limited_client()
     if not job.has_own_uuid and find_own_job(client, job) is None:
         other = job.uuid
         job.update(job.as_sent(client.connection.path_prefix))
@@ -216,49 +254,48 @@ def _follow(call: Call, job: Job, deadline: float, lost: ResponseLost | None = N
             f"the response to {job.operation} names job {other}, which may be that of another call, and nothing shows"
             f" whether the service knows job {job.uuid}, whose id was sent"
         )
-    _wait(call, job, deadline)
+    _wait(call, job)
     if job.failure and not job.has_own_uuid and find_own_job(client, job):
-        _wait(call, job, deadline)
+        _wait(call, job)
     if job.failure:
         raise job.failure
     return job
 
 
-def _wait(call: Call, job: Job, deadline: float) -> None:
+def _wait(call: Call, job: Job) -> None:
     """Wait for the end of a job if the task has to."""
     if call.wait:
         try:
-            wait_for_jobs(call.client, [job], deadline)
+            wait_for_jobs(call.client, [job], call.deadline)
         except WaitTimeout as late:
             late.result["changed"] = call.changes
             raise
 
 
-def confirm_result(call: Call, attempt: Attempt) -> None:
+def confirm_result(call: Call, job: Job) -> None:
     """Poll the job of a call again whose result says that something is wrong: it may be that of another call."""
-    poll_again(call.client.until(attempt.deadline, RESPONSE_TIME), attempt.job)
-    _wait(call, attempt.job, attempt.deadline)
-    if attempt.job.failure:
-        raise attempt.job.failure
+    poll_again(call.limited_client(), job)
+    _wait(call, job)
+    if job.failure:
+        raise job.failure
 
 
-def _outcome_unknown(call: Call, job: Job, reason: VirtinfraError | None, needed: bool | None) -> OutcomeUnknown:
+def _outcome_unknown(call: Call, job: Job, reason: VirtinfraError, is_needed: bool | None) -> OutcomeUnknown:
     job.state = UNKNOWN
-    cause = reason.message.rstrip(".") if reason else ""
     repeat = (
         "check the object before you repeat the call"
-        if needed is None
+        if is_needed is None
         else "run the task again; it checks the object first"
     )
     return OutcomeUnknown(
-        f"the outcome of {call.planned.operation} is unknown: {cause}. Check job {job.uuid} with job_info."
-        f" If the service still does not know it after {STILL_ON_ITS_WAY} minutes, {repeat}.",
+        f"the outcome of {call.operation.name} is unknown: {reason.message.rstrip('.')}. Check job {job.uuid} with"
+        f" job_info. If the service still does not know it after {STILL_ON_ITS_WAY} minutes, {repeat}.",
         job=job.handle(),
         changed=call.changes,
     )
 
 
-def may_answer_second_delivery(error: VirtinfraError) -> bool:
+def can_answer_second_delivery(error: VirtinfraError) -> bool:
     """Return whether an error may be the response to a proxy's second delivery of a call that was accepted.
 
     A service that identifies calls by their job ids accepts the call once, and repeats the response to the first
@@ -275,7 +312,7 @@ def is_refused_as_duplicate(call: PlannedCall, error: VirtinfraError) -> bool:
 
 def second_delivery_warning(call: PlannedCall, label: str, error: VirtinfraError) -> str:
     """Return the warning that a call may have been performed although it failed, if no object shows this."""
-    if not (may_answer_second_delivery(error) and is_refused_as_duplicate(call, error)):
+    if not (can_answer_second_delivery(error) and is_refused_as_duplicate(call, error)):
         return ""
     return (
         f"{label}: {call.operation} may have been performed. If a proxy delivered the call twice, the service performed"
@@ -306,7 +343,7 @@ class CreationTurn:
 
         Raise WaitTimeout when another task is still creating it at the deadline.
         """
-        lock = self._acquired(creation_key(self._resource, call.params, desired), label, deadline)
+        lock = self._acquired(build_creation_key(self._resource, call.params, desired), label, deadline)
         if lock is None:
             return False
         self._lock = lock
@@ -337,13 +374,13 @@ class CreationTurn:
         self._lock = None
 
 
-def creation_key(resource: ResourceSpec, params: Mapping[str, Any], desired: Record) -> str:
+def build_creation_key(resource: ResourceSpec, params: Mapping[str, Any], desired: Record) -> str:
     """Return what all tasks that create the same object have in common.
 
     This is the option by which it is found, or else the required parameters of the call. Tasks that create different
     objects may have it in common too, for example NICs of one VM.
     """
     found_by = resource.found_by(desired)
-    required = [each.name for each in get_operation(str(resource.create)).parameters.values() if each.required]
+    required = [name for name, row in get_operation(str(resource.create)).parameters.items() if row.required]
     values = {found_by: desired[found_by]} if found_by else {name: params.get(name) for name in required}
     return json.dumps([resource.create, *((name, canonical_address(str(value))) for name, value in values.items())])

@@ -26,16 +26,16 @@ from .._api.records import (
     values_equal,
     without_null_references,
 )
-from .._client.jobs import RUNNING
+from .._client.jobs import RUNNING, Job
 from .calls import (
     RESPONSE_TIME,
-    Attempt,
     Call,
     CreationTurn,
+    Done,
+    Refused,
+    can_answer_second_delivery,
     is_refused_as_duplicate,
-    make_call,
-    may_answer_second_delivery,
-    resolve,
+    perform,
     second_delivery_warning,
 )
 from .context import ModuleContext
@@ -138,28 +138,21 @@ class Reconciler:
             self.dependents.require_permission(calls, current)
             done.append(call)
             self._warn(call)
-            attempt = self._make(call, self.context.params["job_uuid"] if len(done) == 1 else None, deadline)
-            if attempt.failure:
-                current = self._after_refusal(call, current, attempt.failure, attempt.deadline)
+            outcome = self._perform(call, self.context.params["job_uuid"] if len(done) == 1 else None, deadline)
+            if isinstance(outcome, Refused):
+                current = self._after_refusal(call, current, outcome.error, deadline)
             else:
-                self.context.record_call(call.operation, warnings=attempt.warnings)
-                if attempt.job.state == RUNNING:
-                    return call.expected, pending_job_result(attempt.job)
-                current = self._read_after(call, current, attempt)
+                self.context.record_call(call.operation, warnings=outcome.warnings)
+                if outcome.job.state == RUNNING:
+                    return call.expected, pending_job_result(outcome.job)
+                current = self._read_after(call, current, outcome.job, deadline)
             calls = self._plan(current)
         raise VirtinfraError(f"did not reach the requested state after {len(done)} calls")
 
-    def _make(self, call: PlannedCall, job_uuid: str | None, deadline: float) -> Attempt:
-        """Make a call exactly once: while its outcome is unknown, read the object, plan, and make another attempt."""
-        request = Call(self.client, call, self.reader.label, self.context.params["wait"], job_uuid)
-        attempt = make_call(request, deadline)
-        while attempt.doubt:
-            try:
-                needed, error = self._is_still_needed(call, attempt.deadline), None
-            except VirtinfraError as failure:
-                needed, error = None, failure
-            attempt = resolve(request, attempt, needed, error)
-        return attempt
+    def _perform(self, call: PlannedCall, job_uuid: str | None, deadline: float) -> Done | Refused:
+        """Make a call exactly once: while its outcome is in doubt, read the object and plan again."""
+        once = Call(self.client, call, self.reader.label, self.context.params["wait"], deadline, job_uuid)
+        return perform(once, lambda: self._is_still_needed(call, deadline))
 
     def _is_still_needed(self, call: PlannedCall, deadline: float) -> bool | None:
         current = self.reader.wait_until_stable(self.reader.read(), self._fields_after(call), deadline)
@@ -185,14 +178,14 @@ class Reconciler:
             self.client.build_request(call.operation, {**unknown, **call.params})
         return calls
 
-    def _read_after(self, call: PlannedCall, before: Record | None, attempt: Attempt) -> Record | None:
+    def _read_after(self, call: PlannedCall, before: Record | None, job: Job, deadline: float) -> Record | None:
         """Return the stable record after a call that succeeded. Raise VirtinfraError when it shows that it failed."""
-        extras = reply_extras(self.resource, call.operation, attempt.job.result)
+        extras = reply_extras(self.resource, call.operation, job.result)
         self._keep_extras(extras)
-        after = self.reader.read_after(call, attempt.job)
+        after = self.reader.read_after(call, job)
         if after is not None:
             self.turn.end()
-        after = self.reader.wait_until_stable(after, self._fields_after(call), attempt.deadline)
+        after = self.reader.wait_until_stable(after, self._fields_after(call), deadline)
         if (after is None) != (call.expected is None):
             raise VirtinfraError(
                 f"{call.operation} succeeded, but it {'does not exist' if after is None else 'still exists'}"
@@ -216,7 +209,7 @@ class Reconciler:
         """
         with suppress(VirtinfraError):
             now = self.reader.read()
-            is_ambiguous = may_answer_second_delivery(error)
+            is_ambiguous = can_answer_second_delivery(error)
             is_creation = call.operation == self.resource.create and is_refused_as_duplicate(call, error)
             if now and is_creation and not (is_ambiguous and _may_be_made_by(call, now)):
                 return now

@@ -45,9 +45,9 @@ from .._client.jobs import (
 from .._client.sessions import AccountSession, is_valid, log_out
 from .._engine.calls import (
     Call,
+    Refused,
     confirm_result,
-    make_call,
-    resolve,
+    perform,
     second_delivery_warning,
 )
 from .._engine.context import ModuleContext
@@ -66,12 +66,12 @@ def action_module(
     operation: str,
     options: Options,
     changes: bool = True,
-    judge: Callable[[Record], str | None] | None = None,
+    find_error: Callable[[Record], str | None] | None = None,
     **rules: Any,
 ) -> ModuleSpec:
     """Return the module that calls one operation each time it runs; its result has the members of the reply.
 
-    ``changes`` is False if the call changes nothing. ``judge`` returns the error in the combination of options and
+    ``changes`` is False if the call changes nothing. ``find_error`` returns the error in the combination of options and
     reply, or None.
     """
     row = get_operation(operation)
@@ -84,13 +84,13 @@ def action_module(
                 context.client.build_request(operation, params)
                 job_result = predicted_job_result(operation, context.params["wait"])
                 return {**record_to_result(dict.fromkeys(row.result)), **job_result, "changed": changes}
-            job = _execute(context, operation, params, about, changes, judge)
+            job = _execute(context, operation, params, about, changes, find_error)
             result = {
                 **record_to_result({name: job.result.get(name) for name in row.result}, row.record),
                 **pending_job_result(job),
             }
-            if job.state != RUNNING and judge and (wrong := judge({**context.desired, **job.result})):
-                raise VirtinfraError(wrong, **result)
+            if job.state != RUNNING and find_error and (error := find_error({**context.desired, **job.result})):
+                raise VirtinfraError(error, **result)
             return result
 
     return ModuleSpec(run, options, (operation,), (WAIT, TAGS), rules)
@@ -136,23 +136,23 @@ def _execute(
     params: Record,
     label: str,
     changes: bool = True,
-    judge: Callable[[Record], str | None] | None = None,
+    find_error: Callable[[Record], str | None] | None = None,
 ) -> Job:
     """Make a call exactly once and return its job. There is no object that shows whether the call is still needed."""
-    planned = PlannedCall(operation, params, None)
-    call = Call(context.client, planned, label, context.params["wait"], context.params["job_uuid"], changes)
-    attempt = make_call(call)
-    while attempt.doubt:
-        attempt = resolve(call, attempt, needed=None)
-    if attempt.failure:
-        if changes and (warning := second_delivery_warning(planned, label, attempt.failure)):
-            attempt.failure.result["changed"] = True
+    client, planned = context.client, PlannedCall(operation, params, None)
+    wait, job_uuid = context.params["wait"], context.params["job_uuid"]
+    call = Call(client, planned, label, wait, client.wait.deadline(), job_uuid, changes)
+    outcome = perform(call, is_still_needed=lambda: None)
+    if isinstance(outcome, Refused):
+        if changes and (warning := second_delivery_warning(planned, label, outcome.error)):
+            outcome.error.result["changed"] = True
             context.warnings.append(warning)
-        raise attempt.failure
-    if attempt.job.state == SUCCEEDED and judge and judge({**context.desired, **attempt.job.result}):
-        confirm_result(call, attempt)
-    context.record_call(operation, changes, attempt.warnings)
-    return attempt.job
+        raise outcome.error
+    job = outcome.job
+    if job.state == SUCCEEDED and find_error and find_error({**context.desired, **job.result}):
+        confirm_result(call, job)
+    context.record_call(operation, changes, outcome.warnings)
+    return job
 
 
 @contextmanager

@@ -32,7 +32,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors impo
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import WaitPolicy
-from ansible_collections.virtinfra.manager.plugins.module_utils._engine.calls import Call, make_call
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.calls import Call, Refused, perform
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan import PlannedCall
 from ansible_collections.virtinfra.manager.plugins.module_utils._http import transport as _transport
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
@@ -361,10 +361,12 @@ def test_call_of_an_overloaded_service_ends_before_the_deadline() -> None:
         connection = ConnectionOptions(service.url, session_id="the-session")
         with Client(connection, clock=clock, wait=WaitPolicy(clock, timeout=2)) as client:
             planned = PlannedCall("DeleteNicQos", {"uuid": HOST, "direction": "in"}, None)
-            attempt = make_call(Call(client, planned, "NIC", wait=True))
-    assert isinstance(attempt.failure, ApiError)
-    assert attempt.failure.code == "HTTP_429"
-    assert str(attempt.failure) == (
+            call = Call(client, planned, "NIC", wait=True, deadline=client.wait.deadline())
+            outcome = perform(call, lambda: None)
+    assert isinstance(outcome, Refused)
+    assert isinstance(outcome.error, ApiError)
+    assert outcome.error.code == "HTTP_429"
+    assert str(outcome.error) == (
         "DeleteNicQos failed with HTTP status 429: Slow down. The service is overloaded and asks to wait 8 s: run the"
         " task again later, or fewer tasks at the same time (throttle)."
     )

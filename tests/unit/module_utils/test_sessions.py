@@ -25,7 +25,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._client.sessions
     hash_password,
     log_in,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._engine.calls import Call, make_call
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.calls import Call, perform
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan import PlannedCall
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import Masker
@@ -115,7 +115,8 @@ def test_the_session_of_an_account_is_checked_before_a_call_that_is_not_waited_f
     sim.end_sessions()
     planned = PlannedCall("ExportNbdVolumes", {"vmInstanceUuid": STOPPED_VM, "volumeUuids": [VOLUME]}, None)
     with shared(connection) as sessions, Client(connection, sessions=sessions) as client:
-        job = make_call(Call(client, planned, "", wait=False)).job
+        call = Call(client, planned, "", wait=False, deadline=client.wait.deadline())
+        job = perform(call, lambda: None).job
         sim.advance()
         assert wait_for_job(client, job)
     assert operations(sim.log()) == [
