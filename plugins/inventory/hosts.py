@@ -93,10 +93,10 @@ from typing import Any
 
 from ..module_utils._api.errors import ApiError, TransportError
 from ..module_utils._api.records import Record
+from ..module_utils._api.resource_types import HOST, PRIMARY_STORAGE
 from ..module_utils._client.client import Client
 from ..plugin_utils._inventory.hostvars import common, elements, text
 from ..plugin_utils._inventory.plugin import Inventory
-from ..plugin_utils._inventory.services import HOSTS, PRIMARY_STORAGES
 
 # The fields of a primary storage in the variables of a host.
 STORAGE = ("uuid", "name", "type", "state", "status", "totalCapacity", "availableCapacity")
@@ -109,8 +109,8 @@ class InventoryModule(Inventory):
     """Hosts."""
 
     NAME = "virtinfra.manager.hosts"
-    RESOURCE_TYPE = HOSTS
-    RELATED = ("primary_storages", PRIMARY_STORAGES)
+    RESOURCE_TYPE = HOST
+    RELATED = ("primary_storages", PRIMARY_STORAGE)
     DERIVED = ("bondings", "nics", "networkFactsError", "primaryStorages")
 
     def cache_key_options(self) -> list[Any]:

@@ -59,18 +59,18 @@ keyed_groups:
 """
 
 
+from ..module_utils._api.resource_types import HOST, PRIMARY_STORAGE
 from ..plugin_utils._inventory.hostvars import HostEntry, HostVars, elements, text
 from ..plugin_utils._inventory.names import assign_names
 from ..plugin_utils._inventory.plugin import Inventory, ServiceData
-from ..plugin_utils._inventory.services import HOSTS, PRIMARY_STORAGES
 
 
 class InventoryModule(Inventory):
     """Primary storages."""
 
     NAME = "virtinfra.manager.primary_storages"
-    RESOURCE_TYPE = PRIMARY_STORAGES
-    RELATED = ("hosts", HOSTS)
+    RESOURCE_TYPE = PRIMARY_STORAGE
+    RELATED = ("hosts", HOST)
     DERIVED = ("hosts",)
 
     def related_entries(
@@ -98,7 +98,7 @@ class InventoryModule(Inventory):
 
     def _hosts(self, answers: list[ServiceData]) -> list[HostEntry]:
         """Return the hosts of all services, without variables if an earlier source has added the host."""
-        hostvars = self.hostvars(HOSTS)
+        hostvars = self.hostvars(HOST)
         hosts = [
             hostvars.entry(record, answer.service, {}, text(record, "managementIp"))
             for answer in answers

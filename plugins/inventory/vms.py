@@ -72,25 +72,25 @@ from collections.abc import Callable
 from typing import Any
 
 from ..module_utils._api.records import Record
+from ..module_utils._api.resource_types import HOST, VM
 from ..plugin_utils._inventory.hostvars import common, elements, make_unsafe, text
 from ..plugin_utils._inventory.plugin import Inventory
-from ..plugin_utils._inventory.services import HOSTS, VMS
 
 # The fields of a host in the variables of a virtual machine.
-HOST = ("uuid", "name", "managementIp", "state", "status")
+HOST_FIELDS = ("uuid", "name", "managementIp", "state", "status")
 
 
 class InventoryModule(Inventory):
     """Virtual machines."""
 
     NAME = "virtinfra.manager.vms"
-    RESOURCE_TYPE = VMS
-    RELATED = ("hosts", HOSTS)
+    RESOURCE_TYPE = VM
+    RELATED = ("hosts", HOST)
     DERIVED = ("addresses", "host")
 
     def extra_vars_builder(self, details: list[Record] | None) -> Callable[[Record], dict[str, Any]]:
         """Return a function that adds addresses and, if hosts were read, the host to a VM."""
-        hosts = {text(host, "uuid"): host for host in common(details or (), HOST)}
+        hosts = {text(host, "uuid"): host for host in common(details or (), HOST_FIELDS)}
 
         def join(vm: Record) -> dict[str, Any]:
             own = {"addresses": [make_unsafe(address) for dummy, address in addresses(vm)]}

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from ..module_utils._resources.hosts import MANAGEMENT, plan_service_types
-
 DOCUMENTATION = r"""
 module: host_nic_service
 short_description: Manage the service types of host network interfaces
@@ -145,7 +143,7 @@ job:
 from ..module_utils._engine.plan import ResourceSpec
 from ..module_utils._modules.options import reference, references
 from ..module_utils._modules.resource import resource_module
-from ..module_utils._resources.hosts import read_nic_services
+from ..module_utils._resources.hosts import MANAGEMENT, plan_service_types, read_nic_services
 
 SERVICES = ResourceSpec(
     record_type="HostNicServices",

@@ -224,18 +224,17 @@ job:
     state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
-from ..module_utils._client.lists import first_readable
 from ..module_utils._engine.plan import ResourceSpec, StateTransition
 from ..module_utils._modules.options import CREATE_OPTIONS, reference
 from ..module_utils._modules.resource import resource_module
-from ..module_utils._resources.finders import find_by_cursor, find_by_query
+from ..module_utils._resources.finders import find_by_type
 from ..module_utils._resources.host_vms import RUNNING_VMS
 
 KEYS = ("uuid", "managementIp", "name")
 KVM_HOST = ResourceSpec(
     record_type="HostInventory",
     result_key="host",
-    find=first_readable(find_by_query("QueryHost", *KEYS), find_by_cursor("host", *KEYS)),
+    find=find_by_type("host", *KEYS),
     create="AddKVMHost",
     keys=KEYS,
     transitions={

@@ -101,7 +101,8 @@ from dataclasses import replace
 from typing import Any
 
 from ..module_utils._api.errors import InvalidOptions
-from ..module_utils._client.lists import PAGE_SIZE, RESOURCE_QUERIES
+from ..module_utils._api.resource_types import LISTED_TYPES
+from ..module_utils._client.lists import PAGE_SIZE
 from ..module_utils._engine.context import ModuleContext
 from ..module_utils._modules.read import list_module
 from ..module_utils._modules.spec import ModuleSpec
@@ -110,13 +111,15 @@ from ..module_utils._modules.spec import ModuleSpec
 def list_resources(context: ModuleContext) -> dict[str, Any]:
     """List the resources of a type, with its query if one is known."""
     desired = dict(context.desired)
-    given = desired.pop("resourceType")
+    requested = desired.pop("resourceType")
     if desired["pageSize"] < 1:
         raise InvalidOptions("page_size must be at least 1")
-    name = given.replace("_", "")
-    query = RESOURCE_QUERIES.get(name)
-    lister = list_module(query, returns="resources", cursor=name if query else given)
-    return lister.run(replace(context, desired=desired))
+    resource_type = LISTED_TYPES.get(requested.replace("_", ""))
+    if resource_type:
+        listing = list_module(resource_type.query, returns="resources", cursor=resource_type.cursor_type)
+    else:
+        listing = list_module(None, returns="resources", cursor=requested)
+    return listing.run(replace(context, desired=desired))
 
 
 BY_CURSOR = list_module(None, returns="resources", cursor="any")
@@ -129,7 +132,7 @@ MODULE = ModuleSpec(
         "order": {"type": "str", "choices": ["asc", "desc"]},
         "page_size": {"type": "int", "default": PAGE_SIZE},
     },
-    (*RESOURCE_QUERIES.values(), *BY_CURSOR.operations),
+    (*(listed.query for listed in LISTED_TYPES.values()), *BY_CURSOR.operations),
     selecting_options=BY_CURSOR.selecting_options,
 )
 

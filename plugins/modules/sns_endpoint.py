@@ -244,8 +244,8 @@ def plan_workchat(resource: ResourceSpec, state: str, desired: Record, current: 
     return default_plan(resource, state, {**others, **persons}, current)
 
 
-def find_by_type(type_name: str) -> Finder:
-    """Return a finder of endpoints whose type contains ``word``; "" matches all. The types are not documented."""
+def find_by_endpoint_type(type_name: str) -> Finder:
+    """Return a finder of endpoints whose type contains ``type_name``; "" matches all. The types are not documented."""
 
     def is_one(endpoint: Record) -> bool:
         return type_name in (endpoint.get("type") or type_name).lower()
@@ -259,7 +259,7 @@ ENDPOINTS = {
         record_type="SNSWorkchatEndpointInventory",
         find=first_readable(
             find_by_query("QuerySNSWorkchatEndpoint", "uuid", "name", view=with_persons_by_user_id),
-            with_assumed_fields(find_by_type("workchat"), fields_missing_from_generic_query),
+            with_assumed_fields(find_by_endpoint_type("workchat"), fields_missing_from_generic_query),
         ),
         create="CreateSNSWorkchatEndpoint",
         plan=plan_workchat,
@@ -267,11 +267,11 @@ ENDPOINTS = {
     ),
     "snmp": ResourceSpec(
         record_type="SNSApplicationEndpointInventory",
-        find=find_by_type("snmp"),
+        find=find_by_endpoint_type("snmp"),
         create="CreateSNSSnmpEndpoint",
         **SHARED,
     ),
-    "any": ResourceSpec(record_type="SNSApplicationEndpointInventory", find=find_by_type(""), **SHARED),
+    "any": ResourceSpec(record_type="SNSApplicationEndpointInventory", find=find_by_endpoint_type(""), **SHARED),
 }
 MODULE = resource_module(
     ENDPOINTS,

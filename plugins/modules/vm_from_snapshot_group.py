@@ -300,11 +300,10 @@ job:
 """
 
 from ..module_utils._api.records import Record
-from ..module_utils._client.lists import first_readable, is_usable
 from ..module_utils._engine.plan import PlannedCall, ResourceSpec, default_plan
 from ..module_utils._modules.options import CREATE_OPTIONS, reference, references
 from ..module_utils._modules.resource import resource_module
-from ..module_utils._resources.finders import find_by_cursor, find_by_query
+from ..module_utils._resources.finders import find_by_type
 
 PLACEMENT = ("clusterUuid", "hostUuid")
 
@@ -318,10 +317,7 @@ def plan_create_only(resource: ResourceSpec, state: str, desired: Record, curren
 VM = ResourceSpec(
     record_type="VmInstanceInventory",
     result_key="vm",
-    find=first_readable(
-        find_by_query("QueryVmInstance", "uuid", "name", among=is_usable),
-        find_by_cursor("vm", "uuid", "name", among=is_usable),
-    ),
+    find=find_by_type("vm", "uuid", "name"),
     create="CreateVmInstanceFromVolumeSnapshotGroup",
     plan=plan_create_only,
 )

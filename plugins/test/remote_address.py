@@ -39,7 +39,7 @@ _value:
 from collections.abc import Callable
 from typing import Any
 
-from ..module_utils._api.addresses import is_address
+from ..module_utils._api.records import is_address
 
 
 def is_remote_address(value: Any) -> bool:

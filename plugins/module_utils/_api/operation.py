@@ -25,9 +25,8 @@ from ansible.module_utils.common.validation import (
     check_type_str,
 )
 
-from .addresses import is_localhost
 from .errors import InvalidOptions
-from .records import NullReference
+from .records import NullReference, is_localhost
 
 _TYPES = {
     "str": check_type_str,

@@ -4,13 +4,18 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Convert records of the service to Ansible data, and compare them. Section "Resources and their fields"."""
+"""Convert records of the service to Ansible data, compare them, and check the addresses in them.
+
+Section "Resources and their fields".
+"""
 
 from __future__ import annotations
 
 import datetime
 import ipaddress
 import re
+import socket
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -20,10 +25,6 @@ from ansible.module_utils.common.dict_transformations import camel_dict_to_snake
 from .._masking.patterns import mask_url
 
 Record = dict[str, Any]
-
-# Services keep the records of deleted objects for some time, VMs by their state and volumes by their status: the values
-# of a field in the records of deleted objects.
-DELETED: Mapping[str, tuple[str, ...]] = {"state": ("Destroyed", "Expunging"), "status": ("Deleted",)}
 
 
 class NullReference(str):
@@ -304,6 +305,54 @@ def canonical_address(text: str) -> str:
 def canonical_addresses(nic: Record) -> Record:
     """Return a NIC with its addresses in canonical form."""
     return {name: canonical_address(value) if value and name in ("ip", "mac") else value for name, value in nic.items()}
+
+
+_ADDRESS = re.compile(r"[0-9A-Za-z:][0-9A-Za-z.:_-]{0,252}")
+_LOCALHOST = re.compile(
+    r"(?:.*\.)?localhost(\.localdomain)?|localhost[46](\.localdomain[46]?)?|ip6-(localhost|loopback)|loopback"
+)
+
+
+def is_address(text: str, allow_localhost: bool = False) -> bool:
+    """Return whether a text can be used as ansible_host: an IP address or a name, and not an option of ssh.
+
+    Unless ``allow_localhost``, it must not refer to this machine.
+    """
+    is_valid = _ADDRESS.fullmatch(text) is not None and (":" not in text or is_ipv6(text))
+    return is_valid and (allow_localhost or not is_localhost(text))
+
+
+def is_localhost(text: str) -> bool:
+    """Return whether a name or an address refers to this machine, in any spelling that a resolver accepts."""
+    if not text.isascii():
+        # Resolvers map full-width letters and digits to ASCII, and ignore some marks.
+        text = "".join(char for char in unicodedata.normalize("NFKC", text) if unicodedata.category(char)[0] != "M")
+    text = text.strip().rstrip(".").casefold()
+    if ("localhost" in text or "loopback" in text) and _LOCALHOST.fullmatch(text):
+        return True
+    try:
+        if ":" in text:
+            address = ipaddress.IPv6Address(text)
+            # ::ffff:127.0.0.1 and ::127.0.0.1 stand for IPv4 addresses.
+            stands_for_ipv4 = int(address) >> 32 in (0, 0xFFFF)
+            return address.is_loopback or (stands_for_ipv4 and _is_local_ipv4(address.packed[-4:]))
+        # Resolvers also accept 127.1, 0x7f.1, 017700000001 and 2130706433.
+        return text[:1].isdigit() and _is_local_ipv4(socket.inet_aton(text))
+    except (OSError, ValueError):
+        return False
+
+
+def _is_local_ipv4(packed: bytes) -> bool:
+    """Whether an address is in 127.0.0.0/8, or is 0.0.0.0. The library ipaddress takes ten times as long."""
+    return packed[0] == 127 or not any(packed)
+
+
+def is_ipv6(text: str) -> bool:
+    """Return whether a text is an IPv6 address without a zone."""
+    try:
+        return ":" in text and ipaddress.IPv6Address(text).scope_id is None
+    except ValueError:
+        return False
 
 
 def to_datetime(text: str) -> datetime.datetime:

@@ -13,13 +13,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from .errors import InvalidOptions
-from .operations import OPERATIONS
 from .records import (
     NullReference,
     Record,
     to_camel_case,
     to_snake_case,
 )
+from .resource_types import REFERS_TO
 
 _UUID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 
@@ -29,17 +29,6 @@ NULL = "None"
 # Options and parameters that are mappings with uuids as keys.
 UUID_KEYED = ("data_volume_system_tags", "dataVolumeSystemTags")
 
-# What each parameter refers to. A topic is only a condition of a query.
-REFERS_TO: Mapping[str, str] = {
-    "topicUuid": "topic",
-    **{
-        parameter.name: parameter.refers_to
-        for operation in OPERATIONS.values()
-        for parameter in operation.parameters.values()
-        if parameter.refers_to and parameter.name != "uuid"
-    },
-}
-
 # Options that are not named after the object that their parameter refers to.
 _OPTIONS = {"defaultL3NetworkUuid": "default_l3_network", "interfaceUuids": "interfaces"}
 
@@ -48,7 +37,7 @@ def option_name(parameter: str) -> str:
     """Return the option for a parameter, named after the object: ``cluster`` for ``clusterUuid``."""
     if parameter not in REFERS_TO:
         return to_snake_case(parameter)
-    return _OPTIONS.get(parameter) or f"{REFERS_TO[parameter]}{'s' if parameter.endswith('Uuids') else ''}"
+    return _OPTIONS.get(parameter) or f"{REFERS_TO[parameter].name}{'s' if parameter.endswith('Uuids') else ''}"
 
 
 def parameter_name(option: str, spec: Mapping[str, Any]) -> str:

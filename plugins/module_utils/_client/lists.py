@@ -23,7 +23,6 @@ from .._api.errors import (
 from .._api.operation import Operation
 from .._api.operations import get_operation
 from .._api.records import (
-    DELETED,
     RECORD_FIELDS,
     Record,
     find_invalid_member,
@@ -239,27 +238,6 @@ def _check_page_count(label: str, pages: int, size: int, total: int | None, limi
 Found = TypeVar("Found")
 
 
-# The query for each resource type, by its name in cursor queries.
-RESOURCE_QUERIES: Mapping[str, str] = {
-    "cbttask": "QueryCbtTask",
-    "cluster": "QueryCluster",
-    "endpoint": "QuerySNSApplicationEndpoint",
-    "host": "QueryHost",
-    "hostnic": "QueryHostNetworkInterface",
-    "l3network": "QueryL3Network",
-    "person": "QuerySNSTeamchatAtPerson",
-    "platform": "QuerySNSApplicationPlatform",
-    "primarystorage": "QueryPrimaryStorage",
-    "snapshotgroup": "QueryVolumeSnapshotGroup",
-    "subscriber": "QuerySNSTopicSubscriber",
-    "topic": "QuerySNSTopic",
-    "vm": "QueryVmInstance",
-    "vmnic": "QueryVmNic",
-    "volume": "QueryVolume",
-    "zone": "QueryZone",
-}
-
-
 def get_by_uuid(client: Client, name: str, uuid: str) -> list[Record]:
     """Return a list with the record of this uuid, or an empty list, with the request that the table allows."""
     reply = client.get(name, {"uuid": uuid})
@@ -306,11 +284,6 @@ def first_readable(*readers: Callable[[Client, Record], Found]) -> Callable[[Cli
         raise Unsupported("; ".join(reasons))
 
     return read
-
-
-def is_usable(record: Record) -> bool:
-    """Return whether an object exists: a deleted VM or volume keeps its record and its name for some time."""
-    return not any(record.get(field) in values for field, values in DELETED.items())
 
 
 def require_unique(records: list[Record], what: str) -> Record | None:

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from .._api.errors import (
@@ -22,27 +23,17 @@ from .._api.records import (
     holds_null_reference,
     values_equal,
 )
-from .._api.references import REFERS_TO, is_name
+from .._api.references import is_name
+from .._api.resource_types import REFERS_TO, ResourceType
 from .client import Client
 from .lists import (
-    RESOURCE_QUERIES,
     find_by_attribute,
     first_readable,
-    is_usable,
     paginate_cursor,
     query,
     records_of,
     require_unique,
 )
-
-# The field of a record that contains its name, if it is not ``name``.
-_NAME_FIELDS = {"host_nic": "interfaceName"}
-
-# The terms in messages, if they differ from the names of the types.
-_NOUNS = {"host_nic": "network interface"}
-
-# The owner within which names of a type are unique, by the API name of its option. In general they are not unique.
-_OWNERS = {"host_nic": "hostUuid"}
 
 
 def resolve_names(client: Client, options: Mapping[str, Any], parameters: Mapping[str, str]) -> Record:
@@ -51,81 +42,109 @@ def resolve_names(client: Client, options: Mapping[str, Any], parameters: Mappin
     ``parameters`` maps options to the API's names for them. Each name is looked up once, several concurrently. Raise
     NotFound, AmbiguousMatch, or Unsupported if the service cannot look up names.
     """
-    kinds = {option: REFERS_TO[name] for option, name in parameters.items() if name in REFERS_TO}
-    owned = {option: kind for option, kind in kinds.items() if kind in _OWNERS}
-    others = {option: kind for option, kind in kinds.items() if kind not in _OWNERS}
+    types = {option: REFERS_TO[name] for option, name in parameters.items() if name in REFERS_TO}
+    owned = {option: resource_type for option, resource_type in types.items() if resource_type.owner}
+    others = {option: resource_type for option, resource_type in types.items() if not resource_type.owner}
     resolved = _resolve(client, options, others, {})
-    owner = {name: resolved[option] for option, name in parameters.items() if name in _OWNERS.values()}
-    return (
-        _resolve(client, resolved, owned, {name: uuid for name, uuid in owner.items() if uuid}) if owned else resolved
-    )
+    if not owned:
+        return resolved
+    owner_names = {resource_type.owner for resource_type in owned.values()}
+    owner = {name: resolved[option] for option, name in parameters.items() if name in owner_names and resolved[option]}
+    return _resolve(client, resolved, owned, owner)
 
 
-def _resolve(client: Client, options: Mapping[str, Any], kinds: Mapping[str, str], owner: Record) -> Record:
-    """Return the options with uuids for the names of these ``kinds``; null references for those of such an owner."""
-    names = {(kind, name): option for option, kind in kinds.items() for name in _names_in(options.get(option))}
+def _resolve(client: Client, options: Mapping[str, Any], types: Mapping[str, ResourceType], owner: Record) -> Record:
+    """Return the options with uuids for the names in those of ``types``.
 
-    def find(item: tuple[tuple[str, str], str]) -> str:
-        (kind, name), option = item
+    If the owner is a null reference, its objects are null references, too.
+    """
+    names = {
+        (resource_type, name): option
+        for option, resource_type in types.items()
+        for name in _names_in(options.get(option))
+    }
+
+    def find(item: tuple[tuple[ResourceType, str], str]) -> str:
+        (resource_type, name), option = item
         try:
             if holds_null_reference([*owner.values()]):
                 return NullReference(option)
-            return find_uuid(client, kind, name, owner)
+            return find_uuid(client, resource_type, name, owner)
         except VirtinfraError as failure:
             raise failure.with_label(option) from None
 
     uuids = dict(zip(names, client.map_concurrently(find, names.items()), strict=True))
 
-    def resolved(kind: str, value: Any) -> Any:
-        return [resolved(kind, item) for item in value] if isinstance(value, list) else uuids.get((kind, value), value)
+    def replace_names(resource_type: ResourceType, value: Any) -> Any:
+        if isinstance(value, list):
+            return [replace_names(resource_type, item) for item in value]
+        return uuids.get((resource_type, value), value)
 
-    return {**options, **{option: resolved(kind, options.get(option)) for option, kind in kinds.items()}}
+    resolved = {option: replace_names(resource_type, options.get(option)) for option, resource_type in types.items()}
+    return {**options, **resolved}
 
 
 def _names_in(value: Any) -> list[str]:
     return [item for item in (value if isinstance(value, list) else [value]) if is_name(item)]
 
 
-def find_uuid(client: Client, kind: str, name: str, owner: Record) -> str:
+def find_uuid(client: Client, resource_type: ResourceType, name: str, owner: Record) -> str:
     """Return the uuid of the only object of a type with this name and owner.
 
-    It is read by a query, by GetHostNetworkFacts for interfaces of a known host, or by a cursor query.
+    Raise NotFound, AmbiguousMatch, or Unsupported if the service cannot look up names.
     """
-    key, resource_type = _NAME_FIELDS.get(kind, "name"), kind.replace("_", "")
-
-    def by_query(client: Client, owner: Record) -> list[Record]:
-        if resource_type not in RESOURCE_QUERIES:
-            raise Unsupported(f"no query is known for the resource type {resource_type}")
-        operation = RESOURCE_QUERIES[resource_type]
-        if owner:
-            return query(client, operation, [f"{field}={uuid}" for field, uuid in owner.items()])
-        return find_by_attribute(client, operation, key, name)
-
-    def by_network_facts(client: Client, owner: Record) -> list[Record]:
-        facts = client.get("GetHostNetworkFacts", owner)
-        return [{**nic, **owner} for nic in records_of(facts, "GetHostNetworkFacts", "nics")]
-
-    def by_cursor(client: Client, owner: Record) -> list[Record]:
-        return [record for page, dummy in paginate_cursor(client, resource_type) for record in page]
-
-    readers = (by_query, by_network_facts, by_cursor) if kind == "host_nic" and owner else (by_query, by_cursor)
     try:
-        records = first_readable(*readers)(client, owner)
+        records = _read_candidates(client, resource_type, name, owner)
     except Unsupported as reason:
         raise Unsupported(f"cannot look up the name {name!r}: {reason.reason}", "Give the uuid.") from None
-    records = [
+    candidates = [
         record
         for record in records
         if record.get("uuid") and all(values_equal(uuid, record.get(field)) for field, uuid in owner.items())
     ]
-    named = [record for record in records if values_equal(name, record.get(key))]
-    found = require_unique(list(filter(is_usable, named)), f"the name {name!r}")
-    if found is None:
-        noun, others = _NOUNS.get(kind, kind.replace("_", " ")), sorted(str(record.get(key)) for record in records)
-        existing = f" The names are {', '.join(others)}." if owner and others else ""
-        deleted = f" Only a deleted {noun} has it ({named[0].get('uuid')})." if named else ""
-        raise NotFound(
-            f"no {noun} has the name {name!r}.{existing}{deleted} Check the name, or give the uuid (32 hexadecimal"
-            " digits)."
-        )
-    return str(found["uuid"])
+    named = [record for record in candidates if values_equal(name, record.get(resource_type.name_field))]
+    record = require_unique(list(filter(resource_type.is_usable, named)), f"the name {name!r}")
+    if record is None:
+        raise _no_object_error(resource_type, name, named, candidates if owner else [])
+    return str(record["uuid"])
+
+
+def _read_candidates(client: Client, resource_type: ResourceType, name: str, owner: Record) -> list[Record]:
+    """Read records of a type, among them all with this name and owner.
+
+    They are read by a query, by GetHostNetworkFacts for the interfaces of a known host, or by a cursor query.
+    """
+    readers = [partial(_read_by_query, resource_type, name)]
+    if resource_type.name == "host_nic" and owner:
+        readers.append(partial(_read_network_facts))
+    readers.append(partial(_read_by_cursor, resource_type))
+    return first_readable(*readers)(client, owner)
+
+
+def _read_by_query(resource_type: ResourceType, name: str, client: Client, owner: Record) -> list[Record]:
+    if not resource_type.query:
+        raise Unsupported(f"no query is known for the resource type {resource_type.cursor_type}")
+    if owner:
+        return query(client, resource_type.query, [f"{field}={uuid}" for field, uuid in owner.items()])
+    return find_by_attribute(client, resource_type.query, resource_type.name_field, name)
+
+
+def _read_network_facts(client: Client, owner: Record) -> list[Record]:
+    facts = client.get("GetHostNetworkFacts", owner)
+    return [{**nic, **owner} for nic in records_of(facts, "GetHostNetworkFacts", "nics")]
+
+
+def _read_by_cursor(resource_type: ResourceType, client: Client, owner: Record) -> list[Record]:
+    """Read all records of a type, those of other owners included, because the syntax of filters is not documented."""
+    return [record for page, total in paginate_cursor(client, resource_type.cursor_type) for record in page]
+
+
+def _no_object_error(resource_type: ResourceType, name: str, deleted: list[Record], of_owner: list[Record]) -> NotFound:
+    """Return the failure for a name that no object has, with the deleted objects that have it and existing names."""
+    message = f"no {resource_type.noun} has the name {name!r}."
+    if of_owner:
+        existing = sorted(str(record.get(resource_type.name_field)) for record in of_owner)
+        message += f" The names are {', '.join(existing)}."
+    if deleted:
+        message += f" Only a deleted {resource_type.noun} has it ({deleted[0].get('uuid')})."
+    return NotFound(f"{message} Check the name, or give the uuid (32 hexadecimal digits).")

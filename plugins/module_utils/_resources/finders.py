@@ -15,12 +15,15 @@ from .._api.records import (
     values_equal,
 )
 from .._api.references import option_name
+from .._api.resource_types import RESOURCE_TYPES
 from .._client.client import Client
 from .._client.lists import (
     find_by_attribute,
+    first_readable,
     get_by_uuid,
     paginate_cursor,
     require_unique,
+    validate_records,
 )
 
 Finder = Callable[[Client, Record], "Record | None"]
@@ -58,6 +61,21 @@ def find_by_cursor(resource_type: str, *keys: str, among: Callable[[Record], boo
         ]
 
     return _by(find, keys)
+
+
+def find_by_type(name: str, *keys: str) -> Finder:
+    """Return a finder of an existing object of a type in RESOURCE_TYPES, with its query or with a cursor query."""
+    resource_type = RESOURCE_TYPES[name]
+    return first_readable(
+        find_by_query(resource_type.query, *keys, among=resource_type.is_usable),
+        find_by_cursor(resource_type.cursor_type, *keys, among=resource_type.is_usable),
+    )
+
+
+def list_by_cursor(client: Client, resource_type: str) -> list[Record]:
+    """Return all records of a cursor query; raise TransportError when one has a member of a wrong type."""
+    records = [record for page, total in paginate_cursor(client, resource_type) for record in page]
+    return validate_records(records, "CursorQuery")
 
 
 def with_assumed_fields(reader: Finder, assumed: Callable[[Record], Record]) -> Finder:

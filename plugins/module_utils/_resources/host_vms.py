@@ -14,16 +14,15 @@ from dataclasses import replace
 from .._api.conditions import equality
 from .._api.errors import UNAUTHORIZED, ApiError, Unsupported
 from .._api.records import Record
+from .._api.resource_types import PRIMARY_STORAGE, VM
 from .._client.client import Client
 from .._client.lists import (
     first_readable,
-    is_usable,
-    paginate_cursor,
     query,
     records_of,
-    validate_records,
 )
 from .._engine.guards import Dependent, Dependents, Guard
+from .finders import list_by_cursor
 
 MIGRATED, STOPPED = "migrated", "stopped"
 
@@ -149,11 +148,13 @@ def _queried_vms_of_host(client: Client, desired: Record) -> list[Record]:
 
 
 def _vms_of_host_by_cursor(client: Client, desired: Record) -> list[Record]:
-    return _running_on(_by_cursor(client, "vm"), desired["hostUuid"])
+    return _running_on(list_by_cursor(client, VM.cursor_type), desired["hostUuid"])
 
 
 def _running_on(vms: list[Record], host: str) -> list[Record]:
-    return [vm for vm in vms if vm.get("hostUuid") == host and is_usable(vm) and vm.get("state") not in STOPPED_STATES]
+    return [
+        vm for vm in vms if vm.get("hostUuid") == host and VM.is_usable(vm) and vm.get("state") not in STOPPED_STATES
+    ]
 
 
 def _queried_vms(client: Client, desired: Record) -> list[Record]:
@@ -164,7 +165,7 @@ def _queried_vms(client: Client, desired: Record) -> list[Record]:
 
 
 def _vms_by_cursor(client: Client, desired: Record) -> list[Record]:
-    return [vm for vm in _by_cursor(client, "vm") if vm.get("uuid") in desired["uuids"]]
+    return [vm for vm in list_by_cursor(client, VM.cursor_type) if vm.get("uuid") in desired["uuids"]]
 
 
 def _queried_local_storages(client: Client, dummy: Record) -> set[str]:
@@ -172,16 +173,11 @@ def _queried_local_storages(client: Client, dummy: Record) -> set[str]:
 
 
 def _local_storages_by_cursor(client: Client, dummy: Record) -> set[str]:
-    return _local(_by_cursor(client, "primarystorage"))
+    return _local(list_by_cursor(client, PRIMARY_STORAGE.cursor_type))
 
 
 def _local(storages: list[Record]) -> set[str]:
     return {str(storage.get("uuid")) for storage in storages if storage.get("type") == "LocalStorage"}
-
-
-def _by_cursor(client: Client, resource_type: str) -> list[Record]:
-    records = [record for page, dummy in paginate_cursor(client, resource_type) for record in page]
-    return validate_records(records, "CursorQuery")
 
 
 _running_vms = first_readable(_queried_vms_of_host, _vms_of_host_by_cursor)

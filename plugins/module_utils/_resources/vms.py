@@ -12,19 +12,18 @@ from .._api.errors import ApiError, NotFound, ReadExecutedAsChange, Unsupported
 from .._api.operations import get_operation
 from .._api.records import Record, canonical_address
 from .._api.references import option_name
+from .._api.resource_types import VM
 from .._client.client import Client
 from .._client.jobs import Job, wait_for_jobs
 from .._client.lists import (
     find_by_attribute,
     first_readable,
     get_by_uuid,
-    is_usable,
-    paginate_cursor,
     query,
     require_unique,
-    validate_records,
 )
 from .._client.replies import unsupported_operation
+from .finders import list_by_cursor
 
 
 def find_vm_nic(client: Client, desired: Record) -> Record | None:
@@ -83,14 +82,14 @@ def _queried_nics(client: Client, desired: Record) -> list[Record]:
 
 
 def _nics_of_vm_by_cursor(client: Client, desired: Record) -> list[Record]:
-    vms = validate_records([vm for page, dummy in paginate_cursor(client, "vm") for vm in page], "CursorQuery")
+    vms = list_by_cursor(client, VM.cursor_type)
     if "uuid" in desired:
         return _nics_of(vms, desired)
     return _nics_of([vm for vm in vms if vm.get("uuid") == desired["vmInstanceUuid"]], desired)
 
 
 def _nics_of(vms: list[Record], desired: Record) -> list[Record]:
-    existing = list(filter(is_usable, vms))
+    existing = list(filter(VM.is_usable, vms))
     if not existing and "uuid" not in desired:
         states = "".join(f": it is {vm.get('state')}" for vm in vms)
         raise NotFound(f"no VM with uuid {desired['vmInstanceUuid']!r}{states}. Check vm.")

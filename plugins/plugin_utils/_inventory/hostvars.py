@@ -18,12 +18,12 @@ from ansible.utils.unsafe_proxy import AnsibleUnsafeText
 from ansible.utils.vars import isidentifier
 from ansible.vars.reserved import get_reserved_names
 
-from ...module_utils._api.addresses import is_address
 from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import (
     PRESERVED_KEY_MEMBERS,
     RECORD_FIELDS,
     Record,
+    is_address,
     record_to_result,
     shaped_members,
     to_snake_case,

@@ -16,8 +16,8 @@ from typing import Any
 
 from ansible.errors import AnsibleParserError
 
-from ...module_utils._api.addresses import is_ipv6, is_localhost
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
+from ...module_utils._api.records import is_ipv6, is_localhost
 from .expressions import EvaluationFailure, Expression, ExpressionBatch, evaluator
 from .hostvars import HostEntry, HostVars
 

@@ -32,6 +32,7 @@ from ...module_utils._api.errors import (
     VirtinfraError,
 )
 from ...module_utils._api.records import Record
+from ...module_utils._api.resource_types import ResourceType
 from ...module_utils._client.client import Client
 from ...module_utils._masking.masker import Masker
 from ...module_utils._masking.terminal import escape_controls
@@ -42,7 +43,6 @@ from .hostvars import GroupMembership, HostEntry, HostVars
 from .names import assign_names, filter_entries
 from .services import (
     OPTIONS,
-    ResourceType,
     Service,
     services,
 )
@@ -206,7 +206,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
             {name: self.get_option(name) for name in OPTIONS}, self.get_option("services"), self.get_option("page_size")
         )
         questions = [
-            [self.RESOURCE_TYPE.resource_type, *self.cache_key_options(), *service.cache_key()] for service in requested
+            [self.RESOURCE_TYPE.cursor_type, *self.cache_key_options(), *service.cache_key()] for service in requested
         ]
         caching, key = self.get_option("cache"), self.get_cache_key(path)
         if caching and cache and (kept := self._kept(key, questions)) is not None:

@@ -27,8 +27,9 @@ from ...module_utils._api.errors import (
     VirtinfraError,
 )
 from ...module_utils._api.records import RECORD_FIELDS, Record
+from ...module_utils._api.resource_types import ResourceType
 from ...module_utils._client.client import Client
-from ...module_utils._client.lists import is_usable, paginate, paginate_cursor
+from ...module_utils._client.lists import paginate, paginate_cursor
 from ...module_utils._http.connection import ConnectionOptions
 from ...module_utils._modules.options import CONNECTION, Options
 
@@ -46,25 +47,6 @@ OPTIONS: Options = {
 }
 
 Item = TypeVar("Item")
-
-
-@dataclass(frozen=True)
-class ResourceType:
-    """A type of resource: the query, the type for cursor queries, and the type of the records in RECORD_FIELDS.
-
-    ``keeps_deleted`` says that services keep the records of deleted objects of this type for some time.
-    """
-
-    query: str
-    resource_type: str
-    record: str
-    keeps_deleted: bool = False
-
-
-HOSTS = ResourceType("QueryHost", "host", "HostInventory")
-VMS = ResourceType("QueryVmInstance", "vm", "VmInstanceInventory", keeps_deleted=True)
-CBT_TASKS = ResourceType("QueryCbtTask", "cbttask", "CbtTaskInventory")
-PRIMARY_STORAGES = ResourceType("QueryPrimaryStorage", "primarystorage", "PrimaryStorageInventory")
 
 
 @dataclass(frozen=True)
@@ -108,9 +90,9 @@ class Service:
         else:
             conditions = self._checkable(kind)
             pages = self._walked(client, kind)
-        skips_deleted = kind.keeps_deleted and not self._selects_by_state()
+        skips_deleted = kind.deleted_states and not self._selects_by_state()
         for page in prefetch(pages):
-            existing = list(filter(is_usable, page)) if skips_deleted else page
+            existing = list(filter(kind.is_usable, page)) if skips_deleted else page
             yield self._meeting(existing, conditions) if conditions else existing
 
     def _selects_by_state(self) -> bool:
@@ -132,7 +114,7 @@ class Service:
             yield from self._walked(client, kind)
 
     def _walked(self, client: Client, kind: ResourceType) -> Iterator[list[Record]]:
-        for page, dummy in paginate_cursor(client, kind.resource_type, self.filters, "uuid", "asc", self.page_size):
+        for page, dummy in paginate_cursor(client, kind.cursor_type, self.filters, "uuid", "asc", self.page_size):
             yield page
 
     def _checkable(self, kind: ResourceType) -> list[Condition]:

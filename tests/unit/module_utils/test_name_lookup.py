@@ -129,12 +129,12 @@ def test_repeated_name_is_looked_up_once(sim: Simulator, run: ModuleRunner) -> N
         (
             "cbt_task",
             {"name": "n", "vm": "nobody"},
-            "vm: no vm has the name 'nobody'. Check the name, or give the uuid (32 hexadecimal digits).",
+            "vm: no VM has the name 'nobody'. Check the name, or give the uuid (32 hexadecimal digits).",
         ),
         (
             "vm_nic",
             {"vm": "vm-1", "l3_network": "ab-12"},
-            "l3_network: no l3 network has the name 'ab-12'. Check the name, or give the uuid (32 hexadecimal digits).",
+            "l3_network: no L3 network has the name 'ab-12'. Check the name, or give the uuid (32 hexadecimal digits).",
         ),
         (
             "host_network_info",
@@ -166,8 +166,8 @@ def test_vm_that_is_deleted_has_no_name(sim: Simulator, run: ModuleRunner) -> No
     """Services keep its record for some time, and another VM may have its name."""
     sim.change("vm", seeded_uuid("vm", 5), name="vm-1", state="Destroyed")
     assert run("vm_nic", {"vm": "vm-1", "l3_network": "l3-2"}, check=True).changed
-    assert "no vm has the name 'vm-5'" in run("vm_nic", {"vm": "vm-5", "l3_network": "l3-2"}).message
-    assert f"Only a deleted vm has it ({seeded_uuid('vm', 3)})." in _deleted_vm(sim, run, 3)
+    assert "no VM has the name 'vm-5'" in run("vm_nic", {"vm": "vm-5", "l3_network": "l3-2"}).message
+    assert f"Only a deleted VM has it ({seeded_uuid('vm', 3)})." in _deleted_vm(sim, run, 3)
 
 
 def _deleted_vm(sim: Simulator, run: ModuleRunner, number: int) -> str:

@@ -14,7 +14,6 @@ import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import NullReference
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.references import (
-    REFERS_TO,
     is_reference,
     mark_nulls,
     normalize_references,
@@ -22,6 +21,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.references 
     option_name,
     parameter_name,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.resource_types import REFERS_TO
 
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid

@@ -15,7 +15,7 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.virtinfra.manager.plugins.filter.to_datetime import FilterModule
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import get_operation
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import RECORD_FIELDS, to_snake_case
-from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import RESOURCE_QUERIES
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.resource_types import LISTED_TYPES
 
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
@@ -393,7 +393,7 @@ def resources(run: ModuleRunner, **options: Any) -> list[dict[str, Any]]:
 
 
 def test_types_with_a_query_are_documented() -> None:
-    assert [name.replace("_", "") for name in TYPES] == list(RESOURCE_QUERIES)
+    assert [name.replace("_", "") for name in TYPES] == list(LISTED_TYPES)
 
 
 @pytest.mark.parametrize("resource_type", TYPES)
@@ -402,7 +402,7 @@ def test_resources_are_listed_by_session_or_token(run: ModuleRunner, sim: Simula
     kind = resource_type.replace("_", "")
     expected = sim.records(kind)
     assert expected
-    fields = {to_snake_case(field) for field in RECORD_FIELDS[get_operation(RESOURCE_QUERIES[kind]).record]}
+    fields = {to_snake_case(field) for field in RECORD_FIELDS[LISTED_TYPES[kind].record]}
     for spelled in (resource_type, kind):
         queried = resources(run, resource_type=spelled, api_token=None)
         assert len(queried) == len(expected)

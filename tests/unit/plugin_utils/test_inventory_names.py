@@ -7,8 +7,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._api.addresses import is_address
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import VirtinfraError
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import is_address
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory.hostvars import is_variable_name
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory.names import deduplicate_names, is_host_name
 

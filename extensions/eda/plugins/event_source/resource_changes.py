@@ -147,6 +147,13 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.records imp
     to_camel_case,
     to_snake_case,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.resource_types import (
+    CBT_TASK,
+    HOST,
+    PRIMARY_STORAGE,
+    VM,
+    ResourceType,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.terminal import escape_controls
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options import CONNECTION, Options
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda.changes import (
@@ -162,16 +169,11 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda.source impo
     read_options,
 )
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda.store import StateFile
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory.services import OPTIONS as SERVICE_OPTIONS
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory.services import (
-    CBT_TASKS,
-    HOSTS,
-    PRIMARY_STORAGES,
-    VMS,
-    ResourceType,
     Service,
     services,
 )
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory.services import OPTIONS as SERVICE_OPTIONS
 
 LOG = logging.getLogger("virtinfra.manager.resource_changes")
 
@@ -180,10 +182,10 @@ LONGEST_BACKOFF = 300.0
 
 HOST_FIELDS = ("state", "status", *(name for name in RECORD_FIELDS["HostInventory"] if name.endswith("Status")))
 RESOURCE_TYPES: Mapping[str, tuple[ResourceType, tuple[str, ...]]] = {
-    "host": (HOSTS, tuple(to_snake_case(name) for name in HOST_FIELDS if name != "ipmiPowerStatus")),
-    "vm": (VMS, ("state",)),
-    "cbttask": (CBT_TASKS, ("status",)),
-    "primarystorage": (PRIMARY_STORAGES, ("state", "status")),
+    "host": (HOST, tuple(to_snake_case(name) for name in HOST_FIELDS if name != "ipmiPowerStatus")),
+    "vm": (VM, ("state",)),
+    "cbttask": (CBT_TASK, ("status",)),
+    "primarystorage": (PRIMARY_STORAGE, ("state", "status")),
 }
 
 THRESHOLD: Options = {

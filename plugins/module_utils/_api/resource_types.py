@@ -1,0 +1,99 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The types of objects that can be listed, or that options refer to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .operations import OPERATIONS
+from .records import Record
+
+
+@dataclass(frozen=True)
+class ResourceType:
+    """A type of objects.
+
+    ``name`` is the type in ``refers_to`` of the operations table, ``noun`` the term in messages. ``query`` is the
+    operation that lists the objects, empty if none is known. ``name_field`` is the field that contains the name of an
+    object. Names are in general not unique; ``owner`` is the API name of the option for the object within which they
+    are. Services keep the records of deleted objects for some time if the type has ``deleted_states``, the values of
+    ``state_field`` in these records.
+    """
+
+    name: str
+    noun: str
+    query: str = ""
+    name_field: str = "name"
+    owner: str = ""
+    state_field: str = "state"
+    deleted_states: tuple[str, ...] = ()
+
+    @property
+    def cursor_type(self) -> str:
+        """The type in cursor queries."""
+        return self.name.replace("_", "")
+
+    @property
+    def record(self) -> str:
+        """The type of the records in RECORD_FIELDS."""
+        return OPERATIONS[self.query].record
+
+    def is_usable(self, record: Record) -> bool:
+        """Return whether an object exists: a deleted VM or volume keeps its record and its name for some time."""
+        return record.get(self.state_field) not in self.deleted_states
+
+
+RESOURCE_TYPES: Mapping[str, ResourceType] = {
+    row.name: row
+    for row in (
+        ResourceType("cbt_task", "CBT task", "QueryCbtTask"),
+        ResourceType("cluster", "cluster", "QueryCluster"),
+        ResourceType("endpoint", "endpoint", "QuerySNSApplicationEndpoint"),
+        ResourceType("host", "host", "QueryHost"),
+        ResourceType(
+            "host_nic",
+            "network interface",
+            "QueryHostNetworkInterface",
+            name_field="interfaceName",
+            owner="hostUuid",
+        ),
+        ResourceType("instance_offering", "instance offering"),
+        ResourceType("l3_network", "L3 network", "QueryL3Network"),
+        ResourceType("person", "person", "QuerySNSTeamchatAtPerson"),
+        ResourceType("platform", "platform", "QuerySNSApplicationPlatform"),
+        ResourceType("primary_storage", "primary storage", "QueryPrimaryStorage"),
+        ResourceType("snapshot_group", "snapshot group", "QueryVolumeSnapshotGroup"),
+        ResourceType("subscriber", "subscriber", "QuerySNSTopicSubscriber"),
+        ResourceType("tag", "tag"),
+        ResourceType("topic", "topic", "QuerySNSTopic"),
+        ResourceType("vm", "VM", "QueryVmInstance", deleted_states=("Destroyed", "Expunging")),
+        ResourceType("vm_nic", "NIC", "QueryVmNic"),
+        ResourceType("volume", "volume", "QueryVolume", state_field="status", deleted_states=("Deleted",)),
+        ResourceType("zone", "zone", "QueryZone"),
+    )
+}
+
+CBT_TASK = RESOURCE_TYPES["cbt_task"]
+HOST = RESOURCE_TYPES["host"]
+PRIMARY_STORAGE = RESOURCE_TYPES["primary_storage"]
+VM = RESOURCE_TYPES["vm"]
+
+# The types with a query, by their names in cursor queries.
+LISTED_TYPES: Mapping[str, ResourceType] = {row.cursor_type: row for row in RESOURCE_TYPES.values() if row.query}
+
+# The type of object that each parameter refers to. A topic occurs only in conditions of a query.
+REFERS_TO: Mapping[str, ResourceType] = {
+    "topicUuid": RESOURCE_TYPES["topic"],
+    **{
+        parameter.name: RESOURCE_TYPES[parameter.refers_to]
+        for operation in OPERATIONS.values()
+        for parameter in operation.parameters.values()
+        if parameter.refers_to and parameter.name != "uuid"
+    },
+}
