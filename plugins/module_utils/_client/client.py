@@ -154,7 +154,7 @@ class Client:
         credential = "api_token" if operation.uses_token else self.sessions.credential
         reply = reply_to_read(operation, request, response, self.connection.path_prefix, credential)
         if self._mask_replies and may_hold_credentials(response.body.decode("utf-8", "replace")):
-            masked: dict[str, Any] = self._masker.value(reply)
+            masked: dict[str, Any] = self._masker.mask_value(reply)
             return masked
         return reply
 

@@ -71,7 +71,7 @@ class TaskInterrupted(BaseException):
     def __init__(self, job: Job, done: list[str], masker: Masker) -> None:
         operation = f"{job.label}: {job.operation}" if job.label else job.operation
         message = f"{operation} may still be running in the service. Continue with job_wait, job {job.uuid}."
-        super().__init__(escape_controls(masker.text(message)))
+        super().__init__(escape_controls(masker.mask_text(message)))
         error = WaitTimeout(str(self)).error
         result = {"error": error, "changed": True, "job": job.handle(), **({"done": done} if done else {})}
-        self.result: dict[str, Any] = masker.value(result)
+        self.result: dict[str, Any] = masker.mask_value(result)

@@ -65,7 +65,7 @@ def rejected(peer: str, label: str, response: Response, method: str) -> Transpor
     with suppress(ValueError):
         # Nothing else of the location, because it may contain credentials.
         location = urlsplit(response.headers.get("Location", ""))
-        url = response.masker.text(f"{location.scheme}://{location.hostname}") if location.hostname else url
+        url = response.masker.mask_text(f"{location.scheme}://{location.hostname}") if location.hostname else url
     message = f"{label} was redirected to {url}, which is not followed. Check base_url."
     return _lost(message, method, transient=False)
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from .._api.errors import is_error_code
 from .._masking.masker import Masker
-from .._masking.terminal import printable
+from .._masking.terminal import make_printable
 from .body import decode_object
 
 MEBIBYTE = 1024 * 1024
@@ -60,9 +60,9 @@ class Response:
         if isinstance(error, dict) and error:
             # The code determines the meaning, so it is not masked, even if it looks like a secret.
             code = {"code": error["code"]} if "code" in error else {}
-            return {**self.masker.value(error), **code}
+            return {**self.masker.mask_value(error), **code}
         if self.status < 300 and (error or reply.get("success") is False):
-            return {"details": self.masker.text(str(error or "the service reports a failure without an error"))}
+            return {"details": self.masker.mask_text(str(error or "the service reports a failure without an error"))}
         return None
 
     @property
@@ -78,8 +78,8 @@ class Response:
 
     def text(self) -> str:
         """Return the text of a body that is not JSON, masked, without markup, at most 300 characters."""
-        text = self.masker.text(self.body[:MAX_ERROR_SIZE].decode("utf-8", "replace"))
-        return printable(re.sub(r"(?is)<(script|style|title)\b.*?</\1>|<[^>]*>", " ", text[:20000]))[:300]
+        text = self.masker.mask_text(self.body[:MAX_ERROR_SIZE].decode("utf-8", "replace"))
+        return make_printable(re.sub(r"(?is)<(script|style|title)\b.*?</\1>|<[^>]*>", " ", text[:20000]))[:300]
 
     @property
     def is_complaint_about_tls(self) -> bool:

@@ -28,7 +28,7 @@ from .._api.errors import (
 from .._api.operation import Request
 from .._masking.masker import Masker
 from .._masking.patterns import MASK, is_secret_name
-from .._masking.terminal import printable
+from .._masking.terminal import make_printable
 from .adapter import (
     HAS_REQUESTS,
     Adapter,
@@ -210,7 +210,7 @@ class Transport:
         if of_system := getattr(error, "strerror", None):
             return str(of_system)
         # It may quote the response of the service.
-        return printable(self._masker.text(str(error)))[:300] or type(error).__name__
+        return make_printable(self._masker.mask_text(str(error)))[:300] or type(error).__name__
 
     def _shown_target(self, request: Request) -> str:
         """Return the path and the query of a request for the log, without secret values."""
@@ -218,7 +218,7 @@ class Transport:
         for name, value in request.query:
             value = MASK if is_secret_name(name) else re.sub(r"(?s)^(url\W+).*", rf"\1{MASK}", value)
             shown.append(f"{name}={value}")
-        return printable(self._masker.text("?".join(filter(None, (request.path, "&".join(shown))))))
+        return make_printable(self._masker.mask_text("?".join(filter(None, (request.path, "&".join(shown))))))
 
 
 def _backoffs(limits: tuple[float, float], retries: int) -> list[float]:

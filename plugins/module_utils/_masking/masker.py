@@ -128,7 +128,7 @@ class Masker:
         masker.add(*secrets)
         return masker
 
-    def text(self, text: str) -> str:
+    def mask_text(self, text: str) -> str:
         """Return a text with its secrets masked; the same object when it contains none."""
         spans = sorted(
             span
@@ -140,16 +140,16 @@ class Masker:
         )
         return mask_credentials(_mask_spans(text, spans) if spans else text)
 
-    def value(self, value: Any) -> Any:
+    def mask_value(self, value: Any) -> Any:
         """Return a result, or a part of one, with the secrets in its texts, numbers and keys masked."""
         if isinstance(value, str):
-            return MASKED_OPTION if value in self._secrets else self.text(value)
+            return MASKED_OPTION if value in self._secrets else self.mask_text(value)
         if isinstance(value, Mapping):
             if self._is_clean(value):
                 return value
             return {self._key(key): self._member(key, each) for key, each in value.items()}
         if isinstance(value, (list, tuple, set, frozenset)):
-            return [self.value(each) for each in value]
+            return [self.mask_value(each) for each in value]
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             text = str(value)
             is_secret = any(len(secret) >= MIN_SECRET_LENGTH and secret in text for secret in self._secrets)
@@ -168,14 +168,14 @@ class Masker:
     def _key(self, key: Any) -> Any:
         if not isinstance(key, str):
             return key
-        masked = self.text(key)
+        masked = self.mask_text(key)
         return key if masked != key and key in self._known_names() else masked
 
     def _member(self, key: Any, value: Any) -> Any:
         is_value = isinstance(value, (str, int, float)) and not isinstance(value, bool)
         if is_value and value != "" and isinstance(key, str) and is_secret_name(key):
             return MASKED_OPTION if str(value) in self._secrets else MASK
-        return self.value(value)
+        return self.mask_value(value)
 
 
 def _mask_spans(text: str, spans: list[tuple[int, int]]) -> str:

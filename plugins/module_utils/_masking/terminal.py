@@ -24,6 +24,6 @@ def escape_controls(text: str) -> str:
     )
 
 
-def printable(text: str) -> str:
+def make_printable(text: str) -> str:
     """Return a text on one line, with spaces instead of characters that cannot be printed."""
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())

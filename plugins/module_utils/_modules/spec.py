@@ -128,7 +128,7 @@ class ModuleSpec(TaskOptions):
             result["msg"] = escape_controls(result["msg"])
         if "exception" in result:
             result["exception"] = "\n".join(map(escape_controls, result["exception"].split("\n")))
-        return ModuleResult(result, [escape_controls(masker.text(warning)) for warning in outcome.warnings])
+        return ModuleResult(result, [escape_controls(masker.mask_text(warning)) for warning in outcome.warnings])
 
     def _run(
         self,
@@ -187,7 +187,7 @@ class ModuleSpec(TaskOptions):
 
     def _masked(self, result: Mapping[str, Any], masker: Masker) -> dict[str, Any]:
         shown = () if result.get("failed") else self.secret_results
-        return {name: value if name in shown else masker.value(value) for name, value in result.items()}
+        return {name: value if name in shown else masker.mask_value(value) for name, value in result.items()}
 
     def run_as_module(self) -> None:
         """Run in a module process."""
@@ -211,8 +211,8 @@ class ModuleSpec(TaskOptions):
             def log(self, msg: str, log_args: Mapping[str, Any] | None = None) -> None:
                 """Write to the system log, where Ansible does not mask options without C(no_log)."""
                 masker = task.masker(self.params)
-                arguments = {name: masker.text(str(value)) for name, value in (log_args or {}).items()}
-                super().log(masker.text(msg), arguments)
+                arguments = {name: masker.mask_text(str(value)) for name, value in (log_args or {}).items()}
+                super().log(masker.mask_text(msg), arguments)
 
             def _masked(self, result: dict[str, Any]) -> dict[str, Any]:
                 masker = task.masker(self.params)
@@ -220,7 +220,7 @@ class ModuleSpec(TaskOptions):
                 secrets = collect_secrets(task.argument_spec, self.params)
                 secrets -= {result.get(name) for name in task.secret_results}
                 self.no_log_values = {secret for secret in secrets if len(secret) >= MIN_SECRET_LENGTH}
-                self.params = masker.value(self.params)
+                self.params = masker.mask_value(self.params)
                 return task._masked(result, masker)
 
         module = Module(argument_spec=self.argument_spec, supports_check_mode=True, **self.constraints)
@@ -272,7 +272,7 @@ def options_message(name: str, errors: Iterable[AnsibleValidationError]) -> str:
 
 def _masked(show: Callable[[str], None], masker: Masker) -> Callable[[str], None]:
     """Return a function that shows a line with secrets masked and control characters escaped."""
-    return lambda line: show(escape_controls(masker.text(line)))
+    return lambda line: show(escape_controls(masker.mask_text(line)))
 
 
 # Members of results that the tables of operations and records do not contain.

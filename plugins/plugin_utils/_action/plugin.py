@@ -105,7 +105,7 @@ class ActionModule(ActionBase):
         masker = spec.masker(params)
         if validation.error_messages:
             message = options_message(name, validation.errors.errors)
-            error = InvalidOptions(masker.text(message))
+            error = InvalidOptions(masker.mask_text(message))
             result: dict[str, Any] = {"failed": True, "msg": str(error), "error": error.error}
         else:
             result = self._execute(spec, params)
@@ -113,7 +113,7 @@ class ActionModule(ActionBase):
             result["warnings"] = warnings
         # Newer versions of core show it only on demand; older versions lack this option and always show it.
         if getattr(ansible.constants, "INJECT_INVOCATION", True):
-            result["invocation"] = masker.value({"module_args": params})
+            result["invocation"] = masker.mask_value({"module_args": params})
         return result
 
     def _execute(self, spec: ModuleSpec, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -130,5 +130,7 @@ class Watch:
                     below=threshold.below,
                     rearm=threshold.rearm,
                 )
-        event: dict[str, Any] = Masker().value({"change": change, "record": record_to_result(record, self.record_type)})
+        event: dict[str, Any] = Masker().mask_value(
+            {"change": change, "record": record_to_result(record, self.record_type)}
+        )
         return event

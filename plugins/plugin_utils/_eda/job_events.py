@@ -18,7 +18,7 @@ from ...module_utils._client.jobs import FAILED, SUCCEEDED, Job
 from ...module_utils._http.response import Response
 from ...module_utils._http.webhooks import read_parameter
 from ...module_utils._masking.masker import Masker
-from ...module_utils._masking.terminal import printable
+from ...module_utils._masking.terminal import make_printable
 from ...module_utils._modules.act import job_to_result
 
 # The HTTP status of the response to a poll of a failed job. A post has the body of that response.
@@ -56,7 +56,7 @@ class JobPost:
         context = {"operation": self.job.operation, "about": self.about}
         job = {"uuid": self.job.uuid, "succeeded": self.job.state == SUCCEEDED, "batch": self.batch}
         members = {name: outcome[name] for name in ("result", "error", "msg") if name in outcome}
-        event: dict[str, Any] = Masker().value(
+        event: dict[str, Any] = Masker().mask_value(
             {"job": job, **{name: value for name, value in context.items() if value}, **members}
         )
         return event
@@ -77,7 +77,9 @@ def read_post(headers: Mapping[str, str], body: bytes, target: str) -> JobPost:
     stated = values.get("x-job-success", "").lower()
     if not stated and response.error is None:
         raise InvalidPost("the header X-Job-Success is missing")
-    about, operation = (printable(read_parameter(target, name))[:LONGEST_CONTEXT] for name in ("about", "operation"))
+    about, operation = (
+        make_printable(read_parameter(target, name))[:LONGEST_CONTEXT] for name in ("about", "operation")
+    )
     job = Job(uuid, "", operation if re.fullmatch(r"\w+", operation, re.ASCII) else "")
     if stated == "true" and response.error is None:
         job.state, job.result = SUCCEEDED, response.object

@@ -45,7 +45,7 @@ def read_options(spec: Options, args: Mapping[str, Any]) -> dict[str, Any]:
         raise InvalidOptions(f"unknown argument {name}" + (f", did you mean {nearest[0]}?" if nearest else ""))
     validation = ArgumentSpecValidator(spec).validate(given)
     if validation.error_messages:
-        raise InvalidOptions(Masker(collect_secrets(spec, given)).text(validation.error_messages[0]))
+        raise InvalidOptions(Masker(collect_secrets(spec, given)).mask_text(validation.error_messages[0]))
     params: dict[str, Any] = validation.validated_parameters
     return params
 

@@ -71,7 +71,7 @@ ENCODERS: dict[str, Callable[[str], str]] = {
 @pytest.mark.parametrize("encoding", ENCODERS)
 def test_masker_finds_secrets_in_every_encoding(encoding: str) -> None:
     text = f"<{ENCODERS[encoding](PASSWORD)}>"
-    masked = Masker([PASSWORD]).text(text)
+    masked = Masker([PASSWORD]).mask_text(text)
     assert masked == f"<{MASK}>"
 
 
@@ -84,7 +84,7 @@ def test_masker_finds_any_secret_in_any_encoding(secret: str, encoding: str) -> 
         encoded = ENCODERS[encoding](secret)
     except UnicodeEncodeError:
         return
-    assert Masker([secret]).text(f"({encoded})") in (f"({MASK})", f"({MASK}", f"{MASK})", MASK)
+    assert Masker([secret]).mask_text(f"({encoded})") in (f"({MASK})", f"({MASK}", f"{MASK})", MASK)
 
 
 @pytest.mark.parametrize("secret", ["\n\\" * 500, "a\\" * 500, "&'" * 500, "%" * 1000, '\u00e9"' * 500])
@@ -94,31 +94,31 @@ def test_time_for_masking_is_proportional_to_the_text(secret: str) -> None:
     assert len(encoded) <= len(SECRET_ENCODERS)
     assert max(map(len, encoded)) <= 10 * len(secret)
     text = f"{secret[:-1]}." * 10
-    assert Masker([secret]).text(f"{text}{secret}{text}") == f"{text}{MASK}{text}"
+    assert Masker([secret]).mask_text(f"{text}{secret}{text}") == f"{text}{MASK}{text}"
 
 
 @given(st.text(max_size=40), st.text(min_size=4, max_size=8))
 def test_masker_returns_a_text_without_secrets_unchanged(text: str, secret: str) -> None:
-    if not may_hold_credentials(text) and not Masker([secret]).text(text + secret).startswith(MASK):
-        masked = Masker([secret]).text(text)
+    if not may_hold_credentials(text) and not Masker([secret]).mask_text(text + secret).startswith(MASK):
+        masked = Masker([secret]).mask_text(text)
         assert masked is text or MASK in masked
 
 
 def test_masker_ignores_a_secret_of_spaces() -> None:
-    assert Masker(["\n\n\n\n"]).text("a \n b") == "a \n b"
+    assert Masker(["\n\n\n\n"]).mask_text("a \n b") == "a \n b"
 
 
 def test_masker_masks_overlapping_secrets_completely() -> None:
     url = "https://chat.example.com/bot/v2/hook/path-key-4711"
     secrets = [url, "path-key-4711", "4711", "hook/path-key-4711", "key-4711 and more"]
     for order in (secrets, secrets[::-1], sorted(secrets, key=len)):
-        assert Masker(order).text(f"sent to {url} and more.") == f"sent to {MASK}."
+        assert Masker(order).mask_text(f"sent to {url} and more.") == f"sent to {MASK}."
 
 
 def test_masker_masks_keys_and_numbers() -> None:
     masker = Masker(["hunter2", "12345678"])
     value = {"a": {"hunter2": 1, "x hunter2 y": {"hunter2": [12345678, 1.5, None, True]}}}
-    assert masker.value(value) == {
+    assert masker.mask_value(value) == {
         "a": {MASK: 1, f"x {MASK} y": {MASK: ["VALUE_SPECIFIED_IN_NO_LOG_PARAMETER", 1.5, None, True]}}
     }
 
@@ -134,34 +134,34 @@ def test_masker_masks_keys_and_numbers() -> None:
     ],
 )
 def test_masker_masks_a_very_short_secret_as_a_separate_word(secret: str, text: str, masked: str) -> None:
-    assert Masker([secret]).text(text) == masked
+    assert Masker([secret]).mask_text(text) == masked
 
 
 def test_masker_masks_no_number_for_a_very_short_secret() -> None:
     value = {"cpuNum": 1, "share": 1.5, "text": "1", "other": "11"}
-    assert Masker(["1"]).value(value) == {**value, "text": "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"}
+    assert Masker(["1"]).mask_value(value) == {**value, "text": "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"}
 
 
 def test_masker_keeps_documented_names() -> None:
     masker = Masker(["host"], lambda: {"host", "hostUuid"})
-    assert masker.value({"host": {"hostUuid": "a host", "hosts": 1}}) == {
+    assert masker.mask_value({"host": {"hostUuid": "a host", "hosts": 1}}) == {
         "host": {"hostUuid": f"a {MASK}", f"{MASK}s": 1}
     }
 
 
 def test_masker_masks_members_that_are_named_as_secrets() -> None:
     value = {"sshPassword": "a", "access_key_secret": 5, "password": None, "secret": "", "passwordExpired": "no"}
-    assert Masker().value(value) == {**value, "sshPassword": MASK, "access_key_secret": MASK}
+    assert Masker().mask_value(value) == {**value, "sshPassword": MASK, "access_key_secret": MASK}
 
 
 def test_each_line_of_a_secret_is_a_secret() -> None:
     lines = ["MIIEvQIBADANBgkqhkiG9w0BAQEFAASC", "Kc7dGzQ+2W/9yQ0Jc1kO0xZ8E7nq1aB3", "x=="]
     pem = "\n".join(["-----BEGIN PRIVATE KEY-----", *lines, "-----END PRIVATE KEY-----"])
     masker = Masker(collect_secrets({"key": {"no_log": True}}, {"key": f"{pem}\n"}))
-    assert masker.text(f"bad line: {lines[1]}!") == f"bad line: {MASK}!"
-    assert masker.text(f"bad: {' '.join(pem.split())}!") == f"bad: {MASK}!"
-    assert masker.text(f"{json.dumps(pem)}!") == f'"{MASK}"!'
-    assert masker.text("-----BEGIN PRIVATE KEY-----") == "-----BEGIN PRIVATE KEY-----"
+    assert masker.mask_text(f"bad line: {lines[1]}!") == f"bad line: {MASK}!"
+    assert masker.mask_text(f"bad: {' '.join(pem.split())}!") == f"bad: {MASK}!"
+    assert masker.mask_text(f"{json.dumps(pem)}!") == f'"{MASK}"!'
+    assert masker.mask_text("-----BEGIN PRIVATE KEY-----") == "-----BEGIN PRIVATE KEY-----"
 
 
 @pytest.mark.parametrize("url", ["https://chat.example.com", "https://chat.example.com/"])

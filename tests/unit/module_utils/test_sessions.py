@@ -457,4 +457,4 @@ def test_the_password_is_sent_as_its_hash(folder: Path) -> None:
     (login,) = service.requests
     assert hash_password("pÄss") in str(login.body)
     assert "Authorization" not in login.headers
-    assert masker.text(f"pÄss {hash_password('pÄss')} the-session") == "******** ******** ********"
+    assert masker.mask_text(f"pÄss {hash_password('pÄss')} the-session") == "******** ******** ********"
