@@ -13,18 +13,18 @@ import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.operation import TAG_PARAMS
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options import CONNECTION, WAIT
 
+from simulator.description import METHODS, Parameter, description, operations, resolve
 from support.collection import MODULES, module
-from support.openapi_reference import METHODS, ReferenceParameter, description, operations, resolve
 
 # The module api accepts any parameter, so it proves nothing here.
-# The operations of the module session are not described.
+# Nothing of the module session is documented.
 OWN = [name for name in MODULES if name not in ("api", "session")]
 
 DOCUMENTED = [
     (operation, parameter)
     for operation, stated in operations().items()
     for parameter, details in stated.parameters.items()
-    if not stated.companion and not details.compatibility and not details.alias_of
+    if not stated.is_companion and not details.is_companion and not details.alias_of
 ]
 
 # Parameters that an option with another name sets.
@@ -61,6 +61,7 @@ EXPLAINED = {
     "host_nic_service": {"state": "has one value", "host": "says which interfaces are named"},
     "job_info": {"jobs": "polling addresses"},
     "job_wait": {"jobs": "polling addresses", "wait_for": "says when the wait ends"},
+    "kvm_host": {"running_vms": "says whether VMs may be stopped"},
     "primary_storage_info": {"uuid": "GET on the record", "name": "a condition", "limit": "a limit of the result"},
     "resource_info": {"uuid": "GET on the record", "name": "a condition", "limit": "a limit of the result"},
     "sns_endpoint": {"state": "has one value", "type": "says which operations are called"},
@@ -85,7 +86,7 @@ EXPLAINED = {
 
 
 def described(name: str) -> list[str]:
-    """Return the operations of a module that are described; servers have further queries, with the same parameters."""
+    """Return the operations of a module that are described."""
     return [operation for operation in module(name).task.operations if operation in operations()]
 
 
@@ -114,7 +115,7 @@ def test_parameter_is_reachable(operation: str, parameter: str) -> None:
             assert tuple(option["choices"]) == stated.choices, name
 
 
-@pytest.mark.parametrize("operation", [name for name, stated in operations().items() if not stated.companion])
+@pytest.mark.parametrize("operation", [name for name, stated in operations().items() if not stated.is_companion])
 def test_operation_has_a_module(operation: str) -> None:
     assert [name for name in OWN if operation in module(name).task.operations]
 
@@ -147,7 +148,7 @@ def type_of(option: Mapping[str, Any]) -> str:
     return f"list of {option['elements']}" if option["type"] == "list" else str(option["type"])
 
 
-def expected_type(operation: str, stated: ReferenceParameter) -> str:
+def expected_type(operation: str, stated: Parameter) -> str:
     """Return the type that the option for a parameter must have."""
     if (operation, stated.name) in FOR_EACH:
         return f"list of {stated.type}"

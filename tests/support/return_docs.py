@@ -19,8 +19,8 @@ from typing import Any
 import yaml
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import to_snake_case
 
+from simulator.description import PYTHON_TYPES, description, resolve
 from support.collection import ROOT
-from support.openapi_reference import PYTHON_TYPES, description, resolve
 
 Field = dict[str, Any]
 Fields = dict[str, Field]
@@ -87,7 +87,7 @@ def contains(schema: str) -> Fields:
     """Return the fields of a record as RETURN documents them."""
     node = description()["components"]["schemas"][schema]
     inherited = contains(node["$ref"].rsplit("/", 1)[-1]) if "$ref" in node else {}
-    mark = {"x-compatibility": True} if node.get("x-compatibility") else {}
+    mark = {"x-companion": True} if node.get("x-companion") else {}
     own = {to_snake_case(name): _field({**entry, **mark}) for name, entry in node["properties"].items()}
     return {**inherited, **own}
 
@@ -96,7 +96,7 @@ def _field(entry: Mapping[str, Any]) -> Field:
     resolved = resolve(entry)
     types = resolved["type"] if isinstance(resolved["type"], list) else [resolved["type"]]
     field: Field = {"description": re.sub("`(.+?)`", _as_result, entry["description"]), "type": PYTHON_TYPES[types[0]]}
-    if entry.get("x-compatibility"):
+    if entry.get("x-companion"):
         field["returned"] = "when the service sends it"
     element = resolved
     if field["type"] == "list":

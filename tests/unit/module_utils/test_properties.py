@@ -24,11 +24,11 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from simulator.description import operations, records
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
 from support.collection import MODULES, module
 from support.module_runner import ModuleRun, ModuleRunner
-from support.openapi_reference import operations, records
 
 Options = Mapping[str, Any]
 Values = Mapping[str, st.SearchStrategy[Any]]

@@ -26,7 +26,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.records imp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.openapi_reference import records
+from simulator.description import records
 
 NAMES = sorted(
     {name for row in OPERATIONS.values() for name in row.parameters}

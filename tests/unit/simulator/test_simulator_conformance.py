@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 import queue
 import threading
@@ -19,10 +20,20 @@ import requests
 from openapi_schema_validator import OAS31Validator, oas31_format_checker
 from requests.structures import CaseInsensitiveDict
 
+from simulator.description import Operation, description, operations, records, reply_schema, resolve
 from simulator.launch import Simulator
-from support.openapi_reference import ReferenceOperation, description, operations, records, reply_schema, resolve
 
-MODES: dict[str, dict[str, Any]] = {"compatible": {}, "literal": {"literal": True, "companions": "present"}}
+MODES: dict[str, dict[str, Any]] = {
+    "compatible": {},
+    "literal": {"literal": True, "companions": "present", "further_operations": True},
+}
+OPEN_CHATS = {
+    "CreateSNSWeComEndpoint",
+    "QuerySNSWeComEndpoint",
+    "UpdateAtPersonOfAtFeiShuEndpoint",
+    "QuerySNSFeiShuAtPerson",
+}
+"""Operations of the servers with open chats, which lack the documented ones."""
 KINDS = {
     "str": {"string"},
     "int": {"integer"},
@@ -102,7 +113,7 @@ class Caller:
         assert_described(response.json(), reply_schema(f"{name}ByUuid"))
         return response.json()
 
-    def send(self, operation: ReferenceOperation, params: Mapping[str, Any], **headers: str) -> requests.Response:
+    def send(self, operation: Operation, params: Mapping[str, Any], **headers: str) -> requests.Response:
         """Return the response to the request that the description asks for."""
         query: dict[str, Any] = {}
         body: dict[str, Any] = {}
@@ -120,7 +131,7 @@ class Caller:
         self,
         method: str,
         path: str,
-        operation: ReferenceOperation,
+        operation: Operation,
         headers: Mapping[str, str] | None = None,
         **parts: Any,
     ) -> requests.Response:
@@ -146,23 +157,19 @@ def caller(sim: Simulator) -> Caller:
 # ------------------------------------------------------------------------------------- every operation and every route
 
 
-def test_simulator_knows_the_operations(sim: Simulator) -> None:
-    described = {
-        name: (operation.method, operation.since, operation.companion, {operation.path, operation.uuid_path} - {None})
-        for name, operation in operations().items()
-        if name != "GetApiJob"
-    }
-    served = {
-        row["name"]: (row["method"], row["since"], row["companion"], set(row["paths"]))
-        for row in sim.operations()
-        if not row["further"]
-    }
-    assert served == described
+def test_simulator_serves_the_described_operations(sim: Simulator) -> None:
+    served = {row["name"]: row for row in sim.operations()}
+    assert operations().keys() - served.keys() == {"GetApiJob"}
+    for name, row in served.items():
+        if name in operations():
+            described = operations()[name]
+            assert (row["method"], row["since"]) == (described.method, described.since)
+            assert {described.path, described.uuid_path} - {None} <= set(row["paths"])
 
 
 def test_simulator_knows_the_parameters(sim: Simulator) -> None:
     for row in sim.operations():
-        if row["further"]:
+        if row["name"] not in operations():
             continue
         described = {
             name: parameter
@@ -197,6 +204,19 @@ def second_page(caller: Caller) -> str:
     return str(caller.call("CursorQuery", resourceType="host", pageSize=1)["nextCursor"])
 
 
+def changed_person(caller: Caller, query: str) -> dict[str, Any]:
+    (person,) = caller.call(query, q=[f"uuid={PERSON}"])["inventories"]
+    return {"uuid": PERSON, "endpointUuid": person["endpointUuid"], "userId": "berta", "remark": "on duty"}
+
+
+CHAT = {
+    "url": "https://chat.example.com/hook",
+    "atAll": False,
+    "atPersonUserIds": ["anna"],
+    "atPersonList": {"anna": "Anna"},
+    "name": "chat",
+    "description": "the room of the night shift",
+}
 PARAMS: dict[str, Callable[[Caller], dict[str, Any]]] = {
     "CreateCbtTask": lambda caller: {
         "name": "nightly",
@@ -217,24 +237,14 @@ PARAMS: dict[str, Callable[[Caller], dict[str, Any]]] = {
         "vmInstanceUuid": STOPPED_VM,
         "force": False,
     },
-    "CreateSNSWorkchatEndpoint": lambda caller: {
-        "url": "https://chat.example.com/hook",
-        "atAll": False,
-        "atPersonUserIds": ["anna"],
-        "atPersonList": {"anna": "Anna"},
-        "name": "chat",
-        "description": "the room of the night shift",
-    },
+    "CreateSNSWorkchatEndpoint": lambda caller: CHAT,
+    "CreateSNSWeComEndpoint": lambda caller: CHAT,
     "QuerySNSWorkchatEndpoint": lambda caller: {"q": [f"uuid={workchat_endpoint(caller)}"]},
     "CreateSNSSnmpEndpoint": lambda caller: {"name": "traps", "description": "to all", "platformUuid": PLATFORM},
     "SNSSnmpTestConnection": lambda caller: {"platformUuid": PLATFORM, "endpointUuid": ENDPOINT},
     "UpdateSNSApplicationEndpoint": lambda caller: {"uuid": ENDPOINT, "name": "renamed", "description": "new"},
-    "UpdateAtPersonOfAtTeamchatEndpoint": lambda caller: {
-        "uuid": PERSON,
-        "endpointUuid": caller.call("QuerySNSTeamchatAtPerson", q=[f"uuid={PERSON}"])["inventories"][0]["endpointUuid"],
-        "userId": "berta",
-        "remark": "on duty",
-    },
+    "UpdateAtPersonOfAtTeamchatEndpoint": lambda caller: changed_person(caller, "QuerySNSTeamchatAtPerson"),
+    "UpdateAtPersonOfAtFeiShuEndpoint": lambda caller: changed_person(caller, "QuerySNSFeiShuAtPerson"),
     "UpdateSNSSnmpPlatform": lambda caller: {
         "uuid": PLATFORM,
         "snmpAddress": "192.0.2.7",
@@ -307,6 +317,17 @@ PARAMS: dict[str, Callable[[Caller], dict[str, Any]]] = {
         "serviceTypes": ["TenantNetwork", "BackupNetwork"],
     },
     "GetHostNicServiceTypeStatistic": lambda caller: {"hostUuid": HOST, "vlanId": 0, "limit": 10, "start": 0},
+    "GetNicQos": lambda caller: {"nicUuid": NIC},
+    "GetVmMigrationCandidateHosts": lambda caller: {"vmInstanceUuid": VM},
+    "StartVmInstance": lambda caller: {"uuid": STOPPED_VM, "clusterUuid": seeded(2, 2), "hostUuid": seeded(3, 2)},
+    "StopVmInstance": lambda caller: {"uuid": VM, "type": "cold", "stopHA": True},
+    "MigrateVm": lambda caller: {"uuid": VM, "hostUuid": seeded(3, 3)},
+    "LogInByAccount": lambda caller: {
+        "accountName": "admin",
+        "password": hashlib.sha512(b"password").hexdigest(),
+    },
+    "ValidateSession": lambda caller: {"sessionUuid": Simulator.session},
+    "LogOut": lambda caller: {"sessionUuid": Simulator.session},
     "CursorQuery": lambda caller: {
         "resourceType": "host",
         "sort": "name",
@@ -331,6 +352,10 @@ CALLABLE = [name for name in operations() if name != "GetApiJob"]
 QUERIES = [name for name, operation in operations().items() if operation.uuid_path]
 
 
+def switches_of(name: str) -> dict[str, Any]:
+    return {"chats": "open"} if name in OPEN_CHATS else {}
+
+
 def params_of(name: str, caller: Caller) -> dict[str, Any]:
     return PARAMS[name](caller) if name in PARAMS else {}
 
@@ -338,7 +363,7 @@ def params_of(name: str, caller: Caller) -> dict[str, Any]:
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", CALLABLE)
 def test_reply_is_described(sim: Simulator, caller: Caller, mode: str, name: str) -> None:
-    sim.reset(**MODES[mode])
+    sim.reset(**MODES[mode], **switches_of(name))
     caller.call(name, **params_of(name, caller))
 
 
@@ -359,6 +384,7 @@ def test_read_by_uuid_may_answer_a_single_inventory(sim: Simulator, caller: Call
 
 @pytest.mark.parametrize("name", CALLABLE)
 def test_reply_at_once_is_described(sim: Simulator, caller: Caller, name: str) -> None:
+    sim.configure(**switches_of(name))
     params = params_of(name, caller)
     sim.configure(sync=True)
     response = caller.send(operations()[name], params)
@@ -383,6 +409,7 @@ def test_every_field_is_sent(sim: Simulator, caller: Caller) -> None:
             disable_reply="inventory",
             error_nesting="both",
             at_person_list="list",
+            **switches_of(name),
         )
         reply = caller.call(name, **params_of(name, caller))
         for member, result in operations()[name].results.items():
@@ -392,7 +419,8 @@ def test_every_field_is_sent(sim: Simulator, caller: Caller) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in CALLABLE if "resourceUuid" in operations()[name].parameters])
-def test_creation_takes_the_uuid_of_the_new_record_once(caller: Caller, name: str) -> None:
+def test_creation_takes_the_uuid_of_the_new_record_once(sim: Simulator, caller: Caller, name: str) -> None:
+    sim.configure(**switches_of(name))
     params = {**PARAMS[name](caller), "resourceUuid": seeded(99)}
     assert caller.call(name, **params)["inventory"]["uuid"] == seeded(99)
     status, reply = caller.result(name, **params)
@@ -427,10 +455,13 @@ def test_failure_of_a_read_is_described(sim: Simulator, caller: Caller, mode: st
 
 
 @pytest.mark.parametrize("status", [404, 405])
-@pytest.mark.parametrize("name", [name for name in CALLABLE if operations()[name].companion])
+# Without GetNicQos, which shares its path with DeleteNicQos: a server that lacks it performs that operation.
+@pytest.mark.parametrize("name", [name for name in CALLABLE if operations()[name].is_companion and name != "GetNicQos"])
 def test_companion_may_be_missing(sim: Simulator, caller: Caller, name: str, status: int) -> None:
+    sim.configure(**switches_of(name))
+    params = params_of(name, caller)
     sim.configure(companions=str(status))
-    assert caller.send(operations()[name], {}).status_code == status
+    assert caller.send(operations()[name], params).status_code == status
 
 
 @pytest.mark.parametrize("password", ["secret", "wrong-password"])

@@ -1,12 +1,16 @@
 # Copyright (c) 2026, Contributors to the virtinfra.manager project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The description of the service, `docs/openapi.yaml`, in a form for comparisons."""
+
+"""The description of the service, `docs/openapi.yaml`: its operations, parameters and records.
+
+The simulator takes its operations from it, and tests compare the collection with it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,16 +30,19 @@ PYTHON_TYPES = {
     "null": "NoneType",
 }
 METHODS = ("get", "post", "put", "delete")
-BESIDE_RESULT = {"success", "error", "schema"}
+ENVELOPE = {"success", "error", "schema"}
+"""The members of each reply that are not its result."""
 
 
 @dataclass(frozen=True)
-class ReferenceField:
-    """A field of a record, a member of a reply or, as ReferenceParameter, a parameter of an operation."""
+class Field:
+    """A field of a record, a member of a reply or, as Parameter, a parameter of an operation."""
 
     name: str
     type: str
     """str, int, bool, list, dict, NoneType, or any."""
+    element_type: str = ""
+    """The type of the elements of a list."""
     format: str | None = None
     """int32 (the service says Integer), int64 (Long) or another format of OpenAPI."""
     schema: str | None = None
@@ -45,16 +52,16 @@ class ReferenceField:
     default: Any = None
     since: str | None = None
     """Version that added it; None if it is as old as its operation or record."""
-    compatibility: bool = False
-    """Servers support it, but the document lacks it."""
+    is_companion: bool = False
+    """Servers support it, but the service does not document it."""
 
 
 @dataclass(frozen=True)
-class ReferenceParameter(ReferenceField):
+class Parameter(Field):
     """A parameter of an operation in its path, its query string or its body; not a header."""
 
     where: str = "query"
-    """path, query, or body (inside the member ReferenceOperation.body_key, if there is one)."""
+    """path, query, or body (inside the member Operation.body_key, if there is one)."""
     also_in_query: bool = False
     """A body parameter that is also sent in the query string, because servers often ignore the body of a DELETE."""
     required: bool = False
@@ -65,10 +72,18 @@ class ReferenceParameter(ReferenceField):
     """The parameter of which this is another spelling."""
     beside: bool = False
     """A member of the body next to body_key, not inside it: systemTags and userTags."""
+    max_length: int | None = None
+    """The longest text that servers accept."""
+    bounds: range | None = None
+    """The numbers that servers accept."""
+    pattern: str | None = None
+    """The pattern that a text, or each text of a list, must match."""
+    refuses_empty: bool = False
+    """Whether servers refuse an empty list or map."""
 
 
 @dataclass(frozen=True)
-class ReferenceOperation:
+class Operation:
     """One operation of the service; a query includes its read by uuid."""
 
     name: str
@@ -78,17 +93,17 @@ class ReferenceOperation:
     """With {placeholders}; relative to `<prefix>/v1/`, or absolute for the cursor operations."""
     uuid_path: str | None
     """The path at which a query may read one record; None if that GET may be another operation."""
-    parameters: Mapping[str, ReferenceParameter]
+    parameters: Mapping[str, Parameter]
     body_key: str | None
     """The member of the body that holds the body parameters; None if they are its members, or if there are none."""
-    results: Mapping[str, ReferenceField]
-    """The documented members of a successful reply that contain the result, the main one first."""
-    undocumented_results: Mapping[str, ReferenceField]
-    """The undocumented members that servers add: total, volumeInfos, ..."""
+    results: Mapping[str, Field]
+    """The members of a successful reply that contain the result, the main one first."""
+    other_members: Mapping[str, Field]
+    """The companion members that servers add to a reply: total, volumeInfos, ..."""
     since: str | None
     is_async: bool
-    companion: bool
-    """Not in the document; a server may lack it."""
+    is_companion: bool
+    """Not documented; a server may lack it."""
     security: str | None
     """session, token, or None if no credentials are needed."""
 
@@ -97,55 +112,44 @@ class ReferenceOperation:
         """Name of the component schema of the main result, to be looked up in records()."""
         return next((result.schema for result in self.results.values()), None)
 
-    @property
-    def version_of(self) -> dict[str, str]:
-        """The versions of the parameters that were added later."""
-        return {name: parameter.since for name, parameter in self.parameters.items() if parameter.since}
-
 
 @cache
 def description() -> Node:
     """Return the whole description as parsed YAML."""
-    document: Node = yaml.safe_load(DESCRIPTION.read_text(encoding="utf-8"))
+    # Without libyaml, PyYAML needs half a second.
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    document: Node = yaml.load(DESCRIPTION.read_text(encoding="utf-8"), loader)
     return document
 
 
 @cache
-def operations() -> Mapping[str, ReferenceOperation]:
-    """Return the operations by name: the documented ones and, marked, the companion reads."""
-    return _operations(is_further=False)
-
-
-@cache
-def further_operations() -> Mapping[str, ReferenceOperation]:
-    """Return the operations by name that follow neither from the document nor from its conventions."""
-    return _operations(is_further=True)
-
-
-def _operations(is_further: bool) -> Mapping[str, ReferenceOperation]:
-    by_uuid = {name: path for name, path, *dummy in _operation_nodes() if name.endswith("ByUuid")}
+def operations() -> Mapping[str, Operation]:
+    """Return the operations by name: the documented ones and the companions."""
+    nodes = list(_operation_nodes())
+    by_uuid = {name: path for name, path, *rest in nodes if name.endswith("ByUuid")}
     return {
-        name: _operation(name, method, path, by_uuid.get(f"{name}ByUuid"), item, node)
-        for name, path, method, item, node in _operation_nodes()
-        if name not in by_uuid and node.get("x-further", False) == is_further
+        name: _build_operation(name, method, path, by_uuid.get(f"{name}ByUuid"), item, node)
+        for name, path, method, item, node in nodes
+        if name not in by_uuid
     }
 
 
 @cache
-def records() -> Mapping[str, Mapping[str, ReferenceField]]:
-    """Return the fields of the records in replies, by the name of the record."""
+def documented_operations() -> Mapping[str, Operation]:
+    """Return the operations by name that the service documents."""
+    return {name: operation for name, operation in operations().items() if not operation.is_companion}
+
+
+@cache
+def records() -> Mapping[str, Mapping[str, Field]]:
+    """Return the fields of the records in replies, by the name of the record; not those with undescribed fields."""
     schemas = description()["components"]["schemas"]
-    found = {
+    properties = {
         name: _properties(node)
         for name, node in schemas.items()
-        if not (node.get("x-envelope") or node.get("x-further"))
+        if not (node.get("x-envelope") or node.get("additionalProperties"))
     }
-    return {name: _fields(properties) for name, properties in found.items() if properties}
-
-
-def routes() -> set[tuple[str, str]]:
-    """Return the method and the path of every request that the service answers, including reads by uuid."""
-    return {(method.upper(), _path(path, item)) for dummy, path, method, item, node in _operation_nodes()}
+    return {name: _build_fields(members) for name, members in properties.items() if members}
 
 
 def reply_schema(name: str, status: int = 200) -> Node:
@@ -153,7 +157,7 @@ def reply_schema(name: str, status: int = 200) -> Node:
 
     Its references are relative to description(). Raise KeyError if no JSON reply with that status is described.
     """
-    node = next(node for found, dummy, method, item, node in _operation_nodes() if found == name)
+    node = next(node for other, path, method, item, node in _operation_nodes() if other == name)
     schema: Node = resolve(node["responses"][str(status)])["content"]["application/json"]["schema"]
     return schema
 
@@ -176,75 +180,67 @@ def _operation_nodes() -> Iterator[tuple[str, str, str, Node, Node]]:
                 yield item[method]["operationId"], path, method, item, item[method]
 
 
-def _operation(name: str, method: str, path: str, uuid_path: str | None, item: Node, node: Node) -> ReferenceOperation:
-    body_key, in_body = _body(node)
-    results, undocumented = _results(node)
-    return ReferenceOperation(
+def _build_operation(name: str, method: str, path: str, uuid_path: str | None, item: Node, node: Node) -> Operation:
+    body_key, in_body = _body_parameters(node)
+    outside = _parameters_outside_body([*item.get("parameters", ()), *node.get("parameters", ())])
+    repeated = {name: replace(in_body[name], also_in_query=True) for name in outside.keys() & in_body.keys()}
+    results, other_members = _reply_members(node)
+    return Operation(
         name=name,
         method=method.upper(),
-        path=_path(path, item),
-        uuid_path=uuid_path and _path(uuid_path, item),
-        parameters=_merged(_outside_body([*item.get("parameters", ()), *node.get("parameters", ())]), in_body),
+        path=_request_path(path, item),
+        uuid_path=uuid_path and _request_path(uuid_path, item),
+        parameters={**outside, **in_body, **repeated},
         body_key=body_key,
         results=results,
-        undocumented_results=undocumented,
+        other_members=other_members,
         since=node.get("x-since"),
         is_async=node.get("x-async", False),
-        companion=node.get("x-companion", False),
+        is_companion=node.get("x-companion", False),
         security=next((next(iter(scheme)) for scheme in node.get("security", description()["security"])), None),
     )
 
 
-def _path(path: str, item: Node) -> str:
+def _request_path(path: str, item: Node) -> str:
     path = path.partition("#")[0]
     return path if "servers" in item else path.removeprefix("/")
 
 
-def _merged(
-    outside: dict[str, ReferenceParameter], in_body: dict[str, ReferenceParameter]
-) -> dict[str, ReferenceParameter]:
-    """Merge both places: a parameter of the body can be repeated in the query string."""
-    twice = outside.keys() & in_body.keys()
-    repeated = {name: _replaced(in_body[name], also_in_query=True) for name in twice}
-    return {**outside, **in_body, **repeated}
-
-
-def _outside_body(nodes: list[Node]) -> dict[str, ReferenceParameter]:
-    found = [resolve(node) for node in nodes]
+def _parameters_outside_body(nodes: Iterable[Node]) -> dict[str, Parameter]:
+    resolved = [node for node in map(resolve, nodes) if node["in"] != "header"]
     return {
-        node["name"]: _replaced(
-            _parameter(node["name"], node["schema"]),
+        node["name"]: replace(
+            _build_parameter(node["name"], node["schema"]),
             where=node["in"],
             required=node.get("required", False),
             since=node.get("x-since"),
-            compatibility=node.get("x-compatibility", False),
+            is_companion=node.get("x-companion", False),
         )
-        for node in found
-        if node["in"] != "header"
+        for node in resolved
     }
 
 
-def _body(node: Node) -> tuple[str | None, dict[str, ReferenceParameter]]:
+def _body_parameters(node: Node) -> tuple[str | None, dict[str, Parameter]]:
     """Return the member that holds the parameters and all the parameters of the body."""
     schema = node.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
     if "required" not in schema:
-        return None, _body_parameters(schema)
+        return None, _members_as_parameters(schema)
     (key,) = schema["required"]
     beside = {
-        name: _replaced(_parameter(name, member), where="body", beside=True)
+        name: replace(_build_parameter(name, member), where="body", beside=True)
         for name, member in _properties(schema).items()
         if name != key
     }
-    return key, {**_body_parameters(schema["properties"][key]), **beside}
+    return key, {**_members_as_parameters(schema["properties"][key]), **beside}
 
 
-def _body_parameters(schema: Node) -> dict[str, ReferenceParameter]:
+def _members_as_parameters(schema: Node) -> dict[str, Parameter]:
     alternatives = schema.get("anyOf", [schema])
-    documented = _required(node for node in alternatives if not node.get("x-compatibility"))
+    documented = {name for node in alternatives if not node.get("x-companion") for name in node.get("required", ())}
     always = set.intersection(*(set(node.get("required", ())) for node in alternatives))
     return {
-        name: _replaced(
-            _parameter(name, member),
+        name: replace(
+            _build_parameter(name, member),
             where="body",
             required=name in documented,
             optional_in_practice=name in documented - always,
@@ -254,15 +250,11 @@ def _body_parameters(schema: Node) -> dict[str, ReferenceParameter]:
     }
 
 
-def _required(nodes: Iterator[Node]) -> set[str]:
-    return {name for node in nodes for name in node.get("required", ())}
-
-
-def _results(node: Node) -> tuple[dict[str, ReferenceField], dict[str, ReferenceField]]:
-    """Return the documented and the other members of the reply, without success and error."""
+def _reply_members(node: Node) -> tuple[dict[str, Field], dict[str, Field]]:
+    """Return the members of the reply that contain the result, and the others, without success and error."""
     content = resolve(node["responses"]["200"])["content"]["application/json"]["schema"]
-    members = _fields(_properties(content))
-    others = {name: field for name, field in members.items() if name not in {*node["x-result"], *BESIDE_RESULT}}
+    members = _build_fields(_properties(content))
+    others = {name: field for name, field in members.items() if name not in {*node["x-result"], *ENVELOPE}}
     return {name: members[name] for name in node["x-result"]}, others
 
 
@@ -272,33 +264,46 @@ def _properties(schema: Node) -> dict[str, Node]:
     return {**inherited, **schema.get("properties", {})}
 
 
-def _fields(properties: Mapping[str, Node]) -> dict[str, ReferenceField]:
-    return {name: ReferenceField(**_value(name, node)) for name, node in properties.items()}
+def _build_fields(properties: Mapping[str, Node]) -> dict[str, Field]:
+    return {name: Field(**_details(name, node)) for name, node in properties.items()}
 
 
-def _parameter(name: str, node: Node) -> ReferenceParameter:
-    return ReferenceParameter(**_value(name, node))
-
-
-def _replaced(parameter: ReferenceParameter, **changes: Any) -> ReferenceParameter:
-    return ReferenceParameter(**{**vars(parameter), **changes})
-
-
-def _value(name: str, node: Node) -> dict[str, Any]:
-    """Return the ReferenceField of one value."""
+def _build_parameter(name: str, node: Node) -> Parameter:
     full = resolve(node)
-    inner_node = full["items"] if "items" in full else full["oneOf"][0] if "oneOf" in full else node
-    inner = resolve(inner_node)
+    return Parameter(
+        **_details(name, node),
+        max_length=full.get("maxLength"),
+        bounds=range(full["minimum"], full["maximum"] + 1) if "minimum" in full else None,
+        pattern=_element(node).get("pattern"),
+        refuses_empty=bool(full.get("minItems") or full.get("minProperties")),
+    )
+
+
+def _details(name: str, node: Node) -> dict[str, Any]:
+    """Return the members of Field for one value."""
+    full, element, reference = resolve(node), _element(node), _element_node(node)
     return {
         "name": name,
         "type": _python_type(full),
-        "format": inner.get("format"),
-        "schema": inner_node["$ref"].rpartition("/")[2] if "$ref" in inner_node else None,
-        "choices": tuple(choice for choice in inner.get("enum", ()) if choice is not None),
+        "element_type": _python_type(element) if "items" in full else "",
+        "format": element.get("format"),
+        "schema": reference["$ref"].rpartition("/")[2] if "$ref" in reference else None,
+        "choices": tuple(choice for choice in element.get("enum", ()) if choice is not None),
         "default": full.get("default"),
         "since": full.get("x-since"),
-        "compatibility": full.get("x-compatibility", False),
+        "is_companion": full.get("x-companion", False),
     }
+
+
+def _element(node: Node) -> Node:
+    """Return the schema of the elements of a list, of the first alternative, or else of the value."""
+    return resolve(_element_node(node))
+
+
+def _element_node(node: Node) -> Node:
+    full = resolve(node)
+    inner: Node = full["items"] if "items" in full else full["oneOf"][0] if "oneOf" in full else node
+    return inner
 
 
 def _python_type(node: Node) -> str:
