@@ -107,7 +107,7 @@ from ..module_utils._resources.cbt import protects, with_all_resources
 MODULE = list_module(
     "QueryCbtTask",
     returns="cbt_tasks",
-    options={"vm": reference("vm_instance_uuid")},
+    options={"vm": reference("vmInstanceUuid")},
     view=with_all_resources,
     predicates={"vmInstanceUuid": protects},
 )

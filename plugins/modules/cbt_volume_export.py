@@ -87,8 +87,8 @@ from ..module_utils._modules.options import reference, references
 MODULE = action_module(
     "ExportNbdVolumes",
     options={
-        "volumes": references("volume_uuids", required=True),
-        "vm": reference("vm_instance_uuid", required=True),
+        "volumes": references("volumeUuids", required=True),
+        "vm": reference("vmInstanceUuid", required=True),
         "force": {"type": "bool"},
     },
 )

@@ -145,7 +145,7 @@ MODULE = info_module_per_item(
     over="hostUuids",
     parameter="hostUuid",
     options={
-        "hosts": references("host_uuids", required=True),
+        "hosts": references("hostUuids", required=True),
         "fail_on_error": {"type": "bool", "default": False},
     },
 )

@@ -99,7 +99,7 @@ from ..module_utils._modules.read import info_module
 MODULE = info_module(
     "GetCandidateNetworkInterfaces",
     options={
-        "hosts": references("host_uuids", required=True),
+        "hosts": references("hostUuids", required=True),
         "interface_type": {"type": "str"},
         "intersecting": {"type": "bool"},
         "limit": {"type": "int"},

@@ -157,8 +157,8 @@ MODULE = resource_module(
     SERVICES,
     options={
         "state": {"type": "str", "default": "present", "choices": ["present"]},
-        "host": reference("host_uuid"),
-        "interfaces": references("interface_uuids", required=True),
+        "host": reference("hostUuid"),
+        "interfaces": references("interfaceUuids", required=True),
         "vlan_ids": {"type": "list", "elements": "int"},
         "service_types": {
             "type": "list",

@@ -262,7 +262,7 @@ MODULE = resource_module(
         "management_ip": {"type": "str"},
         "name": {"type": "str"},
         "description": {"type": "str"},
-        "cluster": reference("cluster_uuid"),
+        "cluster": reference("clusterUuid"),
         "username": {"type": "str"},
         "password": {"type": "str", "no_log": True},
         "ssh_port": {"type": "int"},

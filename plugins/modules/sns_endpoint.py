@@ -285,7 +285,7 @@ MODULE = resource_module(
         "at_all": {"type": "bool"},
         "at_person_user_ids": {"type": "list", "elements": "str"},
         "at_person_list": {"type": "dict"},
-        "platform": reference("platform_uuid"),
+        "platform": reference("platformUuid"),
         **CREATE_OPTIONS,
     },
     by="type",

@@ -105,8 +105,8 @@ def connection_error(result: Record) -> str | None:
 MODULE = action_module(
     "SNSSnmpTestConnection",
     options={
-        "platform": reference("platform_uuid"),
-        "endpoint": reference("endpoint_uuid"),
+        "platform": reference("platformUuid"),
+        "endpoint": reference("endpointUuid"),
         "fail_on_error": {"type": "bool", "default": True},
     },
     changes=False,

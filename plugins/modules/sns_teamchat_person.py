@@ -164,7 +164,7 @@ MODULE = resource_module(
     options={
         "state": {"type": "str", "default": "present", "choices": ["present"]},
         "uuid": {"type": "str"},
-        "endpoint": reference("endpoint_uuid"),
+        "endpoint": reference("endpointUuid"),
         "user_id": {"type": "str"},
         "remark": {"type": "str"},
     },

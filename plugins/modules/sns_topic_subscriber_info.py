@@ -64,7 +64,7 @@ from ..module_utils._modules.read import list_module
 MODULE = list_module(
     "QuerySNSTopicSubscriber",
     returns="subscribers",
-    equality_options={"topic": reference("topic_uuid"), "endpoint": reference("endpoint_uuid")},
+    equality_options={"topic": reference("topicUuid"), "endpoint": reference("endpointUuid")},
 )
 
 

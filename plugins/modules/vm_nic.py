@@ -386,8 +386,8 @@ MODULE = resource_module(
     options={
         "state": {"type": "str", "default": "present", "choices": ["present", *NIC.transitions]},
         "uuid": {"type": "str"},
-        "vm": reference("vm_instance_uuid"),
-        "l3_network": reference("l3_network_uuid"),
+        "vm": reference("vmInstanceUuid"),
+        "l3_network": reference("l3NetworkUuid"),
         "static_ip": {"type": "str"},
         "custom_mac": {"type": "str"},
         "driver_type": {"type": "str"},

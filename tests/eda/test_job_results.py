@@ -317,7 +317,7 @@ def test_a_signed_query_is_used_and_a_forged_one_is_refused(sim: Simulator, new_
         ({"path": "/"}, "path must have the form /a-secret-of-your-own"),
         ({"path": "secret"}, "path must have the form /a-secret-of-your-own"),
         ({"token": ""}, "token must be printable ASCII without spaces, and not empty"),
-        ({"buffersize": 1}, "unknown argument buffersize, did you mean buffer_size?"),
+        ({"buffersize": 1}, "unknown argument buffersize. Did you mean buffer_size?"),
         ({"buffer_size": 0}, "buffer_size must be at least 1"),
         ({"keyfile": "/nowhere/key.pem"}, "keyfile needs certfile"),
         ({"certfile": "/nowhere/cert.pem"}, "certfile /nowhere/cert.pem cannot be used: "),

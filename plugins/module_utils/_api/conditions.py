@@ -17,6 +17,7 @@ from typing import Any
 from .errors import (
     InvalidOptions,
     Unsupported,
+    did_you_mean,
 )
 from .records import RECORD_FIELDS, to_camel_case
 from .references import is_reference, unify_uuid
@@ -31,7 +32,7 @@ _FOREIGN_OPERATORS = {"==": "=", "!==": "!=", "<>": "!=", "=~": "~=", "=>": ">="
 # a pattern a backslash, with which databases escape. The wildcard ``_`` matches each of them.
 _MISREAD = re.compile(r"[!<>=~?'\\]")
 
-# The similarity, as measured by difflib, from which a name counts as a misspelling of another.
+# The similarity from which the name of a field counts as a misspelling of another.
 _SIMILARITY = 0.8
 
 
@@ -185,16 +186,13 @@ def _check_operator(text: str, operator: str, value: str) -> None:
 def _check_field(text: str, field: str, record_type: str) -> None:
     if field.split() != [field]:
         raise InvalidOptions(f"query {text!r} is not a condition: {field!r} cannot be the name of a field")
-    fields = {name.casefold(): name for name in RECORD_FIELDS.get(record_type, ())}
-    if field in fields.values() or "." in field or re.fullmatch("__.+__", field):
+    fields = RECORD_FIELDS.get(record_type, ())
+    if field in fields or "." in field or re.fullmatch("__.+__", field):
         return
-    # Only this message needs it, and it takes a module process 1.5 ms.
-    from difflib import get_close_matches
-
-    if similar := get_close_matches(to_camel_case(field).casefold(), fields, 1, _SIMILARITY):
+    if hint := did_you_mean(to_camel_case(field), fields, _SIMILARITY):
         raise InvalidOptions(
-            f"query {text!r}: {record_type} has no field {field}. Did you mean {fields[similar[0]]}? If the service has"
-            f" a field {field}, send the query with the module api."
+            f"query {text!r}: {record_type} has no field {field}.{hint} If the service has a field {field}, send the"
+            " query with the module api."
         )
 
 

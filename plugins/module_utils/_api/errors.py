@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 HINTS = {
@@ -340,6 +340,19 @@ class WaitTimeout(VirtinfraError):
 
     code = "TIMEOUT"
     description = "The timeout has expired. An operation that was started continues in the service."
+
+
+def did_you_mean(name: str, known: Iterable[str], similarity: float = 0.6) -> str:
+    """Return a sentence with the most similar known name, and a space before it; empty if none is similar enough.
+
+    ``similarity`` is measured by difflib, from 0 to 1. Names that differ only in case are the same.
+    """
+    # Only failures need it, and it takes a module process 1.5 ms.
+    from difflib import get_close_matches
+
+    names = {candidate.casefold(): candidate for candidate in known}
+    similar = get_close_matches(name.casefold(), names, 1, similarity)
+    return f" Did you mean {names[similar[0]]}?" if similar else ""
 
 
 def is_error_code(error: Any) -> bool:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from .errors import InvalidOptions
+from .errors import InvalidOptions, did_you_mean
 from .operation import Operation, Parameter, optional, required
 
 _SERVICES = ("ManagementNetwork", "TenantNetwork", "StorageNetwork", "BackupNetwork", "MigrationNetwork")
@@ -568,9 +568,8 @@ OPERATIONS: Mapping[str, Operation] = {
 
 
 def get_operation(name: str) -> Operation:
-    """Return the operation ``name``. Raise InvalidOptions, with similar names, if it does not exist."""
+    """Return the operation ``name``. Raise InvalidOptions, with a similar name, if it does not exist."""
     if name in OPERATIONS:
         return OPERATIONS[name]
-    similar = [known for known in OPERATIONS if name.lower() in known.lower() or known.lower() in name.lower()]
-    known = f"Did you mean {' or '.join(similar)}?" if similar else f"Known operations: {', '.join(OPERATIONS)}."
-    raise InvalidOptions(f"no operation {name}. {known}")
+    hint = did_you_mean(name, OPERATIONS) or f" Known operations: {', '.join(OPERATIONS)}."
+    raise InvalidOptions(f"no operation {name}.{hint}")

@@ -27,6 +27,10 @@ from .._masking.patterns import mask_url
 Record = dict[str, Any]
 
 
+# The types of JSON values that contain no others.
+SCALARS = frozenset((str, int, float, bool, type(None)))
+
+
 class NullReference(str):
     """A null reference to an object that does not exist yet. The string is the name of the option."""
 
@@ -118,7 +122,7 @@ RESERVED_KEY_PREFIX = "__ansible_"
 
 # Members that tasks use for decisions: those that must be strings or numbers if they exist, and those that must be
 # lists.
-_SCALARS: Mapping[str, type] = {
+_MEMBER_TYPES: Mapping[str, type] = {
     **dict.fromkeys(("uuid", "type", "ip", "mac", "interfaceUuid", "resourceUuid"), str),
     "vlanId": int,
 }
@@ -129,7 +133,7 @@ _LISTS: Mapping[str, type] = {
     "serviceTypes": str,
     "atPersonUserIds": str,
 }
-_DECISIVE = (*_SCALARS, *_LISTS)
+_DECISIVE = (*_MEMBER_TYPES, *_LISTS)
 
 
 def find_invalid_member(record: Record) -> str | None:
@@ -142,8 +146,8 @@ def find_invalid_member(record: Record) -> str | None:
 
 
 def _invalid_member(name: str, value: Any) -> str | None:
-    if name in _SCALARS:
-        return None if isinstance(value, (_SCALARS[name], type(None))) else name
+    if name in _MEMBER_TYPES:
+        return None if isinstance(value, (_MEMBER_TYPES[name], type(None))) else name
     kind, elements = _LISTS[name], value or []
     if not isinstance(elements, list) or not all(isinstance(each, kind) for each in elements):
         return name
@@ -210,7 +214,7 @@ def _convert(value: Any, record_type: str, rename: Callable[[str], str]) -> Any:
         # Most members are scalars, and a list may have many records.
         return {
             rename(name): member
-            if type(member) in _SCALAR_TYPES and name not in WEBHOOKS
+            if type(member) in SCALARS and name not in WEBHOOKS
             else _convert_member(name, member, record_type, rename)
             for name, member in value.items()
         }
@@ -231,9 +235,6 @@ def without_null_references(values: Mapping[str, Any]) -> Record:
         for name, value in values.items()
         if not isinstance(value, NullReference)
     }
-
-
-_SCALAR_TYPES = frozenset((str, int, float, bool, type(None)))
 
 
 def _convert_member(name: str, value: Any, record_type: str, rename: Callable[[str], str]) -> Any:

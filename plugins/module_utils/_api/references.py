@@ -16,7 +16,6 @@ from .errors import InvalidOptions
 from .records import (
     NullReference,
     Record,
-    to_camel_case,
     to_snake_case,
 )
 from .resource_types import REFERS_TO
@@ -38,11 +37,6 @@ def option_name(parameter: str) -> str:
     if parameter not in REFERS_TO:
         return to_snake_case(parameter)
     return _OPTIONS.get(parameter) or f"{REFERS_TO[parameter].name}{'s' if parameter.endswith('Uuids') else ''}"
-
-
-def parameter_name(option: str, spec: Mapping[str, Any]) -> str:
-    """Return the API's name for an option with this spec: the name of its alias if it refers to an object."""
-    return to_camel_case(next(iter(spec.get("aliases", ())), option))
 
 
 def is_reference(name: str) -> bool:

@@ -15,14 +15,12 @@ from typing import Any
 
 from .._api.records import (
     RESERVED_KEY_PREFIX,
+    SCALARS,
     rename_reserved_keys,
 )
 
 # How deeply a reply may be nested. Ansible itself fails at slightly more levels.
 MAX_JSON_DEPTH = 100
-
-# The types of JSON values that contain no others.
-SCALARS = frozenset((str, int, float, bool, type(None)))
 
 
 def decode_object(body: bytes) -> dict[str, Any] | None:

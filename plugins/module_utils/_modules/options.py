@@ -15,8 +15,8 @@ from typing import Any
 from ansible.module_utils.basic import env_fallback
 
 from .._api.errors import InvalidOptions
-from .._api.records import NullReference, Record
-from .._api.references import normalize_references, parameter_name
+from .._api.records import NullReference, Record, to_camel_case, to_snake_case
+from .._api.references import normalize_references
 
 Options = Mapping[str, dict[str, Any]]
 
@@ -71,11 +71,12 @@ TAGS: Options = {
 
 
 def reference(parameter: str, **details: Any) -> dict[str, Any]:
-    """Return the spec of an option that refers to an object; ``parameter``, the API's name for it, is its alias.
+    """Return the spec of an option that refers to an object; ``parameter`` is the API's name for the option.
 
-    The option itself is named after the object that it refers to, see `option_name`.
+    The option itself is named after the object that it refers to, see `option_name`. The name of the parameter in snake
+    case is its alias.
     """
-    return {"type": "str", "aliases": [parameter], **details}
+    return {"type": "str", "parameter": parameter, "aliases": [to_snake_case(parameter)], **details}
 
 
 def references(parameter: str, **details: Any) -> dict[str, Any]:
@@ -83,9 +84,14 @@ def references(parameter: str, **details: Any) -> dict[str, Any]:
     return reference(parameter, **{"type": "list", "elements": "str", **details})
 
 
+def parameter_names(options: Options) -> dict[str, str]:
+    """Return the API's names for options."""
+    return {name: spec.get("parameter") or to_camel_case(name) for name, spec in options.items()}
+
+
 CREATE_OPTIONS: Options = {
     "resource_uuid": {"type": "str"},
-    "tags": references("tag_uuids"),
+    "tags": references("tagUuids"),
 }
 
 IDENTITY_OPTIONS: Options = {
@@ -124,17 +130,25 @@ class TaskOptions:
     selecting_options: tuple[str, ...]
 
     @property
+    def all_options(self) -> Options:
+        """The options of the module, those that it shares with others, and those of the connection."""
+        options = dict(CONNECTION)
+        for shared in self.shared_options:
+            options.update(shared)
+        return {**options, **self.options}
+
+    @property
     def argument_spec(self) -> dict[str, Any]:
-        """The argument spec of all options."""
-        spec: dict[str, Any] = dict(CONNECTION)
-        for options in (*self.shared_options, self.options):
-            spec.update(options)
-        return spec
+        """The argument spec of all options, as Ansible knows it."""
+        return {
+            name: {key: value for key, value in spec.items() if key != "parameter"}
+            for name, spec in self.all_options.items()
+        }
 
     @cached_property
     def parameters(self) -> dict[str, str]:
         """The API's names for the options."""
-        return {name: parameter_name(name, spec) for name, spec in self.argument_spec.items()}
+        return parameter_names(self.all_options)
 
     def alias_warnings(self, arguments: Mapping[str, Any]) -> list[str]:
         """Return the warnings of a module process for options that are given both by name and by alias."""

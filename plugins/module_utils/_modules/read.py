@@ -8,7 +8,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from .._api.conditions import (
@@ -35,7 +36,7 @@ from .._api.records import (
     values_equal,
     with_all_fields,
 )
-from .._api.references import option_name, parameter_name
+from .._api.references import option_name
 from .._client.client import Client
 from .._client.lists import PAGE_SIZE, find_by_attribute, first_readable, get_by_uuid, paginate, paginate_cursor, query
 from .._engine.context import ModuleContext
@@ -44,6 +45,7 @@ from .options import (
     LIST_OPTIONS,
     TAGS,
     Options,
+    parameter_names,
 )
 from .spec import ModuleSpec
 
@@ -94,78 +96,134 @@ def info_module_per_item(operation: str, returns: str, over: str, parameter: str
     return ModuleSpec(run, options, (operation,), (TAGS,))
 
 
+@dataclass(frozen=True)
+class Listing:
+    """A module that lists records with a query or a cursor query.
+
+    ``operation`` is the query, None if only a cursor query can list the records. ``cursor`` is the resource type for a
+    cursor query, which is used when the option ``filters``, ``sort`` or ``order`` is given or when the query cannot be
+    used; None if the module has no cursor query. ``fields`` are the fields that options select by equality. ``view``
+    adds members to a record. ``predicates`` maps the API name of an option to a function that says whether a record
+    matches the option's value. ``returns`` is the member of the result with the records.
+    """
+
+    operation: str | None
+    cursor: str | None
+    returns: str
+    fields: Sequence[str]
+    view: Callable[[Record], Record]
+    predicates: Mapping[str, Callable[[Record, Any], bool]]
+
+    @property
+    def record_type(self) -> str:
+        """The type of the records in RECORD_FIELDS, or of the cursor query."""
+        return get_operation(self.operation).record if self.operation else str(self.cursor)
+
+    def run(self, context: ModuleContext) -> dict[str, Any]:
+        """Return the result of a task: the selected records, and how many there are without ``limit``."""
+        _check_list_options(context.desired)
+        if context.unresolved:
+            return {self.returns: [], "total": 0}
+        records, total = self._select(context.desired, *self._read(context.client, context.desired))
+        results = [record_to_result(with_all_fields(self.record_type, record), self.record_type) for record in records]
+        return {self.returns: results, "total": total}
+
+    def _read(self, client: Client, desired: Record) -> tuple[list[Record], int]:
+        """Return the records that the service selects, and their total number."""
+        readers = []
+        if not any(desired.get(name) for name in ("filters", "sort", "order")):
+            readers.append(self._read_by_query)
+        if self.cursor:
+            readers.append(self._read_by_cursor)
+        return first_readable(*readers)(client, desired)
+
+    def _read_by_query(self, client: Client, desired: Record) -> tuple[list[Record], int]:
+        if self.operation is None:
+            raise Unsupported(f"no query is known for the resource type {self.cursor}")
+        equal, limit = self._equalities(desired), self._limit_of_read(desired)
+        conditions, local_conditions = parse_conditions(desired.get("query", ()), self.record_type)
+        if not equal and not local_conditions:
+            return _collect_pages(paginate(client, self.operation, conditions, limit=limit))
+        if "uuid" in equal and not conditions:
+            records = get_by_uuid(client, self.operation, equal["uuid"])
+        elif equal:
+            field = next(iter(equal))
+            records = find_by_attribute(client, self.operation, field, equal[field], conditions)
+        else:
+            records = query(client, self.operation, conditions)
+        return _filter(records, local_conditions, equal, limit)
+
+    def _read_by_cursor(self, client: Client, desired: Record) -> tuple[list[Record], int]:
+        """Read with a cursor query, and select by conditions and equality here: its filters are not documented."""
+        equal, limit = self._equalities(desired), self._limit_of_read(desired)
+        conditions = parse_local_conditions(desired.get("query", ()), self.record_type)
+        selects = bool(equal or conditions)
+        pages = paginate_cursor(
+            client,
+            str(self.cursor),
+            desired.get("filters", ()),
+            desired.get("sort"),
+            desired.get("order"),
+            desired.get("pageSize", PAGE_SIZE),
+            None if selects else limit,
+        )
+        records, total = _collect_pages(pages)
+        return _filter(records, conditions, equal, limit) if selects else (records, total)
+
+    def _select(self, desired: Record, records: list[Record], total: int) -> tuple[list[Record], int]:
+        """Return those of the records, with members added by ``view``, that match all predicates, and their number."""
+        viewed = [self.view(record) for record in records]
+        names = self._active_predicates(desired)
+        if not names:
+            return viewed, total
+        matches = [record for record in viewed if all(self.predicates[name](record, desired[name]) for name in names)]
+        return matches[: desired.get("limit")], len(matches)
+
+    def _equalities(self, desired: Record) -> Record:
+        return {field: desired[field] for field in self.fields if field in desired}
+
+    def _active_predicates(self, desired: Record) -> list[str]:
+        return [name for name in self.predicates if name in desired]
+
+    def _limit_of_read(self, desired: Record) -> int | None:
+        """Return how many records to read: all of them if predicates select among them afterwards."""
+        return None if self._active_predicates(desired) else desired.get("limit")
+
+
 def list_module(
     operation: str | None,
     returns: str,
     cursor: str | None = None,
-    equality_options: Options | None = None,
+    equality_options: Options = IDENTITY_OPTIONS,
     options: Options | None = None,
     view: Callable[[Record], Record] = dict,
     predicates: Mapping[str, Callable[[Record, Any], bool]] | None = None,
 ) -> ModuleSpec:
-    """Return the module that lists records with a query or a cursor query.
+    """Return the module of a `Listing`.
 
-    ``operation`` is the query, None if only a cursor query can list the records. ``cursor`` is the resource type for a
-    cursor query, which is used when the option ``filters``, ``sort`` or ``order`` is given or when the query cannot be
-    used. ``equality_options`` select records by equality, by default uuid and name. ``view`` adds members to a record.
-    ``predicates`` maps the API name of an option to a function that says whether a record matches the option's value.
+    ``equality_options`` select records by equality. ``options`` are the options of the predicates.
     """
-    equality_options = IDENTITY_OPTIONS if equality_options is None else equality_options
-    fields = [parameter_name(name, spec) for name, spec in equality_options.items()]
-    kind = get_operation(operation).record if operation else str(cursor)
-
-    def run(context: ModuleContext) -> dict[str, Any]:
-        desired = context.desired
-        limit, texts, filters = (desired.get(name) for name in ("limit", "query", "filters"))
-        if limit is not None and limit < 1:
-            raise InvalidOptions("limit must be at least 1")
-        if texts and filters:
-            raise InvalidOptions(
-                "query and filters cannot be used together: query is for the query, which needs session_id,"
-                " filters are for the cursor query, which needs api_token. Give one of them."
-            )
-        if context.unresolved:
-            return {returns: [], "total": 0}
-        equal = {field: desired[field] for field in fields if field in desired}
-        active = [(name, select) for name, select in (predicates or {}).items() if name in desired]
-
-        def by_query(client: Client, equal: Record) -> tuple[list[Record], int]:
-            if operation is None:
-                raise Unsupported(f"no query is known for the resource type {cursor}")
-            return _list_by_query(client, operation, equal, texts or [], None if active else limit)
-
-        def by_cursor(client: Client, equal: Record) -> tuple[list[Record], int]:
-            conditions = parse_local_conditions(texts or [], kind)
-            selects = bool(equal or conditions)
-            pages = paginate_cursor(
-                client,
-                str(cursor),
-                filters or [],
-                desired.get("sort"),
-                desired.get("order"),
-                desired.get("pageSize", PAGE_SIZE),
-                None if selects else limit,
-            )
-            records, total = _collect_pages(pages)
-            return _filter(_meeting(records, conditions), equal, limit) if selects else (records, total)
-
-        only_cursor = any(desired.get(name) for name in ("filters", "sort", "order"))
-        readers = [*([] if only_cursor else [by_query]), *([by_cursor] if cursor else [])]
-        records, total = first_readable(*readers)(context.client, equal)
-        records = [view(record) for record in records]
-        if active:
-            records = [record for record in records if all(select(record, desired[name]) for name, select in active)]
-            records, total = records[:limit], len(records)
-        return {returns: [record_to_result(with_all_fields(kind, record), kind) for record in records], "total": total}
-
+    fields = list(parameter_names(equality_options).values())
+    listing = Listing(operation, cursor, returns, fields, view, predicates or {})
     filter_option: Options = {"filters": {"type": "list", "elements": "str"}} if cursor else {}
     called = (*([operation] if operation else ()), *(("CursorQuery", "CursorNext") if cursor else ()))
     return ModuleSpec(
-        run,
+        listing.run,
         {**equality_options, **LIST_OPTIONS, **filter_option, **(options or {})},
         called,
-        selecting_options=(*equality_options, *map(option_name, predicates or ())),
+        selecting_options=(*equality_options, *map(option_name, listing.predicates)),
     )
+
+
+def _check_list_options(desired: Record) -> None:
+    """Raise InvalidOptions for a limit below 1, and for conditions of a query together with those of a cursor query."""
+    if desired.get("limit", 1) < 1:
+        raise InvalidOptions("limit must be at least 1")
+    if desired.get("query") and desired.get("filters"):
+        raise InvalidOptions(
+            "query and filters are mutually exclusive: query needs a session, filters need api_token. Remove one of"
+            " them."
+        )
 
 
 def _as_list(value: Any) -> list[Any]:
@@ -178,23 +236,6 @@ def _members(operation: str, reply: Mapping[str, Any]) -> dict[str, Any]:
     return {**record_to_result(shaped_members(members), get_operation(operation).record)}
 
 
-def _list_by_query(
-    client: Client, operation: str, equal: Record, texts: Iterable[str], limit: int | None
-) -> tuple[list[Record], int]:
-    """Return the records of a query that meet the conditions and the equality options, and their total number."""
-    conditions, ambiguous = parse_conditions(texts, get_operation(operation).record)
-    if not equal and not ambiguous:
-        return _collect_pages(paginate(client, operation, conditions, limit=limit))
-    if "uuid" in equal and not conditions:
-        records = get_by_uuid(client, operation, equal["uuid"])
-    elif equal:
-        field = next(iter(equal))
-        records = find_by_attribute(client, operation, field, equal[field], conditions)
-    else:
-        records = query(client, operation, conditions)
-    return _filter(_meeting(records, ambiguous), equal, limit)
-
-
 def _collect_pages(pages: Iterable[tuple[list[Record], int | None]]) -> tuple[list[Record], int]:
     """Return the records of all pages, and the total of the service or the number of records, whichever is greater."""
     records: list[Record] = []
@@ -205,13 +246,15 @@ def _collect_pages(pages: Iterable[tuple[list[Record], int | None]]) -> tuple[li
     return records, max(total, len(records))
 
 
-def _meeting(records: list[Record], conditions: list[Condition]) -> list[Record]:
-    return [record for record in records if not any(condition.rejects(record) for condition in conditions)]
-
-
-def _filter(records: list[Record], equal: Record, limit: int | None) -> tuple[list[Record], int]:
+def _filter(
+    records: list[Record], conditions: list[Condition], equal: Record, limit: int | None
+) -> tuple[list[Record], int]:
+    """Return the first records that meet the conditions and have the values in ``equal``, and how many there are."""
     matches = [
-        record for record in records if all(values_equal(value, record.get(name)) for name, value in equal.items())
+        record
+        for record in records
+        if not any(condition.rejects(record) for condition in conditions)
+        and all(values_equal(value, record.get(name)) for name, value in equal.items())
     ]
     return matches[:limit], len(matches)
 

@@ -13,12 +13,11 @@ import signal
 import threading
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from difflib import get_close_matches
 from typing import Any
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
-from ...module_utils._api.errors import InvalidOptions, VirtinfraError
+from ...module_utils._api.errors import InvalidOptions, VirtinfraError, did_you_mean
 from ...module_utils._client.client import Client
 from ...module_utils._http.adapter import HAS_REQUESTS
 from ...module_utils._http.connection import ConnectionOptions, SessionSource
@@ -41,8 +40,7 @@ def read_options(spec: Options, args: Mapping[str, Any]) -> dict[str, Any]:
     """
     given = {name: value for name, value in args.items() if value is not None}
     for name in given.keys() - spec.keys():
-        nearest = get_close_matches(name, spec, 1)
-        raise InvalidOptions(f"unknown argument {name}" + (f", did you mean {nearest[0]}?" if nearest else ""))
+        raise InvalidOptions(f"unknown argument {name}.{did_you_mean(name, spec)}")
     validation = ArgumentSpecValidator(spec).validate(given)
     if validation.error_messages:
         raise InvalidOptions(Masker(collect_secrets(spec, given)).mask_text(validation.error_messages[0]))

@@ -22,13 +22,13 @@ from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import (
     PRESERVED_KEY_MEMBERS,
     RECORD_FIELDS,
+    SCALARS,
     Record,
     is_address,
     record_to_result,
     shaped_members,
     to_snake_case,
 )
-from ...module_utils._http.body import SCALARS
 
 _RESERVED = frozenset(get_reserved_names()) | INTERNAL_STATIC_VARS
 

@@ -24,6 +24,7 @@ from jinja2 import StrictUndefined, Undefined, nodes
 from jinja2.exceptions import TemplateError
 from jinja2.nativetypes import NativeEnvironment
 
+from ...module_utils._api.records import SCALARS
 from .hostvars import HAS_DATA_TAGGING, make_unsafe
 
 # In place of a result that core must evaluate
@@ -61,7 +62,7 @@ _ENVIRONMENT = NativeEnvironment(undefined=StrictUndefined)
 # Before 2.19 an option decides whether the results of templates are strings or parsed as Python values.
 _NATIVE = not HAS_DATA_TAGGING and config.get_config_value("DEFAULT_JINJA2_NATIVE")
 
-_SCALARS = frozenset((str, int, float, bool, type(None), AnsibleUnsafeText))
+_SCALARS = SCALARS | {AnsibleUnsafeText}
 
 Results = Callable[[dict[str, Any]], "list[Any]"]
 

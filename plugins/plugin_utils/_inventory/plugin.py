@@ -15,7 +15,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -30,6 +29,7 @@ from ...module_utils._api.errors import (
     InvalidOptions,
     Unsupported,
     VirtinfraError,
+    did_you_mean,
 )
 from ...module_utils._api.records import Record
 from ...module_utils._api.resource_types import ResourceType
@@ -84,8 +84,7 @@ def render_options(plugin: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     rendered = {}
     for name, value in options.items():
         if name not in known:
-            nearest = get_close_matches(str(name), known, 1)
-            raise InvalidOptions(f"unknown option {name}" + (f", did you mean {nearest[0]}?" if nearest else ""))
+            raise InvalidOptions(f"unknown option {name}.{did_you_mean(str(name), known)}")
         if name not in EXPRESSIONS:
             try:
                 value = plugin.templar.template(value)

@@ -338,7 +338,7 @@ def test_another_query_is_not_answered_from_the_cache(sim: Simulator, tmp_path: 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"keyed_group": []}, "unknown option keyed_group, did you mean keyed_groups?"),
+        ({"keyed_group": []}, "unknown option keyed_group. Did you mean keyed_groups?"),
         ({"base_url": "ftp://x"}, "base_url must look like"),
         ({"base_url": None}, "base_url is required"),
         ({"session_id": None}, "session_id, account or api_token is required"),

@@ -424,6 +424,20 @@ def test_every_documented_operation_has_a_golden_request() -> None:
     assert GOLDEN.keys() == documented_operations().keys()
 
 
+def test_operations_on_one_path_differ_by_the_key_of_the_body() -> None:
+    keys: dict[tuple[str, str], list[str]] = {}
+    for row in OPERATIONS.values():
+        keys.setdefault((row.method, re.sub(r"{\w+}", "{}", row.path)), []).append(row.body_key)
+    shared = {call: body_keys for call, body_keys in keys.items() if len(body_keys) > 1}
+    assert shared["PUT", "vm-instances/{}/actions"] == ["startVmInstance", "stopVmInstance", "migrateVm"]
+    assert all(
+        method == "PUT" and len(set(body_keys)) == len(body_keys) for (method, path), body_keys in shared.items()
+    )
+    start, stop = (OPERATIONS[name].request({"uuid": VM}) for name in ("StartVmInstance", "StopVmInstance"))
+    assert (start.method, start.path, start.query) == (stop.method, stop.path, stop.query)
+    assert (start.body, stop.body) == ({"startVmInstance": {}}, {"stopVmInstance": {}})
+
+
 @pytest.mark.parametrize("name", GOLDEN)
 def test_golden_request(name: str) -> None:
     params, expected = GOLDEN[name]

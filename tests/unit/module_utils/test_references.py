@@ -12,14 +12,13 @@ from typing import Any
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import NullReference
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import NullReference, to_snake_case
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.references import (
     is_reference,
     mark_nulls,
     normalize_references,
     normalize_uuid,
     option_name,
-    parameter_name,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.resource_types import REFERS_TO
 
@@ -63,8 +62,10 @@ def test_anything_else_is_refused(text: str) -> None:
 
 def test_references_are_known_by_their_names() -> None:
     """Each option that refers to another object is named after it, and has the API's name as its alias."""
-    specs = [(option, spec) for each in MODULES for option, spec in module(each).task.argument_spec.items()]
-    names = {option: parameter_name(option, spec) for option, spec in specs}
+    tasks = [module(name).task for name in MODULES]
+    names = {option: parameter for task in tasks for option, parameter in task.parameters.items()}
+    aliases = {option: spec.get("aliases") for task in tasks for option, spec in task.argument_spec.items()}
+    assert all(aliases[option] == [to_snake_case(name)] for option, name in names.items() if name in REFERS_TO)
     assert {name for name in names.values() if "Uuid" in name and name not in ("jobUuid", "resourceUuid")} == {
         *REFERS_TO
     } - {"vmNicUuid", "destL3NetworkUuid", "hostUuid", "nicUuid", "interfaceUuid"} | {"hostUuid"}

@@ -355,7 +355,7 @@ def test_filters_choose_the_cursor(run: ModuleRunner, sim: Simulator, name: str)
     assert [query["filter"] for query in ran.queries("CursorQuery")] == [filters]
     assert counted(run(name, {"filters": filters, "name": "another"}), member) == []
     both = run(name, {"filters": filters, "query": ["state=Enabled"]})
-    assert both.message.startswith("query and filters cannot be used together")
+    assert both.message.startswith("query and filters are mutually exclusive")
     assert both.log == []
     ran = run(name, {"filters": filters}, api_token=None)
     assert ran.message == "CursorQuery needs api_token (or VIRTINFRA_API_TOKEN in the environment)"
