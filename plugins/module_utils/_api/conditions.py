@@ -145,7 +145,7 @@ def parse_local_conditions(texts: Iterable[str], record_type: str) -> list[Condi
     """Parse conditions on records of a type in RECORD_FIELDS that the service does not check.
 
     Raise Unsupported for a condition that only the service can check: on a time, on a tag, on a field of another
-    resource or on an undocumented field.
+    resource or on a field that RECORD_FIELDS lacks.
     """
     conditions = [replace(parse_condition(text, record_type), is_local=True) for text in texts]
     for condition in conditions:

@@ -68,7 +68,7 @@ class Parameter:
 
     ``type`` is one of Ansible's types (str, int, bool, list, dict, json: a JSON text) or long. ``required`` follows the
     document; a required parameter with ``omit_if_unset`` is omitted when it is not given, because servers refuse an
-    empty value. ``undocumented`` marks parameters that only some servers know. ``since`` is the version that added the
+    empty value. ``since`` is the version that added the
     parameter. ``alias`` is a second spelling in the document, which is sent too. ``refers_to`` is the type of object
     whose uuids the value contains. ``field`` is the record's name for the value, if it differs. ``is_compared`` is
     False if records never show the value: it is only sent with calls that are necessary for another reason, as tags
@@ -79,7 +79,6 @@ class Parameter:
     type: str = "str"
     required: bool = False
     omit_if_unset: bool = False
-    undocumented: bool = False
     since: str = ""
     choices: tuple[str, ...] = ()
     alias: str = ""
@@ -179,8 +178,8 @@ class Operation:
     path, or because servers are known to offer this read. If a path has only one operation, servers ignore the verb, so
     on any other collection this GET may delete the object; there the uuid is sent as a condition.
 
-    ``substitute`` is the operation, with the same parameters and result, that some servers have in its place. It is not
-    documented. The client finds out which of both a server has.
+    ``substitute`` is the companion with the same parameters and result that some servers have in its place. The client
+    finds out which of both a server has.
     """
 
     name: str
@@ -194,7 +193,6 @@ class Operation:
     params: tuple[Parameter, ...] = ()
     result: tuple[str, ...] = ()
     record: str = ""
-    undocumented: bool = False
     alternatives: Mapping[str, tuple[str, ...]] | None = None
     is_idempotent: bool = True
     get_by_uuid: bool = False

@@ -6,7 +6,7 @@
 
 """The table of the service's operations, the only place with paths, bodies and parameter names.
 
-Section "Endpoints" of the API document.
+Section "Endpoints" of the API document. Operations that it does not have are called companions.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _SERVICES = ("ManagementNetwork", "TenantNetwork", "StorageNetwork", "BackupNetw
 _CURSOR_RESULT = ("items", "total", "nextCursor", "hasMore")
 
 _CREATE_PARAMS = (
-    optional("resourceUuid", undocumented=True),
-    optional("tagUuids", "list", undocumented=True, refers_to="tag"),
+    optional("resourceUuid"),
+    optional("tagUuids", "list", refers_to="tag"),
 )
 
 
@@ -38,12 +38,12 @@ def _query(name: str, path: str, record: str, **details: Any) -> Operation:
         params=(
             optional("uuid"),
             optional("q", "list"),
-            optional("limit", "int", undocumented=True),
-            optional("start", "int", undocumented=True),
-            optional("sort", undocumented=True),
-            optional("replyWithCount", "bool", undocumented=True),
-            optional("count", "bool", undocumented=True),
-            optional("fields", undocumented=True),
+            optional("limit", "int"),
+            optional("start", "int"),
+            optional("sort"),
+            optional("replyWithCount", "bool"),
+            optional("count", "bool"),
+            optional("fields"),
         ),
         result=("inventories",),
         record=record,
@@ -52,7 +52,7 @@ def _query(name: str, path: str, record: str, **details: Any) -> Operation:
 
 
 def _vm_action(name: str, *params: Parameter, **details: Any) -> Operation:
-    """Return the row of an operation on a VM that shares its path with others: the body names the operation."""
+    """Return the row of a companion on a VM. They share one path; the body names the operation."""
     return Operation(
         name,
         "PUT",
@@ -61,7 +61,6 @@ def _vm_action(name: str, *params: Parameter, **details: Any) -> Operation:
         params=params,
         result=("inventory",),
         record="VmInstanceInventory",
-        undocumented=True,
         **details,
     )
 
@@ -80,7 +79,7 @@ _ROWS = (
             required("resourceUuids", "list", refers_to="vm"),
             optional("resourceUuid"),
             optional("tagUuids", "list", refers_to="tag"),
-            optional("vmInstanceUuid", undocumented=True, refers_to="vm"),
+            optional("vmInstanceUuid", refers_to="vm"),
         ),
         alternatives={"vmInstanceUuid": ("taskType", "resourceUuids")},
         duplicate_code="SYS.1006",
@@ -187,7 +186,7 @@ _ROWS = (
         params=(
             optional("name"),
             optional("description"),
-            optional("platformUuid", since="4.10.0", undocumented=True, refers_to="platform"),
+            optional("platformUuid", since="4.10.0", refers_to="platform"),
         ),
         result=("inventory",),
         record="SNSApplicationEndpointInventory",
@@ -431,42 +430,36 @@ _ROWS = (
         ),
         result=_CURSOR_RESULT,
     ),
-    # Companion reads: convention 8 of the document, applied to collections without a documented query. A server may
-    # lack them.
-    _query("QueryHost", "hosts", "HostInventory", undocumented=True, get_by_uuid=True),
-    _query("QueryVmInstance", "vm-instances", "VmInstanceInventory", undocumented=True, get_by_uuid=True),
-    _query("QueryVmNic", "vm-instances/nics", "VmNicInventory", undocumented=True, get_by_uuid=True),
+    # Companions: operations that the API document does not have, and that a service may lack. First those that follow
+    # from convention 8: queries of collections.
+    _query("QueryHost", "hosts", "HostInventory", get_by_uuid=True),
+    _query("QueryVmInstance", "vm-instances", "VmInstanceInventory", get_by_uuid=True),
+    _query("QueryVmNic", "vm-instances/nics", "VmNicInventory", get_by_uuid=True),
     _query(
         "QuerySNSApplicationEndpoint",
         "sns/application-endpoints",
         "SNSApplicationEndpointInventory",
-        undocumented=True,
         get_by_uuid=True,
     ),
     _query(
         "QuerySNSApplicationPlatform",
         "sns/application-platforms",
         "SNSApplicationPlatformInventory",
-        undocumented=True,
         get_by_uuid=True,
     ),
-    _query(
-        "QuerySNSSnmpPlatform", "sns/application-platforms/snmp", "SNSApplicationPlatformInventory", undocumented=True
-    ),
+    _query("QuerySNSSnmpPlatform", "sns/application-platforms/snmp", "SNSApplicationPlatformInventory"),
     _query(
         "QuerySNSTeamchatAtPerson",
         "sns/application-endpoints/teamchat/at-persons",
         "SNSTeamchatAtPersonInventory",
-        undocumented=True,
         substitute="QuerySNSFeiShuAtPerson",
     ),
-    _query("QueryHostNetworkInterface", "hosts/nics", "HostNetworkInterface", undocumented=True),
+    _query("QueryHostNetworkInterface", "hosts/nics", "HostNetworkInterface"),
     Operation(
         "GetHostNicServiceTypeStatistic",
         "GET",
         "hosts/hosts-network-interfaces/service-type-statistic",
         is_write=False,
-        undocumented=True,
         params=(
             optional("interfaceUuid", refers_to="host_nic"),
             optional("vlanId", "int"),
@@ -478,30 +471,28 @@ _ROWS = (
         result=("serviceTypeStatistics",),
         record="HostNicServiceTypeStatistic",
     ),
-    # Further queries, which find the uuids that other operations need. A server may lack them.
-    _query("QueryZone", "zones", "ZoneInventory", undocumented=True),
-    _query("QueryCluster", "clusters", "ClusterInventory", undocumented=True),
-    _query("QueryL3Network", "l3-networks", "L3NetworkInventory", undocumented=True),
-    _query("QueryVolume", "volumes", "Volume", undocumented=True),
-    _query("QueryVolumeSnapshotGroup", "volume-snapshots/group", "VolumeSnapshotGroupInventory", undocumented=True),
-    _query("QuerySNSTopic", "sns/topics", "SNSTopicInventory", undocumented=True),
-    # A service that lacks it and ignores the verb treats this GET as DeleteNicQos, and refuses it without a direction.
+    # Companions that find the uuids that other operations need.
+    _query("QueryZone", "zones", "ZoneInventory"),
+    _query("QueryCluster", "clusters", "ClusterInventory"),
+    _query("QueryL3Network", "l3-networks", "L3NetworkInventory"),
+    _query("QueryVolume", "volumes", "Volume"),
+    _query("QueryVolumeSnapshotGroup", "volume-snapshots/group", "VolumeSnapshotGroupInventory"),
+    _query("QuerySNSTopic", "sns/topics", "SNSTopicInventory"),
+    # A service that lacks GetNicQos and ignores the verb runs DeleteNicQos, and refuses it without a direction.
     Operation(
         "GetNicQos",
         "GET",
         "vm-instances/{nicUuid}/nic-qos",
         is_write=False,
-        undocumented=True,
         path_params=(required("nicUuid", refers_to="vm_nic"),),
         result=("outboundBandwidth", "inboundBandwidth"),
     ),
-    # VMs on hosts. A server may lack them.
+    # Companions for the VMs on hosts.
     Operation(
         "GetVmMigrationCandidateHosts",
         "GET",
         "vm-instances/{vmInstanceUuid}/migration-target-hosts",
         is_write=False,
-        undocumented=True,
         path_params=(required("vmInstanceUuid", refers_to="vm"),),
         result=("inventories",),
         record="HostInventory",
@@ -513,13 +504,12 @@ _ROWS = (
     ),
     _vm_action("StopVmInstance", optional("type", choices=("grace", "cold")), optional("stopHA", "bool")),
     _vm_action("MigrateVm", optional("hostUuid", refers_to="host"), is_idempotent=False),
-    # Sessions. A server may lack them.
+    # Companions for sessions and jobs.
     Operation(
         "LogInByAccount",
         "PUT",
         "accounts/login",
         is_public=True,
-        undocumented=True,
         params=(required("accountName"), required("password")),
         result=("inventory",),
     ),
@@ -529,7 +519,6 @@ _ROWS = (
         "accounts/sessions/{sessionUuid}/valid",
         is_write=False,
         is_public=True,
-        undocumented=True,
         path_params=(required("sessionUuid"),),
         result=("valid",),
     ),
@@ -538,7 +527,6 @@ _ROWS = (
         "DELETE",
         "accounts/sessions/{sessionUuid}",
         is_public=True,
-        undocumented=True,
         path_params=(required("sessionUuid"),),
         may_be_empty=True,
     ),
@@ -547,19 +535,18 @@ _ROWS = (
         "GET",
         "api-jobs/{uuid}",
         is_write=False,
-        undocumented=True,
         path_params=(required("uuid"),),
     ),
 )
 
-# Where some servers have the chats of substitutes, in the paths of the documented operations.
+# The names of chats in the paths of documented operations, and those in the paths of their substitutes.
 _SUBSTITUTE_CHATS = {"workchat": "we-com", "teamchat": "feishu"}
 
 
 def _substitute(row: Operation) -> Operation:
-    """Return the row of the operation that some servers have in place of this one."""
+    """Return the row of the companion that some servers have in place of this operation."""
     path = re.sub("|".join(_SUBSTITUTE_CHATS), lambda chat: _SUBSTITUTE_CHATS[chat[0]], row.path)
-    return replace(row, name=row.substitute, path=path, since="", undocumented=True, get_by_uuid=False, substitute="")
+    return replace(row, name=row.substitute, path=path, since="", get_by_uuid=False, substitute="")
 
 
 OPERATIONS: Mapping[str, Operation] = {

@@ -236,9 +236,7 @@ def test_name_that_looks_like_a_uuid_is_a_uuid(sim: Simulator, run: ModuleRunner
 
 
 @pytest.mark.parametrize("status", ["404", "405"])
-def test_interface_of_a_host_is_found_without_undocumented_operations(
-    run: ModuleRunner, sim: Simulator, status: str
-) -> None:
+def test_interface_of_a_host_is_found_without_companions(run: ModuleRunner, sim: Simulator, status: str) -> None:
     sim.configure(companions=status)
     options = {"interfaces": ["eth1"], "service_types": ["BackupNetwork"]}
     ran = run("host_nic_service", {**options, "host": seeded_uuid("host", 3)}, api_token=None)
