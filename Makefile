@@ -2,18 +2,21 @@
 
 PYTHON ?= python3
 NOX := .venv/bin/nox
+SESSIONS ?= style typing unit proofs targets validate-modules docs-check demo
 SIMULATOR := .cache/simulator/bin/uvicorn
 
 export UV_SYSTEM_CERTS ?= 1
 
 # pip may fail after it has installed the command that is the target.
 .DELETE_ON_ERROR:
-.PHONY: help demo simulator test bench clean
+.PHONY: help setup demo simulator test gate bench clean
 
 help:
 	@echo "make demo       the demo playbook, twice, against the simulator"
 	@echo "make simulator  the simulator on port 8080, with a page to watch it; also ARGS='--port 8081 --hosts 50'"
-	@echo "make test       every check, about half an hour on two cores; make test SESSIONS='style typing' runs those (.venv/bin/nox -l)"
+	@echo "make setup      create .venv with nox, which runs all other commands"
+	@echo "make test       the checks to run before each commit, four minutes; make test SESSIONS='style typing' runs those"
+	@echo "make gate       every check, without those of make test that have passed with the same files"
 	@echo "make bench      what a task and a wait cost, relative to Ansible itself"
 	@echo "make clean      remove everything that these commands created"
 
@@ -24,8 +27,13 @@ demo: $(NOX)
 simulator: $(SIMULATOR)
 	@PYTHONPATH=tests exec $(<D)/python -m simulator $(ARGS)
 
+setup: $(NOX)
+
 test: $(NOX)
 	@.venv/bin/python tests/tools/gate.py $(SESSIONS)
+
+gate: $(NOX)
+	@.venv/bin/python tests/tools/gate.py
 
 bench: $(NOX)
 	@$(NOX) -s bench

@@ -51,6 +51,16 @@ DEPENDS_ON_CORE = (
     "tests/functional",
 )
 
+# What `make test` runs of the tests that start Ansible: those that prove most, and a module and a target of each kind.
+PROOFS = ("tests/functional/test_names_only.py", "tests/functional/test_secrets.py")
+PROTOCOL = "tests/functional/test_protocol.py"
+# The integration targets run all modules and roles, too.
+PLAYED_BY_TARGETS = ("tests/functional/test_examples.py", PROTOCOL)
+MODULES_OF_EACH_KIND = (
+    "kvm_host- or kvm_host] or host_info- or host_info] or vm_nic_qos- or vm_nic_qos] or api- or api]"
+)
+TARGETS_OF_EACH_KIND = ("kvm_host", "inventory_hosts", "role_notifications")
+
 # The integration targets of what versions of core treat differently: values and keywords. They run where the functional
 # tests, which cover the same, do not; with the version that changed templates most, the roles run.
 DIFFERS_BETWEEN_CORES = ("hostile_values", "inventory_hosts", "keywords")
@@ -68,6 +78,8 @@ PYTHONS = {
 }
 # The development version of ansible-core is not on PyPI.
 DEVELOPMENT = "ansible-core @ https://github.com/ansible/ansible/archive/devel.tar.gz"
+
+NEWEST = "2.21"
 
 # The versions of ansible-core that only CI uses.
 ONLY_IN_CI = ("2.17", "2.20", "devel")
@@ -205,12 +217,17 @@ def ansible_test(session: nox.Session, *arguments: str) -> None:
         )
 
 
+def install_core(session: nox.Session, core: str) -> None:
+    """Install a version of ansible-core, and what the collection needs."""
+    session.install(DEVELOPMENT if core == "devel" else f"ansible-core~={core}.0", *RUNTIME)
+
+
 def core_session(kind: str, core: str, run: Callable[[nox.Session], None], only_in_ci: bool = False) -> None:
     """Add a session that runs with one version of ansible-core."""
     only_in_ci = only_in_ci or core in ONLY_IN_CI
 
     def session_of_core(session: nox.Session) -> None:
-        session.install(DEVELOPMENT if core == "devel" else f"ansible-core~={core}.0", *RUNTIME)
+        install_core(session, core)
         run(session)
 
     session_of_core.__doc__ = f"{run.__doc__} Core {core}."
@@ -218,16 +235,52 @@ def core_session(kind: str, core: str, run: Callable[[nox.Session], None], only_
     nox.session(name=f"{kind}-{core}", python=PYTHONS[core], default=not only_in_ci, tags=tags)(session_of_core)
 
 
+@nox.session(python=PYTHONS[NEWEST])
 def unit(session: nox.Session) -> None:
-    """Run the unit and the functional tests."""
-    run_pytest(session)
+    """Run the unit tests, with the newest core."""
+    install_core(session, NEWEST)
+    run_pytest(session, "tests/unit")
 
 
-def unit_of_another_core(session: nox.Session) -> None:
+@nox.session(python=PYTHONS[NEWEST])
+def proofs(session: nox.Session) -> None:
+    """Run the tests of whole playbooks that prove most: names only, secrets, one module of each kind."""
+    install_core(session, NEWEST)
+    run_pytest(session, *PROOFS, PROTOCOL, "-k", f"not test_protocol or {MODULES_OF_EACH_KIND}")
+
+
+@nox.session(python=PYTHONS[NEWEST])
+def targets(session: nox.Session) -> None:
+    """Run one integration target of each kind: a module, an inventory, a role."""
+    install_core(session, NEWEST)
+    integration(session, *TARGETS_OF_EACH_KIND)
+
+
+@nox.session(name="validate-modules", python=PYTHONS[NEWEST])
+def validate_modules(session: nox.Session) -> None:
+    """Compare the documentation of modules with their options, with ansible-test."""
+    install_core(session, NEWEST)
+    ansible_test(session, "sanity", "--python", "default", "--test", "validate-modules")
+
+
+def functional(session: nox.Session) -> None:
+    """Run the tests of whole playbooks, and the unit tests that depend on ansible-core."""
+    run_pytest(session, *DEPENDS_ON_CORE)
+
+
+def functional_of_newest_core(session: nox.Session) -> None:
+    """Run the tests of whole playbooks that the sessions of `make test` do not run."""
+    run_pytest(session, "tests/functional", *ignore(*PLAYED_BY_TARGETS, *PROOFS))
+
+
+def functional_of_another_core(session: nox.Session) -> None:
     """Run the tests that can fail with another ansible-core."""
-    # The integration targets run all modules and roles with this core, too.
-    covered = ("--ignore=tests/functional/test_examples.py", "--ignore=tests/functional/test_protocol.py")
-    run_pytest(session, *DEPENDS_ON_CORE, *covered)
+    run_pytest(session, *DEPENDS_ON_CORE, *ignore(*PLAYED_BY_TARGETS))
+
+
+def ignore(*paths: str) -> list[str]:
+    """Return the arguments with which pytest leaves files out."""
+    return [f"--ignore={path}" for path in paths]
 
 
 def run_pytest(session: nox.Session, *selection: str) -> None:
@@ -247,6 +300,11 @@ def sanity_with_one_python(session: nox.Session) -> None:
     ansible_test(session, "sanity", "--python", "default")
 
 
+def sanity_of_newest_core(session: nox.Session) -> None:
+    """Run ansible-test sanity with one Python, without what the session validate-modules runs."""
+    ansible_test(session, "sanity", "--python", "default", "--skip-test", "validate-modules")
+
+
 def integration(session: nox.Session, *targets: str) -> None:
     """Run the integration targets, the others too when one fails."""
     ansible_test(session, "integration", "--continue-on-error", *(() if session.posargs else targets))
@@ -260,6 +318,11 @@ def unit_with_oldest_requests(session: nox.Session) -> None:
     )
     files = [f"tests/unit/module_utils/test_{name}.py" for name in ("transport", "tls", "resilience")]
     session.run("python", "-m", "pytest", *files, *session.posargs, env=linked_collection())
+
+
+def integration_of_newest_core(session: nox.Session) -> None:
+    """Run the integration targets that the session targets does not run."""
+    integration(session, *(part for target in TARGETS_OF_EACH_KIND for part in ("--exclude", target)))
 
 
 def integration_of_another_core(session: nox.Session) -> None:
@@ -306,7 +369,7 @@ def runner_of_another_core(session: nox.Session) -> None:
     session.run("python", "-m", "pytest", "tests/runner/test_event_query.py", *session.posargs, env=linked_collection())
 
 
-@nox.session(default=False)
+@nox.session
 def demo(session: nox.Session) -> None:
     """Run the demo playbook twice against the simulator; the second run must change nothing."""
     session.install("ansible-core>=2.19,<2.22", *RUNTIME)
@@ -464,20 +527,20 @@ def artifact(session: nox.Session) -> None:
             session.run(*demo_command, env=environment, external=True, silent=True)
 
 
-core_session("unit", "2.19", unit)
-core_session("unit", "2.21", unit_of_another_core)
+core_session("functional", "2.19", functional)
+core_session("functional", NEWEST, functional_of_newest_core)
 core_session("sanity", "2.19", sanity)
-core_session("sanity", "2.21", sanity_with_one_python)
+core_session("sanity", NEWEST, sanity_of_newest_core)
 core_session("sanity", "2.16", sanity_with_one_python, only_in_ci=True)
-for version in ("2.16", "2.21"):
-    core_session("integration", version, integration)
+core_session("integration", "2.16", integration)
 core_session("integration", "2.18", integration_of_another_core)
 core_session("integration", "2.19", integration_of_roles)
+core_session("integration", NEWEST, integration_of_newest_core)
 core_session("runner", "2.19", runner)
-for version in ("2.16", "2.21"):
+for version in ("2.16", NEWEST):
     core_session("runner", version, runner_of_another_core)
 for version in ONLY_IN_CI:
-    core_session("unit", version, unit_of_another_core)
+    core_session("functional", version, functional_of_another_core)
     core_session("integration", version, integration)
 core_session("sanity", "devel", sanity_with_one_python)
 

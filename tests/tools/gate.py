@@ -2,16 +2,18 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Run the default sessions of nox, or those named, two at a time, and say at the end why one failed.
+"""Run sessions of nox two at a time, and say at the end why one failed.
 
-`nox --parallel` prints the whole output of each session. Here it goes to .cache/gate/NAME.log; the terminal shows when
-a session starts and ends, how long it took last time, and the decisive lines of those that failed.
+Without names it runs all default sessions, except those that have passed with the same files. `nox --parallel` prints
+the whole output of each session. Here it goes to .cache/gate/NAME.log; the terminal shows when a session ends, how far
+the others are, and the decisive lines of those that failed.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import hashlib
 import json
 import os
 import re
@@ -24,9 +26,16 @@ from typing import Any
 
 GATE = Path(".cache", "gate")
 LAST_TIMES = GATE / "last_times.json"
+# The sessions that have passed, and a hash of the files with which they did.
+PASSED = GATE / "passed.json"
 NOX = (sys.executable, "-m", "nox")
 AT_A_TIME = 2
 STOP_TIMEOUT = 10.0
+
+POLL_INTERVAL = 0.2
+
+# A session that runs longer shows its progress, each time so many seconds have passed.
+PROGRESS_INTERVAL = 20.0
 
 # Durations in seconds until the machine has its own: the longest sessions start first, so that none runs alone at the
 # end.
@@ -63,6 +72,7 @@ DECISIVE = (
 )
 LAST_LINES = 40
 LONGEST_LINE = 500
+SHOWN_LENGTH = 80
 ESCAPES = re.compile(r"\x1b\[[0-9;]*[a-zA-Z]|\x1b\]8;[^\x1b]*\x1b\\")
 
 
@@ -72,9 +82,10 @@ class Session:
 
     name: str
     last_time: float | None
-    result: str = "running"
+    result: str = "waiting"
     reason: str | None = None
     started: float = 0.0
+    last_shown: float = 0.0
     seconds: float = 0.0
     processor_seconds: float = 0.0
 
@@ -96,9 +107,8 @@ class Session:
     def start(self) -> subprocess.Popen[bytes]:
         """Start nox for this session only, in its own process group."""
         self.report.unlink(missing_ok=True)
-        self.started = time.monotonic()
-        last = f"{self.last_time:.0f} s last time" if self.last_time else "first time"
-        show(f"start    {self.name} ({last})")
+        self.started = self.last_shown = time.monotonic()
+        self.result = "running"
         command = (*NOX, "--session", self.name, "--no-dependencies", "--report", str(self.report))
         with self.log.open("wb") as output:
             return subprocess.Popen(
@@ -119,17 +129,35 @@ class Session:
             self.result = "skipped" if reported.get("result") == "skipped" else "passed"
         show(f"{self.result:8} {self.name} in {self.seconds:.0f} s")
 
+    def show_progress(self) -> None:
+        """Print how long the session has been running, and what it printed last, if that is due."""
+        now = time.monotonic()
+        if now - self.last_shown < PROGRESS_INTERVAL:
+            return
+        self.last_shown = now
+        usual = f" of about {self.expected:.0f}" if self.last_time or self.name in USUAL_SECONDS else ""
+        show(f"running  {self.name} for {now - self.started:.0f}{usual} s: {last_line(self.log)}")
+
     @property
     def summary(self) -> str:
         """A line of the table at the end."""
         last = f"{self.last_time:.0f}" if self.last_time else "-"
-        line = f"{self.name:24} {self.result:8} {self.seconds:6.0f} s {last:>8} s {self.processor_seconds:8.0f} s"
+        line = f"{self.name:24} {self.result:13} {self.seconds:6.0f} s {last:>8} s {self.processor_seconds:8.0f} s"
         return f"{line}   {self.reason}" if self.result == "skipped" else line
 
 
 def show(line: str) -> None:
     """Print a line with the time of day."""
     print(f"{time.strftime('%H:%M:%S')} {line}", flush=True)
+
+
+def last_line(log: Path) -> str:
+    """Return the beginning of the last line of a log that is not empty."""
+    with log.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - 2 * LONGEST_LINE))
+        text = ESCAPES.sub("", file.read().decode("utf-8", "replace"))
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return "".join(filter(str.isprintable, lines[-1]))[:SHOWN_LENGTH] if lines else "starting"
 
 
 def decisive_lines(log: str) -> list[str]:
@@ -154,13 +182,21 @@ def run(sessions: list[Session]) -> None:
                 session = waiting.pop(0)
                 process = session.start()
                 running[process.pid] = (session, process)
-            pid, status, usage = os.wait4(-1, 0)
+            pid, status, usage = os.wait4(-1, os.WNOHANG)
+            if not pid:
+                for session, dummy in running.values():
+                    session.show_progress()
+                time.sleep(POLL_INTERVAL)
+                continue
             session, process = running.pop(pid)
             process.returncode = os.waitstatus_to_exitcode(status)
             session.finish(process.returncode, usage.ru_utime + usage.ru_stime)
     except KeyboardInterrupt:
         show("stopping")
         stop([process for dummy, process in running.values()])
+        for session in sessions:
+            if session.result in ("running", "waiting"):
+                session.result = "not ended" if session.started else "not started"
         raise
 
 
@@ -180,7 +216,7 @@ def stop(processes: list[subprocess.Popen[bytes]]) -> None:
 
 def summarize(sessions: list[Session], seconds: float) -> None:
     """Print a table of the sessions, and the decisive lines of those that failed."""
-    print(f"\n{'session':24} {'result':8} {'time':>8} {'last time':>10} {'processor':>10}")
+    print(f"\n{'session':24} {'result':13} {'time':>8} {'last time':>10} {'processor':>10}")
     for session in sessions:
         print(session.summary)
     processor = sum(session.processor_seconds for session in sessions)
@@ -194,30 +230,58 @@ def summarize(sessions: list[Session], seconds: float) -> None:
     sys.stdout.flush()
 
 
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the object in a JSON file, an empty one without the file."""
+    with contextlib.suppress(FileNotFoundError):
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return content
+    return {}
+
+
+def list_sessions() -> list[str]:
+    """Return the names of the default sessions."""
+    listed = subprocess.run((*NOX, "--list", "--json"), check=True, capture_output=True, text=True)
+    return [session["session"] for session in json.loads(listed.stdout)]
+
+
+def hash_files() -> str:
+    """Return a hash of the names and contents of all files that the sessions check."""
+    listed = subprocess.run(("git", "ls-files", "-coz", "--exclude-standard"), check=True, capture_output=True)
+    digest = hashlib.sha256()
+    for name in sorted(filter(None, listed.stdout.split(b"\0"))):
+        path = Path(os.fsdecode(name))
+        digest.update(b"%s\0" % name)
+        if path.is_file():
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
 def main(names: list[str]) -> int:
-    """Run the named sessions, all default ones without names; return 0 if none failed."""
+    """Run the named sessions, or all that are due; return 0 if none failed."""
     # A terminal that closes and a canceled CI job stop the sessions as Ctrl-C does.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if number == signal.SIGINT or signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler)
     GATE.mkdir(parents=True, exist_ok=True)
-    last_times: dict[str, float] = {}
-    with contextlib.suppress(FileNotFoundError):
-        last_times = json.loads(LAST_TIMES.read_text(encoding="utf-8"))
-    if not names:
-        listed = subprocess.run((*NOX, "--list", "--json"), check=True, capture_output=True, text=True)
-        names = [session["session"] for session in json.loads(listed.stdout)]
-    sessions = [Session(name, last_times.get(name)) for name in names]
-    expected = max(sum(session.expected for session in sessions) / AT_A_TIME, *(s.expected for s in sessions), 60)
-    print(f"{len(sessions)} sessions, {AT_A_TIME} at a time: about {expected / 60:.0f} minutes. Output: {GATE}/*.log")
-    started = time.monotonic()
+    last_times, passed, files = read_json(LAST_TIMES), read_json(PASSED), hash_files()
+    sessions = [Session(name, last_times.get(name)) for name in names or list_sessions()]
+    for session in sessions:
+        if not names and passed.get(session.name) == files:
+            session.result = "passed before"
+    due = [session for session in sessions if session.result == "waiting"]
+    expected = max(sum(session.expected for session in due) / AT_A_TIME, *(session.expected for session in due), 60)
+    print(f"{len(due)} sessions, {AT_A_TIME} at a time: about {expected / 60:.0f} minutes. Output: {GATE}/*.log")
+    started, is_interrupted = time.monotonic(), False
     try:
-        run(sessions)
+        run(due)
     except KeyboardInterrupt:
-        return 128 + signal.SIGINT
-    last_times.update({session.name: round(session.seconds, 1) for session in sessions if session.result == "passed"})
-    LAST_TIMES.write_text(json.dumps(last_times, indent=2), encoding="utf-8")
+        is_interrupted = True
+    ended = [session for session in due if session.result == "passed"]
+    LAST_TIMES.write_text(json.dumps({**last_times, **{s.name: round(s.seconds, 1) for s in ended}}, indent=2))
+    PASSED.write_text(json.dumps({**passed, **{session.name: files for session in ended}}, indent=2))
     summarize(sessions, time.monotonic() - started)
+    if is_interrupted:
+        return 128 + signal.SIGINT
     return int(any(session.result == "failed" for session in sessions))
 
 

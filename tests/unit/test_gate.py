@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The runner of `make test`: its output, its files, and that it stops all processes that it started."""
+"""The runner of `make test` and `make gate`: its output, its files, and that it stops all processes that it started."""
 
 from __future__ import annotations
 
@@ -19,15 +19,19 @@ GATE = Path(__file__).parents[1] / "tools" / "gate.py"
 
 # Replaces nox: sessions that pass, fail, are skipped or never end and have a child process.
 NOX = """
-import json, os, subprocess, sys
+import json, os, subprocess, sys, time
 if "--list" in sys.argv:
     print(json.dumps([{"session": name} for name in ("passing", "failing", "skipped")]))
     sys.exit()
 name, report = sys.argv[2], sys.argv[-1]
+open("started.log", "a").write(name + "\\n")
 print("TASK [one]\\nfatal: [host]: expected\\nnoise\\nTASK [two]\\nfatal: [host]: FAILED! => {")
 print("    \\"msg\\": 1\\n}\\nPLAY RECAP")
 print("ERROR: Command failed\\nFAILED - RETRYING\\nTASK [of the next target]\\nfatal: [host]: expected")
 print("E       AssertionError: why\\nFAILED test_a.py::test_b - why\\n" + 100 * "noise\\n")
+if name == "slow":
+    sys.stdout.flush()
+    time.sleep(1)
 if name == "endless":
     alive = os.open(os.environ["ALIVE"], os.O_WRONLY)
     subprocess.run([sys.executable, "-c", "import time; time.sleep(600)"], pass_fds=[alive])
@@ -42,6 +46,8 @@ sys.exit(name == "failing")
 def gate(tmp_path: Path) -> Path:
     """A folder with that nox."""
     (tmp_path / "nox.py").write_text(NOX, encoding="utf-8")
+    (tmp_path / ".gitignore").write_text("*.log\n.cache/\n__pycache__/\nalive\n", encoding="utf-8")
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
     return tmp_path
 
 
@@ -78,12 +84,47 @@ def test_longest_sessions_of_last_time_start_first(gate: Path) -> None:
     times.parent.mkdir(parents=True)
     times.write_text(json.dumps({"short": 1, "long": 900, "middle": 60}), encoding="utf-8")
     process = start(gate, "short", "middle", "long")
-    output, dummy = process.communicate()
+    process.communicate()
     assert process.returncode == 0
-    started = [line.split()[2:] for line in output.splitlines() if " start " in line]
-    assert started[0] == ["long", "(900", "s", "last", "time)"]
-    assert [words[0] for words in started] == ["long", "middle", "short"]
+    # The first two start at the same time.
+    assert sorted(started_sessions(gate)[:2]) == ["long", "middle"]
     assert json.loads(times.read_text(encoding="utf-8"))["long"] < 900
+
+
+def started_sessions(folder: Path) -> list[str]:
+    """Return the sessions that were started, in this order."""
+    return (folder / "started.log").read_text(encoding="utf-8").split()
+
+
+def test_session_that_passed_runs_again_only_when_a_file_changes(gate: Path) -> None:
+    for dummy in range(2):
+        start(gate).communicate()
+    assert started_sessions(gate).count("passing") == 1
+    assert started_sessions(gate).count("failing") == 2
+    (gate / "new.py").write_text("", encoding="utf-8")
+    start(gate).communicate()
+    assert started_sessions(gate).count("passing") == 2
+
+
+def test_named_session_runs_although_it_has_passed(gate: Path) -> None:
+    for dummy in range(2):
+        output, dummy_errors = start(gate, "passing").communicate()
+        assert "passed before" not in output
+    assert started_sessions(gate) == ["passing", "passing"]
+
+
+def test_running_session_shows_its_last_line(gate: Path) -> None:
+    script = "import gate; gate.PROGRESS_INTERVAL = 0.0; gate.main(['slow'])"
+    process = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=gate,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(gate), str(GATE.parent)])},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    assert "running  slow for " in process.stdout
+    assert " s: noise\n" in process.stdout
 
 
 def test_interrupt_stops_the_processes_of_the_sessions(gate: Path) -> None:
@@ -96,3 +137,6 @@ def test_interrupt_stops_the_processes_of_the_sessions(gate: Path) -> None:
         assert held_by_the_session.read() == ""
     assert process.returncode == 128 + signal.SIGINT
     assert "stopping" in output
+    assert [line.split()[:3] for line in output.splitlines() if line.startswith("endless")] == [
+        ["endless", "not", "ended"]
+    ]
