@@ -17,6 +17,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import threading
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -183,9 +184,23 @@ def copied_collection() -> Iterator[Path]:
 
 def run_and_read(session: nox.Session, *command: str, refuse: str, env: dict[str, str]) -> None:
     """Run a command whose exit code can hide a failure, and fail when a line of its output shows one."""
-    output = str(session.run(*command, env=env, silent=True))
-    print(output)
-    if refused := re.findall(rf"^.*(?:{refuse}).*$", output, re.MULTILINE):
+    lines: list[str] = []
+
+    def show_lines(output: int) -> None:
+        with os.fdopen(output, encoding="utf-8", errors="replace") as stream:
+            for line in stream:
+                print(line, end="", flush=True)
+                lines.append(line)
+
+    read_end, write_end = os.pipe()
+    reader = threading.Thread(target=show_lines, args=(read_end,))
+    reader.start()
+    try:
+        session.run(*command, env=env, stdout=write_end, stderr=subprocess.STDOUT)
+    finally:
+        os.close(write_end)
+        reader.join()
+    if refused := [line.strip() for line in lines if re.search(refuse, line)]:
         session.error(f"{len(refused)} lines of the output report a problem, the first: {refused[0]}")
 
 
