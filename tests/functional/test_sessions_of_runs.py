@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -244,6 +244,15 @@ def test_a_lookup_alone_leaves_no_session(run: Run, sim: Simulator) -> None:
     assert sim.sessions()["live"] == 0
 
 
+@pytest.fixture
+def signals_of_a_terminal() -> Iterator[None]:
+    """Let the runs get SIGHUP, which they would inherit as ignored if these tests ran under nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("signals_of_a_terminal")
 @pytest.mark.parametrize("send", [os.kill, os.killpg], ids=["process", "process_group"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
 def test_a_run_that_is_ended_by_a_signal_leaves_no_session(
@@ -268,6 +277,7 @@ def test_a_run_that_is_ended_by_a_signal_leaves_no_session(
     assert run.leftovers() == []
 
 
+@pytest.mark.usefixtures("signals_of_a_terminal")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
 def test_a_run_ended_by_a_signal_leaves_no_session_of_its_inventory(
     run: Run, sim: Simulator, number: signal.Signals

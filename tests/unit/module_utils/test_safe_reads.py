@@ -128,8 +128,8 @@ LOCATION = f"http://192.0.2.1:8080/service/v1/api-jobs/{JOB}"
 def test_a_read_that_starts_a_job_fails(name: str) -> None:
     if name == "GetApiJob":
         return
-    params = {"hostUuid": UUID, "hostUuids": [UUID], "nicUuid": UUID, "sessionUuid": UUID}
-    given = {key: value for key, value in params.items() if key in OPERATIONS[name].parameters}
+    required = [parameter for parameter in OPERATIONS[name].parameters.values() if parameter.required]
+    given = {parameter.name: [UUID] if parameter.type == "list" else UUID for parameter in required}
     with StubServer(lambda request: StubResponse(202, {"location": LOCATION})) as service:
         with pytest.raises(ReadExecutedAsChange, match="the service executed the read as a change") as caught:
             client_of(service).get(name, given)
