@@ -4,7 +4,30 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Exceptions that end a task. Each has a stable code; the guide Errors lists the codes. Section "ErrorCode"."""
+"""The exceptions that end a task, and the service's ErrorCode (section "ErrorCode").
+
+Each exception has a stable code, which playbooks can compare; the guide Errors lists the codes.
+
+* VirtinfraError              FAILED
+  - Bug                       BUG
+  - SeveralFailed             the code of the first failure
+  - InvalidOptions            INVALID
+  - NotFound                  NOT_FOUND
+  - AmbiguousMatch            AMBIGUOUS
+  - Unchangeable              UNCHANGEABLE
+  - InUse                     IN_USE
+  - Unsupported               UNSUPPORTED
+  - TransportError            UNREACHABLE
+    + Overloaded              HTTP_429, HTTP_503
+    + ResponseLost            OUTCOME_UNKNOWN
+  - OutcomeUnknown            OUTCOME_UNKNOWN
+    + ReadExecutedAsChange    OUTCOME_UNKNOWN
+  - ApiError                  the code of the ErrorCode; without one HTTP_<status>, UNREACHABLE
+  - LoginFailed               the code of the reason
+  - JobNotFound               JOB_NOT_FOUND, OUTCOME_UNKNOWN
+  - JobUuidUsed               JOB_UUID_USED
+  - WaitTimeout               TIMEOUT
+"""
 
 from __future__ import annotations
 
@@ -12,6 +35,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+# The remedies for codes of the service.
 HINTS = {
     "ID.1000": "Check account and account_password.",
     "ID.1001": "The {credential} is invalid or has expired: {remedy}.",
@@ -28,8 +52,9 @@ HINTS = {
     "SYS.1001": "A timeout occurred in the service: check the object before you try again.",
     "SYS.1003": "An object that the call refers to does not exist: check the uuids.",
 }
-# The kinds of credentials of a call: the session or the token of an option; the session of an account, which has been
-# renewed by the time of a failure; or, for a job that another task started, the session of that task.
+
+# The terms in HINTS for the credential of a call: the session or the token of an option; the session of an account,
+# which has been renewed before the failure; or, for a job that another task started, the session of that task.
 CREDENTIALS = {
     "session_id": {
         "credential": "session",
@@ -51,43 +76,44 @@ CREDENTIALS = {
 # The HTTP status when a credential is not accepted.
 UNAUTHORIZED = 401
 
-# Refusals of an account: wrong credentials, too many sessions, disabled, second factor, password expired, locked, ...
-# Services lock an account after several attempts.
+# Codes with which a service refuses an account: wrong credentials, too many sessions, disabled, second factor, password
+# expired, locked. Services lock an account after several failed logins, so the login is not repeated.
 _FINAL_REFUSAL = re.compile(r"ID\.(1000|1006|1007|2001)|LOGIN_CONTROL\.\d+", re.ASCII)
 
 # HTTP statuses of a proxy or of an overloaded service, which may be temporary.
 TRANSIENT_STATUSES = (408, 429, 502, 503, 504)
 
-# The advice for HTTP statuses of an overloaded service; {wait} is for how long it asks not to send anything.
+# The remedies for HTTP statuses of an overloaded service; {wait} says for how long it asks to send nothing.
 OVERLOAD_HINTS = {
     429: "The service is overloaded{wait}: run the task again later, or fewer tasks at the same time (throttle).",
     503: "The service or a proxy in front of it is overloaded or restarts{wait}: run the task again later.",
 }
 
-# The length of an error's texts in a message, and how many of the deepest errors it quotes; then how many nested errors
-# a result contains, and how deep. The result contains the full texts.
+# The length of the texts of an ErrorCode in a message, and how many of its deepest causes a message quotes.
 MAX_TEXT = 2000
 MAX_QUOTED = 5
+
+# How many causes of an ErrorCode a result contains, and on how many levels.
 MAX_CAUSES = 50
 MAX_DEPTH = 20
 
 
 class VirtinfraError(Exception):
-    """The base class of all failures; the text is a sentence for the user.
+    """The base class of all failures; the message is a sentence for the user.
 
-    ``code`` is stable, so that playbooks can compare it; ``description`` is the general meaning of the code. ``facts``
-    are further members of the task's result. ``label`` names the object of the failed call. ``retry_after`` is for how
-    many seconds an overloaded service asks not to send anything.
+    ``description`` is the general meaning of the ``code``. ``result`` contains members of the task's result. ``label``
+    names the object of the failed call. ``retry_after`` is for how many seconds an overloaded service asks to send
+    nothing.
     """
 
     code = "FAILED"
     description = "The operation failed, or the object did not reach the requested state."
     retry_after = 0.0
 
-    def __init__(self, message: str, **facts: Any) -> None:
+    def __init__(self, message: str, **result: Any) -> None:
         super().__init__(message)
         self.message = message
-        self.result = facts
+        self.result = result
         self.label = ""
 
     @property
@@ -112,10 +138,10 @@ class Bug(VirtinfraError):
 
 
 class SeveralFailed(VirtinfraError):
-    """Some of several items failed. The error is that of the ``first``; in the result each item has its own."""
+    """Some of several items failed. ``error`` is that of the first failure; in the result each item has its own."""
 
-    def __init__(self, message: str, first: VirtinfraError, **facts: Any) -> None:
-        super().__init__(message, **facts)
+    def __init__(self, message: str, first: VirtinfraError, **result: Any) -> None:
+        super().__init__(message, **result)
         self.first = first
 
     @property
@@ -139,14 +165,14 @@ class NotFound(VirtinfraError):
 
 
 class AmbiguousMatch(VirtinfraError):
-    """Several records match."""
+    """Several records have an attribute, such as ``the name 'web'``, that should select one."""
 
     code = "AMBIGUOUS"
     description = "Several objects match."
 
-    def __init__(self, what: str, uuids: list[str]) -> None:
+    def __init__(self, attribute: str, uuids: list[str]) -> None:
         super().__init__(
-            f"{len(uuids)} objects have {what}: {', '.join(sorted(uuids))}. Select one by uuid.", uuids=uuids
+            f"{len(uuids)} objects have {attribute}: {', '.join(sorted(uuids))}. Select one by uuid.", uuids=uuids
         )
 
 
@@ -165,17 +191,17 @@ class InUse(VirtinfraError):
 
 
 class Unsupported(VirtinfraError):
-    """The service does not offer an operation, or not what the task needs of it, or its credentials are missing.
+    """The service lacks an operation or a part of it that the task needs, or the credentials for it are missing.
 
-    A write that is unsupported was not performed. ``reason`` is the message without the ``remedy``, for callers that
-    know a better remedy.
+    An unsupported write was not performed. ``reason`` is the message without the ``remedy``, for callers that know a
+    better remedy.
     """
 
     code = "UNSUPPORTED"
     description = "The service does not offer the operation, or the credentials for it are missing."
 
-    def __init__(self, reason: str, remedy: str = "", **facts: Any) -> None:
-        super().__init__(f"{reason}. {remedy}" if remedy else reason, **facts)
+    def __init__(self, reason: str, remedy: str = "", **result: Any) -> None:
+        super().__init__(f"{reason}. {remedy}" if remedy else reason, **result)
         self.reason = reason.rstrip(".")
 
 
@@ -185,13 +211,13 @@ class TransportError(VirtinfraError):
     code = "UNREACHABLE"
     description = "No usable response arrived from the service."
 
-    def __init__(self, message: str, transient: bool = True, **facts: Any) -> None:
-        super().__init__(message, **facts)
+    def __init__(self, message: str, transient: bool = True, **result: Any) -> None:
+        super().__init__(message, **result)
         self.transient = transient
 
 
 class Overloaded(TransportError):
-    """The service is overloaded, with HTTP ``status`` 429 or 503. The code is ``HTTP_<status>``."""
+    """The service answered with the HTTP status 429 or 503, because it is overloaded."""
 
     description = "The service is overloaded."
 
@@ -208,9 +234,10 @@ class OutcomeUnknown(VirtinfraError):
 
 
 class ResponseLost(TransportError):
-    """The response to a write was lost: the service may have accepted the call.
+    """The response to a write was lost, so the service may have accepted the call.
 
-    ``job`` identifies the call, ``status`` is that of a response without a usable result.
+    ``job`` is the job of the call. ``status`` is the HTTP status of a response without a usable result, 0 if no
+    response arrived.
     """
 
     code, description = OutcomeUnknown.code, OutcomeUnknown.description
@@ -219,7 +246,7 @@ class ResponseLost(TransportError):
 
 
 class ReadExecutedAsChange(OutcomeUnknown):
-    """A GET was answered with a job: a service that ignores the verb may have changed or deleted something."""
+    """A GET was answered with a job, because the service ignored the verb; it may have changed or deleted something."""
 
     def __init__(self, operation: str, path: str, job: Any) -> None:
         started = f"job {job.uuid}" if job else "a job without a known id"
@@ -233,13 +260,12 @@ class ReadExecutedAsChange(OutcomeUnknown):
 
 
 class ApiError(VirtinfraError):
-    """The service answered that an operation failed. ``error`` is the ErrorCode, see `with_causes`.
+    """The service answered that an operation failed. ``error`` is its ErrorCode in the form of `with_causes`.
 
-    ``transient`` says whether it came from a proxy or an overloaded service, and may be temporary. ``credential`` is
-    the kind of credential of the call, see CREDENTIALS. Without an ErrorCode the code is UNREACHABLE for a status of a
-    gateway that received no response, and ``HTTP_<status>`` for others. ``is_of_own_job`` is True if the error ended
-    the job with the id that was sent with the call; if False, it may be the response to a second delivery of the call
-    by a proxy.
+    ``credential`` is the kind of credential of the call, a key of CREDENTIALS. ``transient`` says whether the answer
+    came from a proxy or an overloaded service, and may be temporary. ``is_of_own_job`` is True if the error ended the
+    job with the id that was sent with the call; if False, it may be the response to a second delivery of the call by a
+    proxy.
     """
 
     is_of_own_job = False
@@ -253,19 +279,22 @@ class ApiError(VirtinfraError):
         credential: str = "session_id",
         retry_after: float = 0.0,
     ) -> None:
-        self.operation, self.status, self.retry_after, text = operation, status, retry_after, text.strip()
+        self.operation, self.status, self.retry_after = operation, status, retry_after
         self.transient = not is_error_code(error) and status in TRANSIENT_STATUSES
         if error:
             self._error = with_causes(error)
             self.code = self._error["code"] or VirtinfraError.code
             message = f"{operation} failed{_explain(self._error, credential)}"
         else:
-            is_gateway = self.transient and status not in OVERLOAD_HINTS
-            self.code = TransportError.code if is_gateway else f"HTTP_{status}"
-            self._error = with_causes({"description": f"HTTP status {status}", "details": text})
+            self._error = with_causes({"description": f"HTTP status {status}", "details": text.strip()})
+            self.code = f"HTTP_{status}"
+            if self.transient and status not in OVERLOAD_HINTS:
+                self.code = TransportError.code
+            message = f"{operation} failed with HTTP status {status}"
+            if text.strip():
+                message += f": {text.strip()}"
             hint = _hint("ID.1001", credential) if status == UNAUTHORIZED else _overload_hint(status, retry_after)
-            message = ": ".join(filter(None, [f"{operation} failed with HTTP status {status}", text]))
-            message = f"{message.rstrip('.')}. {hint}" if hint else message
+            message = _add_hint(message, hint)
         super().__init__(message, operation=operation, status=status)
 
     @property
@@ -275,22 +304,21 @@ class ApiError(VirtinfraError):
 
 
 class LoginFailed(VirtinfraError):
-    """Logging in with an account failed; ``error`` is that of the reason.
+    """The login with an account failed; ``error`` is that of the reason.
 
-    Nothing else was sent, so nothing was changed. It has its own class, so that it is not treated as a failure of the
-    call that needed the session.
+    The call that needed the session was not sent, so nothing was changed.
     """
 
-    def __init__(self, message: str, error: Mapping[str, Any], **facts: Any) -> None:
-        super().__init__(message, **facts)
+    def __init__(self, message: str, error: Mapping[str, Any], **result: Any) -> None:
+        super().__init__(message, **result)
         self._error = dict(error)
         self.code = self._error["code"]
 
     @classmethod
     def because_of(cls, reason: VirtinfraError) -> LoginFailed:
-        """Return the failure of a login with this reason.
+        """Return a LoginFailed for an error.
 
-        Unlike a call, a login whose response is lost has no effect.
+        A lost response is reported as UNREACHABLE or as overload, because a login changes nothing.
         """
         if isinstance(reason, ApiError):
             return cls(reason.message, reason.error, operation=reason.operation, status=reason.status)
@@ -306,7 +334,7 @@ class LoginFailed(VirtinfraError):
 
     @property
     def is_final(self) -> bool:
-        """Whether the service refused the account, so that no client may repeat the login in this run."""
+        """Whether the service refused the account, so that no client repeats the login in this run."""
         return any(map(_FINAL_REFUSAL.fullmatch, error_codes(self._error)))
 
     @property
@@ -316,7 +344,10 @@ class LoginFailed(VirtinfraError):
 
 
 class JobNotFound(VirtinfraError):
-    """The outcome of ``job`` is unknown, for ``reason``, by default because the service does not know it (any more)."""
+    """The outcome of a job cannot be read.
+
+    Without a ``reason``, the service does not know the job (any more); with one, the code is OUTCOME_UNKNOWN.
+    """
 
     code = "JOB_NOT_FOUND"
     description = "The service does not know the job, or no longer knows it."
@@ -336,7 +367,7 @@ class JobUuidUsed(VirtinfraError):
 
 
 class WaitTimeout(VirtinfraError):
-    """A job did not end in time, or an object did not become stable; the operation continues in the service."""
+    """A job did not end in time, or an object did not become stable in time. The service continues the operation."""
 
     code = "TIMEOUT"
     description = "The timeout has expired. An operation that was started continues in the service."
@@ -361,15 +392,11 @@ def is_error_code(error: Any) -> bool:
     return isinstance(code, str) and re.fullmatch(r"\w+(\.\w+)*\.\d+", code.strip(), re.ASCII) is not None
 
 
-def error_codes(error: Mapping[str, Any]) -> list[str]:
-    """Return the code of a failure's ``error`` and those of all its causes."""
-    return [str(error["code"]), *(code for cause in error["causes"] for code in error_codes(cause))]
-
-
 def with_causes(error: Mapping[str, Any]) -> dict[str, Any]:
     """Return an ErrorCode with its nested errors in lists ``causes``, from ``cause`` or ``causes``.
 
-    All errors have the strings ``code``, ``description`` and ``details``. There are at most 50, on at most 20 levels.
+    All errors have the strings ``code``, ``description`` and ``details``. There are at most MAX_CAUSES causes, on at
+    most MAX_DEPTH levels.
     """
     top = _without_causes(error)
     level, remaining = [(error, top)], MAX_CAUSES
@@ -377,24 +404,21 @@ def with_causes(error: Mapping[str, Any]) -> dict[str, Any]:
         next_level = []
         for source, target in level:
             for cause in _causes_of(source)[:remaining]:
-                below = _without_causes(cause)
-                target["causes"].append(below)
-                next_level.append((cause, below))
+                nested = _without_causes(cause)
+                target["causes"].append(nested)
+                next_level.append((cause, nested))
                 remaining -= 1
         level = next_level
     return top
 
 
 def _causes_of(error: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    many = error.get("causes")
-    causes = [*(many if isinstance(many, list) else [many])]
+    """Return the errors directly below an ErrorCode. Some are only texts, which become the details of an error."""
+    causes = list(error["causes"]) if isinstance(error.get("causes"), list) else [error.get("causes")]
     if error.get("cause") not in causes:
         causes.append(error.get("cause"))
-    return [
-        {"details": cause} if isinstance(cause, str) else cause
-        for cause in causes
-        if cause and isinstance(cause, (str, Mapping))
-    ]
+    errors = [{"details": cause} if isinstance(cause, str) else cause for cause in causes if cause]
+    return [cause for cause in errors if isinstance(cause, Mapping)]
 
 
 def _without_causes(error: Mapping[str, Any]) -> dict[str, Any]:
@@ -403,37 +427,55 @@ def _without_causes(error: Mapping[str, Any]) -> dict[str, Any]:
     return {**texts, **others, "causes": []}
 
 
-def error_chain(error: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return an error in the form of `with_causes` and all its nested errors, in pre-order."""
-    return [error, *(below for cause in error["causes"] for below in error_chain(cause))]
+def list_errors(error: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return an error in the form of `with_causes`, followed by all its nested errors, in pre-order."""
+    return [error, *(nested for cause in error["causes"] for nested in list_errors(cause))]
+
+
+def error_codes(error: Mapping[str, Any]) -> list[str]:
+    """Return the code of an error in the form of `with_causes`, followed by those of all its nested errors."""
+    return [str(nested["code"]) for nested in list_errors(error)]
 
 
 def _explain(error: Mapping[str, Any], credential: str) -> str:
-    """Return the codes and texts of an error, the texts of its deepest nested errors, and a hint."""
-    roots = [below for below in error_chain(error)[1:] if not below["causes"]]
-    causes = list(dict.fromkeys(root["code"] for root in roots if root["code"] not in ("", error["code"])))
-    codes = ", caused by ".join(filter(None, [error["code"], ", ".join(causes[:MAX_QUOTED])]))
-    top = [error["description"], error["details"]]
-    below = [root["details"] or root["description"] for root in roots[:MAX_QUOTED]]
-    texts: list[str] = []
-    for text in (_shorten(text.strip(), MAX_TEXT // len([*top, *below])) for text in [*top, *below]):
+    """Return the codes and texts of an error, those of its deepest causes, and a hint, as the end of a message."""
+    deepest = [nested for nested in list_errors(error)[1:] if not nested["causes"]]
+    cause_codes = list(dict.fromkeys(cause["code"] for cause in deepest if cause["code"] not in ("", error["code"])))
+    codes = ", caused by ".join(filter(None, [error["code"], ", ".join(cause_codes[:MAX_QUOTED])]))
+    explanation = f" ({codes}): " if codes else ": "
+    explanation += _quote_texts(error, deepest[:MAX_QUOTED])
+    hint = next((_hint(code, credential) for code in (error["code"], *cause_codes) if code in HINTS), "")
+    return _add_hint(explanation, hint)
+
+
+def _quote_texts(error: Mapping[str, Any], causes: list[Mapping[str, Any]]) -> str:
+    """Return the texts of an error and of causes, truncated, without those that are part of an earlier one."""
+    texts = [error["description"], error["details"], *(cause["details"] or cause["description"] for cause in causes)]
+    quoted: list[str] = []
+    for text in texts:
+        truncated = _truncate(text.strip(), MAX_TEXT // len(texts))
         # Errors often repeat the texts of their nested errors, also inside their own texts.
-        texts.append("" if any(text.casefold() in other.casefold() for other in texts) else text)
-    reason = ": ".join(filter(None, [*texts[: len(top)], "; ".join(filter(None, texts[len(top) :]))]))
-    hint = next((_hint(code, credential) for code in (error["code"], *causes) if code in HINTS), "")
-    return (f" ({codes})" if codes else "") + ": " + (f"{reason.rstrip('.')}. {hint}" if hint else reason)
+        is_repeated = any(truncated.casefold() in earlier.casefold() for earlier in quoted)
+        quoted.append("" if is_repeated else truncated)
+    description, details, *of_causes = quoted
+    return ": ".join(filter(None, [description, details, "; ".join(filter(None, of_causes))]))
+
+
+def _truncate(text: str, length: int) -> str:
+    """Return a text, truncated between words if it is too long: a truncated secret would not be recognized."""
+    return text if len(text) <= length else text[:length].rpartition(" ")[0] + " ..."
+
+
+def _add_hint(message: str, hint: str) -> str:
+    return f"{message.rstrip('.')}. {hint}" if hint else message
 
 
 def _hint(code: str, credential: str) -> str:
+    """Return the remedy for a code of the service."""
     return HINTS[code].format_map(CREDENTIALS[credential])
 
 
 def _overload_hint(status: int, retry_after: float) -> str:
-    """Return the advice for a status of an overloaded service; empty for another status."""
+    """Return the remedy for a status of an overloaded service; empty for another status."""
     wait = f" and asks to wait {retry_after:.0f} s" if retry_after else ""
     return OVERLOAD_HINTS[status].format(wait=wait) if status in OVERLOAD_HINTS else ""
-
-
-def _shorten(text: str, length: int) -> str:
-    """Return a text, truncated between words if it is too long: a truncated secret would not be recognized."""
-    return text if len(text) <= length else text[:length].rpartition(" ")[0] + " ..."

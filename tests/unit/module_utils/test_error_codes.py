@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible_collections.virtinfra.manager.plugins.module_utils._api import errors as exceptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import (
     MAX_CAUSES,
     MAX_DEPTH,
@@ -348,3 +349,21 @@ def test_recipes(playbook_runner: PlaybookRunner, number: int) -> None:
     for name, code in (("host-1", 0), ("nobody", 0), ("''", 2)):
         run = playbook_runner.play(*yaml.safe_load(dedent(recipe).replace("host-1", name)), ignore_errors=False)
         assert run.code == code, run.output
+
+
+def test_docstring_shows_the_tree_of_exceptions() -> None:
+    """Each exception is below its base class, and has its code."""
+    lines = re.findall(r"^( *)[*+-] (\w+) +(.+)$", str(exceptions.__doc__), re.MULTILINE)
+    shown = {name: (len(indent) // 2, codes.split(", ")) for indent, name, codes in lines}
+    defined: dict[str, type[VirtinfraError]] = {
+        name: value
+        for name, value in vars(exceptions).items()
+        if isinstance(value, type) and issubclass(value, VirtinfraError)
+    }
+    assert shown.keys() == defined.keys() and shown
+    path: list[type] = [Exception]
+    for name, (depth, codes) in shown.items():
+        path = [*path[: depth + 1], defined[name]]
+        assert defined[name].__bases__ == (path[-2],)
+        is_code_of_another = name in ("SeveralFailed", "Overloaded", "ApiError", "LoginFailed")
+        assert is_code_of_another or defined[name].code in codes, name
