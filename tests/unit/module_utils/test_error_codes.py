@@ -360,7 +360,8 @@ def test_docstring_shows_the_tree_of_exceptions() -> None:
         for name, value in vars(exceptions).items()
         if isinstance(value, type) and issubclass(value, VirtinfraError)
     }
-    assert shown.keys() == defined.keys() and shown
+    assert shown.keys() == defined.keys()
+    assert shown
     path: list[type] = [Exception]
     for name, (depth, codes) in shown.items():
         path = [*path[: depth + 1], defined[name]]
