@@ -29,6 +29,18 @@ from .service import Service
 from .switches import control
 
 VERBS = ["GET", "POST", "PUT", "DELETE"]
+SUGGESTED = {
+    "QueryHost",
+    "QueryVmInstance",
+    "QueryVmNic",
+    "QuerySNSApplicationEndpoint",
+    "QuerySNSApplicationPlatform",
+    "QuerySNSSnmpPlatform",
+    "QuerySNSTeamchatAtPerson",
+    "QueryHostNetworkInterface",
+    "GetHostNicServiceTypeStatistic",
+}
+"""The companions that the conventions of the service suggest. A server without further operations has them too."""
 Endpoint = c.Callable[[Request], t.Any]
 
 
@@ -106,9 +118,9 @@ def _endpoint(dispatcher: Dispatcher, operations: list[Operation], switches: Rou
 def _is_absent(operation: Operation, switches: RoutingSwitches) -> bool:
     if operation.name == "GetHostNicServiceTypeStatistic" and not switches.service_type_statistic:
         return True
-    if operation.further and not switches.further_operations:
-        return True
-    return (operation.companion or operation.further) and switches.companions != "present"
+    if not operation.description.is_companion:
+        return False
+    return switches.companions != "present" or not (operation.name in SUGGESTED or switches.further_operations)
 
 
 async def _not_allowed(request: Request) -> Response:

@@ -2,22 +2,25 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The registry of operations: names, paths, parameters and handlers."""
+"""The registry of operations: which handler performs which operation of the description."""
 
 from __future__ import annotations
 
 import collections.abc as c
 import dataclasses
+import functools
 import inspect
 import typing as t
 
-from .params import Param
+from . import description
+from .description import Parameter
 
 if t.TYPE_CHECKING:
     from .service import Service
     from .state.store import Store
     from .switches.options import Switches
 
+TAG_NAMES = ("systemTags", "userTags")
 Reply = dict[str, t.Any]
 Steps = c.Generator[float, None, Reply]
 """An operation in two parts: up to `yield` at the start of its job, the rest at the end of the job.
@@ -62,42 +65,68 @@ Handler = c.Callable[[Call], t.Any]
 
 @dataclasses.dataclass(frozen=True)
 class Operation:
-    """An operation. Its paths are relative to `<prefix>/v1/`, or absolute."""
+    """An operation: its description, its handler, and what only the simulator knows of it."""
 
-    name: str
-    method: str
-    paths: tuple[str, ...]
+    description: description.Operation
     handler: Handler
-    params: tuple[Param, ...]
-    since: str = ""
-    companion: bool = False
-    """An undocumented read that servers offer."""
-    further: bool = False
-    """Another undocumented operation that servers offer."""
+    is_read_by_uuid: bool = False
+    """Whether GET on `<path>/{uuid}` is a read although the description does not say so."""
     chats: str = ""
     """The value of the switch `chats` with which the operation exists; empty: with every value."""
     timeout_minutes: int = 30
     """Default timeout of the job in minutes."""
-    in_place: bool = False
-    """Whether the result is in the response, although the method is not GET."""
-    unauthenticated: bool = False
-    """Whether no Authorization header is needed."""
     has_envelope: bool = True
-    """Whether the documented reply has `success` and `error`."""
+    """Whether the reply of a success has `success` and `error`."""
+
+    @property
+    def name(self) -> str:
+        """The name of the operation."""
+        return self.description.name
+
+    @property
+    def method(self) -> str:
+        """The HTTP method, in capitals."""
+        return self.description.method
+
+    @property
+    def since(self) -> str:
+        """The version that added it; empty if no version is known."""
+        return self.description.since or ""
+
+    @functools.cached_property
+    def paths(self) -> tuple[str, ...]:
+        """The paths, relative to `<prefix>/v1/`, or absolute."""
+        path, uuid_path = self.description.path, self.description.uuid_path
+        if self.is_read_by_uuid:
+            uuid_path = f"{path}/{{uuid}}"
+        return (path, uuid_path) if uuid_path else (path,)
+
+    @functools.cached_property
+    def params(self) -> tuple[Parameter, ...]:
+        """The parameters in the query string or the body, without the tags, which every operation takes."""
+        parameters = self.description.parameters.values()
+        return tuple(
+            parameter for parameter in parameters if parameter.where != "path" and parameter.name not in TAG_NAMES
+        )
 
     @property
     def is_write(self) -> bool:
-        """Whether a call is answered with 202: all methods but GET, except login and logout."""
-        return self.method != "GET" and not self.in_place
+        """Whether a call is answered with 202."""
+        return self.description.is_async
+
+    @property
+    def is_public(self) -> bool:
+        """Whether no Authorization header is needed."""
+        return self.description.security is None
 
     @property
     def uses_token(self) -> bool:
         """Whether the operation takes a token: the cursor operations, whose paths are absolute."""
-        return self.paths[0].startswith("/")
+        return self.description.security == "token"
 
     @property
     def is_stepwise(self) -> bool:
-        """Whether the handler is a generator of Steps; otherwise all of it is executed at the end of the job."""
+        """Whether the handler is a generator of Steps; if not, all of it is executed at the end of the job."""
         return inspect.isgeneratorfunction(self.handler)
 
     @property
@@ -109,13 +138,11 @@ class Operation:
 OPERATIONS: dict[str, Operation] = {}
 
 
-def operation(
-    name: str, method: str, *paths: str, params: t.Iterable[Param] = (), **rules: t.Any
-) -> c.Callable[[Handler], Handler]:
-    """Register the decorated function as the handler of an operation."""
+def operation(name: str, **details: t.Any) -> c.Callable[[Handler], Handler]:
+    """Register the decorated function as the handler of an operation; `details` are further members of Operation."""
 
     def register(handler: Handler) -> Handler:
-        OPERATIONS[name] = Operation(name, method, paths, handler, tuple(params), **rules)
+        OPERATIONS[name] = Operation(description.operations()[name], handler, **details)
         return handler
 
     return register

@@ -65,7 +65,7 @@ class Service:
 
     def required_header(self, header: str | None, operation: Operation) -> str:
         """Return the Authorization header; raise RequestRejected if it is missing or has the wrong scheme."""
-        if operation.unauthenticated:
+        if operation.is_public:
             return ""
         scheme = (header or "").partition(" ")[0].lower()
         if operation.uses_token and scheme != "bearer":
@@ -78,7 +78,7 @@ class Service:
 
     def check_credential(self, header: str, operation: Operation) -> None:
         """Raise OperationError for an invalid session or token; renew a valid session."""
-        if operation.unauthenticated:
+        if operation.is_public:
             return
         credential = header.partition(" ")[2].strip()
         if operation.uses_token:

@@ -15,12 +15,13 @@ import urllib.parse
 from starlette.requests import Request
 
 from .. import params
+from ..description import Parameter
 from ..errors import RequestRejected
-from ..registry import Call, Operation
+from ..registry import TAG_NAMES, Call, Operation
 from ..service import Service
 
 JOB_UUID = re.compile(r"[0-9a-fA-F]{32}")
-TAGS = (params.optional("systemTags", "strings"), params.optional("userTags", "strings"))
+TAGS = tuple(Parameter(name, "list", element_type="str") for name in TAG_NAMES)
 
 
 def parse_body(operation: Operation, body: bytes, location: str) -> dict[str, t.Any]:
@@ -78,7 +79,7 @@ def create_call(service: Service, operation: Operation, parsed: ParsedRequest) -
     return Call({**validated, **parsed.path}, parsed.path, parsed.tags, parsed.query, service)
 
 
-def _tags(tag: params.Param, members: dict[str, t.Any]) -> list[str]:
+def _tags(tag: Parameter, members: dict[str, t.Any]) -> list[str]:
     return list(params.parse_body_params([tag], members, "").get(tag.name, ()))
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime as dt
 
-from ..params import required
 from ..registry import Call, Reply, operation
 from ..state.store import timestamp
 
@@ -16,15 +15,7 @@ ACCOUNT = "36c27e8ff05c4780bf6d2fa65700f22e"
 """The uuid of the account."""
 
 
-@operation(
-    "LogInByAccount",
-    "PUT",
-    "accounts/login",
-    params=(required("accountName"), required("password")),
-    further=True,
-    in_place=True,
-    unauthenticated=True,
-)
+@operation("LogInByAccount")
 def log_in(call: Call) -> Reply:
     """Create a session."""
     uuid = call.service.sessions.log_in(call["accountName"], call["password"])
@@ -34,21 +25,13 @@ def log_in(call: Call) -> Reply:
     return {"inventory": {"uuid": uuid, "accountUuid": ACCOUNT, **dates}}
 
 
-@operation("ValidateSession", "GET", "accounts/sessions/{sessionUuid}/valid", further=True, unauthenticated=True)
+@operation("ValidateSession")
 def validate_session(call: Call) -> Reply:
     """Return whether a session is valid, without renewing it."""
     return {"valid": call.service.sessions.is_valid(call["sessionUuid"])}
 
 
-@operation(
-    "LogOut",
-    "DELETE",
-    "accounts/sessions/{sessionUuid}",
-    further=True,
-    in_place=True,
-    unauthenticated=True,
-    has_envelope=False,
-)
+@operation("LogOut", has_envelope=False)
 def log_out(call: Call) -> Reply:
     """End a session."""
     call.service.sessions.log_out(call["sessionUuid"])

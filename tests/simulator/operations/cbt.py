@@ -10,32 +10,18 @@ import base64
 import typing as t
 
 from ..errors import OperationError, invalid_argument, operation_refused
-from ..params import is_known, optional, required
+from ..params import is_known
 from ..registry import Call, Reply, Steps, operation
 from ..state.store import Record
 from . import creation
 
-SINCE = "4.10.10"
 INVENTORY_SINCE = "5.3.20"
 """Version that added the members of the reply of CreateCbtTask."""
 NBD_SERVER = "192.0.2.10"
 FIRST_NBD_PORT = 10809
 
 
-@operation(
-    "CreateCbtTask",
-    "POST",
-    "cbt-task/create",
-    params=(
-        required("name"),
-        optional("description"),
-        optional("taskType"),
-        optional("resourceUuids", "strings"),
-        optional("vmInstanceUuid"),
-        *creation.PARAMS,
-    ),
-    since=SINCE,
-)
+@operation("CreateCbtTask")
 def create_cbt_task(call: Call) -> Reply:
     """Create a task for VMs that have none."""
     store = call.store
@@ -77,14 +63,7 @@ def _vm_uuids(call: Call) -> list[str]:
     return list(dict.fromkeys(call["resourceUuids"]))
 
 
-@operation(
-    "EnableCbtTask",
-    "POST",
-    "cbt-task/enable/{uuid}",
-    params=(optional("bitmapName"),),
-    since=SINCE,
-    timeout_minutes=180,
-)
+@operation("EnableCbtTask", timeout_minutes=180)
 def enable_cbt_task(call: Call) -> Steps:
     """Start a task whose VMs are running. It is Starting until the job ends, then Running or Failed."""
     store, uuid = call.store, call["uuid"]
@@ -133,21 +112,14 @@ def _backup_info(volume: Record, bitmap: str | None) -> dict[str, t.Any]:
     }
 
 
-@operation("DisableCbtTask", "POST", "cbt-task/disable/{uuid}", params=(optional("force", "boolean"),), since=SINCE)
+@operation("DisableCbtTask")
 def disable_cbt_task(call: Call) -> Reply:
     """Stop a task, whatever its status."""
     task = call.store.change("cbttask", call["uuid"], status="Stopped")
     return {} if call.switches.disable_reply == "empty" else {"inventory": task}
 
 
-@operation(
-    "DeleteCbtTask",
-    "DELETE",
-    "cbt-task/{uuid}",
-    params=(optional("force", "boolean"), creation.DELETE_MODE),
-    since=SINCE,
-    has_envelope=False,
-)
+@operation("DeleteCbtTask", has_envelope=False)
 def delete_cbt_task(call: Call) -> Reply:
     """Delete a task."""
     if not call.store["cbttask"].find(call["uuid"]):
@@ -156,19 +128,7 @@ def delete_cbt_task(call: Call) -> Reply:
     return {}
 
 
-@operation(
-    "ExportNbdVolumes",
-    "POST",
-    "cbt-task/exportvolume",
-    params=(
-        required("volumeUuids", "strings", non_empty=True),
-        required("vmInstanceUuid"),
-        optional("force", "boolean"),
-    ),
-    since=SINCE,
-    timeout_minutes=180,
-    has_envelope=False,
-)
+@operation("ExportNbdVolumes", timeout_minutes=180, has_envelope=False)
 def export_nbd_volumes(call: Call) -> Reply:
     """Export volumes of a VM that is not running."""
     store = call.store
@@ -192,14 +152,7 @@ def export_nbd_volumes(call: Call) -> Reply:
     return {"volumeInfos": [_backup_info(volumes[uuid], None) for uuid in dict.fromkeys(call["volumeUuids"])]}
 
 
-@operation(
-    "UnexportNbdVolumes",
-    "POST",
-    "cbt-task/unexportvolume",
-    params=(required("volumeUuids", "strings", non_empty=True), required("vmInstanceUuid")),
-    further=True,
-    has_envelope=False,
-)
+@operation("UnexportNbdVolumes", has_envelope=False)
 def unexport_nbd_volumes(call: Call) -> Reply:
     """Remove the exports of volumes of a VM."""
     vm = call.store["vm"].get(call["vmInstanceUuid"])

@@ -2,17 +2,12 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Common parameters of operations that create or delete: resourceUuid, tags, deleteMode."""
+"""The uuid and the tags of a record that an operation creates."""
 
 from __future__ import annotations
 
 from ..errors import invalid_argument
-from ..params import optional
 from ..registry import Call
-
-PARAMS = (optional("resourceUuid", uuid=True), optional("tagUuids", "strings", uuid=True))
-
-DELETE_MODE = optional("deleteMode", choices=("Permissive", "Enforcing"))
 
 
 def new_uuid(call: Call, kind: str) -> str:

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from ..errors import RequestRejected, invalid_argument
-from ..params import optional, required
 from ..registry import Call, Reply, operation
 from ..state.schema import FIELDS
 
@@ -15,22 +14,11 @@ DEFAULT_PAGE = 100
 LARGEST_PAGE = 1000
 
 
-@operation(
-    "CursorQuery",
-    "GET",
-    "/api/v1/resources/cursor-query",
-    params=(
-        required("resourceType"),
-        optional("sort"),
-        optional("order", choices=("asc", "desc")),
-        optional("pageSize", "integer"),
-        optional("filter", "strings"),
-    ),
-    since="1.0",
-    has_envelope=False,
-)
+@operation("CursorQuery", has_envelope=False)
 def cursor_query(call: Call) -> Reply:
     """Create a cursor for the current records of a type."""
+    if "resourceType" not in call.params:
+        raise invalid_argument("field[resourceType] is mandatory, can not be null")
     kind = call["resourceType"].lower()
     if kind not in FIELDS:
         raise invalid_argument(f"resourceType[{call['resourceType']}] is unknown")
@@ -41,14 +29,7 @@ def cursor_query(call: Call) -> Reply:
     return call.service.cursors.first(records, _page_size(call) or DEFAULT_PAGE)
 
 
-@operation(
-    "CursorNext",
-    "GET",
-    "/api/v1/resources/cursor-next",
-    params=(optional("cursor"), optional("pageSize", "integer")),
-    since="1.0",
-    has_envelope=False,
-)
+@operation("CursorNext", has_envelope=False)
 def cursor_next(call: Call) -> Reply:
     """Return the next page of a cursor."""
     if "cursor" not in call.params:

@@ -9,11 +9,9 @@ from __future__ import annotations
 import typing as t
 
 from ..errors import OperationError, invalid_argument
-from ..params import optional, required
 from ..registry import Call, Reply, operation
 from ..state.store import Record, Store, seeded_number
 
-SERVICE_TYPES = ("ManagementNetwork", "TenantNetwork", "StorageNetwork", "BackupNetwork", "MigrationNetwork")
 MANAGEMENT = "ManagementNetwork"
 NIC_TYPES = ("noMaster", "bridgeSlave", "bondingSlave")
 CANDIDATE_TYPES: dict[str, dict[str, tuple[str, ...]]] = {
@@ -30,7 +28,7 @@ VLANS = range(4095)
 STATISTIC_LIMIT = 20
 
 
-@operation("GetHostNetworkFacts", "GET", "hosts/network-facts/{hostUuid}", since="3.5.0")
+@operation("GetHostNetworkFacts")
 def get_host_network_facts(call: Call) -> Reply:
     """Return the bonds and NICs of a connected host."""
     host = call.store["host"].get(call["hostUuid"])
@@ -49,19 +47,7 @@ def _nics(store: Store, host: Record) -> list[Record]:
     return [store["hostnic"].get(uuid) for uuid in host["_nics"]]
 
 
-@operation(
-    "GetCandidateNetworkInterfaces",
-    "GET",
-    "cluster/hosts-network-interfaces",
-    params=(
-        required("hostUuids", "strings"),
-        optional("interfaceType", since="4.1.0"),
-        optional("intersecting", "boolean", since="4.1.0"),
-        optional("limit", "integer"),
-        optional("start", "integer"),
-    ),
-    since="4.7.0",
-)
+@operation("GetCandidateNetworkInterfaces")
 def get_candidate_network_interfaces(call: Call) -> Reply:
     """List NICs; by default those of all types whose names exist on all given hosts."""
     hosts = [call.store["host"].get(uuid) for uuid in dict.fromkeys(call["hostUuids"])]
@@ -90,17 +76,7 @@ def _candidate(nic: Record) -> Record:
     return Record("hostnic", {**nic, **extra})
 
 
-@operation(
-    "SetServiceTypeOnHostNetworkInterface",
-    "POST",
-    "hosts/nics/service-types",
-    params=(
-        required("interfaceUuids", "strings", non_empty=True),
-        optional("vlanIds", "integers"),
-        optional("serviceTypes", "strings", choices=SERVICE_TYPES),
-    ),
-    since="4.7.11",
-)
+@operation("SetServiceTypeOnHostNetworkInterface")
 def set_service_types(call: Call) -> Reply:
     """Replace the services of each interface on each VLAN; keep the changes before the first error."""
     services = list(dict.fromkeys(call.get("serviceTypes", [])))
@@ -144,20 +120,7 @@ def _services(store: Store, nic: Record, vlan: int) -> list[dict[str, t.Any]]:
     return [{"id": number, "interfaceUuid": nic["uuid"], "vlanId": 0, "serviceType": MANAGEMENT, **dates}]
 
 
-@operation(
-    "GetHostNicServiceTypeStatistic",
-    "GET",
-    "hosts/hosts-network-interfaces/service-type-statistic",
-    params=(
-        optional("interfaceUuid"),
-        optional("vlanId", "integer"),
-        optional("hostUuid"),
-        optional("limit", "integer"),
-        optional("start", "integer"),
-        optional("replyWithCount", "boolean"),
-    ),
-    companion=True,
-)
+@operation("GetHostNicServiceTypeStatistic")
 def get_service_type_statistic(call: Call) -> Reply:
     """List the service types by interface and VLAN."""
     filters = call.given("interfaceUuid", "vlanId", "hostUuid")

@@ -10,7 +10,6 @@ import ipaddress
 import re
 
 from ..errors import OperationError, invalid_argument, operation_refused
-from ..params import PORTS, optional, required
 from ..registry import Call, Reply, Steps, operation
 from ..state import records as record_builders
 from ..state.store import Record, Store
@@ -22,23 +21,7 @@ DOTTED_NUMBERS = re.compile(r"[\d.]+")
 HOST_NAME = re.compile(r"(?!-)[a-z\d-]{1,63}(?<!-)(\.(?!-)[a-z\d-]{1,63}(?<!-))*", re.IGNORECASE)
 
 
-@operation(
-    "AddKVMHost",
-    "POST",
-    "hosts/kvm",
-    params=(
-        required("username"),
-        required("password"),
-        optional("sshPort", "integer", bounds=PORTS),
-        required("name"),
-        optional("description"),
-        required("managementIp"),
-        required("clusterUuid"),
-        *creation.PARAMS,
-    ),
-    since="0.6",
-    timeout_minutes=180,
-)
+@operation("AddKVMHost", timeout_minutes=180)
 def add_kvm_host(call: Call) -> Steps:
     """Add a host. It is visible as Connecting until the job ends, and is removed if the operation fails."""
     store = call.store
@@ -103,13 +86,7 @@ def _add_interfaces(store: Store, host_uuid: str) -> tuple[list[str], list[str]]
     return [nic["uuid"] for nic in nics], [bonding]
 
 
-@operation(
-    "ChangeHostState",
-    "PUT",
-    "hosts/{uuid}/actions",
-    params=(required("stateEvent", choices=("enable", "disable", "maintain")),),
-    since="0.6",
-)
+@operation("ChangeHostState")
 def change_host_state(call: Call) -> Steps:
     """Enable or disable a host, or put it into maintenance."""
     host = call.store["host"].get(call["uuid"])
@@ -160,7 +137,7 @@ def _enable_or_disable(call: Call, state: str) -> Reply:
     return {"inventory": store.change("host", uuid, state=state, status="Connecting")}
 
 
-@operation("DeleteHost", "DELETE", "hosts/{uuid}", params=(creation.DELETE_MODE,), further=True, has_envelope=False)
+@operation("DeleteHost", has_envelope=False)
 def delete_host(call: Call) -> Reply:
     """Delete a host and stop its VMs; succeed if it does not exist."""
     store, uuid = call.store, call["uuid"]

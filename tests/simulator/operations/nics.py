@@ -11,7 +11,6 @@ import re
 import typing as t
 
 from ..errors import invalid_argument, operation_refused
-from ..params import optional, required
 from ..registry import Call, Reply, operation
 from ..state import records as record_builders
 from ..state.store import Record, Store
@@ -61,18 +60,7 @@ def _allocate_mac(store: Store, requested: str | None) -> str:
     return requested.lower()
 
 
-@operation(
-    "AttachL3NetworkToVm",
-    "POST",
-    "vm-instances/{vmInstanceUuid}/l3-networks/{l3NetworkUuid}",
-    params=(
-        optional("staticIp"),
-        optional("driverType", since="3.10.0"),
-        optional("customMac", since="3.10.0"),
-        optional("vmNicParams", since="3.17.0"),
-    ),
-    since="0.6",
-)
+@operation("AttachL3NetworkToVm")
 def attach_l3_network(call: Call) -> Reply:
     """Add a NIC to a VM."""
     store = call.store
@@ -88,13 +76,7 @@ def attach_l3_network(call: Call) -> Reply:
     return {"inventory": store.change("vm", vm["uuid"], vmNics=[*vm["vmNics"], nic], defaultL3NetworkUuid=default)}
 
 
-@operation(
-    "ChangeVmNicState",
-    "PUT",
-    "vm-instances/nics/{vmNicUuid}/actions",
-    params=(required("state", choices=("enable", "disable"), since="3.15"),),
-    since="0.6",
-)
+@operation("ChangeVmNicState")
 def change_vm_nic_state(call: Call) -> Reply:
     """Enable or disable a NIC."""
     nic, vm = call.store.find_nic(call["vmNicUuid"])
@@ -111,13 +93,7 @@ def _with_nic(store: Store, vm: Record, nic: Record, members: dict[str, t.Any], 
     return store.change("vm", vm["uuid"], vmNics=nics, **of_vm)
 
 
-@operation(
-    "ChangeVmNicNetwork",
-    "POST",
-    "vm-instances/nics/{vmNicUuid}/l3-networks/{destL3NetworkUuid}",
-    params=(optional("staticIp"), optional("vmNicParams", since="4.2.0")),
-    since="4.1.0",
-)
+@operation("ChangeVmNicNetwork")
 def change_vm_nic_network(call: Call) -> Reply:
     """Move a NIC to another L3 network with a new address."""
     store = call.store
@@ -133,14 +109,7 @@ def change_vm_nic_network(call: Call) -> Reply:
     return {"inventory": store.find_nic(nic["uuid"])[0]}
 
 
-@operation(
-    "DeleteNicQos",
-    "DELETE",
-    "vm-instances/{uuid}/nic-qos",
-    params=(required("direction", choices=("in", "out")),),
-    since="0.6",
-    has_envelope=False,
-)
+@operation("DeleteNicQos", has_envelope=False)
 def delete_nic_qos(call: Call) -> Reply:
     """Remove the bandwidth limit of a NIC in one direction, if there is one."""
     nic, dummy = call.store.find_nic(call["uuid"])
@@ -148,7 +117,7 @@ def delete_nic_qos(call: Call) -> Reply:
     return {}
 
 
-@operation("GetNicQos", "GET", "vm-instances/{nicUuid}/nic-qos", further=True)
+@operation("GetNicQos")
 def get_nic_qos(call: Call) -> Reply:
     """Return the bandwidth limits of a NIC in bits per second; -1: no limit."""
     nic, dummy = call.store.find_nic(call["nicUuid"])
@@ -156,11 +125,11 @@ def get_nic_qos(call: Call) -> Reply:
     return {f"{name}boundBandwidth": BANDWIDTH if name in limited else -1 for name in ("out", "in")}
 
 
-@operation("DetachL3NetworkFromVm", "DELETE", "vm-instances/nics/{vmNicUuid}", further=True)
+@operation("DetachL3NetworkFromVm")
 def detach_l3_network(call: Call) -> Reply:
     """Remove a NIC from its VM."""
     store = call.store
-    nic, vm = store.find_nic(call["vmNicUuid"])
+    nic, vm = store.find_nic(call["uuid"])
     nics = [other for other in vm["vmNics"] if other["uuid"] != nic["uuid"]]
     networks = [other["l3NetworkUuid"] for other in nics]
     default = vm["defaultL3NetworkUuid"]

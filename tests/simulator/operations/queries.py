@@ -10,38 +10,22 @@ import collections.abc as c
 import typing as t
 
 from ..errors import invalid_argument
-from ..params import optional
 from ..registry import Call, Reply, operation
 from ..state.query import check_field
 from ..state.store import Record
 from .sns_endpoints import with_platform
 
 DEFAULT_LIMIT = 1000
-PARAMS = (
-    optional("q", "strings"),
-    optional("limit", "integer"),
-    optional("start", "integer"),
-    optional("sort"),
-    optional("count", "boolean"),
-    optional("replyWithCount", "boolean"),
-    optional("fields"),
-)
 
 
 def _query(
     name: str,
-    collection: str,
     kind: str,
     only: c.Callable[[Record], bool] | None = None,
     view: c.Callable[[Call, Record], Record] | None = None,
-    by_uuid: bool = True,
-    **rules: t.Any,
+    **details: t.Any,
 ) -> None:
-    """Register a query of the records of a type that match the predicate `only`, each converted by `view`.
-
-    With `by_uuid`, GET on `<collection>/{uuid}` is a read, too.
-    """
-    paths = [collection, f"{collection}/{{uuid}}"] if by_uuid else [collection]
+    """Register a query of the records of a type that match the predicate `only`, each converted by `view`."""
 
     def handler(call: Call) -> Reply:
         if name == "QuerySNSWorkchatEndpoint" and call.switches.workchat_query_empty:
@@ -51,7 +35,7 @@ def _query(
             reply["inventories"] = [view(call, record) for record in reply["inventories"]]
         return _with_requested_fields(call, kind, reply)
 
-    operation(name, "GET", *paths, params=PARAMS, **rules)(handler)
+    operation(name, **details)(handler)
 
 
 def _select(call: Call, kind: str, only: c.Callable[[Record], bool] | None) -> Reply:
@@ -98,53 +82,23 @@ def _is_snmp(record: Record) -> bool:
     return bool(record["type"] == "Snmp")
 
 
-_query("QueryCbtTask", "cbt-task", "cbttask", since="4.10.10")
-_query(
-    "QuerySNSWorkchatEndpoint",
-    "sns/application-endpoints/workchat",
-    "endpoint",
-    _is_workchat,
-    with_platform,
-    has_envelope=False,
-    chats="documented",
-)
-_query(
-    "QuerySNSWeComEndpoint",
-    "sns/application-endpoints/we-com",
-    "endpoint",
-    _is_workchat,
-    with_platform,
-    further=True,
-    chats="open",
-)
-_query("QuerySNSTopicSubscriber", "sns/topics/subscribers", "subscriber", since="2.3.1")
-_query("QueryPrimaryStorage", "primary-storage", "primarystorage", by_uuid=False, since="0.6")
-_query("QueryHost", "hosts", "host", companion=True)
-_query("QueryVmInstance", "vm-instances", "vm", companion=True)
-_query("QueryVmNic", "vm-instances/nics", "vmnic", companion=True)
-_query("QuerySNSApplicationEndpoint", "sns/application-endpoints", "endpoint", companion=True)
-_query("QuerySNSApplicationPlatform", "sns/application-platforms", "platform", companion=True)
-_query("QuerySNSSnmpPlatform", "sns/application-platforms/snmp", "platform", _is_snmp, by_uuid=False, companion=True)
-_query(
-    "QuerySNSTeamchatAtPerson",
-    "sns/application-endpoints/teamchat/at-persons",
-    "person",
-    by_uuid=False,
-    companion=True,
-    chats="documented",
-)
-_query(
-    "QuerySNSFeiShuAtPerson",
-    "sns/application-endpoints/feishu/at-persons",
-    "person",
-    by_uuid=False,
-    further=True,
-    chats="open",
-)
-_query("QueryHostNetworkInterface", "hosts/nics", "hostnic", by_uuid=False, companion=True)
-_query("QueryZone", "zones", "zone", further=True)
-_query("QueryCluster", "clusters", "cluster", further=True)
-_query("QueryL3Network", "l3-networks", "l3network", further=True)
-_query("QueryVolume", "volumes", "volume", further=True)
-_query("QueryVolumeSnapshotGroup", "volume-snapshots/group", "snapshotgroup", further=True)
-_query("QuerySNSTopic", "sns/topics", "topic", further=True)
+_query("QueryCbtTask", "cbttask")
+_query("QuerySNSWorkchatEndpoint", "endpoint", _is_workchat, with_platform, has_envelope=False, chats="documented")
+_query("QuerySNSWeComEndpoint", "endpoint", _is_workchat, with_platform, is_read_by_uuid=True, chats="open")
+_query("QuerySNSTopicSubscriber", "subscriber")
+_query("QueryPrimaryStorage", "primarystorage")
+_query("QueryHost", "host")
+_query("QueryVmInstance", "vm")
+_query("QueryVmNic", "vmnic")
+_query("QuerySNSApplicationEndpoint", "endpoint")
+_query("QuerySNSApplicationPlatform", "platform")
+_query("QuerySNSSnmpPlatform", "platform", _is_snmp)
+_query("QuerySNSTeamchatAtPerson", "person", chats="documented")
+_query("QuerySNSFeiShuAtPerson", "person", chats="open")
+_query("QueryHostNetworkInterface", "hostnic")
+_query("QueryZone", "zone", is_read_by_uuid=True)
+_query("QueryCluster", "cluster", is_read_by_uuid=True)
+_query("QueryL3Network", "l3network", is_read_by_uuid=True)
+_query("QueryVolume", "volume", is_read_by_uuid=True)
+_query("QueryVolumeSnapshotGroup", "snapshotgroup", is_read_by_uuid=True)
+_query("QuerySNSTopic", "topic", is_read_by_uuid=True)

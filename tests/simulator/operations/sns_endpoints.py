@@ -9,11 +9,12 @@ from __future__ import annotations
 import typing as t
 
 from ..errors import OperationError, invalid_argument
-from ..params import LENGTHS, optional, required
 from ..registry import Call, Reply, operation
 from ..state.store import Record, Store
 from . import creation
 from .sns_platforms import delete_endpoints, get_snmp_platform
+
+LONGEST = {"userId": 256, "remark": 128}
 
 
 def with_platform(call: Call, endpoint: Record) -> Record:
@@ -49,34 +50,8 @@ def _platform_of(store: Store, kind: str) -> Record:
     return next(platform for platform in store["platform"].all() if platform["type"] == kind)
 
 
-CHAT_PARAMS = (
-    required("url"),
-    optional("atAll", "boolean"),
-    optional("atALL", "boolean"),
-    optional("atPersonUserIds", "strings", non_empty=True),
-    optional("atPersonList", "map", non_empty=True),
-    required("name"),
-    optional("description"),
-    *creation.PARAMS,
-)
-
-
-@operation(
-    "CreateSNSWeComEndpoint",
-    "POST",
-    "sns/application-endpoints/we-com",
-    params=CHAT_PARAMS,
-    further=True,
-    chats="open",
-)
-@operation(
-    "CreateSNSWorkchatEndpoint",
-    "POST",
-    "sns/application-endpoints/workchat",
-    params=CHAT_PARAMS,
-    since="4.2.0",
-    chats="documented",
-)
+@operation("CreateSNSWeComEndpoint", chats="open")
+@operation("CreateSNSWorkchatEndpoint", chats="documented")
 def create_workchat_endpoint(call: Call) -> Reply:
     """Create a workchat endpoint."""
     user_ids = _user_ids(call)
@@ -103,18 +78,12 @@ def _user_ids(call: Call) -> list[str]:
     user_ids = {*call.get("atPersonUserIds", []), *call.get("atPersonList", {})}
     remarks = map(str, call.get("atPersonList", {}).values())
     for name, texts in (("userId", user_ids), ("remark", remarks)):
-        if any(len(text) > LENGTHS[name] for text in texts):
-            raise invalid_argument(f"a {name} exceeds max length {LENGTHS[name]}")
+        if any(len(text) > LONGEST[name] for text in texts):
+            raise invalid_argument(f"a {name} exceeds max length {LONGEST[name]}")
     return sorted(user_ids, key=lambda user_id: user_id[::-1], reverse=True)
 
 
-@operation(
-    "CreateSNSSnmpEndpoint",
-    "POST",
-    "sns/application-endpoints/snmp",
-    params=(required("name"), optional("description"), optional("platformUuid"), *creation.PARAMS),
-    since="4.10.0",
-)
+@operation("CreateSNSSnmpEndpoint")
 def create_snmp_endpoint(call: Call) -> Reply:
     """Create an SNMP endpoint."""
     platform_uuid = call.get("platformUuid")
@@ -126,13 +95,7 @@ def create_snmp_endpoint(call: Call) -> Reply:
     return {"inventory": _new_endpoint(call, "Snmp", platform["uuid"], {})}
 
 
-@operation(
-    "UpdateSNSApplicationEndpoint",
-    "PUT",
-    "sns/application-endpoints/{uuid}/actions",
-    params=(optional("name"), optional("description"), optional("platformUuid", since="4.10.0")),
-    since="2.3",
-)
+@operation("UpdateSNSApplicationEndpoint")
 def update_endpoint(call: Call) -> Reply:
     """Change the given members of an endpoint of any type."""
     endpoint = call.store["endpoint"].get(call["uuid"])
@@ -144,25 +107,8 @@ def update_endpoint(call: Call) -> Reply:
     return {"inventory": call.store.change("endpoint", endpoint["uuid"], **members)}
 
 
-PERSON_PARAMS = (required("endpointUuid"), optional("userId"), optional("remark"))
-
-
-@operation(
-    "UpdateAtPersonOfAtFeiShuEndpoint",
-    "PUT",
-    "sns/application-endpoints/feishu/at-persons/{uuid}/actions",
-    params=PERSON_PARAMS,
-    further=True,
-    chats="open",
-)
-@operation(
-    "UpdateAtPersonOfAtTeamchatEndpoint",
-    "PUT",
-    "sns/application-endpoints/teamchat/at-persons/{uuid}/actions",
-    params=PERSON_PARAMS,
-    since="4.2.0",
-    chats="documented",
-)
+@operation("UpdateAtPersonOfAtFeiShuEndpoint", chats="open")
+@operation("UpdateAtPersonOfAtTeamchatEndpoint", chats="documented")
 def update_person(call: Call) -> Reply:
     """Change a person. A user id that the endpoint already has is invalid, also the person's own."""
     store = call.store
@@ -178,14 +124,7 @@ def update_person(call: Call) -> Reply:
     return {"inventory": store.change("person", person["uuid"], **call.given("userId", "remark"))}
 
 
-@operation(
-    "DeleteSNSApplicationEndpoint",
-    "DELETE",
-    "sns/application-endpoints/{uuid}",
-    params=(creation.DELETE_MODE,),
-    further=True,
-    has_envelope=False,
-)
+@operation("DeleteSNSApplicationEndpoint", has_envelope=False)
 def delete_endpoint(call: Call) -> Reply:
     """Delete an endpoint with its subscriptions and persons; succeed if it does not exist."""
     delete_endpoints(call.store, lambda endpoint: bool(endpoint["uuid"] == call["uuid"]))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import collections.abc as c
 
 from ..errors import invalid_argument, not_found
-from ..params import PORTS, optional, required
 from ..registry import Call, Reply, operation
 from ..state.store import Record, Store
 from . import creation
@@ -30,18 +29,7 @@ def delete_endpoints(store: Store, matches: c.Callable[[Record], bool]) -> None:
         store[kind].remove_where(lambda record: record["endpointUuid"] in uuids)
 
 
-@operation(
-    "UpdateSNSSnmpPlatform",
-    "PUT",
-    "sns/application-platforms/snmp/{uuid}",
-    params=(
-        required("snmpAddress"),
-        required("snmpPort", "integer", bounds=PORTS),
-        optional("name"),
-        optional("description"),
-    ),
-    since="4.10.0",
-)
+@operation("UpdateSNSSnmpPlatform")
 def update_snmp_platform(call: Call) -> Reply:
     """Change the address of an SNMP platform, and the name and description if they are given."""
     platform = get_snmp_platform(call.store, call["uuid"])
@@ -49,13 +37,7 @@ def update_snmp_platform(call: Call) -> Reply:
     return {"inventory": call.store.change("platform", platform["uuid"], **members)}
 
 
-@operation(
-    "SNSSnmpTestConnection",
-    "POST",
-    "sns/application-endpoints/snmp/test-connection",
-    params=(optional("platformUuid"), optional("endpointUuid")),
-    since="4.10.0",
-)
+@operation("SNSSnmpTestConnection")
 def test_snmp_connection(call: Call) -> Reply:
     """Send one trap and return whether that succeeded."""
     store = call.store
@@ -71,19 +53,7 @@ def test_snmp_connection(call: Call) -> Reply:
     return {"connected": connected, "webhookResp": answer}
 
 
-@operation(
-    "CreateSNSSnmpPlatform",
-    "POST",
-    "sns/application-platforms/snmp",
-    params=(
-        required("name"),
-        required("snmpAddress"),
-        required("snmpPort", "integer", bounds=PORTS),
-        optional("description"),
-        *creation.PARAMS,
-    ),
-    further=True,
-)
+@operation("CreateSNSSnmpPlatform")
 def create_snmp_platform(call: Call) -> Reply:
     """Create an SNMP platform; no other one may have its address and port."""
     address = call.given("snmpAddress", "snmpPort")
@@ -104,14 +74,7 @@ def create_snmp_platform(call: Call) -> Reply:
     return {"inventory": call.store["platform"].put(platform)}
 
 
-@operation(
-    "DeleteSNSApplicationPlatform",
-    "DELETE",
-    "sns/application-platforms/{uuid}",
-    params=(creation.DELETE_MODE,),
-    further=True,
-    has_envelope=False,
-)
+@operation("DeleteSNSApplicationPlatform", has_envelope=False)
 def delete_platform(call: Call) -> Reply:
     """Delete a platform with its endpoints; succeed if it does not exist."""
     delete_endpoints(call.store, lambda endpoint: bool(endpoint["platformUuid"] == call["uuid"]))

@@ -9,10 +9,8 @@ from __future__ import annotations
 from ..registry import Call, Reply, operation
 from ..state.store import Record
 
-TOPIC_ENDPOINT = "sns/topics/{topicUuid}/endpoints/{endpointUuid}"
 
-
-@operation("SubscribeSNSTopic", "POST", TOPIC_ENDPOINT, further=True, has_envelope=False)
+@operation("SubscribeSNSTopic", has_envelope=False)
 def subscribe(call: Call) -> Reply:
     """Subscribe an endpoint to a topic; do nothing if it is subscribed."""
     store = call.store
@@ -23,7 +21,7 @@ def subscribe(call: Call) -> Reply:
     return {}
 
 
-@operation("UnsubscribeSNSTopic", "DELETE", TOPIC_ENDPOINT, further=True, has_envelope=False)
+@operation("UnsubscribeSNSTopic", has_envelope=False)
 def unsubscribe(call: Call) -> Reply:
     """Unsubscribe an endpoint from a topic; succeed if it is not subscribed."""
     call.store["subscriber"].remove_where(lambda subscriber: _connects(subscriber, call))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The undocumented deletion of a primary storage, the only operation that servers have on that path."""
+"""The deletion of a primary storage, the only operation that servers have on that path."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..errors import operation_refused
 from ..registry import Call, Reply, operation
 
 
-@operation("DeletePrimaryStorage", "DELETE", "primary-storage/{uuid}", further=True, has_envelope=False)
+@operation("DeletePrimaryStorage", has_envelope=False)
 def delete_primary_storage(call: Call) -> Reply:
     """Delete a primary storage that is not attached to a cluster; succeed if it does not exist."""
     storage = call.store["primarystorage"].find(call["uuid"])

@@ -9,11 +9,9 @@ from __future__ import annotations
 import dataclasses
 
 from ..errors import OperationError, operation_refused
-from ..params import optional
 from ..registry import Call, Reply, Steps, operation
 from ..state.store import Record, Store
 
-ACTIONS = "vm-instances/{uuid}/actions"
 STARTABLE = ("Created", "Stopped", "Crashed")
 STOPPABLE = ("Running", "Paused", "Unknown", "NoState", "Crashed")
 
@@ -43,7 +41,7 @@ def _target_hosts(store: Store, vm: Record) -> list[Record]:
     return [host for host in _usable_hosts(store, vm["clusterUuid"]) if host["uuid"] != vm["hostUuid"]]
 
 
-@operation("GetVmMigrationCandidateHosts", "GET", "vm-instances/{vmInstanceUuid}/migration-target-hosts", further=True)
+@operation("GetVmMigrationCandidateHosts")
 def get_migration_target_hosts(call: Call) -> Reply:
     """List the hosts to which a running VM can migrate. Where its volumes lie is not considered."""
     vm = call.store["vm"].get(call["vmInstanceUuid"])
@@ -51,14 +49,7 @@ def get_migration_target_hosts(call: Call) -> Reply:
     return {"inventories": _target_hosts(call.store, vm)}
 
 
-@operation(
-    "StartVmInstance",
-    "PUT",
-    ACTIONS,
-    params=(optional("clusterUuid"), optional("hostUuid")),
-    further=True,
-    has_envelope=False,
-)
+@operation("StartVmInstance", has_envelope=False)
 def start_vm(call: Call) -> Reply:
     """Start a VM; a running one is a success. A VM on local storage can start only on the host with its disks."""
     store, vm = call.store, call.store["vm"].get(call["uuid"])
@@ -78,14 +69,7 @@ def start_vm(call: Call) -> Reply:
     return {"inventory": store.change("vm", vm["uuid"], state="Running", **place)}
 
 
-@operation(
-    "StopVmInstance",
-    "PUT",
-    ACTIONS,
-    params=(optional("type", choices=("grace", "cold")), optional("stopHA", "boolean")),
-    further=True,
-    has_envelope=False,
-)
+@operation("StopVmInstance", has_envelope=False)
 def stop_vm(call: Call) -> Reply:
     """Stop a VM; a stopped one is a success."""
     vm = call.store["vm"].get(call["uuid"])
@@ -95,7 +79,7 @@ def stop_vm(call: Call) -> Reply:
     return {"inventory": _stop(call.store, vm)}
 
 
-@operation("MigrateVm", "PUT", ACTIONS, params=(optional("hostUuid"),), further=True, has_envelope=False)
+@operation("MigrateVm", has_envelope=False)
 def migrate_vm(call: Call) -> Steps:
     """Migrate a running VM to a host, or to any other one."""
     store, vm = call.store, call.store["vm"].get(call["uuid"])

@@ -9,7 +9,6 @@ from __future__ import annotations
 import typing as t
 
 from ..errors import OperationError, invalid_argument, operation_refused
-from ..params import optional, required
 from ..registry import Call, Reply, operation
 from ..state import records as record_builders
 from ..state.store import Record, Store
@@ -26,35 +25,7 @@ REFERENCES = {
 }
 
 
-@operation(
-    "CreateVmInstanceFromVolumeSnapshotGroup",
-    "POST",
-    "vm-instances/from/volume-snapshots/group/{volumeSnapshotGroupUuid}",
-    params=(
-        required("name"),
-        optional("description"),
-        optional("instanceOfferingUuid"),
-        optional("cpuNum", "integer", bounds=range(1, 1025)),
-        optional("memorySize", "integer", bounds=range(1, 2**50)),
-        optional("l3NetworkUuids", "strings"),
-        optional("type", choices=("UserVm", "ApplianceVm")),
-        optional("zoneUuid"),
-        optional("clusterUuid"),
-        optional("hostUuid"),
-        optional("primaryStorageUuidForRootVolume"),
-        optional("defaultL3NetworkUuid"),
-        optional("strategy", choices=("InstantStart", "CreateStopped")),
-        optional("rootVolumeSystemTags", "strings"),
-        optional("dataVolumeSystemTags", "map"),
-        optional("reservedMemorySize", "integer", since="3.17.21"),
-        optional("vmNicParams", since="4.10.10"),
-        optional("resetTpm", "boolean", since="5.0.0"),
-        optional("volumeSnapshotEncryptions", "list", since="5.1.0"),
-        optional("vmEncryption", "boolean", since="5.1.0"),
-        *creation.PARAMS,
-    ),
-    since="3.11.0",
-)
+@operation("CreateVmInstanceFromVolumeSnapshotGroup")
 def create_vm_from_snapshot_group(call: Call) -> Reply:
     """Create a VM with the volumes of a snapshot group."""
     store = call.store
@@ -150,14 +121,7 @@ def _volumes(call: Call, source: Record, vm_uuid: str) -> list[Record]:
     return volumes
 
 
-@operation(
-    "DestroyVmInstance",
-    "DELETE",
-    "vm-instances/{uuid}",
-    params=(creation.DELETE_MODE,),
-    further=True,
-    has_envelope=False,
-)
+@operation("DestroyVmInstance", has_envelope=False)
 def destroy_vm(call: Call) -> Reply:
     """Destroy a VM, which keeps its record and its name; succeed if it does not exist."""
     if call.store["vm"].find(call["uuid"]):

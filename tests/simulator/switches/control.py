@@ -19,6 +19,7 @@ from starlette.routing import BaseRoute, Route
 from ..errors import OperationError
 from ..http.request_log import CONTROL_PATH
 from ..operations import OPERATIONS
+from ..params import get_kind, is_required
 from ..service import Service
 from ..state.schema import FIELDS
 from . import faults
@@ -60,14 +61,13 @@ class Control:
                     "method": operation.method,
                     "paths": operation.paths,
                     "since": operation.since or None,
-                    "companion": operation.companion,
-                    "further": operation.further,
+                    "companion": operation.description.is_companion,
                     "params": [
                         {
                             "name": param.name,
-                            "kind": param.kind,
-                            "required": param.required,
-                            "since": param.since or None,
+                            "kind": get_kind(param),
+                            "required": is_required(param),
+                            "since": param.since,
                         }
                         for param in operation.params
                     ],

@@ -58,10 +58,11 @@ OPEN_RECORDS = {"NamedInventory", "SessionInventory"}
 
 
 def test_the_same_operations() -> None:
-    assert OPERATIONS.keys() == operations().keys()
+    """The description has further companions, for users of the simulator."""
+    assert documented_operations().keys() <= OPERATIONS.keys() <= operations().keys()
 
 
-@pytest.mark.parametrize("name", operations())
+@pytest.mark.parametrize("name", OPERATIONS)
 class TestRow:
     def test_path_params(self, name: str) -> None:
         row = OPERATIONS[name]
@@ -479,7 +480,7 @@ def test_path_parameters_are_not_empty(empty: str) -> None:
         get_operation("DeleteCbtTask").request({"uuid": empty})
 
 
-@pytest.mark.parametrize("name", [name for name in operations() if OPERATIONS[name].missing({})])
+@pytest.mark.parametrize("name", [name for name in OPERATIONS if OPERATIONS[name].missing({})])
 def test_missing_parameters_are_named(name: str) -> None:
     row = OPERATIONS[name]
     with pytest.raises(InvalidOptions) as caught:

@@ -34,14 +34,6 @@ OPEN_CHATS = {
     "QuerySNSFeiShuAtPerson",
 }
 """Operations of the servers with open chats, which lack the documented ones."""
-KINDS = {
-    "str": {"string"},
-    "int": {"integer"},
-    "bool": {"boolean"},
-    "list": {"list", "strings", "integers"},
-    "dict": {"map"},
-}
-"""The types of parameters in the simulator, by those of the description."""
 POLLS = 500
 
 
@@ -52,7 +44,7 @@ def seeded(kind: int, number: int = 1) -> str:
 
 ZONE, CLUSTER, HOST, VM, NETWORK, NIC, VOLUME, STORAGE, HOST_NIC = (seeded(kind) for kind in range(1, 10))
 GROUP, PLATFORM, ENDPOINT, PERSON, OFFERING = (seeded(kind) for kind in (11, 12, 13, 15, 19))
-STOPPED_VM, OTHER_NETWORK = seeded(4, 2), seeded(5, 2)
+STOPPED_VM, OTHER_NETWORK, TOPIC = seeded(4, 2), seeded(5, 2), seeded(14)
 
 
 # --------------------------------------------------------------------------------------------------- form of replies
@@ -158,31 +150,8 @@ def caller(sim: Simulator) -> Caller:
 
 
 def test_simulator_serves_the_described_operations(sim: Simulator) -> None:
-    served = {row["name"]: row for row in sim.operations()}
-    assert operations().keys() - served.keys() == {"GetApiJob"}
-    for name, row in served.items():
-        if name in operations():
-            described = operations()[name]
-            assert (row["method"], row["since"]) == (described.method, described.since)
-            assert {described.path, described.uuid_path} - {None} <= set(row["paths"])
-
-
-def test_simulator_knows_the_parameters(sim: Simulator) -> None:
-    for row in sim.operations():
-        if row["name"] not in operations():
-            continue
-        described = {
-            name: parameter
-            for name, parameter in operations()[row["name"]].parameters.items()
-            if parameter.where != "path" and name not in ("systemTags", "userTags")
-        }
-        served = {param["name"]: param for param in row["params"]}
-        assert served.keys() == described.keys(), row["name"]
-        for name, parameter in described.items():
-            assert served[name]["kind"] in KINDS[parameter.type], (row["name"], name)
-            assert served[name]["since"] == parameter.since, (row["name"], name)
-            if not parameter.optional_in_practice and not row["name"].startswith("Cursor"):
-                assert served[name]["required"] == parameter.required, (row["name"], name)
+    served = {row["name"] for row in sim.operations()}
+    assert served == operations().keys() - {"GetApiJob"}
 
 
 def cbt_task(caller: Caller) -> str:
@@ -328,6 +297,16 @@ PARAMS: dict[str, Callable[[Caller], dict[str, Any]]] = {
     },
     "ValidateSession": lambda caller: {"sessionUuid": Simulator.session},
     "LogOut": lambda caller: {"sessionUuid": Simulator.session},
+    "UnexportNbdVolumes": lambda caller: {"volumeUuids": [stopped_volume(caller)], "vmInstanceUuid": STOPPED_VM},
+    "CreateSNSSnmpPlatform": lambda caller: {"name": "traps", "snmpAddress": "192.0.2.7", "snmpPort": 1162},
+    "DeleteSNSApplicationEndpoint": lambda caller: {"uuid": ENDPOINT, "deleteMode": "Permissive"},
+    "DeleteSNSApplicationPlatform": lambda caller: {"uuid": PLATFORM, "deleteMode": "Permissive"},
+    "SubscribeSNSTopic": lambda caller: {"topicUuid": TOPIC, "endpointUuid": ENDPOINT},
+    "UnsubscribeSNSTopic": lambda caller: {"topicUuid": TOPIC, "endpointUuid": ENDPOINT},
+    "DestroyVmInstance": lambda caller: {"uuid": VM, "deleteMode": "Permissive"},
+    "DetachL3NetworkFromVm": lambda caller: {"uuid": NIC},
+    "DeleteHost": lambda caller: {"uuid": HOST, "deleteMode": "Enforcing"},
+    "DeletePrimaryStorage": lambda caller: {"uuid": seeded(8, 99)},
     "CursorQuery": lambda caller: {
         "resourceType": "host",
         "sort": "name",
@@ -454,9 +433,14 @@ def test_failure_of_a_read_is_described(sim: Simulator, caller: Caller, mode: st
     assert_described(reply, {"$ref": "#/components/schemas/Failure"})
 
 
+ANSWERED_BY_OTHERS = {"GetNicQos", "UnexportNbdVolumes"}
+"""Companions on whose path a server that lacks them has DeleteNicQos and DeleteCbtTask."""
+
+
 @pytest.mark.parametrize("status", [404, 405])
-# Without GetNicQos, which shares its path with DeleteNicQos: a server that lacks it performs that operation.
-@pytest.mark.parametrize("name", [name for name in CALLABLE if operations()[name].is_companion and name != "GetNicQos"])
+@pytest.mark.parametrize(
+    "name", [name for name in CALLABLE if operations()[name].is_companion and name not in ANSWERED_BY_OTHERS]
+)
 def test_companion_may_be_missing(sim: Simulator, caller: Caller, name: str, status: int) -> None:
     sim.configure(**switches_of(name))
     params = params_of(name, caller)

@@ -6,14 +6,17 @@
 
 from __future__ import annotations
 
+import re
 import uuid as uuids
 from typing import Any
 
 import pytest
 import requests
 
+from simulator.app import SUGGESTED
 from simulator.http_client import HttpClient
 from simulator.launch import FOLDER, Simulator, SimulatorError
+from simulator.operations import OPERATIONS
 from simulator.state.query import parse_timestamp
 from simulator.state.store import KINDS, seeded_uuid
 
@@ -227,9 +230,14 @@ def test_records_can_be_changed_by_control_requests(api: HttpClient) -> None:
 
 def test_operations_are_listed(api: HttpClient) -> None:
     operations = {operation["name"]: operation for operation in api.sim.operations()}
-    assert len([row for row in operations.values() if not row["companion"] and not row["further"]]) == 27
-    assert len([row for row in operations.values() if row["companion"]]) == 9
+    assert len([row for row in operations.values() if not row["companion"]]) == 27
     assert operations["CursorNext"]["paths"] == ["/api/v1/resources/cursor-next"]
+
+
+def test_further_operations_are_documented() -> None:
+    section = GUIDE.read_text(encoding="utf-8").partition("Further operations\n---")[2].partition("Control API\n---")[0]
+    companions = {name for name, operation in OPERATIONS.items() if operation.description.is_companion}
+    assert companions - SUGGESTED - set(re.findall(r"\w+", section)) == set()
 
 
 def test_every_option_and_fault_is_documented() -> None:
