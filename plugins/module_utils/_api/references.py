@@ -85,15 +85,21 @@ def normalize_references(values: Mapping[str, Any], parameters: Mapping[str, str
 
 
 def _normalize(name: str, parameter: str, is_option: bool, value: Any) -> Any:
-    may_be_name = is_option and parameter in REFERS_TO
     if name in UUID_KEYED and isinstance(value, Mapping):
         return {normalize_uuid(f"each key of {name}", str(key)): item for key, item in value.items()}
+    if not is_reference(parameter):
+        return _normalize_nested(value) if isinstance(value, list) else value
+    may_be_name = is_option and parameter in REFERS_TO
     if isinstance(value, list):
-        if is_reference(parameter):
-            # Ansible converts an empty string to this list.
-            return [] if value == [""] else [_normalize_reference(name, may_be_name, item) for item in value]
-        return [_normalize_members(item) if isinstance(item, Mapping) else item for item in value]
-    return value if value is None or not is_reference(parameter) else _normalize_reference(name, may_be_name, value)
+        # Ansible converts an empty string to this list.
+        items = [] if value == [""] else value
+        return [_normalize_reference(name, may_be_name, item) for item in items]
+    return None if value is None else _normalize_reference(name, may_be_name, value)
+
+
+def _normalize_nested(values: list[Any]) -> list[Any]:
+    """Return a list in which the references in mappings are normalized."""
+    return [_normalize_members(item) if isinstance(item, Mapping) else item for item in values]
 
 
 def _normalize_members(item: Mapping[str, Any]) -> Record:

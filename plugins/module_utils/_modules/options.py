@@ -8,14 +8,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 from ansible.module_utils.basic import env_fallback
 
 from .._api.errors import InvalidOptions
-from .._api.records import NullReference, Record, to_camel_case, to_snake_case
+from .._api.records import NullReference, Record, holds_null_reference, to_camel_case, to_snake_case
 from .._api.references import normalize_references
 
 Options = Mapping[str, dict[str, Any]]
@@ -165,30 +165,43 @@ class TaskOptions:
         Raise InvalidOptions for invalid references and, except in check mode, for a null reference that cannot be
         omitted.
         """
-        own = {name: params.get(name) for name in self.argument_spec}
-        options = {**params, **normalize_references(own, self.parameters)}
+        known_params = {name: params.get(name) for name in self.argument_spec}
+        options = {**params, **normalize_references(known_params, self.parameters)}
         for name, value in options.items():
             if isinstance(value, NullReference) and name not in self.options:
                 options[name] = None
-            elif isinstance(value, NullReference) and not check_mode and not str(params[name]).strip():
-                raise InvalidOptions(f"{name} must not be empty")
-            elif isinstance(value, list) and not check_mode and any(isinstance(item, NullReference) for item in value):
-                raise InvalidOptions(f"{name} must not contain a null or an empty string")
-        if not check_mode and (null := next(self.null_selecting_options(options), None)):
-            raise InvalidOptions(f"{null} must not be null: it selects the object")
+        if not check_mode:
+            self._refuse_null_references(params, options)
         return options
+
+    def _refuse_null_references(self, params: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+        """Raise InvalidOptions for a null reference that cannot be omitted. ``params`` are the options as given."""
+        for name, value in options.items():
+            if isinstance(value, NullReference) and not str(params[name]).strip():
+                raise InvalidOptions(f"{name} must not be empty")
+            if isinstance(value, list) and holds_null_reference(value):
+                raise InvalidOptions(f"{name} must not contain a null or an empty string")
+        for name in self.null_selecting_options(options):
+            raise InvalidOptions(f"{name} must not be null: it selects the object")
 
     def null_selecting_options(self, options: Mapping[str, Any]) -> Iterator[str]:
         """Yield the options that are null although they are needed to select the object."""
-        groups = [[name] for name, option in self.options.items() if option.get("required")]
-        if options.get("uuid") is None or isinstance(options["uuid"], NullReference):
-            required_by = self.constraints.get("required_by", {})
-            groups += [[name] for key, names in required_by.items() for name in names if options.get(key) is not None]
-            groups += [*self.constraints.get("required_one_of", ()), *([name] for name in self.selecting_options)]
-        for group in groups:
+        for group in self._selecting_groups(options):
             null = [name for name in group if isinstance(options.get(name), NullReference)]
             if all(name in null or options.get(name) is None for name in group):
                 yield from null
+
+    def _selecting_groups(self, options: Mapping[str, Any]) -> list[Sequence[str]]:
+        """Return groups of options, of each of which one is needed to select the object."""
+        groups: list[Sequence[str]] = [[name] for name, option in self.options.items() if option.get("required")]
+        if options.get("uuid") is not None and not isinstance(options["uuid"], NullReference):
+            return groups
+        for name, needed_names in self.constraints.get("required_by", {}).items():
+            if options.get(name) is not None:
+                groups += [[needed] for needed in needed_names]
+        groups += self.constraints.get("required_one_of", ())
+        groups += [[name] for name in self.selecting_options]
+        return groups
 
     def desired(self, params: Mapping[str, Any]) -> Record:
         """Return the module's own options that are given, by the API's names for them."""

@@ -50,10 +50,17 @@ def find_cbt_task(client: Client, desired: Record) -> Record | None:
     task = find_by_query("QueryCbtTask", "uuid", "name", view=with_resources)(client, desired)
     vm = desired.get("vmInstanceUuid")
     if vm and not (task or desired.get("uuid") or desired.get("name")):
-        tasks = [with_resources(each) for each in query(client, "QueryCbtTask")]
-        task = require_unique([each for each in tasks if vm in each.get("resourceUuids", ())], f"the vm {vm!r}")
-        task = task or next((each for each in tasks if protects(each, vm)), None)
-    return {**task, "vmInstanceUuid": vm} if task and vm in task.get("resourceUuids", ()) else task
+        task = _find_task_of_vm(client, vm)
+    if task and vm in task.get("resourceUuids", ()):
+        return {**task, "vmInstanceUuid": vm}
+    return task
+
+
+def _find_task_of_vm(client: Client, vm: str) -> Record | None:
+    tasks = [with_resources(task) for task in query(client, "QueryCbtTask")]
+    if task := require_unique([task for task in tasks if vm in task.get("resourceUuids", ())], f"the vm {vm!r}"):
+        return task
+    return next((task for task in tasks if protects(task, vm)), None)
 
 
 def find_other_cbt_task(client: Client, params: Record) -> str | None:

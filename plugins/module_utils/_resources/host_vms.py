@@ -43,39 +43,46 @@ def find_running_vms(client: Client, host: Record, choice: str) -> Dependents:
     host that could take it. With the ``choice`` any, the effects are not determined.
     """
     try:
-        vms = _running_vms(client, {"hostUuid": host["uuid"]})
+        records = _running_vms(client, {"hostUuid": host["uuid"]})
     except (Unsupported, ApiError) as failure:
         return Dependents(warnings=[f"cannot check which VMs the maintenance would stop: {_unknowable(failure)}"])
-    objects = [Dependent(str(vm.get("uuid")), str(vm.get("name")), MIGRATED) for vm in vms]
-    if choice == "any" or not vms:
-        return Dependents([replace(each, effect="") for each in objects])
-    warnings = []
+    if choice == "any" or not records:
+        return Dependents([_dependent(vm, effect="") for vm in records])
+    local, warnings = _find_local_vms(client, records)
+    stopped = [replace(_dependent(vm, STOPPED), reason="its root volume is on local storage") for vm in local]
+    others = [_dependent(vm, MIGRATED) for vm in records if vm not in local]
+    examined, unknowable = _examine(client, others, host["uuid"])
+    if unknowable:
+        warnings.append(f"cannot check whether other hosts can take the VMs: {unknowable}")
+    return Dependents([*stopped, *examined], warnings)
+
+
+def _dependent(vm: Record, effect: str) -> Dependent:
+    """Return the dependent object for the record of a VM."""
+    return Dependent(str(vm.get("uuid")), str(vm.get("name")), effect)
+
+
+def _find_local_vms(client: Client, vms: list[Record]) -> tuple[list[Record], list[str]]:
+    """Return the VMs whose root volume is on local storage, and a warning if this is not known for some."""
     try:
         storages = _local_storages(client, {})
     except (Unsupported, ApiError) as failure:
-        storages = set()
-        warnings.append(f"cannot check which VMs have local storage and would be stopped: {_unknowable(failure)}")
-    local = {str(vm.get("uuid")) for vm in vms if _root_storage(vm) in storages}
-    if storages and (hidden := [each for each, vm in zip(objects, vms, strict=True) if _root_storage(vm) is None]):
-        warnings.append(
-            f"cannot check whether {hidden[0]} has local storage and would be stopped, because its record does not show"
-            f" its root volume ({len(hidden)} VMs in all)"
-        )
-    examined, unknowable = _examine(client, [each for each in objects if each.uuid not in local], host["uuid"])
-    if unknowable:
-        warnings.append(f"cannot check whether other hosts can take the VMs: {unknowable}")
-    stopped = [
-        replace(each, effect=STOPPED, reason="its root volume is on local storage")
-        for each in objects
-        if each.uuid in local
-    ]
-    return Dependents([*stopped, *examined], warnings)
+        return [], [f"cannot check which VMs have local storage and would be stopped: {_unknowable(failure)}"]
+    local = [vm for vm in vms if _root_storage(vm) in storages]
+    hidden = [vm for vm in vms if _root_storage(vm) is None]
+    if not storages or not hidden:
+        return local, []
+    warning = (
+        f"cannot check whether {_dependent(hidden[0], MIGRATED)} has local storage and would be stopped, because its"
+        f" record does not show its root volume ({len(hidden)} VMs in all)"
+    )
+    return local, [warning]
 
 
 def review_vms(client: Client, host: Record, before: Sequence[Dependent]) -> list[Dependent]:
     """Return VMs that ran on a host, each with what became of it since."""
-    records = {str(vm.get("uuid")): vm for vm in _vms_with_uuids(client, {"uuids": [each.uuid for each in before]})}
-    return [replace(each, effect=_effect_on(records.get(each.uuid, {}), host["uuid"]), reason="") for each in before]
+    records = {str(vm.get("uuid")): vm for vm in _vms_with_uuids(client, {"uuids": [vm.uuid for vm in before]})}
+    return [replace(vm, effect=_effect_on(records.get(vm.uuid, {}), host["uuid"]), reason="") for vm in before]
 
 
 # Servers stop VMs that cannot migrate, the job succeeds, and nothing starts them again: section "Operations" of the
@@ -160,8 +167,10 @@ def _running_on(vms: list[Record], host: str) -> list[Record]:
 def _queried_vms(client: Client, desired: Record) -> list[Record]:
     uuids = desired["uuids"]
     chunks = [uuids[start : start + UUIDS_PER_QUERY] for start in range(0, len(uuids), UUIDS_PER_QUERY)]
-    found = client.map_concurrently(lambda some: query(client, "QueryVmInstance", [f"uuid?={','.join(some)}"]), chunks)
-    return [vm for vms in found for vm in vms]
+    lists = client.map_concurrently(
+        lambda chunk: query(client, "QueryVmInstance", [f"uuid?={','.join(chunk)}"]), chunks
+    )
+    return [vm for vms in lists for vm in vms]
 
 
 def _vms_by_cursor(client: Client, desired: Record) -> list[Record]:

@@ -23,12 +23,12 @@ def read_nic_services(client: Client, desired: Record) -> Record:
     ``hostUuid`` is the desired host, unless the service shows that an interface is one of another host.
     """
 
-    def ask(interface: str) -> list[Record]:
+    def read_rows(interface: str) -> list[Record]:
         pages = paginate(client, "GetHostNicServiceTypeStatistic", also={"interfaceUuid": interface})
         return [row for page, dummy in pages for row in page]
 
     interfaces = list(dict.fromkeys(desired["interfaceUuids"]))
-    rows = [row for rows in client.map_concurrently(ask, interfaces) for row in rows]
+    rows = [row for rows in client.map_concurrently(read_rows, interfaces) for row in rows]
     current = {(row.get("interfaceUuid"), row.get("vlanId") or 0): row.get("serviceTypes") or [] for row in rows}
     pairs = [(interface, vlan) for interface in interfaces for vlan in dict.fromkeys(desired.get("vlanIds") or [0])]
     services = [

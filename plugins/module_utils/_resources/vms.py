@@ -33,14 +33,27 @@ def find_vm_nic(client: Client, desired: Record) -> Record | None:
     NICs in one network. With both addresses, a NIC with only one of them is returned if no NIC has both.
     """
     key = "uuid" if "uuid" in desired else "l3NetworkUuid"
-    found = first_readable(_nics_of_queried_vm, _queried_nics, _nics_of_vm_by_cursor)(client, desired)
-    nics = [nic for nic in found if nic.get(key) == desired[key]]
-    if key != "uuid" and (addresses := {option: desired[option] for option in _ADDRESSES if desired.get(option)}):
-        matches = [sum(_ADDRESSES[option](nic, addresses[option]) for option in addresses) for nic in nics]
-        if not any(matches) and addresses.keys() == {"staticIp"}:
-            _require_ip_addresses(nics, addresses["staticIp"])
-        nics = [nic for nic, number in zip(nics, matches, strict=True) if number == max(matches) > 0]
+    read = first_readable(_nics_of_queried_vm, _queried_nics, _nics_of_vm_by_cursor)
+    nics = [nic for nic in read(client, desired) if nic.get(key) == desired[key]]
+    if key != "uuid":
+        nics = _select_by_addresses(nics, desired)
     return require_unique(nics, f"the {option_name(key)} {desired[key]!r} on this VM")
+
+
+def _select_by_addresses(nics: list[Record], desired: Record) -> list[Record]:
+    """Return the NICs with the most of the desired addresses, all if no address is desired.
+
+    Raise Unsupported if a NIC without a known IP address may be the desired one.
+    """
+    addresses = {option: desired[option] for option in _ADDRESSES if desired.get(option)}
+    if not addresses:
+        return nics
+    counts = [sum(_ADDRESSES[option](nic, address) for option, address in addresses.items()) for nic in nics]
+    if any(counts):
+        return [nic for nic, count in zip(nics, counts, strict=True) if count == max(counts)]
+    if addresses.keys() == {"staticIp"}:
+        _require_ip_addresses(nics, addresses["staticIp"])
+    return []
 
 
 def shows_ip_address(nic: Record, address: str | None) -> bool:
@@ -104,8 +117,8 @@ def find_bandwidth_limit(client: Client, desired: Record) -> Record | None:
     """
     try:
         reply = client.get("GetNicQos", {"nicUuid": desired["uuid"]})
-    except ReadExecutedAsChange as taken:
-        job = taken.result.get("job")
+    except ReadExecutedAsChange as failure:
+        job = failure.result.get("job")
         if job is None:
             raise
         started = Job(job["uuid"], job["location"])
