@@ -17,7 +17,7 @@ from support.playbook_runner import PlaybookRunner
 from support.rulebook_runner import install_collection
 from support.stub_server import StubServer
 
-# Importing ``playing`` has made the collection known to Python; only now can its parts be imported.
+# Importing ``playbook_runner`` has made the collection known to Python; only now can its parts be imported.
 for unwanted in [name for name in os.environ if name.startswith("VIRTINFRA_") or name.lower().endswith("_proxy")]:
     del os.environ[unwanted]
 

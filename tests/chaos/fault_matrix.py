@@ -67,7 +67,7 @@ MORE_FAULTS: tuple[Fault, ...] = (
     *({"fault": "garbage", "garbage": kind} for kind in GARBAGE),
     {"fault": "redirect", "url": "http://192.0.2.1:9/elsewhere"},
     {"fault": "expire"},
-    # Not a code with which services refuse a second object, which would mean that another run has created it.
+    # Not a duplicate code (SYS.1006): that one means that another run created the object.
     {"fault": "fail", "error": {"code": "SYS.1000", "details": "the operation failed on demand"}},
     {"fault": "session_expiry"},
     {"fault": "hang"},

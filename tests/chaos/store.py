@@ -34,7 +34,7 @@ def without_dates(value: Any) -> Any:
 
 
 def wrong_changed(result: Mapping[str, Any], before: State, after: State, action: bool = False) -> str | None:
-    """Return why `changed` of a task is wrong, or its failure unusable; None when both are right.
+    """Return why a task's `changed` is wrong or its failure is unusable, else None.
 
     An ``action`` may report a change although the state is the same. A task with an unknown outcome, which returns the
     ``job``, may also report a change.

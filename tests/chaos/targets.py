@@ -19,8 +19,8 @@ from simulator.launch import Simulator
 
 FOLDER = Path(__file__).resolve().parent.parent / "integration" / "targets"
 START = "setup_simulator"
-# The targets of roles start their own simulator and run ansible-playbook. What logins change is no part of the compared
-# state; chaos.sessions counts sessions.
+# The targets of roles start their own simulator and run ansible-playbook. Sessions are not part of the compared state;
+# chaos.sessions counts them.
 TARGETS = sorted(
     path.name for path in FOLDER.iterdir() if path.name not in (START, "session") and not path.name.startswith("role_")
 )

@@ -86,10 +86,10 @@ def test_examples(sim: Simulator, playbook_runner: PlaybookRunner, playbook: Pat
     assert len(sim.records("cbttask")) == VMS // 2
     assert {task["status"] for task in sim.records("cbttask")} == {"Running"}
     waits = [played.result["summary"]["succeeded"] for played in done if played.action.endswith("job_wait")]
-    # The guide to the first steps has protected one of them.
+    # The playbook of the guide "Getting started" has already protected one VM.
     assert waits == [VMS // 2 - 1, VMS // 2 - 1]
 
-    # Only hosts that are new in the inventory differ.
+    # Only the hosts that were added to the inventory need a change.
     assert changed(play("--skip-tags", "requests")) == ["Set the service types of the interface"] * 4
 
 

@@ -21,7 +21,8 @@ from support.inventory_sources import Source
 from support.playbook_runner import PlaybookRunner, Task
 from support.stub_server import StubRequest, StubResponse, StubServer
 
-# Each would create a file if it were evaluated; the last ones only together, or with their own delimiters.
+# Texts that would create a file if a template engine evaluated them; the last ones only together, or with their own
+# delimiters.
 ATTACKS = {
     "expression": "{{ lookup('pipe', 'touch MARK') }}",
     "statement": "{% set x = lookup('pipe', 'touch MARK') %}",
@@ -208,7 +209,7 @@ def test_no_value_of_a_host_is_run_by_careless_tasks(
     )
     source.fill(cache=True)
     sim.clear_log()
-    # This proves that the tasks used the value.
+    # If the expressions equal the value, the tasks used it.
     met: Task = {"ansible.builtin.assert": {"that": [f"{expression} == value" for expression in EXPRESSIONS]}}
     read: Task = {"virtinfra.manager.host_info": {}, "register": "found"}
     tasks = [read, met, *careless(CARELESS, "virtinfra_description")]

@@ -48,7 +48,7 @@ def test_controller_or_module_process(playbook_runner: PlaybookRunner) -> None:
     assert {part.partition("]")[0]: len(re.findall("Using module file .*/host_info.py", part)) for part in parts} == {
         name: count for name, (dummy, count) in KEYWORDS.items()
     }
-    # no_log hides the result.
+    # The result of the task with no_log is hidden.
     assert {played.result["hosts"][0]["name"] for played in run if played.task != "no_log"} == {"host-1"}
 
 
@@ -146,7 +146,7 @@ def hooks_of(run: Run) -> list[str | None]:
 def test_group_defaults_are_for_the_modules_that_have_the_option(
     sim: Simulator, playbook_runner: PlaybookRunner
 ) -> None:
-    """In the controller and in a module process.
+    """Set defaults of the action group, for tasks in the controller and in a module process.
 
     Unsupported options of a task itself, and options that no module has, are refused.
     """
@@ -168,7 +168,7 @@ def test_group_defaults_are_for_the_modules_that_have_the_option(
 
 
 def test_webhook_of_the_environment(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
-    """It disturbs no module, and is not on the command line of a module process."""
+    """The URL does not break modules without the option, and is not on the command line of a module process."""
     sim.configure(webhook_tries=1)
     environment = {"VIRTINFRA_WEBHOOK_URL": HOOK}
     again = {"virtinfra.manager.kvm_host": {"name": "host-1", "state": "enabled"}, "vars": ELSEWHERE}

@@ -35,7 +35,7 @@ SERVICES: dict[str, dict[str, Any]] = {
     DOCUMENTED_ONLY: {"companions": "404", "service_type_statistic": False},
 }
 
-# Options that a literal service requires instead.
+# Options that replace those of EXAMPLES in literal mode.
 INSTEAD: dict[tuple[str, str], dict[str, Any]] = {
     (LITERAL, "vm"): {
         "task_type": "VmInstance",
@@ -45,7 +45,7 @@ INSTEAD: dict[tuple[str, str], dict[str, Any]] = {
 REPLACED_IN = {"cbt_task"}
 
 # The document lists no operation that reads SNMP endpoints, platforms or persons. With a service that offers only the
-# documented operations, these examples are refused, with the reason; the modules document this.
+# documented operations, the tasks of these examples fail and say why; the documentation of the modules says so too.
 NEEDING_A_QUERY = {
     "sns_endpoint": {"Notify by SNMP": "the service does not offer QuerySNSApplicationEndpoint"},
     "sns_snmp_platform": {"Send traps to another receiver": "the service does not offer QuerySNSSnmpPlatform"},
@@ -54,7 +54,7 @@ NEEDING_A_QUERY = {
         "Change the remark of a person": "the service does not offer QuerySNSTeamchatAtPerson",
     },
 }
-# Literally, the query of workchat endpoints returns an empty object.
+# In literal mode, the query of workchat endpoints returns an empty object.
 NO_RESULT = "the response to QuerySNSWorkchatEndpoint has no inventories"
 REFUSED: dict[str, dict[str, dict[str, str]]] = {
     AS_SERVERS_ARE: {},
@@ -66,10 +66,10 @@ REFUSED: dict[str, dict[str, dict[str, str]]] = {
     },
 }
 
-# It sends a trap, and changes nothing.
+# The test of an SNMP platform sends a trap, and changes nothing.
 CALLS_WITHOUT_CHANGE = {"sns_snmp_test"}
 
-# The service sets these.
+# The service sets these fields.
 UNPREDICTABLE = {"last_op_date", "create_date"}
 TIMESTAMP = re.compile(r"[A-Z][a-z]{2} \d{1,2}, \d{4},? \d{1,2}:\d\d:\d\d\s[AP]M")
 

@@ -16,8 +16,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options
 from simulator.description import METHODS, Parameter, description, operations, resolve
 from support.collection import MODULES, module
 
-# The module api accepts any parameter, so it proves nothing here.
-# Nothing of the module session is documented.
+# The module api accepts any parameter, so its options need no test. The module session calls only companions.
 OWN = [name for name in MODULES if name not in ("api", "session")]
 
 DOCUMENTED = [

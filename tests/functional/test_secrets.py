@@ -269,7 +269,7 @@ def test_nothing_is_shown_of_an_account(tmp_path: Path, connection: str) -> None
     assert "looked up 32 characters" in output
     assert output.count("refused: ********") >= 2
     assert files == {(0o700, 0o600)}
-    # Once by the task, and once at the end of the run.
+    # The task logs out once, and the run logs out at its end.
     assert len(logouts) == 2
     kept = [read(path) for path in home.rglob("*") if path.is_file()]
     assert [secret for secret in secrets for text in (output, *seen, *kept) if secret in text] == []

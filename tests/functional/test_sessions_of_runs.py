@@ -118,7 +118,7 @@ def queries(sim: Simulator) -> int:
 
 
 def test_all_tasks_of_a_run_share_a_session(run: Run, sim: Simulator) -> None:
-    """Also those in loops, in module processes, and of the inventory. One login replaces it when it has expired."""
+    """Loops, module processes and inventory sources share it too. One login replaces it when it has expired."""
     tasks = [
         {**READ, "loop": list(range(ITEMS))},
         {**READ, "run_once": True, "async": 60, "poll": 1},
@@ -138,7 +138,7 @@ def test_all_tasks_of_a_run_share_a_session(run: Run, sim: Simulator) -> None:
 
 @pytest.mark.parametrize("inventory", [True, False])
 def test_a_run_does_not_repeat_a_login_that_was_refused(run: Run, sim: Simulator, inventory: bool) -> None:
-    """Neither do its inventory sources, workers, module processes, lookups and retries of tasks."""
+    """Inventory sources, workers, module processes, lookups and retries of tasks do not repeat the login."""
     sim.configure(login_refusal="LOGIN_CONTROL.1002")
     tasks = [
         {"ansible.builtin.set_fact": {"kept": LOOKUP}},
@@ -173,7 +173,7 @@ def test_a_run_does_not_repeat_a_login_that_a_module_process_has_sent(
 
 
 def test_an_asynchronous_task_outlives_the_run(run: Run, sim: Simulator) -> None:
-    """Its session lasts until the process of the task ends it; the run says that the task still runs."""
+    """The process of the task ends the session of the task. The run warns that the task is still running."""
     sim.configure(latency=2)
     task = {"virtinfra.manager.cbt_task": {"name": "late", "task_type": "full", "vms": [VM], "state": "enabled"}}
     process = run.start([{**task, "run_once": True, "async": 120, "poll": 0, "register": "started", "name": "Protect"}])
@@ -258,8 +258,8 @@ def signals_of_a_terminal() -> Iterator[None]:
 def test_a_run_that_is_ended_by_a_signal_leaves_no_session(
     run: Run, sim: Simulator, number: signal.Signals, send: Callable[[int, int], None]
 ) -> None:
-    # Only so few queries are answered that no worker ends. When all of them wait for a response, none holds the lock of
-    # the queue to ansible-playbook, which would wait for it forever.
+    # Few queries are answered, so that no worker ends. While all workers wait for a response, no worker holds the lock
+    # of the queue to ansible-playbook, which would wait for the lock forever.
     answered = ITEMS - 1
     sim.fault("slow", "QueryHost", seconds=60, skip=answered, count=None)
     process = run.start([{**READ, "loop": list(range(ITEMS))}])
@@ -271,7 +271,7 @@ def test_a_run_that_is_ended_by_a_signal_leaves_no_session(
     if number == signal.SIGINT:
         assert "User interrupted execution" in output
     else:
-        # Ansible still ends as it does without the collection.
+        # Ansible ends in the same way without the collection.
         assert process.returncode == -number
     assert sim.sessions() == {"live": 0, "logins": 1, "failed_logins": 0, "logouts": 1}
     assert run.leftovers() == []
@@ -298,7 +298,7 @@ def test_a_run_ended_by_a_signal_leaves_no_session_of_its_inventory(
 
 
 def test_a_run_that_ignores_hangups_goes_on_after_one(run: Run, sim: Simulator) -> None:
-    """As under nohup."""
+    """The program nohup ignores SIGHUP in the same way."""
     tasks = [READ, {"ansible.builtin.shell": "kill -HUP $(cat pid)", "args": {"chdir": str(run.folder)}}, READ]
     begin = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:

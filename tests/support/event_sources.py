@@ -64,7 +64,7 @@ async def wait_until(condition: Callable[[], bool], in_thread: bool = False) -> 
 
 @contextlib.asynccontextmanager
 async def running(name: str, args: Mapping[str, Any], rules: Rules) -> AsyncIterator[asyncio.Task[None]]:
-    """Run a source; raise errors in its arguments."""
+    """Run a source. Raise its error if the arguments are invalid."""
     source: asyncio.Task[None] = asyncio.create_task(plugin("event_source", name)(rules.queue, dict(args)))
     taker = asyncio.create_task(rules.run())
     try:

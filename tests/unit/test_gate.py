@@ -44,7 +44,7 @@ sys.exit(name == "failing")
 
 @pytest.fixture
 def gate(tmp_path: Path) -> Path:
-    """A folder with that nox."""
+    """A folder with the fake nox."""
     (tmp_path / "nox.py").write_text(NOX, encoding="utf-8")
     (tmp_path / ".gitignore").write_text("*.log\n.cache/\n__pycache__/\nalive\n", encoding="utf-8")
     subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)

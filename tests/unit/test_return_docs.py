@@ -14,7 +14,7 @@ import pytest
 from support.collection import MODULES, ROOT, module, shape_differences
 from support.return_docs import documented_records, with_records
 
-# Results whose members the service decides, and results that are always null.
+# Results whose members the service chooses, and results that are always null.
 FREE = {
     *("api.reply", "cbt_volume_export.volume_infos", "resource_info.resources", "sns_snmp_test.webhook_resp"),
     *("cbt_task.volume_cbt_backup_infos.volume", "vm_nic_qos.limit", "job_info.jobs.result", "job_wait.jobs.result"),

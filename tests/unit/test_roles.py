@@ -25,15 +25,15 @@ PREFIX = "virtinfra.manager."
 # The roles that run for each inventory host; the others run on localhost.
 PER_HOST = {"host_maintenance", "host_onboarding"}
 
-# What a role passes to the tasks of its users.
+# The variables that a role passes to the tasks of its users.
 PASSED_ON = {"vm_protection": {"vm_protection_window"}}
 
 # The sections of the README of a role.
 SECTIONS = ["Variables", "Result", "Idempotence and check mode", "When something fails", "Undo"]
 
 
-# The subscripts in templates: numbers, and words of the roles. A subscript by a text of the service would find a method
-# of the dict for a VM called copy or items, so such texts are looked up with get.
+# The subscripts in templates: numbers, and names that the roles themselves choose. With a text of the service as a
+# subscript, a VM called copy or items would find a method of the dict, so the roles look such texts up with get.
 SUBSCRIPTS = {
     "notifications_platforms[item]",
     "notifications_endpoints[item]",
@@ -115,7 +115,7 @@ def subscripts_in(text: str) -> Iterator[str]:
     try:
         tree = Environment(autoescape=True).parse(text)
     except TemplateSyntaxError:
-        # The text is prose.
+        # A text that is no template is prose.
         return
     for item in tree.find_all(nodes.Getitem):
         if not isinstance(item.arg, (nodes.Const, nodes.Slice)):
@@ -171,7 +171,7 @@ def test_the_readme_of_a_role_lists_its_variables(role: str) -> None:
     assert [name for name, dummy in rows] == list(options)
     for name, default in rows:
         value = options[name].get("default", "")
-        # What a default is taken from is described in words.
+        # A templated default is described in prose, so it cannot be compared.
         if "{{" not in str(value):
             assert default.strip("` ") == (value if isinstance(value, str) else json.dumps(value)), name
     assert f"`{role}_report`" in readme
@@ -209,7 +209,7 @@ def test_failures_of_a_role_are_not_ignored(role: str) -> None:
 
 @pytest.mark.parametrize("role", ROLES)
 def test_calls_of_a_role_are_made_in_the_controller(role: str) -> None:
-    """Also for the hosts of a play that uses become."""
+    """Each call says become: false, because a play may set become, which would start a module process."""
     for task in tasks_of(role):
         if any(name.startswith(PREFIX) for name in task):
             assert task.get("become") is False, task["name"]

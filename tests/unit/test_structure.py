@@ -263,7 +263,7 @@ def test_modules_are_short() -> None:
 
 
 def test_no_class_is_long() -> None:
-    """A class of more lines has more than one job."""
+    """A class with more lines has more than one purpose."""
     sizes = {
         f"{named(path)}: {node.name}": len(lines_of(node))
         for path in FILES

@@ -249,7 +249,7 @@ def test_several_services_with_their_own_credentials(sim: Simulator, tmp_path: P
         source = Source(tmp_path, "hosts", services=services, keyed_groups=[{"key": "virtinfra_service"}])
         inventory = source.fill()
         assert {entry["operation"] for entry in other.log()} == {"CursorQuery"}
-    # The simulators have the same names and uuids; what services have in common is distinguished by their names.
+    # Both simulators have the same hosts, so the name of the service is appended.
     uuids = {record["name"]: record["uuid"] for record in sim.records("host")}
     both = [f"{name}_{uuids[name]}_{uuids[name]}" for name in ("host-2", "host-3")]
     assert names(inventory, "_north") == ["host-1", *[f"{name}_north" for name in both]]

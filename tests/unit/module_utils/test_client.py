@@ -219,7 +219,7 @@ def test_used_job_uuid_of_a_call_that_failed(client: Client) -> None:
 
 
 def test_call_that_is_delivered_twice_was_accepted(client: Client) -> None:
-    """A proxy has repeated the call, because no other call can have its generated job id."""
+    """A generated job id is unique, so a 400 "Duplicate job uuid" means that a proxy delivered this call twice."""
 
     def answer(request: StubRequest) -> StubResponse:
         if request.method == "PUT":
@@ -248,7 +248,7 @@ def test_bodies_are_json(sim: Simulator, client: Client) -> None:
 
 
 def test_the_webhook_url_of_each_call_is_signed(sim: Simulator, new_client: ClientFactory) -> None:
-    """With the key of webhook_key, which is not sent, and the id of the job."""
+    """The signature depends on webhook_key, which is not sent, and on the id of the job."""
     client = new_client(webhook_url="http://192.0.2.9/hook?about=a#part", webhook_key="a key")
     jobs = [client.start_job("ChangeHostState", DISABLE).uuid for dummy in range(2)]
     hooks = [call["headers"]["x-web-hook"] for call in requests_of(sim, "ChangeHostState")]

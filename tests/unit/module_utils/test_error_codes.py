@@ -121,7 +121,7 @@ errors: st.SearchStrategy[dict[str, Any]] = st.recursive(
 
 
 def levels(error: dict[str, Any]) -> list[list[dict[str, Any]]]:
-    """Return an error in the form of a service and its nested errors, level by level."""
+    """Return a service's ErrorCode and its nested causes, one list per level."""
     found = [[error]]
     while below := [
         cause

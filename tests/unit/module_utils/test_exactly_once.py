@@ -46,8 +46,8 @@ SERVERS: Mapping[str, tuple[Mapping[str, Any], tuple[str, ...]]] = {
     BLIND: ({"job_uuid": "ignore", "literal": True}, MOST),
 }
 
-# Every scenario is tried with the losses of MOST. The conclusions from the others do not depend on the operation, so
-# one scenario of each kind is enough; chaos-short runs all of them.
+# Every scenario runs with the faults in MOST. The other faults are handled the same way for every operation, so one
+# scenario of each kind is enough; chaos-short runs all.
 WITH_EVERY_LOSS = ("add-host", "disable-host", "delete-cbt-task", "export-volumes", "test-snmp", "attach-network")
 
 

@@ -130,7 +130,7 @@ def test_pages_come_over_several_connections() -> None:
 
 
 def test_truncated_pages_are_not_read_concurrently() -> None:
-    """The start of the next page is then known only after the current page."""
+    """If the service truncates pages, the start of the next page is known only after the current page."""
     with StubServer(pages_of(RECORDS, 700, total=True)) as service:
         pages = list(paginate(client_of(service), "QueryHost", (), connections=4))
     assert [len(page) for page, total in pages] == [700, 700, 700, 400]

@@ -89,7 +89,7 @@ def test_masker_finds_any_secret_in_any_encoding(secret: str, encoding: str) -> 
 
 @pytest.mark.parametrize("secret", ["\n\\" * 500, "a\\" * 500, "&'" * 500, "%" * 1000, '\u00e9"' * 500])
 def test_time_for_masking_is_proportional_to_the_text(secret: str) -> None:
-    """It searches for a fixed number of strings, none of which is much longer than the secret."""
+    """Masking searches for a fixed number of strings, none of which is much longer than the secret."""
     encoded = encoded_variants(secret)
     assert len(encoded) <= len(SECRET_ENCODERS)
     assert max(map(len, encoded)) <= 10 * len(secret)

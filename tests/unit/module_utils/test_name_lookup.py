@@ -89,7 +89,7 @@ def sent(ran: ModuleRun) -> list[tuple[Any, ...]]:
 def test_name_does_what_the_uuid_does(
     sim: Simulator, run: ModuleRunner, name: str, options: Mapping[str, Any], objects: Mapping[str, Any]
 ) -> None:
-    """Also in check mode. It takes one more request for each name."""
+    """A name has the effect of its uuid, in check mode too, and costs one more request."""
     seed = {"sync": True, "cbt_tasks": 1}
     sim.reset(**seed)
     named = {**options, **references(sim, objects, "name")}

@@ -27,10 +27,10 @@ UUID = "a0000003000040008000000000000001"
 NIC = "a0000006000040008000000000000001"
 VM = "a0000004000040008000000000000001"
 
-# In the table the record of subscribers has another name, because all other records are called inventories.
+# The document calls this record SNSTopicSubscriber; the table adds "Inventory", as all other record names have it.
 RENAMED_RECORDS = {"SNSTopicSubscriber": "SNSTopicSubscriberInventory"}
 
-# GetNicQos returns numbers. Others return several lists, of which the table names the record of the main one.
+# GetNicQos returns numbers. The other operations return several lists; the table names the record of the main list.
 RECORD_OF = {
     "GetNicQos": "",
     "GetHostNetworkFacts": "HostNetworkInterface",
@@ -44,7 +44,7 @@ MORE_RESULTS = {"ExportNbdVolumes": ("volumeInfos",)}
 OWN_RECORDS = {"HostNicServices", "NicBandwidthLimit"}
 
 
-# Records of operations that servers of the family have and the service does not document: the simulator has them.
+# Records of companions, with the type that has them in the simulator.
 FURTHER_RECORDS = {
     "ZoneInventory": "zone",
     "ClusterInventory": "cluster",
@@ -53,7 +53,7 @@ FURTHER_RECORDS = {
     "SNSTopicInventory": "topic",
 }
 
-# The description has only the common fields of their records, so these are compared with the simulator, or not used.
+# Records that docs/openapi.yaml describes only by their common fields. The simulator has all of their fields.
 OPEN_RECORDS = {"NamedInventory", "SessionInventory"}
 
 
@@ -616,7 +616,7 @@ def test_ports_out_of_range_are_refused(port: int) -> None:
 
 
 def test_operations_that_are_not_idempotent() -> None:
-    """Repeated, they create a second object, export or trap, or migrate again; a second host or CBT task is refused."""
+    """A second call creates a second object, export or trap, or migrates again, or is refused (host, CBT task)."""
     assert {row.name for row in OPERATIONS.values() if not row.is_idempotent} == {
         "CreateSNSWeComEndpoint",
         "CreateSNSWorkchatEndpoint",

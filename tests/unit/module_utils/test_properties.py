@@ -363,7 +363,7 @@ def test_given(sim: Simulator, label: str, option: str, data: st.DataObject) -> 
 
 
 def expected_in_a_call(option: str, value: Any) -> list[Any]:
-    """Return the expected values of an option in the calls: one, or none for an empty list of persons."""
+    """Return the values that the calls must contain for an option: one, or none for an empty list of persons."""
     if option == "vm_nic_params":
         return [value if isinstance(value, str) else json.dumps(value)]
     return [] if option.startswith("at_person") and not value else [as_sent(value)]
@@ -417,7 +417,7 @@ REFERRING = [
 @FEW
 @given(null=st.sampled_from([None, "", "None"]))
 def test_null_reference_in_check_mode(sim: Simulator, label: str, option: str, null: str | None) -> None:
-    """It stands for an object that check mode did not create, so a change is predicted."""
+    """A null reference stands for an object that check mode did not create, so a change is predicted."""
     case = ACTING[label]
     references = [null] if isinstance(case.options[option], list) else null
     ran = case.prepare(sim)(case.module, {**case.options, option: references}, check=True)
@@ -430,7 +430,7 @@ def test_null_reference_in_check_mode(sim: Simulator, label: str, option: str, n
 @FEW
 @given(seconds=st.integers(1, 10**6), job=st.uuids(), hook=st.integers(1, 65535))
 def test_options_about_the_job(sim: Simulator, label: str, seconds: int, job: Any, hook: int) -> None:
-    """These options are headers of the call. Without them it has only a generated job id."""
+    """The options about the job are headers of the call. Without them the call has only a generated job id."""
     case = ACTING[label]
     given_headers = {"api_timeout": seconds, "job_uuid": str(job), "webhook_url": f"http://192.0.2.1:{hook}/"}
     for about, timeout, url in (

@@ -290,7 +290,7 @@ def test_worker_without_its_playbook_sends_nothing(
         "ANSIBLE_NOCOLOR": "1",
         "ANSIBLE_LOG_PATH": str(log),
     }
-    # Where the tests run under nohup, the playbook would inherit that SIGHUP is ignored.
+    # If the tests run under nohup, the playbook would inherit that SIGHUP is ignored.
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment, text=True, start_new_session=True
@@ -302,9 +302,9 @@ def test_worker_without_its_playbook_sends_nothing(
         os.kill(play.pid, number)
         play.wait(timeout=60)
         sent = len(sim.log())
-        # This ends when the worker, which has inherited the pipe, has ended too.
+        # The pipe is closed when the worker, which has inherited it, has ended too.
         output = play.communicate(timeout=60)[0]
-    assert len(sim.log()) <= sent + 1  # one may have been on its way
+    assert len(sim.log()) <= sent + 1  # a request may have been on its way
     line = (
         r"Onboard: host host-91: AddKVMHost may still be running in the service. Continue with job_wait, job (\w{32})\."
     )
@@ -437,7 +437,7 @@ def test_overloaded_service_is_no_wrong_address(status: int, remedy: str) -> Non
 
 
 def test_long_waits_of_an_overloaded_service_have_a_limit() -> None:
-    """Without a wait_timeout, as for inventories."""
+    """Inventories have no wait_timeout, so the client limits the time of all retries."""
     clock = FakeClock()
     with StubServer(respond_overloaded(429, "120")) as service:
         with client_of(service, clock) as client, pytest.raises(ApiError):

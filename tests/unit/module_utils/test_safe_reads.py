@@ -101,7 +101,7 @@ def test_the_module_api_reads_by_uuid_safely(
     assert len(ran.log) <= 2
 
 
-# These wait for jobs that other tasks started.
+# The modules that wait for jobs that other tasks started.
 JOBS = {"job_info", "job_wait"}
 
 

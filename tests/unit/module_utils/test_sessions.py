@@ -331,7 +331,7 @@ def test_all_tasks_that_wait_for_a_login_share_its_failure(sim: Simulator, folde
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(fail, [0, 0, 0, 0])) == ["too many"] * 4
     assert operations(sim.log()) == ["LogInByAccount"]
-    # A later task does not share it.
+    # A later task does not share the failed login, but tries again.
     fail(0)
     assert operations(sim.log()) == ["LogInByAccount"] * 2
 

@@ -235,14 +235,14 @@ def test_alert_after_the_handshake_is_a_lost_response() -> None:
 @pytest.mark.parametrize("name", ["QueryHost", "CreateSNSSnmpEndpoint"])
 @pytest.mark.parametrize("reset", [False, True])
 def test_connection_that_ends_during_the_handshake_is_an_outage(name: str, reset: bool) -> None:
-    """This is how a load balancer without a backend behaves. Writes too are retried, as after a refused connection."""
+    """A load balancer without a backend behaves in this way. Writes are retried too, as after a refused connection."""
     connections: list[bytes] = []
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def drop() -> None:
             for dummy in range(4):
                 peer = listener.accept()[0]
-                # Unread data would turn the end into a reset.
+                # A socket that is closed with unread data resets the connection.
                 connections.append(b"" if reset else peer.recv(65536))
                 peer.close()
 
@@ -309,7 +309,7 @@ def test_ipv6_addresses(authority: Authority, scheme: str) -> None:
     [("http", 80), ("https", 443)],
 )
 def test_ipv6_addresses_without_a_port(monkeypatch: pytest.MonkeyPatch, scheme: str, port: int) -> None:
-    """They use the port of the scheme: no part of the address is treated as a port."""
+    """The port is that of the scheme: the end of an IPv6 address is not read as a port."""
     reached: list[object] = []
 
     def refuse(self: socket.socket, address: object) -> None:

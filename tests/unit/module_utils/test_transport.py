@@ -331,7 +331,7 @@ def test_restart_of_the_service_is_tolerated(name: str, chance: float) -> None:
     def serve() -> None:
         body = b'{"inventories": [], "inventory": {}}'
         length = f"Content-Length: {len(body)}".encode()
-        # A second connection would be one too many, and is counted; without one the wait for it ends with the listener.
+        # A second connection would be counted as an error. Without one, accept ends when the listener is closed.
         with suppress(OSError):
             for dummy in range(2):
                 with listener.accept()[0] as peer:
@@ -388,7 +388,7 @@ REPEATED = "not s3ss10n, not s3ss10n&more, not s3ss10n%26more, not s3ss10n\\u002
     [(503, {"error": {"details": REPEATED}}), (200, {"error": {"details": REPEATED}}), (400, REPEATED.encode())],
 )
 def test_credentials_that_a_service_repeats(status: int, body: Any) -> None:
-    """One secret is a prefix of the other, and the longer one is masked completely."""
+    """Although one secret is a prefix of the other, the longer one is masked completely."""
     with StubServer(lambda request: StubResponse(status, body)) as service:
         connection = ConnectionOptions(service.url, session_id="s3ss10n", api_token="s3ss10n&more", request_retries=0)
         with Client(connection) as client, pytest.raises(ApiError) as caught:

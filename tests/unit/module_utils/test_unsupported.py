@@ -40,7 +40,7 @@ OTHERS = [
     (StubResponse(500, b"Internal Server Error"), "HTTP_500"),
     (StubResponse(403), "HTTP_403"),
 ]
-# What proves nothing about the service: the answer of a proxy or of a gateway.
+# Responses of a proxy or gateway, which prove nothing about the service.
 FOREIGN = [
     StubResponse(404, b"<html>no such page</html>"),
     StubResponse(404, b"no such page", (("Content-Type", "text/html"),)),
@@ -135,7 +135,8 @@ def test_unsupported_write_changes_nothing(
     assert (ran.failed, ran.changed, ran["error"]["code"]) == (True, False, "UNSUPPORTED")
     assert (ran["operation"], ran["status"]) == (operation, response.status)
     assert f"the service does not offer {operation} (HTTP status {response.status} for " in ran.message
-    # The object is not read afterwards: the call was certainly not performed, unless a proxy confused responses.
+    # The task does not read the object afterwards, because the service has not performed the call. It only polls its
+    # own job, because a proxy may have confused responses.
     (number,) = (number for number, request in enumerate(sent) if request.method != "GET")
     assert {request.path.rpartition("/")[0] for request in sent[number + 1 :]} <= {"/service/v1/api-jobs"}
 

@@ -195,7 +195,7 @@ def test_invalid_vlan(run: ModuleRunner, plain: list[str]) -> None:
 
 
 def test_records_of_service_types_are_returned(run: ModuleRunner, sim: Simulator, plain: list[str]) -> None:
-    """They are returned for all calls, if interfaces or VLANs need different types."""
+    """If interfaces or VLANs need several calls, the result contains the records of all calls."""
     options = {"interfaces": plain[:2], "vlan_ids": [5], "service_types": TYPES}
     ran = run("host_nic_service", options)
     assert {(each["interface_uuid"], each["vlan_id"], each["service_type"]) for each in ran["records"]} == set(
@@ -602,7 +602,7 @@ def test_vm_that_has_been_deleted_since_the_list_is_ignored(run: ModuleRunner, s
 
 @pytest.mark.parametrize("operation", ["QueryVmInstance", "QueryPrimaryStorage", "GetVmMigrationCandidateHosts"])
 def test_reads_of_vms_that_fail_end_the_task(run: ModuleRunner, pair: Simulator, operation: str) -> None:
-    """A failure that does not show that nothing can be known: no maintenance is started."""
+    """The VMs may be readable a moment later, so the task fails and starts no maintenance."""
     pair.fault("status", operation, status=504, count=None)
     assert "HTTP status 504" in run.refused("kvm_host", maintenance(), request_retries=0)
 

@@ -241,7 +241,7 @@ def test_workchat_endpoints_have_their_url_and_persons(run: ModuleRunner) -> Non
 
 
 def test_endpoints_of_all_types_have_the_uuids_of_their_platform_and_persons(run: ModuleRunner, sim: Simulator) -> None:
-    """These uuids are options of the modules that manage them."""
+    """The modules that manage platforms and persons have options for their uuids."""
     endpoints = {endpoint["uuid"]: endpoint for endpoint in counted(run("sns_endpoint_info", {}), "endpoints")}
     assert endpoints.keys() == {endpoint["uuid"] for endpoint in sim.records("endpoint")}
     for person in sim.records("person"):
@@ -388,7 +388,7 @@ FURTHER_TYPES = ["cluster", "l3_network", "snapshot_group", "topic", "volume", "
 
 
 def resources(run: ModuleRunner, **options: Any) -> list[dict[str, Any]]:
-    """Return the records that resource_info lists by the connection options and its own in ``options``."""
+    """Run resource_info and return the records that it lists. ``options`` may also override the connection."""
     return counted(run("resource_info", options), "resources", options.get("limit"))
 
 

@@ -438,7 +438,7 @@ def test_missing_platform(run: ModuleRunner, sim: Simulator) -> None:
 
 
 def test_own_user_id_is_never_sent(run: ModuleRunner, person: dict[str, Any]) -> None:
-    """The service refuses it."""
+    """The service refuses a user id that the person already has."""
     same = {"uuid": person["uuid"], "user_id": f" {person['userId']} "}
     run.idle("sns_teamchat_person", same)
     ran = run.twice("sns_teamchat_person", {**same, "remark": "on leave"})

@@ -261,7 +261,7 @@ def test_other_address_on_the_same_network(run: ModuleRunner, sim: Simulator, se
 
 
 def test_two_addresses_in_one_network_need_two_nics(run: ModuleRunner, sim: Simulator, desired: dict[str, Any]) -> None:
-    """The tasks must not change the address of one NIC in turn."""
+    """Two tasks with one address each must not change the address of the same NIC in turn."""
     addresses = [free_address(sim, desired["l3_network"], number) for number in (81, 82)]
     made = [run.twice("vm_nic", {**desired, "static_ip": address}) for address in addresses]
     assert [ran.calls for ran in made] == [["AttachL3NetworkToVm"]] * 2

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from support.hostile_texts import hostile_texts
 
 BEGINNINGS = ("{{", "{%", "{#", "#jinja2:")
-# Pieces of templates and of literals, so that many of the joined texts are some.
+# Pieces of templates and of literals, so that many joined texts are a template or a literal.
 PIECES = st.sampled_from(
     [*"{%#'\"\\[],\n ", "#jin", "ja2:", "#jinja2:", "x7b", "u007b", "173", "N{LEFT CURLY BRACKET}"]
 )

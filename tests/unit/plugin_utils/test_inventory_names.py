@@ -135,7 +135,7 @@ def test_names_of_variables() -> None:
 
 @pytest.mark.parametrize("mark", ["\u034f", "\ufe0f", "\u180b"])
 def test_marks_that_resolvers_ignore_do_not_change_a_name(mark: str) -> None:
-    """They are dropped before an internationalized name is looked up (RFC 3454, table B.1)."""
+    """Resolvers drop these marks before they look up an internationalized name (RFC 3454, table B.1)."""
     assert not is_host_name(f"local{mark}host")
     assert is_host_name(f"local{mark}host", allow_localhost=True)
     assert is_host_name(f"web{mark}1")

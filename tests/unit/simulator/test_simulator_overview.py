@@ -65,6 +65,6 @@ def test_jobs_and_calls_start_with_the_newest(api: HttpClient) -> None:
     assert (parts["jobs"]["total"], parts["jobs"]["states"]) == (2, {"Failed": 1, "Pending": 1})
     assert parts["jobs"]["rows"][1]["error"].endswith("root cause")
     calls = parts["calls"]
-    # Polls count, and are not listed.
+    # Polls are counted but not listed.
     assert (calls["total"] > 2, [call["faults"] for call in calls["rows"]]) == (True, [[], ["fail"]])
     assert parts["faults"][0]["happened"] == 1
