@@ -215,7 +215,7 @@ FORGED = "web\n\nPLAY RECAP ***\nhost : ok=1\x1b[2J\u202e\u865a"
 def test_roles_show_no_controls_of_names(
     sim: Simulator, playbook_runner: PlaybookRunner, tmp_path: Path, role: str, options: dict[str, Any]
 ) -> None:
-    """Neither in the labels of loops nor in messages, which newer versions of core show as they are."""
+    """Labels of loops and messages, which newer versions of core show as they are, contain no control characters."""
     for kind in ("host", "vm", "primarystorage"):
         for record in sim.records(kind):
             sim.change(kind, record["uuid"], name=FORGED)

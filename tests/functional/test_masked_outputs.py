@@ -202,7 +202,7 @@ def test_the_system_log_of_a_module_process_shows_no_secret(playbook_runner: Pla
 def test_a_secret_of_one_letter_leaves_words_readable(
     sim: Simulator, playbook_runner: PlaybookRunner, as_module: bool
 ) -> None:
-    """Mask it only as a separate word, and do not let it change how responses are parsed."""
+    """A secret of one letter is masked only as a separate word, and does not change how responses are parsed."""
     error = {"code": "SYS.1006", "details": "password a is too short: a1, [a]"}
     sim.reset(session="u")
     sim.fault("drop_after", "AddKVMHost")

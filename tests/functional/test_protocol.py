@@ -76,7 +76,7 @@ TIMESTAMP = re.compile(r"[A-Z][a-z]{2} \d{1,2}, \d{4},? \d{1,2}:\d\d:\d\d\s[AP]M
 
 @dataclass(frozen=True)
 class ExampleRun:
-    """An example of a module, run in steps: check, run, again, check again; a reader needs only two."""
+    """An example of a module, run in steps: check, run, again, check again; only two steps if the module reads."""
 
     name: str
     steps: Mapping[str, Played]

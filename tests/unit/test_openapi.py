@@ -215,7 +215,7 @@ def test_records_are_those_of_the_document() -> None:
 
 
 def test_only_documented_operations_have_a_version() -> None:
-    """A version is stated in the document, so a companion parameter has one only if servers show which."""
+    """The document states versions, so a companion parameter has one only if servers show which."""
     companions = {
         (name, key)
         for name, operation in operations().items()

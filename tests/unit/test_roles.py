@@ -179,7 +179,7 @@ def test_the_readme_of_a_role_lists_its_variables(role: str) -> None:
 
 @pytest.mark.parametrize("role", ROLES)
 def test_variables_of_a_role_have_its_prefix(role: str) -> None:
-    """A role runs in the namespace of the play: any other name could be one of the user's."""
+    """A role shares the variables of the play, so a name without the role's prefix could be one of the user's."""
     made = {str(name) for part in ("defaults", "vars") for name in load("roles", role, part, "main.yml")}
     for task in tasks_of(role):
         made |= {str(task[keyword]) for keyword in ("register",) if keyword in task}

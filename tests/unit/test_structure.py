@@ -283,7 +283,7 @@ def test_every_module_is_in_the_action_group() -> None:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_every_module_has_its_action(name: str) -> None:
-    """Under its own name core applies the module's own defaults, and loads the action once."""
+    """An action with the name of its module gets the defaults of that module. All actions are one class."""
     of_api, own = (
         import_module(f"ansible_collections.virtinfra.manager.plugins.action.{each}") for each in ("api", name)
     )
@@ -309,7 +309,7 @@ def test_every_module_has_an_integration_target(name: str) -> None:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_every_option_is_documented_as_it_is(name: str) -> None:
-    """ansible-test compares these too; here the shared ones are compared where they are shared."""
+    """Each option has the documented type, elements, default and choices, which ansible-test compares too."""
     spec, documented = module(name).task.argument_spec, module(name).options
     assert spec.keys() == documented.keys()
     for option, rules in spec.items():

@@ -602,7 +602,7 @@ def test_inconclusive_polls(status: int, body: Any) -> None:
     ids=lambda response: f"{response.status}-{str(response.body)[:30]}",
 )
 def test_waiting_tolerates(response: StubResponse) -> None:
-    """A gateway may answer a poll; this does not end the wait before its timeout."""
+    """A gateway that answers a poll does not end the wait before its timeout."""
     answers = iter([*[response] * 9, StubResponse(202, {}), response])
 
     def answer(request: StubRequest) -> StubResponse:

@@ -253,7 +253,7 @@ def test_other_jobs_are_polled_when_the_oldest_has_ended(sim: Simulator, no_wait
 
 
 def test_next_jobs_are_polled_after_the_oldest(sim: Simulator, new_client: ClientFactory, clock: FakeClock) -> None:
-    """Up to the first that is still running, and the others at the deadline."""
+    """The jobs are polled up to the first one that is still running, and the others at the deadline."""
     sim.fault("hang", "ChangeHostState", skip=2, count=2)
     client = new_client(clock=clock, wait=WaitPolicy(clock, timeout=30))
     jobs = [disable(client) for dummy in range(5)]
@@ -293,7 +293,7 @@ def test_batches_take_four_polls_a_job(count: int, seconds: float, wait_for: str
 def test_waiting_for_any_job_polls_all_when_one_has_ended(
     sim: Simulator, new_client: ClientFactory, clock: FakeClock
 ) -> None:
-    """The others that have ended by then are in the result too."""
+    """When one job has ended, all others are polled once, so that the result contains all that have ended."""
     sim.fault("hang", "ChangeHostState", count=10)
     client = new_client(clock=clock, wait=WaitPolicy(clock, timeout=30))
     jobs = [disable(client) for dummy in range(12)]

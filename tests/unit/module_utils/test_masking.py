@@ -331,7 +331,7 @@ def test_webhooks_are_masked_by_the_type_of_the_record() -> None:
 
 
 def test_compile_patterns_leaves_nothing_to_compile() -> None:
-    """Each task runs in its own process, which would compile them again."""
+    """The controller compiles all patterns, because each task has its own process, which would compile them again."""
     _compiled.cache_clear()
     compile_patterns()
     compiled = _compiled.cache_info().misses

@@ -163,7 +163,7 @@ def test_ambiguous_name_fails_with_the_uuids(sim: Simulator, run: ModuleRunner, 
 
 
 def test_vm_that_is_deleted_has_no_name(sim: Simulator, run: ModuleRunner) -> None:
-    """Services keep its record for some time, and another VM may have its name."""
+    """Services keep the record of a destroyed VM for some time, and another VM may have its name."""
     sim.change("vm", seeded_uuid("vm", 5), name="vm-1", state="Destroyed")
     assert run("vm_nic", {"vm": "vm-1", "l3_network": "l3-2"}, check=True).changed
     assert "no VM has the name 'vm-5'" in run("vm_nic", {"vm": "vm-5", "l3_network": "l3-2"}).message
@@ -177,7 +177,7 @@ def _deleted_vm(sim: Simulator, run: ModuleRunner, number: int) -> str:
 
 @pytest.mark.parametrize("companions", ["present", "404"])
 def test_volume_that_is_deleted_has_no_name(sim: Simulator, run: ModuleRunner, companions: str) -> None:
-    """Services keep its record for three days, and another volume may have its name."""
+    """Services keep the record of a deleted volume for three days, and another volume may have its name."""
     sim.reset(deleted_volumes=4, companions=companions)
     export = {"vm": seeded_uuid("vm", 4), "volumes": ["data-of-vm-4"]}
     ran = run("cbt_volume_export", export)

@@ -154,7 +154,7 @@ def test_invalid_uuid_never_becomes_part_of_a_path(name: str, odd: str) -> None:
 
 
 def test_reads_with_a_parameter_in_their_path() -> None:
-    """The document shows that these are reads; for the job, observed servers show it."""
+    """The document shows that each of these GETs is a read; for GetApiJob, observed servers show it."""
     reads = {row.name for row in OPERATIONS.values() if row.method == "GET" and row.path_params}
     assert reads == {
         "GetHostNetworkFacts",

@@ -60,7 +60,7 @@ def test_names(name: str, option: str) -> None:
 
 
 def test_name_that_is_too_long_is_not_converted() -> None:
-    """The conversion takes quadratic time, and a reply may have many such names."""
+    """Names that are too long are not converted, because the conversion takes quadratic time."""
     for name in ("aB" * 500_000, "aB" * 33):
         assert record_to_result({name: {"vmNics": []}}) == {name: {"vm_nics": []}}
     assert max(len(name) for fields in RECORD_FIELDS.values() for name in fields) < 64

@@ -594,7 +594,7 @@ def test_failure_of_a_job_is_confirmed(sim: Simulator, runner: ModuleRunner) -> 
 
 
 def test_job_id_of_an_earlier_call_is_not_adopted(sim: Simulator, runner: ModuleRunner) -> None:
-    """A refusal with a job_uuid of the user says nothing about the job with this id."""
+    """If the user chose job_uuid, the job with this id may be that of an earlier call, so it is not polled."""
     call = {"operation": "DeleteNicQos", "params": {"uuid": NIC, "direction": "in"}}
     assert runner("api", call, job_uuid=JOB).changed
     sim.fault("status", "DeleteNicQos", status=403, form="plain")
@@ -708,7 +708,7 @@ def test_response_with_many_records() -> None:
 
 
 def test_connection_that_the_service_closed_in_the_meantime() -> None:
-    """The client detects this before it sends a call on the connection, because the call would be lost."""
+    """The client detects a closed connection before it sends a call on it, because the call would be lost."""
 
     def speak() -> Iterator[bytes]:
         yield b"HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\n{}"
@@ -890,7 +890,7 @@ def test_second_delivery_of_an_export(sim: Simulator, runner: ModuleRunner, serv
 def test_object_that_another_run_created_at_the_same_time(
     honours_ids: bool, record: dict[str, Any], options: dict[str, Any], changed: bool | None
 ) -> None:
-    """The job id or the record proves that another run created it; with None it cannot be used."""
+    """The job id or the record proves that another run created the object. If changed is None, the task fails."""
     host = {"uuid": "e" * 32, "name": NEW_HOST["name"], "managementIp": NEW_HOST["management_ip"], **record}
     host.update({"clusterUuid": NEW_HOST["cluster"], "status": "Connected", "state": "Enabled"})
     calls: list[StubRequest] = []

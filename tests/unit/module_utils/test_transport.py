@@ -256,7 +256,7 @@ def test_response_with_unrequested_compression(sim: Simulator, new_client: Clien
 
 @pytest.mark.parametrize("name", ["QueryHost", "ChangeHostState"])
 def test_response_that_is_too_large(sim: Simulator, client: Client, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """The limit is lowered, because the real one would take too long."""
+    """The test lowers the limit, because a body with the real size takes too long."""
     monkeypatch.setattr(_response, "MAX_BODY_SIZE", _response.MEBIBYTE)
     sim.fault("garbage", garbage="huge", count=None)
     failure = failure_of(client, name)
@@ -433,7 +433,7 @@ def test_redirect_within_the_service() -> None:
 
 
 def test_connection_with_an_unread_error_is_not_reused() -> None:
-    """The rest of its body would be read as the response to the next request."""
+    """On a reused connection, the rest of a large body would be read as the response to the next request."""
     answers = [StubResponse(500, b"x" * (_response.MEBIBYTE * 3)), StubResponse(200, {"inventories": []})]
     with StubServer(lambda request: answers[len(service.requests) - 1]) as service, client_of(service) as client:
         assert "HTTP status 500" in str(failure_of(client))

@@ -209,7 +209,7 @@ def test_call_that_exceeds_its_timeout(run: ModuleRunner, sim: Simulator, operat
 
 
 def test_every_call_is_tried() -> None:
-    """The table above is complete."""
+    """CALLS has each operation that changes something."""
     substitutes = {row.substitute for row in OPERATIONS.values()}
     writing = {row.name for row in OPERATIONS.values() if row.is_write and not row.is_public}
     assert CALLS.keys() == writing - substitutes

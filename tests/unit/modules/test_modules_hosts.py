@@ -107,7 +107,7 @@ def test_one_call_if_all_differ(run: ModuleRunner, plain: list[str]) -> None:
 
 
 def test_only_pairs_that_differ_are_set(run: ModuleRunner, plain: list[str]) -> None:
-    """Setting a pair again would replace its records."""
+    """A call that sets the service types of a pair again would replace its records."""
     set_to(run, plain[:1], ["TenantNetwork"], 5)
     ran = set_to(run, plain[:2], ["TenantNetwork"], 5, 7)
     calls = [ran.sent("SetServiceTypeOnHostNetworkInterface", number) for number in range(len(ran.calls))]

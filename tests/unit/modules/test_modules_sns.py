@@ -282,7 +282,7 @@ TEAMCHAT = seeded_uuid("endpoint", 2)
 
 
 def test_endpoint_of_any_type_changes(run: ModuleRunner, sim: Simulator) -> None:
-    """The API cannot create a teamchat endpoint, but can change it."""
+    """The API cannot create a teamchat endpoint, but can change an existing one."""
     renamed = run.twice("sns_endpoint", {"type": "any", "uuid": TEAMCHAT, "name": "night", "description": ""})
     assert renamed.sent("UpdateSNSApplicationEndpoint") == {"name": "night", "description": ""}
     assert (renamed["endpoint"]["name"], renamed["endpoint"]["type"]) == ("night", "TeamChat")
@@ -356,7 +356,7 @@ def test_uuid_is_enough_without_a_list(run: ModuleRunner, sim: Simulator, option
 
 
 def test_created_with_the_module_api_if_endpoints_are_not_listed(run: ModuleRunner, sim: Simulator) -> None:
-    """The message of the failure suggests this."""
+    """The documentation suggests to create the endpoint with the module api, and then to give its uuid."""
     sim.configure(companions="404")
     ran = run("api", {"operation": "CreateSNSSnmpEndpoint", "params": {"name": "monitoring"}})
     uuid = ran["reply"]["inventory"]["uuid"]

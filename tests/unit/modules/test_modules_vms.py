@@ -363,7 +363,7 @@ def test_unchangeable_values_of_a_nic(run: ModuleRunner, seeded: Seeded, option:
 def test_unchangeable_value_of_a_nic_that_no_single_option_selects(
     run: ModuleRunner, sim: Simulator, seeded: Seeded
 ) -> None:
-    """The message names no option that found the NIC."""
+    """Several options together select the NIC, so the message names none of them."""
     [nic] = [record for record in sim.records("vmnic") if record["uuid"] == seeded("vmnic", 1)]
     options = {"vm": nic["vmInstanceUuid"], "l3_network": nic["l3NetworkUuid"], "driver_type": "e1000"}
     message = run.refused("vm_nic", options)

@@ -186,7 +186,7 @@ def maintain(api: HttpClient) -> Any:
 
 
 def test_maintain_migrates_vms_and_stops_those_on_local_storage(api: HttpClient) -> None:
-    """Nothing starts the stopped ones again."""
+    """The service does not start the stopped VMs again."""
     api.sim.reset(clusters=1, hosts=2, vms=6, primary_storages=3)
     api.sim.configure(latency=600.0)
     before = {"vm-1": ("Running", "host-1"), "vm-3": ("Running", "host-1"), "vm-5": ("Running", "host-1")}

@@ -342,7 +342,7 @@ def test_webhook_of_a_batch_operation_states_its_outcome(api: HttpClient) -> Non
 
 
 def test_deliveries_on_demand(api: HttpClient) -> None:
-    """A late delivery has the real result, a forged one the result of the test."""
+    """A late delivery contains the real result, a forged delivery the result that the test chooses."""
     with Receiver(200, 200, 403).listening() as receiver:
         api.send("PUT", PATH, BODY, hook(receiver))
         first = receiver.next()

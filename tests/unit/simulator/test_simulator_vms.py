@@ -226,7 +226,7 @@ def test_nic_qos_is_read_and_nic_is_detached(api: HttpClient) -> None:
 
 
 def test_nic_qos_is_deleted_by_get_without_its_read(api: HttpClient) -> None:
-    """The path has one operation then, which takes any verb."""
+    """Without GetNicQos, the path has only the operation DeleteNicQos, which takes any verb."""
     api.sim.configure(further_operations=False)
     (nic, *dummy) = api.query(f"vm-instances/{VM}")[0]["vmNics"]
     assert api.send("GET", f"vm-instances/{nic['uuid']}/nic-qos?direction=in").status_code == 202
