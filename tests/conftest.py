@@ -23,11 +23,12 @@ for unwanted in [name for name in os.environ if name.startswith("VIRTINFRA_") or
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import get_operation
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import WaitPolicy, wait_for_job
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import wait_for_job
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from hypothesis import settings
 
 from simulator.launch import Simulator
+from support.clients import make_client
 
 settings.register_profile("here", deadline=None, database=None)
 settings.load_profile("here")
@@ -87,7 +88,7 @@ def new_client(sim: Simulator) -> Iterator[ClientFactory]:
     def make(**options: Any) -> Client:
         ours = {name: options.pop(name) for name in list(options) if name in ConnectionOptions.__dataclass_fields__}
         defaults = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token}
-        clients.append(Client(ConnectionOptions(**{**defaults, **ours}), **options))
+        clients.append(make_client(ConnectionOptions(**{**defaults, **ours}), **options))
         return clients[-1]
 
     yield make
@@ -103,7 +104,7 @@ def client(new_client: ClientFactory) -> Client:
 @pytest.fixture
 def no_wait_client(new_client: ClientFactory, clock: FakeClock) -> Client:
     """A client that waits with a fake clock."""
-    return new_client(clock=clock, wait=WaitPolicy(clock))
+    return new_client(clock=clock)
 
 
 @pytest.fixture
@@ -130,4 +131,4 @@ def client_of(service: StubServer, clock: FakeClock | None = None, **options: An
     """Return a client of a stub server that waits with a fake clock."""
     clock = clock or FakeClock()
     connection = ConnectionOptions(base_url=service.url, session_id="the-session", api_token="the-token", **options)
-    return Client(connection, clock=clock, wait=WaitPolicy(clock))
+    return make_client(connection, clock=clock)

@@ -88,7 +88,6 @@ keyed_groups:
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from ..module_utils._api.errors import ApiError, TransportError
@@ -131,12 +130,10 @@ class InventoryModule(Inventory):
         """Read the bonds and NICs of the hosts if the option network_facts is true."""
         if not self.get_option("network_facts"):
             return
-        hasty = replace(client.connection, request_retries=min(RETRIES, client.connection.request_retries))
-        with Client(hasty, read_only=True, mask_replies=True) as asking:
-            for record, facts in zip(
-                records, asking.map_concurrently(lambda host: _facts(asking, host), records), strict=True
-            ):
-                record.update(facts)
+        hasty = client.with_retries(RETRIES)
+        facts_of_all = hasty.map_concurrently(lambda host: _facts(hasty, host), records)
+        for record, facts in zip(records, facts_of_all, strict=True):
+            record.update(facts)
         if failed := [record["networkFactsError"] for record in records if record["networkFactsError"]]:
             self.warn(f"could not read the network facts of {len(failed)} hosts (first: {failed[0]})")
 

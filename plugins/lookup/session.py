@@ -55,7 +55,7 @@ from ansible.utils.display import Display
 from ..module_utils._api.errors import InvalidOptions, VirtinfraError
 from ..module_utils._client.sessions import AccountSession
 from ..module_utils._http.connection import ConnectionOptions
-from ..module_utils._masking.masker import Masker
+from ..module_utils._http.hooks import Hooks
 from ..module_utils._masking.terminal import escape_controls
 from ..plugin_utils._run.sessions import FileStore
 
@@ -68,11 +68,11 @@ class LookupModule(LookupBase):
     def run(self, terms: list[Any], variables: dict[str, Any] | None = None, **kwargs: Any) -> list[str]:
         """Return the session. Terms are ignored."""
         self.set_options(var_options=variables, direct=kwargs)
-        options = {name: value for name, value in self.get_options().items() if name != "_terms"}
         try:
-            connection = ConnectionOptions(**{**options, "base_url": options["base_url"] or ""})
+            connection = ConnectionOptions.from_params(self.get_options())
             if not connection.account:
                 raise InvalidOptions("account and account_password are needed to log in")
-            return [AccountSession(connection, FileStore(connection), Masker(), display.vvv).valid()]
+            hooks = Hooks(connection.new_masker(), on_request=display.vvv)
+            return [AccountSession(connection, hooks, FileStore(connection)).valid()]
         except VirtinfraError as failure:
             raise AnsibleError(escape_controls(str(failure))) from None

@@ -10,11 +10,11 @@ import math
 import time
 from collections.abc import Iterator
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import RUNNING, wait_for_job, wait_for_jobs
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 
 from simulator.launch import Simulator
+from support.clients import make_client
 
 DURATIONS = (0.05, 0.2, 0.5, 1.0, 2.0, 6.0)
 BATCH = 200
@@ -43,7 +43,7 @@ def most_polls(duration: float) -> float:
 
 def one_job(simulator: Simulator, connection: ConnectionOptions, duration: float) -> tuple[float, float]:
     """Return the seconds until the end of a job is noticed, and the number of polls."""
-    with Client(connection) as client:
+    with make_client(connection) as client:
         job = client.start_job("ChangeHostState", {"uuid": HOST, "stateEvent": "disable"})
         begin = time.monotonic()
         simulator.clear_log()
@@ -55,7 +55,7 @@ def many_jobs(simulator: Simulator, connection: ConnectionOptions) -> tuple[floa
     """Return the polls per job, and the seconds from the first call to the last result."""
     simulator.clear_log()
     begin = time.monotonic()
-    with Client(connection) as client:
+    with make_client(connection) as client:
         uuids = [f"a0000003000040008{number:015x}" for number in range(1, BATCH + 1)]
         jobs = [client.start_job("ChangeHostState", {"uuid": uuid, "stateEvent": "enable"}) for uuid in uuids]
         wait_for_jobs(client, jobs)

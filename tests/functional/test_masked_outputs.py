@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.context import TaskInterrupted
-from ansible_collections.virtinfra.manager.plugins.module_utils._http.transport import Clock
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Clock, Hooks
 from conftest import FakeClock
 
 from simulator.launch import Simulator
@@ -39,7 +39,9 @@ def run(
     task = module(module_name).task
     validation = ArgumentSpecValidator(task.argument_spec, **task.constraints).validate(options)
     assert not validation.error_messages, validation.error_messages
-    result: dict[str, Any] = task.execute(validation.validated_parameters, check, show, show).result
+    params = validation.validated_parameters
+    hooks = Hooks(task.masker(params), on_progress=show, on_request=show)
+    result: dict[str, Any] = task.execute(params, check, hooks).result
     return result
 
 
@@ -86,7 +88,7 @@ def test_an_interrupted_task_shows_neither_secrets_nor_controls(sim: Simulator) 
     options = {**NEW_HOST, "base_url": sim.url, "session_id": sim.session, "password": KEY, "name": f"a\x1b {KEY}"}
     params = ArgumentSpecValidator(task.argument_spec, **task.constraints).validate(options).validated_parameters
     with pytest.raises(TaskInterrupted) as stopped:
-        task.execute(params, before_send=interrupt)
+        task.execute(params, False, Hooks(task.masker(params), before_send=interrupt))
     assert str(stopped.value).startswith("host a\\x1b ********: AddKVMHost may still be running in the service.")
     assert KEY not in json.dumps(stopped.value.result)
 

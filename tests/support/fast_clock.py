@@ -16,7 +16,7 @@ from typing import Any, NoReturn, TypeVar
 from unittest import mock
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-from ansible_collections.virtinfra.manager.plugins.module_utils._http.transport import Clock
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Clock, Hooks
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.spec import ModuleResult, ModuleSpec
 
 Result = TypeVar("Result")
@@ -57,7 +57,8 @@ def run(module: str, options: Mapping[str, Any], check: bool = False) -> ModuleR
     task = task_of(module)
     validation = ArgumentSpecValidator(task.argument_spec, **task.constraints).validate(dict(options))
     assert not validation.error_messages, validation.error_messages
-    return task.execute(validation.validated_parameters, check)
+    params = validation.validated_parameters
+    return task.execute(params, check, Hooks(task.masker(params)))
 
 
 def in_time(function: Callable[[], Result], seconds: int = 120) -> Result:

@@ -12,8 +12,8 @@ from typing import Any
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.references import mark_nulls
-from ansible_collections.virtinfra.manager.plugins.module_utils._client.sessions import SessionStore
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Hooks, MemoryStore, SessionStore
 
 from simulator.launch import Simulator
 from support.collection import module
@@ -61,12 +61,10 @@ class ModuleRun:
 
 
 class ModuleRunner:
-    """Run modules against a simulator. With ``session_store``, as tasks of one run that share their sessions."""
+    """Run modules against a simulator. With ``new_store``, as tasks of one run that share their sessions."""
 
-    def __init__(
-        self, sim: Simulator, session_store: Callable[[ConnectionOptions], SessionStore] | None = None
-    ) -> None:
-        self.sim, self.session_store = sim, session_store
+    def __init__(self, sim: Simulator, new_store: Callable[[ConnectionOptions], SessionStore] = MemoryStore) -> None:
+        self.sim, self.new_store = sim, new_store
 
     def __call__(self, name: str, options: Mapping[str, Any], check: bool = False, **shared: Any) -> ModuleRun:
         """Run a module with its own and with ``shared`` options, validated as Ansible does."""
@@ -78,7 +76,8 @@ class ModuleRunner:
         )
         assert not validation.error_messages, validation.error_messages
         self.sim.clear_log()
-        outcome = task.execute(validation.validated_parameters, check, session_store=self.session_store)
+        params = validation.validated_parameters
+        outcome = task.execute(params, check, Hooks(task.masker(params), new_store=self.new_store))
         return ModuleRun(outcome.result, outcome.warnings, self.sim.log())
 
     def twice(self, name: str, options: Mapping[str, Any], **shared: Any) -> ModuleRun:

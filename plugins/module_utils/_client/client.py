@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from copy import copy
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -30,12 +31,11 @@ from .._api.operation import Operation, Request, parse_version
 from .._api.operations import get_operation
 from .._http.connection import (
     ConnectionOptions,
-    GivenSession,
     SessionSource,
 )
-from .._http.transport import Clock, Transport
-from .._http.webhooks import Webhook
-from .._masking.masker import Masker
+from .._http.hooks import Hooks, ServerFacts
+from .._http.transport import Limits, Transport
+from .._http.webhooks import NO_WEBHOOK, Webhook
 from .._masking.patterns import may_hold_credentials
 from .jobs import (
     FAILED,
@@ -53,8 +53,6 @@ from .replies import (
     reply_to_read,
 )
 from .substitutes import (
-    MemoryFacts,
-    ServerFacts,
     read_either,
     start_either,
 )
@@ -68,49 +66,51 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-class Client:
-    """The client of one task or inventory.
+@dataclass(frozen=True)
+class CallOptions:
+    """How a client makes its calls.
 
-    With ``read_only`` it refuses everything but GET (check mode). ``wait`` is the policy for waiting for jobs. With
-    ``mask_replies``, for callers that show replies and compare nothing, credentials in replies are masked.
-    ``before_send`` is called before each request. ``sessions`` provides the session, by default that of the option
-    ``session_id``. ``facts`` is what is known about the server. ``jobs`` are the jobs of the calls that were sent, in
-    this order.
+    With ``read_only`` it refuses everything but GET (check mode). With ``mask_replies``, for callers that show replies
+    and compare nothing, it masks credentials in replies. It waits for ``wait_timeout`` seconds for jobs, and polls them
+    at least every ``wait_interval`` seconds. The service ends a call after ``api_timeout``.
+    """
+
+    read_only: bool = False
+    mask_replies: bool = False
+    wait_timeout: float = 1800
+    wait_interval: float = 5
+    webhook: Webhook = NO_WEBHOOK
+    api_timeout: int | None = None
+
+
+# The options of inventories and event sources, which change nothing and show replies.
+READ_AND_MASK = CallOptions(read_only=True, mask_replies=True)
+
+
+class Client:
+    """The client of one task or inventory, which `open_client` creates.
+
+    ``sessions`` provides the session, and ``facts`` is what is known about the server. ``jobs`` are the jobs of the
+    calls that were sent, in this order.
     """
 
     def __init__(
         self,
         connection: ConnectionOptions,
-        read_only: bool = False,
-        wait: WaitPolicy | None = None,
-        clock: Any = Clock,
-        masker: Masker | None = None,
-        mask_replies: bool = False,
-        webhook_url: str | None = None,
-        webhook_key: str | None = None,
-        api_timeout: int | None = None,
-        on_request: Callable[[str], None] | None = None,
-        before_send: Callable[[], None] = lambda: None,
-        sessions: SessionSource | None = None,
-        facts: ServerFacts | None = None,
+        options: CallOptions,
+        hooks: Hooks,
+        sessions: SessionSource,
+        facts: ServerFacts,
     ) -> None:
-        self.sessions = sessions or GivenSession(connection.session_id)
-        self.facts = facts or MemoryFacts()
-        self.connection, self.read_only, self.clock = connection, read_only, clock
-        self._on_request, self._mask_replies = on_request, mask_replies
-        self._masker = masker or Masker(filter(None, (connection.session_id, connection.api_token)))
-        self.wait = wait or WaitPolicy(clock)
+        self.connection, self.options, self.hooks = connection, options, hooks
+        self.sessions, self.facts = sessions, facts
+        self.wait = WaitPolicy(hooks, options.wait_timeout, options.wait_interval)
         if connection.service_version:
             parse_version(connection.service_version)
-        self._headers = {}
-        self._webhook = Webhook(webhook_url, webhook_key)
-        if api_timeout:
-            self._headers["X-API-Timeout"] = str(api_timeout)
+        self._limits = Limits(connection.request_retries)
         self._local = threading.local()
         self._transports: list[Transport] = []
         self._pools: list[ThreadPoolExecutor] = []
-        self._before_send = before_send
-        self._deadline, self._slack = None, 0.0  # type: float | None, float
         self.jobs: list[Job] = []
 
     def __enter__(self) -> Client:
@@ -123,10 +123,20 @@ class Client:
         for transport in self._transports:
             transport.close()
 
+    def with_own_connections(self) -> Client:
+        """Return a client with the session of this one, but with connections of its own, which the caller closes."""
+        return Client(self.connection, self.options, self.hooks, self.sessions, self.facts)
+
     def until(self, deadline: float, slack: float = 0.0) -> Client:
         """Return this client with a deadline; a response may arrive ``wait_interval`` or ``slack`` seconds later."""
         limited = copy(self)
-        limited._deadline, limited._slack = deadline, max(self.wait.interval, slack)
+        limited._limits = replace(self._limits, deadline=deadline, slack=max(self.wait.interval, slack))
+        return limited
+
+    def with_retries(self, retries: int) -> Client:
+        """Return this client with at most so many retries of a request."""
+        limited = copy(self)
+        limited._limits = replace(self._limits, retries=min(retries, self._limits.retries))
         return limited
 
     def build_request(self, name: str, params: Mapping[str, Any]) -> tuple[Operation, Request, str | None]:
@@ -150,11 +160,11 @@ class Client:
         return self._read(operation, request, self._auth(operation))
 
     def _read(self, operation: Operation, request: Request, auth: str | None) -> dict[str, Any]:
-        response = self._transport().send(request, operation.name, auth, None, self._deadline, self._slack)
+        response = self._transport().send(request, operation.name, auth, {}, self._limits)
         credential = "api_token" if operation.uses_token else self.sessions.credential
         reply = reply_to_read(operation, request, response, self.connection.path_prefix, credential)
-        if self._mask_replies and may_hold_credentials(response.body.decode("utf-8", "replace")):
-            masked: dict[str, Any] = self._masker.mask_value(reply)
+        if self.options.mask_replies and may_hold_credentials(response.body.decode("utf-8", "replace")):
+            masked: dict[str, Any] = self.hooks.masker.mask_value(reply)
             return masked
         return reply
 
@@ -178,14 +188,13 @@ class Client:
 
     def _start_job(self, params: Params, label: str, uuid: str, may_be_known: bool, name: str) -> Job:
         operation, request, auth = self.build_request(name, params)
-        if self.read_only and operation.is_write:
+        if self.options.read_only and operation.is_write:
             raise InvalidOptions(f"{name} changes something and is not sent in check mode")
         job = Job(uuid, job_path(uuid, self.connection.path_prefix), name, label, auth=auth, sent_uuid=uuid)
         job.credential = self.sessions.credential
         self.jobs.append(job)
         try:
-            headers = {**self._headers, **self._webhook.headers(uuid), "X-Job-UUID": uuid}
-            response = self._transport().send(request, name, auth, headers, self._deadline, self._slack)
+            response = self._transport().send(request, name, auth, self._headers(uuid), self._limits)
             if is_duplicate(response) and not may_be_known:
                 raise _used_before(self, job)
             apply_response(job, response, self.connection.path_prefix)
@@ -205,12 +214,13 @@ class Client:
         """
         label = " ".join(filter(None, (job.operation, f"job {job.uuid}")))
         request = Request("GET", job.location)
-        ask = partial(self._transport().send, request, label, deadline=self._deadline, slack=self._slack)
-        response = ask(f"OAuth {self.sessions.current()}" if job.needs_auth else None)
+        transport = self._transport()
+        auth = f"OAuth {self.sessions.current()}" if job.needs_auth else None
+        response = transport.send(request, label, auth, {}, self._limits)
         if response.status in (401, 403) and self.connection.has_session and not job.needs_auth:
             # Servers of this API family need no credentials for polls. One that does gets them from now on.
             job.needs_auth = True
-            response = ask(f"OAuth {self.sessions.current()}")
+            response = transport.send(request, label, f"OAuth {self.sessions.current()}", {}, self._limits)
         apply_poll(job, response)
         return job.state != RUNNING
 
@@ -256,12 +266,17 @@ class Client:
             raise Unsupported(f"{operation.name} needs {options} in the environment)")
         return f"{scheme} {value}"
 
+    def _headers(self, job_uuid: str) -> dict[str, str]:
+        """Return the headers of a writing call."""
+        headers = {"X-Job-UUID": job_uuid, **self.options.webhook.headers(job_uuid)}
+        if self.options.api_timeout:
+            headers["X-API-Timeout"] = str(self.options.api_timeout)
+        return headers
+
     def _transport(self) -> Transport:
         """Return this thread's connection."""
         if not hasattr(self._local, "transport"):
-            self._local.transport = Transport(
-                self.connection, self._masker, self.clock, self.wait.on_progress, self._on_request, self._before_send
-            )
+            self._local.transport = Transport(self.connection, self.hooks)
             self._transports.append(self._local.transport)
         transport: Transport = self._local.transport
         return transport

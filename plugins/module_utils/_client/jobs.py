@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 
 from .._api.errors import InvalidOptions, TransportError, VirtinfraError, WaitTimeout
 from .._api.operations import get_operation
+from .._http.hooks import Hooks
 
 if TYPE_CHECKING:
     from .client import Client
@@ -128,45 +129,44 @@ class WaitPolicy:
     """The policy of a task for waiting: for how many seconds in total, and how often it polls.
 
     The first poll follows after 30 ms, each further poll when the elapsed time has grown by 5 %, at least 50 ms and at
-    most ``interval`` seconds after the previous one. ``on_progress`` is called with a line after 10 s and then each
-    time the elapsed time has doubled; the line contains the time that remains until the timeout.
+    most ``interval`` seconds after the previous one. A line of progress is shown after 10 s and then each time the
+    elapsed time has doubled; it contains the time that remains until the timeout.
     """
 
-    def __init__(
-        self, clock: Any, timeout: float = 1800, interval: float = 5, on_progress: Callable[[str], None] | None = None
-    ) -> None:
+    def __init__(self, hooks: Hooks, timeout: float, interval: float) -> None:
         if math.isnan(timeout) or timeout < 0:
             raise InvalidOptions("wait_timeout must not be negative")
         if math.isnan(interval) or interval < SHORTEST_INTERVAL:
             raise InvalidOptions(f"wait_interval must be at least {SHORTEST_INTERVAL} seconds")
-        self.clock, self.timeout, self.interval, self.on_progress = clock, timeout, interval, on_progress
+        self.timeout, self.interval = timeout, interval
+        self._hooks, self._clock = hooks, hooks.clock
 
     def deadline(self) -> float:
         """Return the deadline of a task that begins to wait now, in seconds of the clock."""
-        return float(self.clock.monotonic() + self.timeout)
+        return float(self._clock.monotonic() + self.timeout)
 
     def waited(self, deadline: float) -> str:
         """Return how many seconds of the timeout have passed, for messages."""
-        return f"{round(self.timeout - max(deadline - self.clock.monotonic(), 0), 2):g}"
+        return f"{round(self.timeout - max(deadline - self._clock.monotonic(), 0), 2):g}"
 
     def poll_intervals(self, label: str, deadline: float, ratio: float = BACKOFF_RATIO) -> Iterator[float]:
         """Sleep and yield the elapsed seconds before each poll: at least once, and until ``deadline``.
 
         ``ratio`` is the growth of the elapsed time after which the next poll follows.
         """
-        begin = self.clock.monotonic()
+        begin = self._clock.monotonic()
         pause, quiet_until = FIRST_INTERVAL, FIRST_PROGRESS_AFTER
         while True:
-            self.clock.sleep(max(0.0, min(pause, deadline - self.clock.monotonic())))
-            elapsed = self.clock.monotonic() - begin
-            if self.on_progress and elapsed >= quiet_until:
-                remaining = max(deadline - self.clock.monotonic(), 0)
-                self.on_progress(f"still waiting for {label}, {elapsed:.0f} s, at most {remaining:.0f} s more")
+            self._clock.sleep(max(0.0, min(pause, deadline - self._clock.monotonic())))
+            elapsed = self._clock.monotonic() - begin
+            if elapsed >= quiet_until:
+                remaining = max(deadline - self._clock.monotonic(), 0)
+                self._hooks.show_progress(f"still waiting for {label}, {elapsed:.0f} s, at most {remaining:.0f} s more")
                 quiet_until = elapsed * 2
             yield elapsed
-            if self.clock.monotonic() >= deadline:
+            if self._clock.monotonic() >= deadline:
                 return
-            pause = next_interval(self.clock.monotonic() - begin, self.interval, self.clock.random(), ratio)
+            pause = next_interval(self._clock.monotonic() - begin, self.interval, self._clock.random(), ratio)
 
 
 def next_interval(elapsed: float, interval: float, chance: float, ratio: float = BACKOFF_RATIO) -> float:
@@ -301,7 +301,7 @@ def find_own_job(client: Client, job: Job) -> bool | None:
 
 def asks_to_wait_longer(client: Client, error: VirtinfraError, deadline: float) -> bool:
     """Return whether an overloaded service asks to wait until after the deadline of the task, so that it must end."""
-    return error.retry_after > 0 and client.clock.monotonic() + error.retry_after > deadline
+    return error.retry_after > 0 and client.hooks.clock.monotonic() + error.retry_after > deadline
 
 
 def _ratio(jobs: int, wait_for: str) -> float:

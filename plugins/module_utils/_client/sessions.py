@@ -4,19 +4,18 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Log in with an account, log out, and share the session of an account between calls."""
+"""Log in with an account, log out, share the session of an account between calls, and open a client with it."""
 
 from __future__ import annotations
 
 import hashlib
 import math
 import re
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from .._api.errors import (
     LoginFailed,
@@ -26,12 +25,11 @@ from .._api.errors import (
     VirtinfraError,
     with_causes,
 )
-from .._http.connection import ConnectionOptions
-from .._http.transport import MAX_OUTAGE, Clock
-from .._masking.masker import Masker
-from .client import Client
-from .jobs import WaitPolicy, wait_for_job
-from .substitutes import MemoryFacts, ServerFacts
+from .._http.connection import ConnectionOptions, GivenSession, SessionSource
+from .._http.hooks import Hooks, SessionStore, do_nothing
+from .._http.transport import MAX_OUTAGE
+from .client import CallOptions, Client
+from .jobs import wait_for_job
 
 # How often a login whose response is lost is retried, and the first pause, in seconds; the pauses double. A session
 # that no client knows expires.
@@ -62,15 +60,15 @@ def log_in(client: Client, account: str, password: str) -> str:
 
 def _log_in(client: Client, account: str, password: str) -> str:
     params = {"accountName": account, "password": hash_password(password)}
-    retries, begin = min(client.connection.request_retries, MAX_LOGIN_RETRIES), client.clock.monotonic()
+    retries, begin = min(client.connection.request_retries, MAX_LOGIN_RETRIES), client.hooks.clock.monotonic()
     for attempt in range(retries + 1):
         try:
             reply = wait_for_job(client, client.start_job("LogInByAccount", params))
             break
         except ResponseLost:
-            if attempt == retries or client.clock.monotonic() - begin > MAX_OUTAGE:
+            if attempt == retries or client.hooks.clock.monotonic() - begin > MAX_OUTAGE:
                 raise
-            client.clock.sleep(LOGIN_BACKOFF * 2**attempt)
+            client.hooks.clock.sleep(LOGIN_BACKOFF * 2**attempt)
         except Unsupported as refusal:
             # A part of the reason, because no other remedy of the caller helps.
             raise Unsupported(
@@ -97,59 +95,25 @@ def log_out(client: Client, session_id: str) -> None:
     wait_for_job(client, client.start_job("LogOut", {"sessionUuid": session_id}))
 
 
-def end_session(
-    connection: ConnectionOptions,
-    session_id: str,
-    masker: Masker | None = None,
-    on_request: Callable[[str], None] | None = None,
-) -> None:
-    """Log out when a failure can no longer be reported.
+def end_session(connection: ConnectionOptions, session_id: str, hooks: Hooks) -> None:
+    """Log out when a failure can no longer be reported."""
+    with open_brief_client(connection, hooks) as client, suppress(VirtinfraError):
+        log_out(client, session_id)
 
-    Do not retry, and wait only briefly, because sessions expire.
+
+def open_brief_client(connection: ConnectionOptions, hooks: Hooks) -> AbstractContextManager[Client]:
+    """Open a client for a session whose user has ended: it does not retry, and waits only briefly for a response.
+
+    Nothing prevents its requests: a task that is interrupted logs out.
     """
     timeout = min(connection.request_timeout, LOGOUT_TIMEOUT)
     brief = replace(without_credentials(connection), request_retries=0, request_timeout=timeout)
-    with Client(brief, masker=masker, on_request=on_request) as client, suppress(VirtinfraError):
-        log_out(client, session_id)
+    return open_client(brief, CallOptions(), replace(hooks, before_send=do_nothing))
 
 
 def without_credentials(connection: ConnectionOptions) -> ConnectionOptions:
     """Return the options for operations that need no credentials."""
     return replace(connection, session_id=None, account=None, account_password=None, api_token=None)
-
-
-class SessionStore(Protocol):
-    """Stores the session of an account for all clients that share it."""
-
-    # Whether the session is used by no other client after its owner closes it.
-    is_private: bool
-
-    @property
-    def facts(self) -> ServerFacts:
-        """What is known about the server."""
-
-    def open(self) -> AbstractContextManager[dict[str, Any]]:
-        """Return a context manager for the stored values, which locks them; changes are stored.
-
-        ``session_id`` is the session, ``failure`` describes the last login of the run if it failed.
-        """
-
-
-class MemoryStore:
-    """Stores the session of an account for all threads of one process."""
-
-    is_private = True
-
-    def __init__(self, dummy: ConnectionOptions) -> None:
-        self._lock = threading.Lock()
-        self._kept: dict[str, Any] = {}
-        self.facts = MemoryFacts()
-
-    @contextmanager
-    def open(self) -> Iterator[dict[str, Any]]:
-        """Return a context manager for the stored values, which locks them."""
-        with self._lock:
-            yield self._kept
 
 
 class AccountSession:
@@ -160,19 +124,11 @@ class AccountSession:
 
     credential = "account"
 
-    def __init__(
-        self,
-        connection: ConnectionOptions,
-        store: SessionStore,
-        masker: Masker,
-        on_request: Callable[[str], None] | None = None,
-        before_send: Callable[[], None] = lambda: None,
-    ) -> None:
-        self._connection, self._store = connection, store
-        self._masker, self._on_request, self._before_send = masker, on_request, before_send
+    def __init__(self, connection: ConnectionOptions, hooks: Hooks, store: SessionStore) -> None:
+        self._connection, self._hooks, self._store = connection, hooks, store
         self._session_id: str | None = None
         password = connection.account_password or ""
-        masker.add(password, hash_password(password))
+        hooks.masker.add(password, hash_password(password))
 
     def __enter__(self) -> AccountSession:
         return self
@@ -183,7 +139,7 @@ class AccountSession:
             with self._store.open() as kept:
                 session_id = kept.pop("session_id", None)
             if session_id:
-                end_session(self._connection, session_id, self._masker, self._on_request)
+                end_session(self._connection, session_id, self._hooks)
 
     def current(self) -> str:
         """Return the session; log in if there is none."""
@@ -220,7 +176,7 @@ class AccountSession:
                             log_out(client, refused)
                     kept["session_id"] = self._log_in(client, kept, since)
             self._session_id = str(kept["session_id"])
-        self._masker.add(self._session_id)
+        self._hooks.masker.add(self._session_id)
         return self._session_id
 
     def _log_in(self, client: Client, kept: dict[str, Any], since: float) -> str:
@@ -266,12 +222,29 @@ class AccountSession:
         retries = self._connection.request_retries
         return {"message": message, "error": error, "facts": facts, "time": time.monotonic(), "retries": retries}
 
-    def _client(self) -> Client:
-        """Return a client that may log in, also in check mode, because this changes nothing that users manage."""
-        return Client(
-            without_credentials(self._connection),
-            wait=WaitPolicy(Clock, self._connection.request_timeout),
-            masker=self._masker,
-            on_request=self._on_request,
-            before_send=self._before_send,
-        )
+    def _client(self) -> AbstractContextManager[Client]:
+        """Open a client that may log in, also in check mode, because this changes nothing that users manage."""
+        options = CallOptions(wait_timeout=self._connection.request_timeout)
+        return open_client(without_credentials(self._connection), options, self._hooks)
+
+
+@contextmanager
+def open_client(connection: ConnectionOptions, options: CallOptions, hooks: Hooks) -> Iterator[Client]:
+    """Open a client with the session of the option session_id, or else of the account.
+
+    A session of an account that nobody shares ends with the client.
+    """
+    store = hooks.new_store(connection)
+    with (
+        _open_session(connection, hooks, store) as sessions,
+        Client(connection, options, hooks, sessions, store.facts) as client,
+    ):
+        yield client
+
+
+def _open_session(
+    connection: ConnectionOptions, hooks: Hooks, store: SessionStore
+) -> AbstractContextManager[SessionSource]:
+    if connection.needs_login:
+        return AccountSession(connection, hooks, store)
+    return nullcontext(GivenSession(connection.session_id))

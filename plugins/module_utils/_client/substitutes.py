@@ -10,41 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any
 
 from .._api.errors import Unsupported
 from .._api.operation import Operation
 from .._api.operations import OPERATIONS
+from .._http.hooks import ServerFacts
 from .jobs import Job
 
 # What is known about the operations of a record type: the server has the documented ones, their substitutes, or none of
 # the reads; then it may still have one of the writes.
 DOCUMENTED, SUBSTITUTE, UNREADABLE = "documented", "substitute", "unreadable"
-
-
-class ServerFacts(Protocol):
-    """Stores what is known about a server, by record type, for all clients that share it."""
-
-    def get(self, name: str) -> str | None:
-        """Return a fact, None if it is not known."""
-
-    def set(self, name: str, fact: str) -> None:
-        """Store a fact."""
-
-
-class MemoryFacts:
-    """Stores what is known about a server for one process."""
-
-    def __init__(self) -> None:
-        self._facts: dict[str, str] = {}
-
-    def get(self, name: str) -> str | None:
-        """Return a fact, None if it is not known."""
-        return self._facts.get(name)
-
-    def set(self, name: str, fact: str) -> None:
-        """Store a fact."""
-        self._facts[name] = fact
 
 
 def read_either(
@@ -64,19 +40,19 @@ def read_either(
         reply = send(operation.name, params)
     except Unsupported:
         if fact is None:
-            facts.set(operation.record, UNREADABLE)
+            facts[operation.record] = UNREADABLE
             with suppress(Unsupported):
                 reply = send(operation.substitute, params)
-                facts.set(operation.record, SUBSTITUTE)
+                facts[operation.record] = SUBSTITUTE
                 return reply
         raise
     if not _may_be_read_by_uuid(operation, params, reply):
-        facts.set(operation.record, DOCUMENTED)
+        facts[operation.record] = DOCUMENTED
         return reply
     with suppress(Unsupported):
         other = send(operation.substitute, {**params, "replyWithCount": True})
         if not _may_be_read_by_uuid(operation, params, other):
-            facts.set(operation.record, SUBSTITUTE)
+            facts[operation.record] = SUBSTITUTE
             return other
     return reply
 
@@ -102,9 +78,9 @@ def start_either(operation: Operation, facts: ServerFacts, send: Callable[[str],
                 "Check the version and edition of the service.",
                 **refusal.result,
             ) from None
-        facts.set(operation.record, SUBSTITUTE)
+        facts[operation.record] = SUBSTITUTE
         return job
-    facts.set(operation.record, DOCUMENTED)
+    facts[operation.record] = DOCUMENTED
     return job
 
 

@@ -30,7 +30,7 @@ from .._api.operations import get_operation
 from .._api.records import Record, canonical_address, to_snake_case
 from .._client.client import Client
 from .._client.jobs import RUNNING, SUCCEEDED, UNKNOWN, Job, find_own_job, job_exists, poll_again, wait_for_jobs
-from .context import Lock
+from .._http.hooks import Lock
 from .plan import PlannedCall, ResourceSpec
 
 MAX_RESENDS = 3
@@ -322,14 +322,10 @@ def second_delivery_warning(call: PlannedCall, label: str, error: VirtinfraError
 
 
 class CreationTurn:
-    """The turn of a task to create an object.
+    """The turn of a task to create an object. A module process, which shares no locks, does not wait for others."""
 
-    Without ``new_lock``, which returns the lock of a key, other tasks are not waited for: a module process does not
-    share the locks of a run.
-    """
-
-    def __init__(self, client: Client, resource: ResourceSpec, new_lock: Callable[[str], Lock] | None) -> None:
-        self._client, self._resource, self._new_lock = client, resource, new_lock
+    def __init__(self, client: Client, resource: ResourceSpec) -> None:
+        self._client, self._resource, self._new_lock = client, resource, client.hooks.new_lock
         self._lock: Lock | None = None
         self._is_over = False
 
@@ -353,7 +349,7 @@ class CreationTurn:
         return not lock.is_first
 
     def _acquired(self, key: str, label: str, deadline: float) -> Lock | None:
-        lock = self._new_lock(key) if self._new_lock else None
+        lock = self._new_lock(self._client.connection, key) if self._new_lock else None
         if lock is None or lock.acquire():
             return lock
         for dummy in self._client.wait.poll_intervals(f"another task to create the {label}", deadline):

@@ -8,9 +8,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from .._api.errors import WaitTimeout
 from .._api.records import Record
@@ -19,33 +19,14 @@ from .._client.jobs import Job
 from .._masking.masker import Masker
 from .._masking.terminal import escape_controls
 
-if TYPE_CHECKING:
-    pass
-
-
-class Lock(Protocol):
-    """A lock that the tasks of a run share. It ends with the process that holds it."""
-
-    # Whether nobody has held the lock before.
-    is_first: bool
-    # The handles of jobs that still ran when the lock was released.
-    running: list[dict[str, Any]]
-
-    def acquire(self) -> bool:
-        """Take the lock if nobody holds it, and return whether it was taken."""
-
-    def release(self, running: Iterable[dict[str, Any]]) -> None:
-        """Give the lock to the next task, with the handles of jobs that still run."""
-
 
 @dataclass
 class ModuleContext:
     """One run of a task: the validated options, the client, and members of the result.
 
     ``desired`` holds the module's own options that were given, by their API names. ``unresolved`` is True in check mode
-    when the object cannot be looked up, because an earlier task only predicted it. ``new_lock`` returns the lock of a
-    key that the tasks of the run share, None in a module process. ``changed`` says whether a call has changed
-    something; the result or a failure can set it too.
+    when the object cannot be looked up, because an earlier task only predicted it. ``changed`` says whether a call has
+    changed something; the result or a failure can set it too.
     """
 
     params: Mapping[str, Any]
@@ -53,7 +34,6 @@ class ModuleContext:
     client: Client
     check_mode: bool = False
     unresolved: bool = False
-    new_lock: Callable[[str], Lock] | None = None
     changed: bool = False
     completed_operations: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)

@@ -128,7 +128,7 @@ class ObjectReader:
 
     def _other_creators(self) -> str:
         """Return who can have created an object at the same time as this task."""
-        if self.context.new_lock is None:
+        if self.client.hooks.new_lock is None:
             return "another task, another run or a user"
         return "another run, a user, or a task of this run with async, become or another connection"
 

@@ -68,7 +68,7 @@ class Reconciler:
         self.resource, self.context, self.client = resource, context, context.client
         self.state = desired.pop("state", "present")
         self.reader = ObjectReader(resource, context, self.state, desired)
-        self.turn = CreationTurn(self.client, resource, context.new_lock)
+        self.turn = CreationTurn(self.client, resource)
         self.dependents = DependentsReader(self.reader)
         self.extras: Record = {}
 

@@ -11,13 +11,15 @@ from __future__ import annotations
 import os
 import re
 import ssl
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from .._api.errors import InvalidOptions
+from .._masking.masker import Masker
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,19 @@ class ConnectionOptions:
                 raise InvalidOptions(f"{name} must be printable ASCII without spaces")
         if self.account and not (self.account_password or self.session_id):
             raise InvalidOptions("account needs account_password (or VIRTINFRA_ACCOUNT_PASSWORD in the environment)")
+
+    @classmethod
+    def from_params(cls, params: Mapping[str, Any]) -> ConnectionOptions:
+        """Select the options of the connection from the validated options of a task or plugin.
+
+        A plugin may lack some of them.
+        """
+        values = {option.name: params[option.name] for option in fields(cls) if option.name in params}
+        return cls(**{**values, "base_url": params["base_url"] or ""})
+
+    def new_masker(self) -> Masker:
+        """Return a masker of the credentials."""
+        return Masker(filter(None, (self.session_id, self.api_token, self.account_password)))
 
     @property
     def has_session(self) -> bool:

@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 import re
 import time
 from collections.abc import Iterable, Mapping
@@ -18,9 +20,9 @@ from functools import cached_property
 from typing import Any
 
 from .._api.errors import is_error_code
+from .._api.records import RESERVED_KEY_PREFIX, SCALARS, rename_reserved_keys
 from .._masking.masker import Masker
 from .._masking.terminal import make_printable
-from .body import decode_object
 
 MEBIBYTE = 1024 * 1024
 MAX_BODY_SIZE = 64 * MEBIBYTE
@@ -28,6 +30,9 @@ MAX_ERROR_SIZE = MEBIBYTE
 
 # Limits the memory for a reply, at up to 100 bytes per value. 64 MiB of real records contain about 4 million values.
 MAX_JSON_VALUES = 5_000_000
+
+# How deeply a reply may be nested. Ansible itself fails at slightly more levels.
+MAX_JSON_DEPTH = 100
 
 # How often a read is retried when its response is not JSON: it may have been truncated, or base_url is wrong.
 MAX_GARBLED_RETRIES = 2
@@ -122,3 +127,42 @@ def read_response(status: int, headers: Mapping[str, str], chunks: Iterable[byte
     if len(body) > MAX_JSON_VALUES and sum(map(body.count, (b"{", b"[", b",", b":"))) > MAX_JSON_VALUES:
         raise ValueError(f"it contains more than {MAX_JSON_VALUES} values")
     return Response(status, headers, bytes(body[:limit] if len(body) > limit else body))
+
+
+def decode_object(body: bytes) -> dict[str, Any] | None:
+    """Return the JSON object in a body; None if it is another value, is nested too deeply, or is not finite."""
+    try:
+        value = json.loads(body.decode("utf-8-sig"), parse_constant=_reject_constant, parse_float=_finite_float)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict) or _is_too_deep(value):
+        return None
+    if re.search(rb"\\u[dD]", body):
+        # Half of a surrogate pair is not a character, and cannot be encoded.
+        value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    if RESERVED_KEY_PREFIX.encode() in body or re.search(rb"\\u00[567]", body):
+        # The letters of a key may be escaped.
+        value = rename_reserved_keys(value)
+    return dict(value)
+
+
+def _reject_constant(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _finite_float(text: str) -> float:
+    if math.isinf(value := float(text)):
+        raise ValueError(f"{text} is too large for a number")
+    return value
+
+
+def _is_too_deep(value: dict[str, Any]) -> bool:
+    level: list[Any] = [value]
+    for dummy in range(MAX_JSON_DEPTH):
+        children = [item.values() if isinstance(item, dict) else item for item in level]
+        # Few steps, because most objects of a long list contain only scalars.
+        nested = [item for item in children if not SCALARS.issuperset(map(type, item))]
+        level = [child for item in nested for child in item if isinstance(child, (dict, list))]
+        if not level:
+            return False
+    return True

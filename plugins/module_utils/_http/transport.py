@@ -9,13 +9,11 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from math import inf
-from typing import Any
 from urllib.parse import unquote, urlencode
 
 from ansible.module_utils.basic import missing_required_lib
@@ -26,7 +24,6 @@ from .._api.errors import (
     TransportError,
 )
 from .._api.operation import Request
-from .._masking.masker import Masker
 from .._masking.patterns import MASK, is_secret_name
 from .._masking.terminal import make_printable
 from .adapter import (
@@ -37,6 +34,7 @@ from .adapter import (
 )
 from .connection import ConnectionOptions
 from .failures import connect_error, read_error, rejected
+from .hooks import Hooks
 from .response import Response
 
 HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "virtinfra.manager"}
@@ -63,39 +61,30 @@ MAX_RETRY_AFTER = 300.0
 REPORTED_WAIT = 3.0
 
 
-class Clock:
-    """Time, in seconds of the monotonic clock, and random numbers, so that tests can replace them."""
+@dataclass(frozen=True)
+class Limits:
+    """The limits of a request: the number of its retries, and the time in which they are useful.
 
-    monotonic = staticmethod(time.monotonic)
-    sleep = staticmethod(time.sleep)
-    random = staticmethod(random.random)
+    Nothing is retried after ``deadline``, a time of the clock. A response may arrive ``slack`` seconds later.
+    """
+
+    retries: int
+    deadline: float = inf
+    slack: float = 0.0
 
 
 class Transport:
-    """One connection to one service, kept alive for a task. It must not be used by several threads at once.
+    """One connection to one service, kept alive for a task. It must not be used by several threads at once."""
 
-    ``on_progress`` is called with a line before a long wait, ``on_request`` with a line for each request.
-    ``before_send`` is called before each request and retry; an exception that it raises prevents the request.
-    """
-
-    def __init__(
-        self,
-        options: ConnectionOptions,
-        masker: Masker,
-        clock: Any = Clock,
-        on_progress: Callable[[str], None] | None = None,
-        on_request: Callable[[str], None] | None = None,
-        before_send: Callable[[], None] = lambda: None,
-    ) -> None:
+    def __init__(self, options: ConnectionOptions, hooks: Hooks) -> None:
         if not HAS_REQUESTS:
             raise InvalidOptions(missing_required_lib("requests", url="https://pypi.org/project/requests/"))
-        self.options, self.clock = options, clock
-        self._on_progress, self._on_request, self._before_send = on_progress, on_request, before_send
+        self._options, self._hooks, self._clock = options, hooks, hooks.clock
         proxy = options.proxy()
         self._adapter = Adapter(options.tls_context(), proxy.geturl() if proxy else None)
         self._peer = options.origin + (f" (proxy {proxy.hostname}:{proxy.port or 80})" if proxy else "")
         password = (proxy and proxy.password) or ""
-        self._masker = masker.with_secrets(password, unquote(password))
+        self._masker = hooks.masker.with_secrets(password, unquote(password))
 
     def close(self) -> None:
         """Close the connection."""
@@ -105,57 +94,54 @@ class Transport:
         self,
         request: Request,
         label: str,
-        auth: str | None = None,
-        headers: Mapping[str, str] | None = None,
-        deadline: float | None = None,
-        slack: float = 0.0,
+        auth: str | None,
+        headers: Mapping[str, str],
+        limits: Limits,
     ) -> Response:
         """Send a request, retry it if this is safe, and return the response with any status.
 
-        ``label`` names the operation in messages, ``auth`` is the Authorization header, ``deadline`` the time of the
-        clock after which nothing is retried, and ``slack`` how many seconds later a response may still arrive. Raise
-        TransportError when there is no usable response, and its subclass ResponseLost for a write that the service may
-        have processed.
+        ``label`` names the operation in messages, ``auth`` is the Authorization header. Raise TransportError when there
+        is no usable response, and its subclass ResponseLost for a write that the service may have processed.
         """
-        attempt, begin, retries = 0, self.clock.monotonic(), self.options.request_retries
+        attempt, begin, retries = 0, self._clock.monotonic(), limits.retries
         outage_end, max_outage = inf, max(MAX_OUTAGE, sum(_backoffs(CONNECT_BACKOFF, retries)))
         overload_end = begin + max(MAX_RETRY_AFTER, sum(_backoffs(OVERLOAD_BACKOFF, retries)))
-        end = inf if deadline is None else deadline
         while True:
             last = attempt >= retries
-            sent = self.clock.monotonic()
-            self._before_send()
+            sent = self._clock.monotonic()
+            self._hooks.before_send()
             try:
-                limits = self._time_limit(deadline, slack), outage_end - sent
-                response = self._send_once(request, label, auth, headers, *limits)
+                seconds = self._timeout(limits), outage_end - sent
+                response = self._send_once(request, label, auth, headers, *seconds)
                 if last or not response.is_retryable(request.method == "GET", attempt):
                     return response
                 reason = f"{label}: HTTP status {response.status}"
                 wait = self._overload_backoff(attempt, response.retry_after())
-                if self.clock.monotonic() + wait > min(overload_end, end):
+                if self._clock.monotonic() + wait > min(overload_end, limits.deadline):
                     return response
                 outage_end = inf
             except TransportError as error:
                 outage_end = min(outage_end, sent + max_outage)
-                now = self.clock.monotonic()
+                now = self._clock.monotonic()
                 wait, reason = min(self._connect_backoff(attempt), outage_end - now), str(error).rstrip(".")
-                if last or wait <= 0 or now + wait > end or not error.transient or isinstance(error, ResponseLost):
+                is_retryable = error.transient and not isinstance(error, ResponseLost)
+                if last or wait <= 0 or now + wait > limits.deadline or not is_retryable:
                     if attempt:
                         error.message = f"{error.message.rstrip('.')}. {attempt + 1} attempts in {now - begin:.0f} s."
                     raise
             attempt += 1
-            if self._on_progress and wait >= REPORTED_WAIT:
-                self._on_progress(f"{reason}; retry {attempt} of {retries} in {wait:.0f} s")
-            self.clock.sleep(wait)
+            if wait >= REPORTED_WAIT:
+                self._hooks.show_progress(f"{reason}; retry {attempt} of {retries} in {wait:.0f} s")
+            self._clock.sleep(wait)
 
-    def _time_limit(self, deadline: float | None, slack: float) -> float:
+    def _timeout(self, limits: Limits) -> float:
         """Return the timeout of a request, in seconds."""
-        longest = self.options.request_timeout
-        return longest if deadline is None else min(longest, max(deadline - self.clock.monotonic(), 0) + slack)
+        remaining: float = max(limits.deadline - self._clock.monotonic(), 0)
+        return min(self._options.request_timeout, remaining + limits.slack)
 
     def _connect_backoff(self, attempt: int) -> float:
         """Return the seconds before a retry without a response: exponential, up to 20 % less at random."""
-        return _backoffs(CONNECT_BACKOFF, attempt + 1)[-1] * (0.8 + 0.2 * float(self.clock.random()))
+        return _backoffs(CONNECT_BACKOFF, attempt + 1)[-1] * (0.8 + 0.2 * float(self._clock.random()))
 
     def _overload_backoff(self, attempt: int, retry_after: float) -> float:
         """Return the seconds before a retry: those that the service asks for, or exponential.
@@ -164,20 +150,20 @@ class Transport:
         retries before the others have finished.
         """
         if retry_after:
-            return retry_after + float(self.clock.random())
-        return _backoffs(OVERLOAD_BACKOFF, attempt + 1)[-1] * (0.5 + 0.5 * float(self.clock.random()))
+            return retry_after + float(self._clock.random())
+        return _backoffs(OVERLOAD_BACKOFF, attempt + 1)[-1] * (0.5 + 0.5 * float(self._clock.random()))
 
     def _send_once(
         self,
         request: Request,
         label: str,
         auth: str | None,
-        headers: Mapping[str, str] | None,
+        headers: Mapping[str, str],
         seconds: float,
         connect_seconds: float,
     ) -> Response:
         target = f"{request.path}?{urlencode(request.query)}" if request.query else request.path
-        sent = {**HEADERS, **(headers or {})}
+        sent = {**HEADERS, **headers}
         body = None
         if request.body is not None:
             sent["Content-Type"] = "application/json;charset=UTF-8"
@@ -188,7 +174,7 @@ class Transport:
         connect_seconds = min(MAX_CONNECT_TIME, max(MIN_CONNECT_TIME, connect_seconds))
         try:
             answer = self._adapter.exchange(
-                request.method, self.options.origin + target, sent, body, seconds, connect_seconds
+                request.method, self._options.origin + target, sent, body, seconds, connect_seconds
             )
             response = replace(answer, masker=self._masker)
             outcome = str(response.status)
@@ -198,10 +184,10 @@ class Transport:
             reason = self._reason(failure.cause)
             raise read_error(self._peer, label, failure.cause, reason, request.method, seconds) from None
         finally:
-            if self._on_request:
+            if self._hooks.on_request:
                 took = f"{(time.monotonic() - started) * 1000:.0f} ms"
                 job = f", job {sent['X-Job-UUID']}" if "X-Job-UUID" in sent else ""
-                self._on_request(f"{request.method} {self._shown_target(request)}: {outcome}, {took}{job}")
+                self._hooks.log_request(f"{request.method} {self._shown_target(request)}: {outcome}, {took}{job}")
         if 300 <= response.status < 400 or response.is_complaint_about_tls:
             raise rejected(self._peer, label, response, request.method)
         return response

@@ -41,6 +41,9 @@ class Webhook:
         return {"X-Web-Hook": sign_url(self.url, job_uuid, self.key) if self.key else self.url}
 
 
+NO_WEBHOOK = Webhook(None, None)
+
+
 def read_parameter(target: str, name: str) -> str:
     """Return the first value of a parameter in the query of a URL or path, ``""`` when it is missing."""
     try:

@@ -12,11 +12,11 @@ import gc
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from traceback import format_exc
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ansible.module_utils import basic
 from ansible.module_utils.errors import AnsibleValidationError, UnsupportedError
@@ -32,27 +32,21 @@ from .._api.records import (
     NullReference,
     to_snake_case,
 )
-from .._client.client import Client
-from .._client.jobs import RUNNING, UNKNOWN, WaitPolicy
+from .._client.client import CallOptions
+from .._client.jobs import RUNNING, UNKNOWN
 from .._client.names import resolve_names
-from .._client.substitutes import ServerFacts
-from .._engine.context import Lock, ModuleContext, TaskInterrupted
-from .._http.connection import (
-    ConnectionOptions,
-    GivenSession,
-    SessionSource,
-)
-from .._http.transport import Clock
+from .._client.sessions import end_session, open_client
+from .._engine.context import ModuleContext, TaskInterrupted
+from .._http.connection import ConnectionOptions
+from .._http.hooks import Hooks
+from .._http.webhooks import Webhook
 from .._masking.masker import (
     MIN_SECRET_LENGTH,
     Masker,
     collect_secrets,
 )
 from .._masking.terminal import escape_controls
-from .options import CONNECTION, Options, TaskOptions
-
-if TYPE_CHECKING:
-    from .._client.sessions import SessionStore
+from .options import Options, TaskOptions
 
 # At this verbosity a module process returns a line for each request in this member, which the action plugin removes and
 # shows. In the result of an asynchronous task the member remains.
@@ -95,31 +89,15 @@ class ModuleSpec(TaskOptions):
             collect_secrets(self.argument_spec, params), lambda: _documented_names() | self.argument_spec.keys()
         )
 
-    def execute(
-        self,
-        params: Mapping[str, Any],
-        check_mode: bool = False,
-        on_progress: Callable[[str], None] | None = None,
-        on_request: Callable[[str], None] | None = None,
-        before_send: Callable[[], None] = lambda: None,
-        session_store: Callable[[ConnectionOptions], SessionStore] | None = None,
-        run_lock: Callable[[ConnectionOptions, str], Lock] | None = None,
-    ) -> ModuleResult:
-        """Run with validated options and return the result without secrets.
+    def execute(self, params: Mapping[str, Any], check_mode: bool, hooks: Hooks) -> ModuleResult:
+        """Run with validated options and return the result without the secrets of the masker in ``hooks``.
 
         This is the only place where a VirtinfraError becomes a failed result, where secrets are masked in all output,
         and where control characters are removed from messages and warnings. Raise TaskInterrupted when an exception
-        from outside stops it during a call.
-
-        ``before_send`` is called before each request; a KeyboardInterrupt that it raises stops the task.
-        ``session_store`` stores the session of an account; by default it is not shared. ``run_lock`` returns a lock
-        that the tasks of the run share.
+        from outside, or from the hook ``before_send``, stops it during a call.
         """
-        masker = self.masker(params)
-        on_progress = on_progress and _masked(on_progress, masker)
-        on_request = on_request and _masked(on_request, masker)
-        outcome = self._run(params, check_mode, masker, on_progress, on_request, before_send, session_store, run_lock)
-        result = self._masked(outcome.result, masker)
+        outcome = self._run(params, check_mode, hooks)
+        result = self._masked(outcome.result, hooks.masker)
         if check_mode:
             # The events of a job show it in no other way.
             result["check_mode"] = True
@@ -128,38 +106,21 @@ class ModuleSpec(TaskOptions):
             result["msg"] = escape_controls(result["msg"])
         if "exception" in result:
             result["exception"] = "\n".join(map(escape_controls, result["exception"].split("\n")))
-        return ModuleResult(result, [escape_controls(masker.mask_text(warning)) for warning in outcome.warnings])
+        return ModuleResult(result, [escape_controls(hooks.masker.mask_text(warning)) for warning in outcome.warnings])
 
-    def _run(
-        self,
-        params: Mapping[str, Any],
-        check_mode: bool,
-        masker: Masker,
-        on_progress: Callable[[str], None] | None,
-        on_request: Callable[[str], None] | None,
-        before_send: Callable[[], None],
-        session_store: Callable[[ConnectionOptions], SessionStore] | None,
-        run_lock: Callable[[ConnectionOptions, str], Lock] | None,
-    ) -> ModuleResult:
+    def _run(self, params: Mapping[str, Any], check_mode: bool, hooks: Hooks) -> ModuleResult:
         context = None
         try:
             params = self.with_references(params, check_mode)
-            connection = connection_options(params)
+            connection = ConnectionOptions.from_params(params)
             if "LogInByAccount" in self.operations and connection.account_password:
                 # The session among the options is the object of the task, not its credential.
                 connection = replace(connection, session_id=None)
-            facts = session_store(connection).facts if session_store else None
-            with (
-                session_source(connection, session_store, masker, on_request, before_send) as sessions,
-                create_client(
-                    params, check_mode, on_progress, on_request, masker, before_send, sessions, facts
-                ) as client,
-            ):
+            with open_client(connection, call_options(params, check_mode), hooks) as client:
                 params = resolve_names(client, params, self.parameters)
                 unresolved = isinstance(params.get("uuid"), NullReference) or any(self.null_selecting_options(params))
-                new_lock = partial(run_lock, connection) if run_lock else None
                 desired = self.desired(params)
-                context = ModuleContext(params, desired, client, check_mode, check_mode and unresolved, new_lock)
+                context = ModuleContext(params, desired, client, check_mode, check_mode and unresolved)
                 result = self.run(context)
             return ModuleResult({"changed": context.changed, **result}, context.warnings)
         except VirtinfraError as failure:
@@ -170,7 +131,7 @@ class ModuleSpec(TaskOptions):
         except BaseException as stop:
             jobs = context.client.jobs if context else []
             if context and jobs and jobs[-1].state in (RUNNING, UNKNOWN):
-                raise TaskInterrupted(jobs[-1], context.completed_operations, masker) from stop
+                raise TaskInterrupted(jobs[-1], context.completed_operations, hooks.masker) from stop
             raise
 
     def _failed(self, context: ModuleContext | None, failure: VirtinfraError) -> ModuleResult:
@@ -226,9 +187,9 @@ class ModuleSpec(TaskOptions):
         module = Module(argument_spec=self.argument_spec, supports_check_mode=True, **self.constraints)
         requests: list[str] = []
         logged = module._verbosity >= REQUEST_LOG_VERBOSITY and not module.no_log
-        on_request = requests.append if logged else None
-        with own_session_ended(module.params, self.masker(module.params), on_request):
-            outcome = self.execute(module.params, module.check_mode, None, on_request)
+        hooks = Hooks(self.masker(module.params), on_request=requests.append if logged else None)
+        with own_session_ended(module.params, hooks):
+            outcome = self.execute(module.params, module.check_mode, hooks)
         if requests:
             outcome.result[REQUEST_LOG] = requests
         for warning in outcome.warnings:
@@ -246,18 +207,14 @@ def own_session_mark(session_id: str) -> str:
 
 
 @contextmanager
-def own_session_ended(
-    params: Mapping[str, Any], masker: Masker, on_request: Callable[[str], None] | None
-) -> Iterator[None]:
+def own_session_ended(params: Mapping[str, Any], hooks: Hooks) -> Iterator[None]:
     """Log out after the task, if the controller created the session for this process only."""
     session_id = params["session_id"]
     try:
         yield
     finally:
         if session_id and os.environ.get(OWN_SESSION) == own_session_mark(session_id):
-            from .._client.sessions import end_session
-
-            end_session(connection_options(params), session_id, masker, on_request and _masked(on_request, masker))
+            end_session(ConnectionOptions.from_params(params), session_id, hooks)
 
 
 def options_message(name: str, errors: Iterable[AnsibleValidationError]) -> str:
@@ -268,11 +225,6 @@ def options_message(name: str, errors: Iterable[AnsibleValidationError]) -> str:
     first = min(errors, key=lambda error: not isinstance(error, UnsupportedError))
     is_misspelt = isinstance(first, UnsupportedError)
     return f"Unsupported parameters for ({name}) module: {first.msg}" if is_misspelt else str(first.msg)
-
-
-def _masked(show: Callable[[str], None], masker: Masker) -> Callable[[str], None]:
-    """Return a function that shows a line with secrets masked and control characters escaped."""
-    return lambda line: show(escape_controls(masker.mask_text(line)))
 
 
 # Members of results that the tables of operations and records do not contain.
@@ -288,51 +240,8 @@ def _documented_names() -> frozenset[str]:
     return frozenset({*names, *map(to_snake_case, names)})
 
 
-def session_source(
-    connection: ConnectionOptions,
-    new_store: Callable[[ConnectionOptions], SessionStore] | None,
-    masker: Masker,
-    on_request: Callable[[str], None] | None = None,
-    before_send: Callable[[], None] = lambda: None,
-) -> AbstractContextManager[SessionSource]:
-    """Return the source of the session: the option session_id, or else the account.
-
-    Without ``new_store`` nobody shares the session of the account.
-    """
-    if not connection.needs_login:
-        return nullcontext(GivenSession(connection.session_id))
-    # A module process compiles what it imports, and few of them log in.
-    from .._client.sessions import AccountSession, MemoryStore
-
-    return AccountSession(connection, (new_store or MemoryStore)(connection), masker, on_request, before_send)
-
-
-def connection_options(params: Mapping[str, Any]) -> ConnectionOptions:
-    """Return the options of the connection among validated options."""
-    return ConnectionOptions(**{**{name: params[name] for name in CONNECTION}, "base_url": params["base_url"] or ""})
-
-
-def create_client(
-    params: Mapping[str, Any],
-    read_only: bool = False,
-    on_progress: Callable[[str], None] | None = None,
-    on_request: Callable[[str], None] | None = None,
-    masker: Masker | None = None,
-    before_send: Callable[[], None] = lambda: None,
-    sessions: SessionSource | None = None,
-    facts: ServerFacts | None = None,
-) -> Client:
-    """Return a client for validated options."""
-    waiting = {name: params[f"wait_{name}"] for name in ("timeout", "interval") if f"wait_{name}" in params}
-    sending: dict[str, Any] = {name: params.get(name) for name in ("webhook_url", "webhook_key", "api_timeout")}
-    return Client(
-        connection_options(params),
-        read_only,
-        WaitPolicy(Clock, on_progress=on_progress, **waiting),
-        masker=masker,
-        on_request=on_request,
-        before_send=before_send,
-        sessions=sessions,
-        facts=facts,
-        **sending,
-    )
+def call_options(params: Mapping[str, Any], check_mode: bool) -> CallOptions:
+    """Return how a task makes its calls; a module does not have all of these options."""
+    waiting = {name: params[name] for name in ("wait_timeout", "wait_interval") if name in params}
+    webhook = Webhook(params.get("webhook_url"), params.get("webhook_key"))
+    return CallOptions(read_only=check_mode, webhook=webhook, api_timeout=params.get("api_timeout"), **waiting)

@@ -23,14 +23,13 @@ from ansible.plugins.action import ActionBase
 from ...module_utils._api.errors import InvalidOptions, LoginFailed, VirtinfraError
 from ...module_utils._client.sessions import AccountSession
 from ...module_utils._http.connection import ConnectionOptions
-from ...module_utils._masking.masker import Masker
+from ...module_utils._http.hooks import Hooks
 from ...module_utils._masking.terminal import escape_controls
 from ...module_utils._modules.options import CONNECTION
 from ...module_utils._modules.spec import (
     OWN_SESSION,
     REQUEST_LOG,
     ModuleSpec,
-    connection_options,
     own_session_mark,
 )
 from .._run.sessions import FileStore, TaskSession
@@ -115,10 +114,11 @@ class ModuleProcess:
             "session_id": None,
         }
         try:
-            connection = connection_options(params)
+            connection = ConnectionOptions.from_params(params)
         except VirtinfraError:
             return Handover(with_password)
-        account_session = AccountSession(_limit_login(connection), FileStore(connection), Masker(), on_request)
+        hooks = Hooks(connection.new_masker(), on_request=on_request)
+        account_session = AccountSession(_limit_login(connection), hooks, FileStore(connection))
         try:
             if self._spec.secret_results:
                 account_session.raise_refusal()

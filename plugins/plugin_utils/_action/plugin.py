@@ -25,6 +25,7 @@ from ...module_utils._api.references import mark_nulls
 from ...module_utils._engine.context import TaskInterrupted
 from ...module_utils._http.adapter import HAS_REQUESTS
 from ...module_utils._http.connection import tls_context
+from ...module_utils._http.hooks import Hooks
 from ...module_utils._masking.patterns import compile_patterns
 from ...module_utils._modules.options import GROUP_OPTIONS
 from ...module_utils._modules.spec import REQUEST_LOG_VERBOSITY, ModuleSpec, options_message
@@ -108,7 +109,15 @@ class ActionModule(ActionBase):
             error = InvalidOptions(masker.mask_text(message))
             result: dict[str, Any] = {"failed": True, "msg": str(error), "error": error.error}
         else:
-            result = self._execute(spec, params)
+            hooks = Hooks(
+                masker,
+                on_progress=None if self._task.no_log else self._show_progress,
+                on_request=self._request_log(),
+                before_send=stop_with_parent(),
+                new_store=FileStore,
+                new_lock=RunLock,
+            )
+            result = self._execute(spec, params, hooks)
         if warnings := [*spec.alias_warnings(arguments), *result.pop("warnings", ())]:
             result["warnings"] = warnings
         # Newer versions of core show it only on demand; older versions lack this option and always show it.
@@ -116,20 +125,11 @@ class ActionModule(ActionBase):
             result["invocation"] = masker.mask_value({"module_args": params})
         return result
 
-    def _execute(self, spec: ModuleSpec, params: Mapping[str, Any]) -> dict[str, Any]:
+    def _execute(self, spec: ModuleSpec, params: Mapping[str, Any], hooks: Hooks) -> dict[str, Any]:
         """Execute the module. If it is stopped during a call, report the call in the result or at least in a line."""
-        on_progress = None if self._task.no_log else self._show_progress
         with signals_as_exceptions():
             try:
-                outcome = spec.execute(
-                    params,
-                    self._task.check_mode,
-                    on_progress,
-                    self._request_log(),
-                    stop_with_parent(),
-                    FileStore,
-                    RunLock,
-                )
+                outcome = spec.execute(params, self._task.check_mode, hooks)
             except KeyboardInterrupt:
                 end_worker()
             except TaskInterrupted as stop:

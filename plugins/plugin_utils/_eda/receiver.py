@@ -123,7 +123,7 @@ class Receiver:
         self._confirming.add(uuid)
         job = Job(uuid, job_path(uuid, client.connection.path_prefix))
         try:
-            deadline = client.clock.monotonic() + CONFIRM_TIMEOUT
+            deadline = client.hooks.clock.monotonic() + CONFIRM_TIMEOUT
             await asyncio.to_thread(client.until(deadline).poll, job)
         except TransportError as error:
             raise Refusal(UNAVAILABLE, "it could not be confirmed", error) from None

@@ -11,19 +11,20 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError, did_you_mean
-from ...module_utils._client.client import Client
+from ...module_utils._client.client import READ_AND_MASK, Client
+from ...module_utils._client.sessions import open_client
 from ...module_utils._http.adapter import HAS_REQUESTS
-from ...module_utils._http.connection import ConnectionOptions, SessionSource
+from ...module_utils._http.connection import ConnectionOptions
+from ...module_utils._http.hooks import Hooks
 from ...module_utils._masking.masker import Masker, collect_secrets
 from ...module_utils._modules.options import Options
-from ...module_utils._modules.spec import session_source
 from .texts import disarm_templates
 
 # The longest pause, in seconds, between two checks whether the rules have taken an event.
@@ -48,46 +49,28 @@ def read_options(spec: Options, args: Mapping[str, Any]) -> dict[str, Any]:
     return params
 
 
-class ServiceAccess:
-    """A service with one session for all clients of a source. Leaving the context ends the session of an account.
+@contextmanager
+def open_service(connection: ConnectionOptions) -> Iterator[Client]:
+    """Open the client of a source, which only reads. At the end, log out of the session of an account.
 
     A thread of the source that is still running then can send no further requests, and thus not log in again.
     """
+    if not HAS_REQUESTS:
+        raise InvalidOptions("the Python library requests is missing where ansible-rulebook runs")
+    has_ended = threading.Event()
 
-    def __init__(self, connection: ConnectionOptions) -> None:
-        if not HAS_REQUESTS:
-            raise InvalidOptions("the Python library requests is missing where ansible-rulebook runs")
-        self.connection = connection
-        self._masker = Masker(filter(None, (connection.session_id, connection.api_token, connection.account_password)))
-        self._has_ended = False
-        self._source: AbstractContextManager[SessionSource] = session_source(
-            connection, None, self._masker, before_send=self._check_end
-        )
-
-    def __enter__(self) -> ServiceAccess:
-        if self.connection.needs_login:
-            restore_signal_handlers()
-        self._sessions = self._source.__enter__()
-        return self
-
-    def __exit__(self, *dummy: object) -> None:
-        self._has_ended = True
-        self._source.__exit__(None, None, None)
-
-    def new_client(self) -> Client:
-        """Return a client that only reads, with credentials masked in all replies."""
-        return Client(
-            self.connection,
-            True,
-            masker=self._masker,
-            mask_replies=True,
-            before_send=self._check_end,
-            sessions=self._sessions,
-        )
-
-    def _check_end(self) -> None:
-        if self._has_ended:
+    def check_end() -> None:
+        if has_ended.is_set():
             raise VirtinfraError("the event source has ended")
+
+    hooks = Hooks(connection.new_masker(), before_send=check_end)
+    if connection.needs_login:
+        restore_signal_handlers()
+    with open_client(connection, READ_AND_MASK, hooks) as client:
+        try:
+            yield client
+        finally:
+            has_ended.set()
 
 
 def restore_signal_handlers() -> None:

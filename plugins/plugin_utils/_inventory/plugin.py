@@ -13,7 +13,7 @@ import glob
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -33,10 +33,10 @@ from ...module_utils._api.errors import (
 )
 from ...module_utils._api.records import Record
 from ...module_utils._api.resource_types import ResourceType
-from ...module_utils._client.client import Client
-from ...module_utils._masking.masker import Masker
+from ...module_utils._client.client import READ_AND_MASK, Client
+from ...module_utils._client.sessions import open_client
+from ...module_utils._http.hooks import Hooks
 from ...module_utils._masking.terminal import escape_controls
-from ...module_utils._modules.spec import session_source
 from .._run.sessions import FileStore, prefer_account
 from .compose import Constructor
 from .hostvars import GroupMembership, HostEntry, HostVars
@@ -224,15 +224,9 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
             # ones.
             self._cache[key] = {"json": json.dumps({"questions": questions, "answers": answers})}
 
-    @contextmanager
-    def _client(self, service: Service) -> Iterator[Client]:
-        connection, log = service.connection, self.display.vvv
-        masker = Masker(filter(None, (connection.session_id, connection.api_token, connection.account_password)))
-        with (
-            session_source(connection, FileStore, masker, log) as sessions,
-            Client(connection, True, masker=masker, mask_replies=True, on_request=log, sessions=sessions) as client,
-        ):
-            yield client
+    def _client(self, service: Service) -> AbstractContextManager[Client]:
+        hooks = Hooks(service.connection.new_masker(), on_request=self.display.vvv, new_store=FileStore)
+        return open_client(service.connection, READ_AND_MASK, hooks)
 
     def _kept(self, key: str, questions: list[Any]) -> list[Any] | None:
         """Return the cached data for this key, None if there is none or if it has another format."""

@@ -178,9 +178,7 @@ def _service(where: str, options: Mapping[str, Any], page_size: int) -> Service:
         raise InvalidOptions(prefix + "; ".join(validation.error_messages))
     values = validation.validated_parameters
     try:
-        connection = ConnectionOptions(
-            **{**{key: values[key] for key in CONNECTION}, "base_url": values["base_url"] or ""}
-        )
+        connection = ConnectionOptions.from_params(values)
     except VirtinfraError as failure:
         raise InvalidOptions(f"{prefix}{failure}") from None
     if not (connection.has_session or connection.api_token):

@@ -17,7 +17,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from multiprocessing import active_children
 from multiprocessing.util import Finalize
 from typing import Any
@@ -25,14 +25,15 @@ from typing import Any
 from ansible.utils.display import Display
 
 from ...module_utils._api.errors import VirtinfraError
-from ...module_utils._client.client import Client
 from ...module_utils._client.sessions import (
-    LOGOUT_TIMEOUT,
     end_session,
     is_valid,
+    open_brief_client,
     without_credentials,
 )
 from ...module_utils._http.connection import ConnectionOptions
+from ...module_utils._http.hooks import Hooks
+from ...module_utils._masking.masker import Masker
 from .files import edit_values, is_owner, list_owned_files, parse_values, run_file
 from .signals import CleanupOnSignal
 
@@ -84,13 +85,13 @@ class FileFacts:
     def __init__(self, connection: ConnectionOptions) -> None:
         self._path = run_file(connection.origin, connection.path_prefix, kind="facts")
 
-    def get(self, name: str) -> str | None:
+    def get(self, name: str, /) -> str | None:
         """Return a fact, None if it is not known."""
         with suppress(VirtinfraError), edit_values(self._path) as facts:
             return facts.get(name)
         return None
 
-    def set(self, name: str, fact: str) -> None:
+    def __setitem__(self, name: str, fact: str, /) -> None:
         """Store a fact. If the file cannot be written, each task finds it out again."""
         with suppress(VirtinfraError), edit_values(self._path) as facts:
             facts[name] = fact
@@ -109,7 +110,7 @@ class TaskSession:
 
     def end(self) -> None:
         """End the session of a task that did not start."""
-        end_session(self._connection, self.session_id)
+        end_session(self._connection, self.session_id, Hooks(Masker([self.session_id])))
 
 
 def log_out_all() -> None:
@@ -130,14 +131,13 @@ def log_out_all() -> None:
             if "task" in values:
                 warn_of_running_task(values)
             elif session_id := values.get("session_id"):
-                end_session(ConnectionOptions(**values["connection"]), session_id)
+                end_session(ConnectionOptions(**values["connection"]), session_id, Hooks(Masker([session_id])))
 
 
 def warn_of_running_task(values: Mapping[str, Any]) -> None:
     """Warn of a task that still runs while the run ends, as its session shows."""
-    connection = ConnectionOptions(**values["connection"])
-    timeout = min(connection.request_timeout, LOGOUT_TIMEOUT)
-    with Client(replace(connection, request_retries=0, request_timeout=timeout)) as client, suppress(VirtinfraError):
+    connection, hooks = ConnectionOptions(**values["connection"]), Hooks(Masker([values["session_id"]]))
+    with open_brief_client(connection, hooks) as client, suppress(VirtinfraError):
         if is_valid(client, values["session_id"]):
             display.warning(
                 f"{values['task']} still runs, with a session of its own. This run does not show whether it fails: wait"

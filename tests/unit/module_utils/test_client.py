@@ -25,7 +25,6 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors impo
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import (
     Job,
-    WaitPolicy,
     job_exists,
     wait_for_job,
 )
@@ -680,7 +679,7 @@ def test_own_job_shows_whether_a_call_was_accepted(
 
 def test_own_job_is_polled_until_its_outcome_is_known(sim: Simulator, new_client: ClientFactory) -> None:
     clock = FakeClock()
-    client = new_client(clock=clock, wait=WaitPolicy(clock), request_retries=0)
+    client = new_client(clock=clock, request_retries=0)
     sim.fault("drop_after", "ChangeHostState")
     sim.fault("status", "poll", status=502, count=3)
     with pytest.raises(ResponseLost) as caught:
@@ -693,7 +692,7 @@ def test_own_job_is_polled_until_its_outcome_is_known(sim: Simulator, new_client
 
 def test_polling_the_own_job_ends(sim: Simulator, new_client: ClientFactory) -> None:
     clock = FakeClock()
-    client = new_client(clock=clock, wait=WaitPolicy(clock), request_retries=0)
+    client = new_client(clock=clock, request_retries=0)
     sim.fault("drop_after", "ChangeHostState")
     sim.fault("drop_before", "poll", count=None)
     with pytest.raises(ResponseLost) as caught:

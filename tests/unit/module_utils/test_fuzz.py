@@ -17,15 +17,13 @@ from typing import Any
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import VirtinfraError
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import RECORD_FIELDS
-from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import WaitPolicy
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._http.transport import Clock
 from conftest import reply_to
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from simulator.launch import Simulator
+from support.clients import make_client
 from support.fast_clock import run, with_fast_clock
 from support.scenarios import HOST, SCENARIOS, VM
 from support.socket_servers import ByteServer
@@ -286,7 +284,7 @@ INTERIM = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
 def test_any_bytes(line: bytes, headers: list[bytes], body: bytes, interim: int) -> None:
     with ByteServer(lambda: iter([INTERIM * interim, b"\r\n".join([line, *headers, b"", body])])) as server:
         connection = ConnectionOptions(server.url, session_id="s", api_token="t", request_retries=1, request_timeout=2)
-        client = Client(connection, wait=WaitPolicy(Clock, timeout=1))
+        client = make_client(connection, wait_timeout=1)
         calls: tuple[Callable[[], dict[str, Any]], ...] = (
             lambda: client.get("QueryHost", {}),
             lambda: client.get("CursorQuery", {"resourceType": "vm"}),

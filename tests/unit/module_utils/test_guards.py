@@ -17,6 +17,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.records imp
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import query
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.guards import Dependent, Dependents, Guard
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Hooks
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.resource import resource_module
 from ansible_collections.virtinfra.manager.plugins.modules.cbt_task import CBT_TASK, MODULE
 
@@ -55,7 +56,8 @@ def run(sim: Simulator) -> Run:
         connection = {"base_url": sim.url, "session_id": sim.session}
         validated = ArgumentSpecValidator(task.argument_spec).validate({**connection, **options})
         sim.clear_log()
-        outcome = task.execute(validated.validated_parameters, check)
+        params = validated.validated_parameters
+        outcome = task.execute(params, check, Hooks(task.masker(params)))
         return ModuleRun(outcome.result, outcome.warnings, sim.log())
 
     return play

@@ -11,6 +11,7 @@ import random
 import re
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions, WaitTimeout
@@ -24,6 +25,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs imp
     wait_for_job,
     wait_for_jobs,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Hooks
+from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import Masker
 from conftest import ClientFactory, FakeClock, client_of
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,6 +39,11 @@ HOST = "a0000003000040008000000000000001"
 STILL_RUNNING = "ChangeHostState is still running after 25 s of waiting. Continue with job_wait, job"
 
 
+def wait_policy(clock: FakeClock, timeout: float, interval: float = 5, **hooks: Any) -> WaitPolicy:
+    """Return a policy with a fake clock; ``hooks`` are further fields of Hooks."""
+    return WaitPolicy(Hooks(Masker(), clock, **hooks), timeout, interval)
+
+
 def polls_until_timeout(wait: WaitPolicy, label: str = "a job") -> Iterator[float]:
     """Yield the elapsed seconds at the polls of a wait that begins now."""
     return wait.poll_intervals(label, wait.deadline())
@@ -45,7 +53,7 @@ def polls_of(duration: float, interval: float = 5, chance: float = 0.5) -> list[
     """Return the elapsed seconds at the polls of a job with this duration, up to the poll that shows its end."""
     clock = FakeClock(chance)
     polls = []
-    for elapsed in polls_until_timeout(WaitPolicy(clock, timeout=1e9, interval=interval)):
+    for elapsed in polls_until_timeout(wait_policy(clock, timeout=1e9, interval=interval)):
         polls.append(elapsed)
         if elapsed >= duration:
             return polls
@@ -88,7 +96,7 @@ def test_jitter_only_shortens_pauses() -> None:
 @pytest.mark.parametrize("timeout", [0.01, 0.5, 7, 100, 1800])
 def test_time_out_is_kept(timeout: float) -> None:
     clock = FakeClock()
-    polls = list(polls_until_timeout(WaitPolicy(clock, timeout=timeout)))
+    polls = list(polls_until_timeout(wait_policy(clock, timeout=timeout)))
     assert clock.now - 1000 == pytest.approx(timeout)
     assert polls[-1] == pytest.approx(timeout)
 
@@ -96,13 +104,13 @@ def test_time_out_is_kept(timeout: float) -> None:
 def test_timeout_of_zero() -> None:
     """The job is polled once."""
     clock = FakeClock()
-    assert list(polls_until_timeout(WaitPolicy(clock, timeout=0))) == [0.0]
+    assert list(polls_until_timeout(wait_policy(clock, timeout=0))) == [0.0]
     assert clock.now == 1000
 
 
 def test_one_deadline_for_all_waits_of_a_task() -> None:
     clock = FakeClock()
-    wait = WaitPolicy(clock, timeout=100)
+    wait = wait_policy(clock, timeout=100)
     deadline = wait.deadline()
     for elapsed in wait.poll_intervals("the first job", deadline):
         if elapsed >= 70:
@@ -114,7 +122,7 @@ def test_one_deadline_for_all_waits_of_a_task() -> None:
 def test_lines_are_told_at_growing_intervals() -> None:
     lines: list[str] = []
     clock = FakeClock()
-    list(polls_until_timeout(WaitPolicy(clock, timeout=600, on_progress=lines.append), "AddKVMHost host-9 (job 1)"))
+    list(polls_until_timeout(wait_policy(clock, timeout=600, on_progress=lines.append), "AddKVMHost host-9 (job 1)"))
     found = [re.fullmatch(r"still waiting for .*, (\d+) s, at most (\d+) s more", line) for line in lines]
     seconds = [float(match[1]) for match in found if match]
     assert all(abs(float(match[1]) + float(match[2]) - 600) <= 1 for match in found if match)
@@ -126,7 +134,7 @@ def test_lines_are_told_at_growing_intervals() -> None:
 
 def test_short_jobs_show_no_progress() -> None:
     lines: list[str] = []
-    list(polls_until_timeout(WaitPolicy(FakeClock(), timeout=9.9, on_progress=lines.append)))
+    list(polls_until_timeout(wait_policy(FakeClock(), timeout=9.9, on_progress=lines.append)))
     assert lines == []
 
 
@@ -141,7 +149,7 @@ def test_short_jobs_show_no_progress() -> None:
 )
 def test_impossible_times(timeout: float, interval: float, message: str) -> None:
     with pytest.raises(InvalidOptions, match=message):
-        WaitPolicy(FakeClock(), timeout, interval)
+        wait_policy(FakeClock(), timeout, interval)
 
 
 # ------------------------------------------------------------------------------------------------------------ job ids
@@ -197,7 +205,7 @@ def test_hanging_job_times_out_and_can_be_waited_for_again(
     sim: Simulator, new_client: ClientFactory, clock: FakeClock
 ) -> None:
     sim.fault("hang", "ChangeHostState")
-    client = new_client(clock=clock, wait=WaitPolicy(clock, timeout=60))
+    client = new_client(clock=clock, wait_timeout=60)
     job = disable(client)
     with pytest.raises(WaitTimeout, match=r"ChangeHostState is still running after 60 s of waiting") as caught:
         wait_for_job(client, job)
@@ -212,7 +220,7 @@ def test_hanging_job_times_out_and_can_be_waited_for_again(
 
 def test_error_of_the_last_poll_is_shown(sim: Simulator, new_client: ClientFactory, clock: FakeClock) -> None:
     sim.fault("hang", "ChangeHostState")
-    client = new_client(clock=clock, wait=WaitPolicy(clock, timeout=20), request_retries=0)
+    client = new_client(clock=clock, wait_timeout=20, request_retries=0)
     job = disable(client)
     sim.fault("status", "poll", status=502, count=None)
     with pytest.raises(WaitTimeout, match=r"The last poll failed: .*502"):
@@ -221,7 +229,7 @@ def test_error_of_the_last_poll_is_shown(sim: Simulator, new_client: ClientFacto
 
 def test_only_the_oldest_of_many_jobs_is_polled(sim: Simulator, new_client: ClientFactory, clock: FakeClock) -> None:
     sim.fault("hang", "ChangeHostState", count=5)
-    client = new_client(clock=clock, wait=WaitPolicy(clock, timeout=30))
+    client = new_client(clock=clock, wait_timeout=30)
     jobs = [disable(client) for dummy in range(5)]
     with pytest.raises(WaitTimeout):
         wait_for_jobs(client, jobs)
@@ -234,7 +242,7 @@ def test_each_job_is_polled_once_without_time_to_wait(
     sim: Simulator, new_client: ClientFactory, clock: FakeClock
 ) -> None:
     sim.fault("hang", "ChangeHostState")
-    client = new_client(clock=clock, wait=WaitPolicy(clock, timeout=0))
+    client = new_client(clock=clock, wait_timeout=0)
     jobs = [disable(client) for dummy in range(3)]
     sim.advance()
     with pytest.raises(WaitTimeout):
@@ -255,7 +263,7 @@ def test_other_jobs_are_polled_when_the_oldest_has_ended(sim: Simulator, no_wait
 def test_next_jobs_are_polled_after_the_oldest(sim: Simulator, new_client: ClientFactory, clock: FakeClock) -> None:
     """The jobs are polled up to the first one that is still running, and the others at the deadline."""
     sim.fault("hang", "ChangeHostState", skip=2, count=2)
-    client = new_client(clock=clock, wait=WaitPolicy(clock, timeout=30))
+    client = new_client(clock=clock, wait_timeout=30)
     jobs = [disable(client) for dummy in range(5)]
     sim.advance()
     with pytest.raises(WaitTimeout) as caught:
@@ -295,7 +303,7 @@ def test_waiting_for_any_job_polls_all_when_one_has_ended(
 ) -> None:
     """When one job has ended, all others are polled once, so that the result contains all that have ended."""
     sim.fault("hang", "ChangeHostState", count=10)
-    client = new_client(clock=clock, wait=WaitPolicy(clock, timeout=30))
+    client = new_client(clock=clock, wait_timeout=30)
     jobs = [disable(client) for dummy in range(12)]
     sim.advance()
     wait_for_jobs(client, jobs, wait_for="any")
@@ -304,7 +312,7 @@ def test_waiting_for_any_job_polls_all_when_one_has_ended(
 
 def test_waiting_for_any_job_has_a_timeout(sim: Simulator, new_client: ClientFactory, clock: FakeClock) -> None:
     sim.fault("hang", "ChangeHostState", count=None)
-    client = new_client(clock=clock, wait=WaitPolicy(clock, timeout=30))
+    client = new_client(clock=clock, wait_timeout=30)
     jobs = [disable(client) for dummy in range(3)]
     with pytest.raises(WaitTimeout, match=r"after 30 s of waiting \(and 2 more jobs\)"):
         wait_for_jobs(client, jobs, wait_for="any")
@@ -319,7 +327,7 @@ def test_lines_say_what_is_waited_for(
 ) -> None:
     lines: list[str] = []
     sim.fault("hang", "ChangeHostState", count=None)
-    client = new_client(clock=clock, wait=WaitPolicy(clock, timeout=25, on_progress=lines.append))
+    client = new_client(clock=clock, wait_timeout=25, on_progress=lines.append)
     jobs = [disable(client) for dummy in range(count)]
     with pytest.raises(WaitTimeout, match=rf" {jobs[0].uuid}\.$"):
         wait_for_jobs(client, jobs)
@@ -332,7 +340,7 @@ def test_lines_of_a_job_that_is_known_by_its_id_only(
 ) -> None:
     lines: list[str] = []
     sim.fault("hang", "ChangeHostState")
-    client = new_client(clock=clock, wait=WaitPolicy(clock, timeout=15, on_progress=lines.append))
+    client = new_client(clock=clock, wait_timeout=15, on_progress=lines.append)
     known = disable(client)
     with pytest.raises(WaitTimeout, match="The operation is still running"):
         wait_for_jobs(client, [Job(known.uuid, known.location)])

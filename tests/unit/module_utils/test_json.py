@@ -11,7 +11,7 @@ import json
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import TransportError
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import record_to_result
-from ansible_collections.virtinfra.manager.plugins.module_utils._http.body import MAX_JSON_DEPTH, decode_object
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.response import MAX_JSON_DEPTH, decode_object
 from conftest import client_of
 
 from support.stub_server import StubResponse, StubServer

@@ -30,16 +30,14 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors impo
     VirtinfraError,
     WaitTimeout,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import WaitPolicy
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.calls import Call, Refused, perform
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan import PlannedCall
 from ansible_collections.virtinfra.manager.plugins.module_utils._http import transport as _transport
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._http.transport import Clock
 from conftest import FakeClock, client_of, reply_to
 
 from simulator.launch import Simulator
+from support.clients import make_client
 from support.fast_clock import run, with_fast_clock
 from support.module_runner import ModuleRunner
 from support.playbook_runner import PlaybookRunner
@@ -73,7 +71,7 @@ def test_silent_polls_do_not_prolong_the_waiting() -> None:
 
     with StubServer(answer) as service:
         connection = ConnectionOptions(service.url, session_id="the-session", request_timeout=30)
-        client = Client(connection, wait=WaitPolicy(Clock, timeout=0.3, interval=0.2))
+        client = make_client(connection, wait_timeout=0.3, wait_interval=0.2)
         with client, pytest.raises(WaitTimeout, match=r"has no result after 0\.3 s of waiting") as caught:
             reply_to(client, "ChangeHostState", {"uuid": HOST, "stateEvent": "disable"})
         late.set()
@@ -359,7 +357,7 @@ def test_call_of_an_overloaded_service_ends_before_the_deadline() -> None:
     clock = FakeClock()
     with StubServer(respond_overloaded(429)) as service:
         connection = ConnectionOptions(service.url, session_id="the-session")
-        with Client(connection, clock=clock, wait=WaitPolicy(clock, timeout=2)) as client:
+        with make_client(connection, clock=clock, wait_timeout=2) as client:
             planned = PlannedCall("DeleteNicQos", {"uuid": HOST, "direction": "in"}, None)
             call = Call(client, planned, "NIC", wait=True, deadline=client.wait.deadline())
             outcome = perform(call, lambda: None)
@@ -457,7 +455,7 @@ def test_connect_has_its_own_timeout(monkeypatch: pytest.MonkeyPatch, name: str)
         connection = ConnectionOptions(
             f"http://127.0.0.1:{port}", session_id="the-session", request_timeout=3, request_retries=2
         )
-        with Client(connection, clock=FakeClock()) as client, pytest.raises(TransportError) as caught:
+        with make_client(connection, clock=FakeClock()) as client, pytest.raises(TransportError) as caught:
             reply_to(client, name, {"uuid": HOST, "stateEvent": "disable"} if name == "ChangeHostState" else {})
     assert f"cannot connect to {connection.origin}: timed out" in str(caught.value)
     assert "3 attempts" in str(caught.value)
@@ -482,7 +480,7 @@ def test_outage_is_limited_whatever_an_attempt_takes(chance: float, seconds: flo
         url = f"http://127.0.0.1:{nobody.getsockname()[1]}"
         connection = ConnectionOptions(url, session_id="the-session")
         with (
-            Client(connection, clock=clock, before_send=attempt) as client,
+            make_client(connection, clock=clock, before_send=attempt) as client,
             pytest.raises(TransportError, match=rf"{'9' if seconds < 3 else '[2-9]'} attempts in"),
         ):
             client.get("QueryHost", {})
@@ -642,7 +640,7 @@ def test_responses_that_arrive_slowly(speak: Callable[[], Iterator[bytes]], secu
             service.url, session_id="the-session", validate_certs=False, request_timeout=0.4, request_retries=0
         )
         with (
-            Client(connection) as client,
+            make_client(connection) as client,
             pytest.raises(TransportError, match=r"did not answer QueryHost within 0\.4 s"),
         ):
             client.get("QueryHost", {})
@@ -659,7 +657,7 @@ def test_interim_responses_are_skipped(interim: bytes) -> None:
     def speak() -> Iterator[bytes]:
         yield interim + b"HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\n{}"
 
-    with ByteServer(speak) as service, Client(ConnectionOptions(service.url, session_id="the-session")) as client:
+    with ByteServer(speak) as service, make_client(ConnectionOptions(service.url, session_id="the-session")) as client:
         assert client.start_job("CreateSNSSnmpEndpoint", {"name": "a"}).state == "running"
 
 
@@ -669,7 +667,7 @@ def test_endless_interim_responses() -> None:
 
     with (
         ByteServer(speak) as service,
-        Client(ConnectionOptions(service.url, session_id="the-session")) as client,
+        make_client(ConnectionOptions(service.url, session_id="the-session")) as client,
         pytest.raises(ResponseLost, match=r"too many interim responses|Connection reset"),
     ):
         client.start_job("CreateSNSSnmpEndpoint", {"name": "a"})
@@ -682,7 +680,7 @@ def flood() -> Iterator[bytes]:
 
 
 def test_endless_response() -> None:
-    with ByteServer(flood) as service, Client(ConnectionOptions(service.url, session_id="the-session")) as client:
+    with ByteServer(flood) as service, make_client(ConnectionOptions(service.url, session_id="the-session")) as client:
         assert "larger than 64 MiB" in in_little_memory(lambda: client.get("QueryHost", {}))
 
 
@@ -692,7 +690,7 @@ def test_response_with_too_many_values(value: bytes) -> None:
     body = b'{"inventories": [' + value * (63 * 2**20 // len(value)) + b"1]}"
     with (
         StubServer(lambda request: StubResponse(200, body)) as service,
-        Client(ConnectionOptions(service.url, session_id="the-session")) as client,
+        make_client(ConnectionOptions(service.url, session_id="the-session")) as client,
     ):
         assert "contains more than 5000000 values" in in_little_memory(lambda: client.get("QueryHost", {}))
 
@@ -703,7 +701,7 @@ def test_response_with_many_records() -> None:
     records = [{"uuid": f"{number:032x}", **record} for number in range(10_000)]
     with StubServer(lambda request: StubResponse(200, {"inventories": records, "total": len(records)})) as service:
         connection = ConnectionOptions(service.url, session_id="the-session")
-        with Client(connection) as client:
+        with make_client(connection) as client:
             assert len(client.get("QueryHost", {})["inventories"]) == 10_000
 
 
@@ -713,7 +711,7 @@ def test_connection_that_the_service_closed_in_the_meantime() -> None:
     def speak() -> Iterator[bytes]:
         yield b"HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\n{}"
 
-    with ByteServer(speak) as service, Client(ConnectionOptions(service.url, session_id="the-session")) as client:
+    with ByteServer(speak) as service, make_client(ConnectionOptions(service.url, session_id="the-session")) as client:
         for dummy in range(3):
             assert client.start_job("CreateSNSSnmpEndpoint", {"name": "a"}).state == "running"
             time.sleep(0.1)

@@ -18,7 +18,6 @@ import pytest
 from ansible.errors import AnsibleError
 from ansible.plugins.loader import lookup_loader
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import LoginFailed, VirtinfraError
-from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import wait_for_job
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.sessions import (
     AccountSession,
@@ -28,12 +27,14 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._client.sessions
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.calls import Call, perform
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan import PlannedCall
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Hooks
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import Masker
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._run import files
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._run.sessions import FileStore, log_out_all
 from conftest import FakeClock
 
 from simulator.launch import Simulator
+from support.clients import make_client
 from support.inventory_sources import Source
 from support.module_runner import ModuleRunner
 from support.scenarios import CREATED_TASK, HOST, NEW_HOST, STOPPED_VM, VOLUME
@@ -114,7 +115,7 @@ def test_the_session_of_an_account_is_checked_before_a_call_that_is_not_waited_f
     shared(connection).current()
     sim.end_sessions()
     planned = PlannedCall("ExportNbdVolumes", {"vmInstanceUuid": STOPPED_VM, "volumeUuids": [VOLUME]}, None)
-    with shared(connection) as sessions, Client(connection, sessions=sessions) as client:
+    with shared(connection) as sessions, make_client(connection, sessions=sessions) as client:
         call = Call(client, planned, "", wait=False, deadline=client.wait.deadline())
         job = perform(call, lambda: None).job
         sim.advance()
@@ -193,7 +194,10 @@ def test_lost_logins_are_retried_for_a_limited_time(sim: Simulator, seconds: flo
         clock.now += seconds
 
     sim.fault("drop_after", "LogInByAccount", count=None)
-    with Client(ConnectionOptions(sim.url), clock=clock, before_send=attempt) as client, pytest.raises(LoginFailed):
+    with (
+        make_client(ConnectionOptions(sim.url), clock=clock, before_send=attempt) as client,
+        pytest.raises(LoginFailed),
+    ):
         log_in(client, "admin", "password")
     assert sim.sessions()["logins"] == logins
 
@@ -285,7 +289,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def shared(connection: ConnectionOptions) -> AccountSession:
     """Return the session of an account as another worker of the same run sees it."""
-    return AccountSession(connection, FileStore(connection), Masker())
+    return AccountSession(connection, Hooks(Masker()), FileStore(connection))
 
 
 def session_files(folder: Path) -> list[Path]:
@@ -340,7 +344,7 @@ def test_a_folder_that_cannot_be_written_is_named(connection: ConnectionOptions,
     store = FileStore(connection)
     folder.rmdir()
     with pytest.raises(VirtinfraError, match=f"cannot write to {folder}: No such file or directory"):
-        AccountSession(connection, store, Masker()).current()
+        AccountSession(connection, Hooks(Masker()), store).current()
 
 
 def test_a_wrong_password_is_tried_once(sim: Simulator, folder: Path) -> None:
@@ -453,7 +457,7 @@ def test_the_password_is_sent_as_its_hash(folder: Path) -> None:
     with StubServer(answer) as service:
         connection = ConnectionOptions(base_url=service.url, account="a", account_password="pÄss")
         masker = Masker()
-        assert AccountSession(connection, FileStore(connection), masker).current() == "the-session"
+        assert AccountSession(connection, Hooks(masker), FileStore(connection)).current() == "the-session"
     (login,) = service.requests
     assert hash_password("pÄss") in str(login.body)
     assert "Authorization" not in login.headers

@@ -26,7 +26,6 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors impo
     ResponseLost,
     TransportError,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import query
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from conftest import FakeClock
@@ -38,6 +37,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from simulator.launch import Simulator
+from support.clients import make_client
 from support.playbook_runner import PlaybookRunner
 from support.socket_servers import Proxy, SocketServer
 from support.stub_server import TLS_ALERT, StubResponse, StubServer
@@ -109,7 +109,7 @@ def mutual_tls_service(authority: Authority) -> Iterator[StubServer]:
 def hosts(service: StubServer, url: str = "", **options: Any) -> int:
     """Return how many hosts a client with these options of the connection lists."""
     connection = ConnectionOptions(url or service.url, session_id=SESSION, request_retries=1, **options)
-    with Client(connection, clock=FakeClock()) as client:
+    with make_client(connection, clock=FakeClock()) as client:
         return len(query(client, "QueryHost"))
 
 
@@ -205,7 +205,7 @@ def test_client_whose_certificate_is_missing_or_refused(
         options["client_cert"], options["client_key"] = Authority(tmp_path).issue("client.example.com")
     with TlsHandshakes(context) as service:
         url = f"https://{service.address}"
-        with Client(ConnectionOptions(url, **options), clock=FakeClock()) as client:
+        with make_client(ConnectionOptions(url, **options), clock=FakeClock()) as client:
             with pytest.raises(TransportError) as read:
                 query(client, "QueryHost")
             with pytest.raises(TransportError) as write:
@@ -226,7 +226,7 @@ def test_alert_after_the_handshake_is_a_lost_response() -> None:
     """If TLS ends after the request was sent, for any reason, the request may have been performed."""
     with StubServer(lambda request: TLS_ALERT, untrusted_context()) as service:
         connection = ConnectionOptions(service.url, session_id="s", validate_certs=False)
-        with Client(connection, clock=FakeClock()) as client, pytest.raises(ResponseLost) as caught:
+        with make_client(connection, clock=FakeClock()) as client, pytest.raises(ResponseLost) as caught:
             client.start_job("CreateSNSSnmpEndpoint", {"name": "only-one"})
     assert [request.method for request in service.requests] == ["POST"]
     assert "could not be sent" not in str(caught.value)
@@ -253,7 +253,7 @@ def test_connection_that_ends_during_the_handshake_is_an_outage(name: str, reset
         )
         clock = FakeClock()
         with (
-            Client(connection, clock=clock) as client,
+            make_client(connection, clock=clock) as client,
             pytest.raises(TransportError, match="cannot connect") as lost,
         ):
             client.get(name, {}) if name == "QueryHost" else client.start_job(name, {"name": "only-one"})
@@ -297,7 +297,7 @@ def test_ipv6_addresses(authority: Authority, scheme: str) -> None:
         connection = ConnectionOptions(
             f"{scheme}://[::1]:{port}", session_id="s", ca_path=authority.ca, request_retries=0
         )
-        with Client(connection) as client:
+        with make_client(connection) as client:
             assert query(client, "QueryHost") == []
         thread.join()
     assert f"\r\nHost: [::1]:{port}\r\n".encode() in heads[0]
@@ -318,7 +318,7 @@ def test_ipv6_addresses_without_a_port(monkeypatch: pytest.MonkeyPatch, scheme: 
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     connection = ConnectionOptions(f"{scheme}://[2001:db8::1]", session_id="s", request_retries=0)
-    with Client(connection) as client, pytest.raises(TransportError, match="Connection refused"):
+    with make_client(connection) as client, pytest.raises(TransportError, match="Connection refused"):
         query(client, "QueryHost")
     assert reached == [("2001:db8::1", port, 0, 0)]
 
@@ -360,7 +360,7 @@ def test_client_with_a_key_that_does_not_fit(
             client_cert=client_certificate[0],
             client_key=wrong,
         )
-        with Client(connection) as client, pytest.raises(InvalidOptions, match=r"client_cert .* cannot be used"):
+        with make_client(connection) as client, pytest.raises(InvalidOptions, match=r"client_cert .* cannot be used"):
             query(client, "QueryHost")
 
 
@@ -435,7 +435,7 @@ def test_proxy_that_refuses(service: StubServer, monkeypatch: pytest.MonkeyPatch
     with Proxy(service.port, refusal) as proxy:
         monkeypatch.setenv("https_proxy", f"http://user:secret-word@{proxy.address}")
         connection = ConnectionOptions(HOSTNAME, session_id=SESSION, request_retries=2)
-        with Client(connection, clock=FakeClock()) as client, pytest.raises(TransportError, match=words) as caught:
+        with make_client(connection, clock=FakeClock()) as client, pytest.raises(TransportError, match=words) as caught:
             client.start_job("DeleteCbtTask", {"uuid": "a0000010000040008000000000000001"})
     assert not isinstance(caught.value, ResponseLost)
     assert "secret-word" not in str(caught.value)
@@ -449,6 +449,6 @@ def test_write_that_a_proxy_accepted_is_not_retried(sim: Simulator, monkeypatch:
     with Proxy(sim.port) as proxy:
         monkeypatch.setenv("http_proxy", f"http://{proxy.address}")
         connection = ConnectionOptions("http://manager.example.com", session_id=sim.session)
-        with Client(connection, clock=FakeClock()) as client, pytest.raises(ResponseLost, match="broke"):
+        with make_client(connection, clock=FakeClock()) as client, pytest.raises(ResponseLost, match="broke"):
             client.start_job("CreateSNSSnmpEndpoint", {"name": "only-one"})
     assert [entry["operation"] for entry in sim.log()] == ["CreateSNSSnmpEndpoint"]

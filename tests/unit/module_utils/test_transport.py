@@ -25,13 +25,13 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors impo
     VirtinfraError,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import WaitPolicy
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import get_by_uuid, paginate_cursor, query
 from ansible_collections.virtinfra.manager.plugins.module_utils._http import response as _response
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from conftest import ClientFactory, FakeClock, client_of, reply_to
 
 from simulator.launch import Simulator
+from support.clients import make_client
 from support.socket_servers import ByteServer, read_request, taken_port
 from support.stub_server import StubRequest, StubResponse, StubServer
 
@@ -295,7 +295,7 @@ def test_connection_refused(name: str) -> None:
     clock = FakeClock()
     with taken_port() as nobody:
         url = f"http://127.0.0.1:{nobody.getsockname()[1]}"
-        with Client(
+        with make_client(
             ConnectionOptions(base_url=url, session_id="the-session", request_retries=3), clock=clock
         ) as client:
             failure = failure_of(client, name)
@@ -347,7 +347,7 @@ def test_restart_of_the_service_is_tolerated(name: str, chance: float) -> None:
     with taken_port() as listener:
         options = ConnectionOptions(f"http://127.0.0.1:{listener.getsockname()[1]}", session_id="the-session")
         clock = RestartClock(chance, start)
-        with Client(options, clock=clock, wait=WaitPolicy(clock, on_progress=progress.append)) as client:
+        with make_client(options, clock=clock, on_progress=progress.append) as client:
             if name == "QueryHost":
                 assert query(client, name) == []
             else:
@@ -366,14 +366,14 @@ def test_outage_fails_after_the_documented_time() -> None:
         clock = FakeClock(chance)
         with taken_port() as nobody:
             url = f"http://127.0.0.1:{nobody.getsockname()[1]}"
-            with Client(ConnectionOptions(url, session_id="the-session"), clock=clock) as client:
+            with make_client(ConnectionOptions(url, session_id="the-session"), clock=clock) as client:
                 failure_of(client)
         assert 36 <= sum(clock.slept) <= 46
 
 
 def test_host_without_an_address() -> None:
     connection = ConnectionOptions(base_url="http://nowhere.invalid", session_id="the-session", request_retries=0)
-    with Client(connection) as client:
+    with make_client(connection) as client:
         assert str(failure_of(client)).startswith("QueryHost: cannot connect to http://nowhere.invalid: ")
 
 
@@ -391,7 +391,7 @@ def test_credentials_that_a_service_repeats(status: int, body: Any) -> None:
     """Although one secret is a prefix of the other, the longer one is masked completely."""
     with StubServer(lambda request: StubResponse(status, body)) as service:
         connection = ConnectionOptions(service.url, session_id="s3ss10n", api_token="s3ss10n&more", request_retries=0)
-        with Client(connection) as client, pytest.raises(ApiError) as caught:
+        with make_client(connection) as client, pytest.raises(ApiError) as caught:
             client.get("QueryHost", {})
     hidden = "not ********, not ********, not ********, not ********"
     assert caught.value.error["details"] == hidden
@@ -476,7 +476,7 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[StubServer]:
 
 def test_proxy_of_the_environment(proxy: StubServer) -> None:
     connection = ConnectionOptions(base_url="http://manager.invalid:8080", session_id="the-session")
-    with Client(connection) as client:
+    with make_client(connection) as client:
         assert query(client, "QueryHost") == []
     assert proxy.requests[0].target.startswith("http://manager.invalid:8080/service/v1/hosts?")
     assert proxy.requests[0].headers["Proxy-Authorization"] == "Basic dXNlcjpwYXNzIHdvcmQ="
@@ -488,7 +488,7 @@ def test_proxy_of_the_environment(proxy: StubServer) -> None:
 )
 def test_proxies_that_are_not_supported(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("all_proxy", url)
-    with Client(ConnectionOptions("http://manager.invalid", session_id="the-session")) as client:
+    with make_client(ConnectionOptions("http://manager.invalid", session_id="the-session")) as client:
         failure = failure_of(client)
     assert isinstance(failure, InvalidOptions)
     assert "SOCKS and https proxies are not supported" in str(failure)
@@ -498,7 +498,7 @@ def test_proxies_that_are_not_supported(monkeypatch: pytest.MonkeyPatch, url: st
 def test_password_of_a_proxy_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     with StubServer(lambda request: StubResponse(407, b"who is us%40er:pass%20word or pass word?")) as server:
         monkeypatch.setenv("http_proxy", server.url.replace("http://", "http://us%40er:pass%20word@"))
-        with Client(ConnectionOptions("http://manager.invalid", session_id="the-session")) as client:
+        with make_client(ConnectionOptions("http://manager.invalid", session_id="the-session")) as client:
             failure = failure_of(client)
     assert "who is us%40er:******** or ********?" in str(failure)
 
@@ -531,7 +531,7 @@ def test_environment_adds_nothing_to_requests(monkeypatch: pytest.MonkeyPatch, t
     ],
 )
 def test_ipv6_addresses_through_a_proxy(proxy: StubServer, base_url: str, host: str) -> None:
-    with Client(ConnectionOptions(base_url, session_id="the-session")) as client:
+    with make_client(ConnectionOptions(base_url, session_id="the-session")) as client:
         assert query(client, "QueryHost") == []
     assert (
         proxy.requests[0].target.startswith(f"http://{host.removesuffix(':80')}/service/v1/hosts?")
@@ -545,7 +545,7 @@ def test_no_proxy(proxy: StubServer, sim: Simulator, monkeypatch: pytest.MonkeyP
     if how == "environment":
         monkeypatch.setenv("no_proxy", "127.0.0.1")
     connection = ConnectionOptions(base_url=sim.url, session_id=sim.session, use_proxy=how == "environment")
-    with Client(connection) as client:
+    with make_client(connection) as client:
         assert len(query(client, "QueryHost")) == 3
     assert proxy.requests == []
 
@@ -574,7 +574,7 @@ def secure(authority: trustme.CA, tmp_path_factory: pytest.TempPathFactory) -> I
 
 def secure_client(url: str, **options: Any) -> Client:
     """Return a client of a service with TLS."""
-    return Client(ConnectionOptions(base_url=url, session_id="simulator-session", **options), clock=FakeClock())
+    return make_client(ConnectionOptions(base_url=url, session_id="simulator-session", **options), clock=FakeClock())
 
 
 def test_private_authority(secure: tuple[Simulator, str]) -> None:
@@ -630,7 +630,7 @@ def test_http_to_a_port_with_tls(spoken: bytes, hint: str) -> None:
     for name in ("QueryHost", "ChangeHostState"):
         with ByteServer(lambda: iter([spoken])) as service:
             connection = ConnectionOptions(service.url, session_id="the-session", request_retries=0)
-            with Client(connection, clock=FakeClock()) as client:
+            with make_client(connection, clock=FakeClock()) as client:
                 failure = failure_of(client, name)
         assert hint in str(failure)
         assert "https in base_url" in str(failure)

@@ -13,6 +13,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors impo
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import OPERATIONS
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.sessions import end_session
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Hooks
+from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import Masker
 from conftest import ClientFactory, client_of, reply_to
 
 from simulator.launch import Simulator
@@ -199,5 +201,5 @@ def test_unknown_job_is_not_unsupported(sim: Simulator, run: ModuleRunner) -> No
 
 def test_unsupported_logout_is_silent(new_client: ClientFactory) -> None:
     with StubServer(lambda request: StubResponse(404)) as service:
-        end_session(ConnectionOptions(base_url=service.url), SESSION)
+        end_session(ConnectionOptions(base_url=service.url), SESSION, Hooks(Masker()))
     assert [request.method for request in service.requests] == ["DELETE"]

@@ -140,10 +140,10 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).absolute().parents[7]))
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options import CONNECTION, WEBHOOK_KEY, Options
-from ansible_collections.virtinfra.manager.plugins.module_utils._modules.spec import connection_options
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda.receiver import HAS_AIOHTTP, Receiver, listen
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda.source import ServiceAccess, read_options
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda.source import open_service, read_options
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda.store import Spool
 
 LOG = logging.getLogger("virtinfra.manager.job_results")
@@ -174,8 +174,7 @@ async def main(queue: asyncio.Queue[Any], args: dict[str, Any]) -> None:
     with ExitStack() as stack:
         client = None
         if options["confirm"]:
-            access = stack.enter_context(ServiceAccess(connection_options(options)))
-            client = stack.enter_context(access.new_client())
+            client = stack.enter_context(open_service(ConnectionOptions.from_params(options)))
         spool = stack.enter_context(closing(Spool(options["spool"])))
         receiver = Receiver(options, spool, client, LOG)
         async with listen(receiver, options, context):

@@ -154,6 +154,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.resource_ty
     VM,
     ResourceType,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.terminal import escape_controls
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options import CONNECTION, Options
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda.changes import (
@@ -164,8 +165,8 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda.changes imp
     total_of,
 )
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda.source import (
-    ServiceAccess,
     deliver_event,
+    open_service,
     read_options,
 )
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda.store import StateFile
@@ -212,11 +213,11 @@ async def main(queue: asyncio.Queue[Any], args: dict[str, Any]) -> None:
         raise InvalidOptions("interval must be more than 0 seconds")
     watch = watch_of(options)
     (service,) = services({name: options[name] for name in SERVICE_OPTIONS}, None, options["page_size"])
-    with closing(StateFile(options["state_file"])) as state, ServiceAccess(service.connection) as access:
+    with closing(StateFile(options["state_file"])) as state, open_service(service.connection) as client:
         known, failures = state.load(), 0
         while True:
             try:
-                poll = await asyncio.to_thread(compare, access, service, watch, known)
+                poll = await asyncio.to_thread(compare, client, service, watch, known)
             except InvalidOptions:
                 raise
             except VirtinfraError as error:
@@ -235,11 +236,11 @@ async def main(queue: asyncio.Queue[Any], args: dict[str, Any]) -> None:
             await asyncio.sleep(options["interval"])
 
 
-def compare(access: ServiceAccess, service: Service, watch: Watch, known: Known) -> Poll:
+def compare(client: Client, service: Service, watch: Watch, known: Known) -> Poll:
     """List all objects and compare them with the known values."""
     kind = RESOURCE_TYPES[watch.resource_type][0]
-    with access.new_client() as client:
-        return watch.compare((record for page in service.pages(client, kind) for record in page), known)
+    with client.with_own_connections() as reader:
+        return watch.compare((record for page in service.pages(reader, kind) for record in page), known)
 
 
 async def report(queue: asyncio.Queue[Any], poll: Poll, known: dict[str, dict[str, Any]], state: StateFile) -> None:

@@ -1,0 +1,125 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""What one run of a task, an inventory source or an event source provides to the code that it runs."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from .._masking.masker import Masker
+from .._masking.terminal import escape_controls
+from .connection import ConnectionOptions
+
+
+class Clock:
+    """Time, in seconds of the monotonic clock, and random numbers, so that tests can replace them."""
+
+    monotonic = staticmethod(time.monotonic)
+    sleep = staticmethod(time.sleep)
+    random = staticmethod(random.random)
+
+
+class ServerFacts(Protocol):
+    """Stores what is known about a server, by record type, for all clients that share it."""
+
+    def get(self, name: str, /) -> str | None:
+        """Return a fact, None if it is not known."""
+
+    def __setitem__(self, name: str, fact: str, /) -> None:
+        """Store a fact."""
+
+
+class SessionStore(Protocol):
+    """Stores the session of an account for all clients that share it."""
+
+    # Whether the session is used by no other client after its owner closes it.
+    is_private: bool
+
+    @property
+    def facts(self) -> ServerFacts:
+        """What is known about the server."""
+
+    def open(self) -> AbstractContextManager[dict[str, Any]]:
+        """Return a context manager for the stored values, which locks them; changes are stored.
+
+        ``session_id`` is the session, ``failure`` describes the last login of the run if it failed.
+        """
+
+
+class MemoryStore:
+    """Stores the session of an account for all threads of one process."""
+
+    is_private = True
+
+    def __init__(self, dummy: ConnectionOptions) -> None:
+        self._lock = threading.Lock()
+        self._values: dict[str, Any] = {}
+        self.facts: dict[str, str] = {}
+
+    @contextmanager
+    def open(self) -> Iterator[dict[str, Any]]:
+        """Return a context manager for the stored values, which locks them."""
+        with self._lock:
+            yield self._values
+
+
+class Lock(Protocol):
+    """A lock that the tasks of a run share. It ends with the process that holds it."""
+
+    # Whether nobody has held the lock before.
+    is_first: bool
+    # The handles of jobs that still ran when the lock was released.
+    running: list[dict[str, Any]]
+
+    def acquire(self) -> bool:
+        """Take the lock if nobody holds it, and return whether it was taken."""
+
+    def release(self, running: Iterable[dict[str, Any]]) -> None:
+        """Give the lock to the next task, with the handles of jobs that still run."""
+
+
+def do_nothing() -> None:
+    """Do nothing before a request."""
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """What a run provides: the masker of its secrets, its clock, its logs, and what it shares with other tasks.
+
+    ``on_progress`` is called with a line during a long wait, ``on_request`` with a line for each request.
+    ``before_send`` is called before each request and retry; an exception that it raises prevents the request.
+    ``new_store`` returns the store of an account's session, by default one that is not shared. ``new_lock`` returns the
+    lock of a key, which the tasks of the run share; it is None in a module process, which shares no locks.
+    """
+
+    masker: Masker
+    clock: Any = Clock
+    on_progress: Callable[[str], None] | None = None
+    on_request: Callable[[str], None] | None = None
+    before_send: Callable[[], None] = do_nothing
+    new_store: Callable[[ConnectionOptions], SessionStore] = MemoryStore
+    new_lock: Callable[[ConnectionOptions, str], Lock] | None = None
+
+    def show_progress(self, line: str) -> None:
+        """Show a line during a long wait."""
+        if self.on_progress:
+            self.on_progress(self._make_showable(line))
+
+    def log_request(self, line: str) -> None:
+        """Show a line about a request."""
+        if self.on_request:
+            self.on_request(self._make_showable(line))
+
+    def _make_showable(self, line: str) -> str:
+        """Mask secrets in a line and escape control characters."""
+        return escape_controls(self.masker.mask_text(line))

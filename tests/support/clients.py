@@ -1,0 +1,36 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Create clients, without a session of an account."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import CallOptions, Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import (
+    ConnectionOptions,
+    GivenSession,
+    SessionSource,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Hooks
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.webhooks import Webhook
+
+
+def make_client(
+    connection: ConnectionOptions,
+    sessions: SessionSource | None = None,
+    webhook_url: str | None = None,
+    webhook_key: str | None = None,
+    **options: Any,
+) -> Client:
+    """Return a client; ``options`` are fields of CallOptions and of Hooks."""
+    calls = {name: options.pop(name) for name in list(options) if name in CallOptions.__dataclass_fields__}
+    return Client(
+        connection,
+        CallOptions(webhook=Webhook(webhook_url, webhook_key), **calls),
+        Hooks(connection.new_masker(), **options),
+        sessions or GivenSession(connection.session_id),
+        {},
+    )
