@@ -28,8 +28,8 @@ OPERATORS = ("!=", ">=", "<=", "!?=", "!~=", "~=", "?=", "=", ">", "<", "is null
 # Operators of other languages, and their equivalents. Services would treat a part of the operator as the value.
 _FOREIGN_OPERATORS = {"==": "=", "!==": "!=", "<>": "!=", "=~": "~=", "=>": ">=", "=<": "<="}
 
-# Characters of a value that services misread: the parts of operators, an apostrophe, on which they fail, and in
-# a pattern a backslash, with which databases escape. The wildcard ``_`` matches each of them.
+# Characters of a value that services misread: those of operators; an apostrophe, on which they fail; in a pattern a
+# backslash, with which databases escape. The wildcard ``_`` matches each of them.
 _MISREAD = re.compile(r"[!<>=~?'\\]")
 
 # The similarity from which the name of a field counts as a misspelling of another.
@@ -40,7 +40,7 @@ _SIMILARITY = 0.8
 class Condition:
     """A condition as the user means it: the operator is the first one in the text.
 
-    ``is_local`` says that the service does not check it as it is, so that ``rejects`` decides, which compares exactly.
+    ``is_local`` says that the service cannot check the condition exactly, so ``rejects`` compares exactly.
     """
 
     field: str
@@ -50,13 +50,13 @@ class Condition:
 
     @property
     def text(self) -> str:
-        """The condition as it is meant; services would treat spaces around the operator as part of the value."""
+        """The condition without spaces around the operator, which services would treat as part of the value."""
         blank = " " if self.operator in ("is null", "not null") else ""
         return f"{self.field}{blank}{self.operator}{self.value}"
 
     @property
     def problem(self) -> str | None:
-        """Why a service would not read the text as it is meant; None if it would."""
+        """Why a service would read the text in another way than the user means it; None if it would not."""
         operator = next(operator for operator in OPERATORS if operator in self.text)
         field, dummy, value = self.text.partition(operator)
         if (operator, field.strip()) != (self.operator, self.field):
@@ -67,7 +67,7 @@ class Condition:
 
     @property
     def sent(self) -> str | None:
-        """The condition to send: its text, else a pattern that also matches other values; None without such a pattern.
+        """The text to send: that of the condition, or a pattern that matches more values; None if there is neither.
 
         Every ``%`` and ``_`` in a value matches itself, so only the characters that services misread are replaced.
         """
@@ -97,23 +97,28 @@ class Condition:
         return self._matches(value, exact=is_negated or self.is_local) == is_negated
 
     def _matches(self, value: Any, exact: bool) -> bool:
-        text, expected = _text(value), self.value.strip()
+        text, expected = _to_text(value), self.value.strip()
         if not exact or isinstance(value, bool):
-            text, expected = _fold(text), _fold(expected)
+            text, expected = _ignore_case(text), _ignore_case(expected)
         if self.operator.endswith("~="):
             wildcards = {"%": ".*", "_": "."}
             pattern = "".join(wildcards.get(char) or re.escape(char) for char in expected)
             return re.fullmatch(pattern, text, re.DOTALL) is not None
         values = [item.strip() for item in expected.split(",")] if self.operator.endswith("?=") else [expected]
-        number = _number(value)
-        return text in values or (number is not None and number in map(_number, values))
+        number = _to_number(value)
+        return text in values or (number is not None and number in map(_to_number, values))
 
     def _is_out_of_order(self, value: Any) -> bool:
-        mine, other = _number(value), _number(self.value)
-        if mine is None or other is None:
+        actual, expected = _to_number(value), _to_number(self.value)
+        if actual is None or expected is None:
             return self.is_local
-        meets = {">": mine > other, ">=": mine >= other, "<": mine < other, "<=": mine <= other}
-        return not meets[self.operator]
+        is_met = {
+            ">": actual > expected,
+            ">=": actual >= expected,
+            "<": actual < expected,
+            "<=": actual <= expected,
+        }
+        return not is_met[self.operator]
 
 
 def parse_condition(text: str, record_type: str) -> Condition:
@@ -122,10 +127,10 @@ def parse_condition(text: str, record_type: str) -> Condition:
     Raise InvalidOptions for an operator of another language, for a misspelled documented field, and when neither the
     service nor this collection could check it.
     """
-    found = [(text.find(operator), -len(operator), operator) for operator in OPERATORS if operator in text]
-    if not found:
+    positions = [(text.find(operator), -len(operator), operator) for operator in OPERATORS if operator in text]
+    if not positions:
         raise InvalidOptions(f"query {text!r} is not a condition: it has none of the operators {', '.join(OPERATORS)}")
-    operator = min(found)[2]
+    operator = min(positions)[2]
     field, dummy, value = text.partition(operator)
     _check_operator(text, operator, value)
     field, values = field.strip(), value.split(",") if operator.endswith("?=") else [value]
@@ -137,7 +142,7 @@ def parse_condition(text: str, record_type: str) -> Condition:
     if operator.endswith("=") and operator not in (">=", "<=") and _is_checkable(condition, record_type):
         return replace(condition, is_local=True)
     raise InvalidOptions(
-        f"query {text!r} cannot be sent: {condition.problem}. Write ~=, with _ in the place of such characters."
+        f"query {text!r} cannot be sent: {condition.problem}. Use ~=, and replace such characters by _."
     )
 
 
@@ -155,7 +160,10 @@ def parse_local_conditions(texts: Iterable[str], record_type: str) -> list[Condi
 
 
 def equality(field: str, value: str) -> str | None:
-    """Return a condition that all records meet whose field has a value, and perhaps others: compare them exactly."""
+    """Return a condition that finds at least all records whose field has a value; None if services cannot check one.
+
+    The caller compares the records exactly, because a condition may match more of them.
+    """
     return Condition(field, "=", value).sent
 
 
@@ -171,15 +179,15 @@ def texts_to_send(conditions: Iterable[Condition]) -> list[str]:
 
 
 def _is_checkable(condition: Condition, record_type: str) -> bool:
-    """Return whether the records show what the condition is on, in a form that can be compared."""
+    """Return whether the field of a condition is in the records, in a form that can be compared."""
     return condition.field in RECORD_FIELDS.get(record_type, ()) and not condition.field.endswith("Date")
 
 
 def _check_operator(text: str, operator: str, value: str) -> None:
-    for foreign, meant in _FOREIGN_OPERATORS.items():
+    for foreign, equivalent in _FOREIGN_OPERATORS.items():
         if foreign.startswith(operator) and f"{operator}{value}".startswith(foreign):
             raise InvalidOptions(
-                f"query {text!r} has the operator {foreign}, which services do not know. Write {meant}."
+                f"query {text!r} has the operator {foreign}, which services do not know. Write {equivalent}."
             )
 
 
@@ -196,19 +204,19 @@ def _check_field(text: str, field: str, record_type: str) -> None:
         )
 
 
-def _text(value: Any) -> str:
+def _to_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value).strip()
 
 
-def _fold(text: str) -> str:
+def _ignore_case(text: str) -> str:
     """Return the same text for all texts that differ in case or accents only."""
     if text.isascii():
         return text.lower()
     return "".join(char for char in unicodedata.normalize("NFD", text) if not unicodedata.combining(char)).casefold()
 
 
-def _number(value: Any) -> float | None:
-    """Return a number, also from a text as in a condition; None for other values."""
+def _to_number(value: Any) -> float | None:
+    """Return the number in a value or in a text; None if it is not a number."""
     if isinstance(value, bool):
         return None
     try:

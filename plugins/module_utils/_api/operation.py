@@ -58,7 +58,7 @@ _PORTS = range(1, 65536)
 _RANGES = {"sshPort": _PORTS, "snmpPort": _PORTS}
 
 
-# Addresses of hosts that the service sets up: at its own address it would set itself up.
+# Addresses of hosts on which the service installs a hypervisor; they must not be that of the service itself.
 _ADDRESSES = {"managementIp"}
 
 
@@ -103,7 +103,7 @@ class Parameter:
         return value
 
     def check_bounds(self, operation: str, value: Any) -> None:
-        """Raise InvalidOptions for a value that is too long or out of range for servers, and for their own address."""
+        """Raise InvalidOptions for a value that is too long, out of range, or the address of the service itself."""
         label = f"{self.name} of {operation}"
         if self.name in _ADDRESSES and is_localhost(value):
             raise InvalidOptions(
@@ -111,13 +111,10 @@ class Parameter:
                 " Give the address of the host."
             )
         if self.name in _MAX_LENGTHS:
-            texts = [
-                (item, _MAX_LENGTHS[self.name]) for item in (value if isinstance(value, (list, dict)) else [value])
-            ]
-            remarks = [(item, _REMARK) for item in value.values()] if isinstance(value, dict) else []
-            for text, longest in (*texts, *remarks):
-                if (length := len(str(text).strip())) > longest:
-                    raise InvalidOptions(f"{label} must have at most {longest} characters, not {length}")
+            for text in value if isinstance(value, (list, dict)) else [value]:
+                _check_length(label, text, _MAX_LENGTHS[self.name])
+            for remark in value.values() if isinstance(value, dict) else ():
+                _check_length(label, remark, _REMARK)
         numbers = _RANGES.get(self.name)
         if numbers and value not in numbers:
             raise InvalidOptions(f"{label} must be from {numbers[0]} to {numbers[-1]}, not {value}")
@@ -133,6 +130,12 @@ def optional(name: str, type: str = "str", **details: Any) -> Parameter:
     return Parameter(name, type, **details)
 
 
+def _check_length(label: str, text: Any, longest: int) -> None:
+    """Raise InvalidOptions when a string without surrounding spaces is too long."""
+    if (length := len(str(text).strip())) > longest:
+        raise InvalidOptions(f"{label} must have at most {longest} characters, not {length}")
+
+
 def _check_json(label: str, text: str) -> None:
     """Raise InvalidOptions when a string is not JSON."""
     try:
@@ -141,7 +144,7 @@ def _check_json(label: str, text: str) -> None:
         raise InvalidOptions(f"{label} must be JSON: {error}") from None
 
 
-# Every operation accepts these in addition to its own parameters.
+# Every operation accepts these in addition to the parameters in its row.
 TAG_PARAMS = {name: optional(name, "list") for name in ("systemTags", "userTags")}
 
 
@@ -213,7 +216,7 @@ class Operation:
 
     @property
     def extra_results(self) -> list[str]:
-        """Return the members of the result that do not only contain records."""
+        """The members of the result that contain other values than records."""
         return [name for name in self.result if name not in ("inventory", "inventories")]
 
     def has_result(self, reply: Mapping[str, Any]) -> bool:
@@ -234,20 +237,20 @@ class Operation:
         return reply.get("inventory", reply.get("inventories"))
 
     def is_reply(self, reply: Mapping[str, Any]) -> bool:
-        """Return whether this is a reply of success in the operation's own form, and not another JSON object."""
+        """Return whether a JSON object is a reply of success in the form of this operation."""
         return self.has_result(reply) or (self.may_be_empty and is_bare(reply))
 
     def missing(self, params: Mapping[str, Any]) -> list[str]:
         """Return the names of the required parameters that ``params`` lacks."""
-        spared = {name for key, names in (self.alternatives or {}).items() if params.get(key) for name in names}
+        replaced = {name for key, names in (self.alternatives or {}).items() if params.get(key) for name in names}
         return [
             name
             for name, parameter in self.parameters.items()
-            if parameter.required and not parameter.omit_if_unset and params.get(name) is None and name not in spared
+            if parameter.required and not parameter.omit_if_unset and params.get(name) is None and name not in replaced
         ]
 
     def unsupported_reason(self, params: Mapping[str, Any], version: str) -> str | None:
-        """Return what a service of ``version`` does not support in this call, with the version that added it."""
+        """Return why a service of ``version`` does not support this call; None if it does."""
         available = parse_version(version)
         if self.since and parse_version(self.since) > available:
             return f"{self.name} needs version {self.since}"
@@ -271,37 +274,36 @@ class Operation:
         Tags are separate members of the body. Raise InvalidOptions when a required parameter is missing, when one is
         unknown or when a value is not allowed.
         """
-        given = {name: self._coerce(name, value) for name, value in params.items() if value is not None}
-        if missing := self.missing(given):
+        values = {name: self._coerce(name, value) for name, value in params.items() if value is not None}
+        if missing := self.missing(values):
             raise InvalidOptions(f"{self.name} needs {', '.join(missing)}")
         path = self.full_path(prefix)
-        inner = dict(given)
         for parameter in self.path_params:
-            path = path.replace(f"{{{parameter.name}}}", quote(str(inner.pop(parameter.name)), safe=""))
-        inner.update({self._alias(name): value for name, value in given.items() if self._alias(name)})
+            path = path.replace(f"{{{parameter.name}}}", quote(str(values.pop(parameter.name)), safe=""))
+        for parameter in self.params:
+            if parameter.alias and parameter.name in values:
+                values[parameter.alias] = values[parameter.name]
         if self.method == "GET":
-            return self._read(path, inner)
-        tags = {name: inner.pop(name) for name in TAG_PARAMS if name in inner}
+            return self._build_read(path, values)
+        tags = {name: values.pop(name) for name in TAG_PARAMS if name in values}
         if self.method == "DELETE":
-            return Request(self.method, path, _pairs({**inner, **tags}), {**inner, **tags})
-        return Request(self.method, path, (), {self.body_key: inner, **tags})
+            return Request(self.method, path, _flatten({**values, **tags}), {**values, **tags})
+        return Request(self.method, path, (), {self.body_key: values, **tags})
 
-    def _read(self, path: str, params: dict[str, Any]) -> Request:
-        """Return the GET request for a path; the ``uuid`` of a query becomes part of it, or a condition."""
+    def _build_read(self, path: str, params: dict[str, Any]) -> Request:
+        """Build the GET request for a path; the ``uuid`` of a query becomes part of the path, or a condition."""
         uuid = params.pop("uuid", None)
         if uuid is not None and self.get_by_uuid and not params and _UUID.fullmatch(uuid):
             return Request("GET", f"{path}/{uuid}")
         if uuid is not None:
             params["q"] = [*params.get("q", ()), f"uuid={uuid}"]
-        return Request("GET", path, _pairs(params))
-
-    def _alias(self, name: str) -> str:
-        return self.parameters[name].alias if name in self.parameters else ""
+        return Request("GET", path, _flatten(params))
 
     def _coerce(self, name: str, value: Any) -> Any:
         """Return a value in the parameter's type.
 
-        Raise InvalidOptions when it is not allowed. Unknown is kept: check mode predicts the call without its value.
+        Raise InvalidOptions when it is not allowed. A null reference is returned unchanged, because check mode predicts
+        the call without its value.
         """
         parameter = TAG_PARAMS.get(name) or self.parameters.get(name)
         if parameter is None:
@@ -326,7 +328,7 @@ def is_success(reply: Mapping[str, Any]) -> bool:
     return not reply.get("error") and reply.get("success") is not False
 
 
-def _pairs(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def _flatten(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Flatten values for a query string: lists are repeated, booleans are true and false."""
     pairs = []
     for name, value in values.items():

@@ -78,7 +78,7 @@ RECORD_FIELDS: Mapping[str, tuple[str, ...]] = {
         "HostNetworkInterface": _NIC,
         "CandidateNetworkInterface": f"{_NIC} gateway callBackIp offloadStatus description",
         "HostNicServiceType": "id interfaceUuid vlanId serviceType createDate lastOpDate",
-        # Types that the document lacks, with the fields that real servers return.
+        # Types of companions, with the fields that real servers return.
         "ZoneInventory": f"{_NAMED} state type",
         "ClusterInventory": f"{_NAMED} zoneUuid hypervisorType state type",
         "L3NetworkInventory": f"{_NAMED} zoneUuid l2NetworkUuid type category state ipVersion ipRanges",
@@ -113,7 +113,7 @@ _NESTED_IN = {kind: tuple(name for name in fields if name in NESTED) for kind, f
 PRESERVED_KEY_MEMBERS = frozenset(("webhookResp", "opaque", "atPersonList", "dataVolumeSystemTags"))
 
 
-# Members that contain a webhook URL, by the type of the record.
+# Members that contain a webhook URL in some types of records.
 WEBHOOKS = frozenset(("url", "webhook", "webhookUrl", "callbackUrl"))
 
 # Ansible's JSON decoders convert mappings with such keys to trusted templates or decrypted values.
@@ -149,7 +149,7 @@ def _invalid_member(name: str, value: Any) -> str | None:
     if name in _MEMBER_TYPES:
         return None if isinstance(value, (_MEMBER_TYPES[name], type(None))) else name
     kind, elements = _LISTS[name], value or []
-    if not isinstance(elements, list) or not all(isinstance(each, kind) for each in elements):
+    if not isinstance(elements, list) or not all(isinstance(element, kind) for element in elements):
         return name
     if kind is dict and (inner := next(filter(None, map(find_invalid_member, elements)), None)):
         return f"{name}.{inner}"
@@ -159,9 +159,9 @@ def _invalid_member(name: str, value: Any) -> str | None:
 def rename_reserved_keys(value: Any) -> Any:
     """Return decoded JSON without keys that are special to Ansible: ``__ansible_type`` becomes ``ansible_type``."""
     if isinstance(value, dict):
-        return {_without_reserved_prefix(key): rename_reserved_keys(each) for key, each in value.items()}
+        return {_without_reserved_prefix(key): rename_reserved_keys(member) for key, member in value.items()}
     if isinstance(value, list):
-        return [rename_reserved_keys(each) for each in value]
+        return [rename_reserved_keys(item) for item in value]
     return value
 
 
@@ -200,7 +200,7 @@ def record_to_result(value: Any, record_type: str = "") -> Any:
 
 
 def mask_webhooks(value: Any, record_type: str = "") -> Any:
-    """Return a reply, or a part of it, in which webhook URLs are reduced to scheme and host. Names are kept.
+    """Return a reply, or a part of it, in which webhook URLs are reduced to scheme and host.
 
     The path or the query of a chat's webhook contains its key. ``record_type`` is the type of the operation in the
     table or of the cursor query. In a reply of unknown type each ``url`` with http counts as a webhook. The ``url`` of
@@ -229,7 +229,7 @@ def holds_null_reference(value: Any) -> bool:
 
 
 def without_null_references(values: Mapping[str, Any]) -> Record:
-    """Return values without Unknown references, also in lists."""
+    """Return values without null references, including those in lists."""
     return {
         name: [item for item in value if not isinstance(item, NullReference)] if isinstance(value, list) else value
         for name, value in values.items()
@@ -276,22 +276,22 @@ def values_equal(desired: Any, current: Any) -> bool:
     as sets.
     """
     if isinstance(desired, str) or isinstance(current, str):
-        return _text(desired) == _text(current)
+        return _to_text(desired) == _to_text(current)
     if isinstance(desired, bool):
         return desired == bool(current)
     if isinstance(desired, list):
-        return _bag(desired) == _bag(current or [])
+        return _to_set(desired) == _to_set(current or [])
     if isinstance(desired, dict):
         return desired == (current or {})
     return bool(desired == current)
 
 
-def _text(value: Any) -> str:
+def _to_text(value: Any) -> str:
     return "" if value is None else str(value).strip()
 
 
-def _bag(values: Iterable[Any]) -> frozenset[str]:
-    return frozenset(map(_text, values))
+def _to_set(values: Iterable[Any]) -> frozenset[str]:
+    return frozenset(map(_to_text, values))
 
 
 def canonical_address(text: str) -> str:
@@ -344,7 +344,7 @@ def is_localhost(text: str) -> bool:
 
 
 def _is_local_ipv4(packed: bytes) -> bool:
-    """Whether an address is in 127.0.0.0/8, or is 0.0.0.0. The library ipaddress takes ten times as long."""
+    """Return whether an address is in 127.0.0.0/8 or is 0.0.0.0. The library ipaddress takes ten times as long."""
     return packed[0] == 127 or not any(packed)
 
 

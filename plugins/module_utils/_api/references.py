@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""References to objects: normalized uuids, names, and null for objects that check mode did not create."""
+"""References to objects in options: uuids, names, and null for an object that check mode did not create."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _normalize_reference(name: str, may_be_name: bool, value: Any) -> str:
 
 
 def normalize_references(values: Mapping[str, Any], parameters: Mapping[str, str] | None = None) -> Record:
-    """Return options or parameters with all references in them normalized, also those in lists of mappings.
+    """Return options or parameters with all references in them normalized, including those in lists of mappings.
 
     ``parameters`` maps options to the API's names for them. Options, unlike parameters, may contain names of objects.
     """

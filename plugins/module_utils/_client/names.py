@@ -4,11 +4,11 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""References by name: the only place where names in options are replaced by uuids."""
+"""Replace names of objects in options by their uuids."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -114,9 +114,9 @@ def _read_candidates(client: Client, resource_type: ResourceType, name: str, own
 
     They are read by a query, by GetHostNetworkFacts for the interfaces of a known host, or by a cursor query.
     """
-    readers = [partial(_read_by_query, resource_type, name)]
+    readers: list[Callable[[Client, Record], list[Record]]] = [partial(_read_by_query, resource_type, name)]
     if resource_type.name == "host_nic" and owner:
-        readers.append(partial(_read_network_facts))
+        readers.append(_read_network_facts)
     readers.append(partial(_read_by_cursor, resource_type))
     return first_readable(*readers)(client, owner)
 

@@ -43,7 +43,7 @@ CONNECTION = _with_fallbacks(
         "use_proxy": {"type": "bool", "default": True},
         "request_timeout": {"type": "float", "default": 30},
         "request_retries": {"type": "int", "default": 8},
-        # Only here can a number be distinguished from a string: YAML reads 4.10 as 4.1.
+        # Raw, so that a number is recognized and refused: YAML reads 4.10 as 4.1.
         "service_version": {"type": "raw"},
     }
 )
@@ -117,12 +117,12 @@ JOB_HANDLES: Options = {
 GROUP_OPTIONS: Options = {**CONNECTION, **WAIT, **TAGS, **CREATE_OPTIONS, **LIST_OPTIONS}
 
 
-# Options with these endings identify an object, as uuids do: an empty string is an error there, not a value.
+# Options with these endings identify an object, so an empty string is an error in them.
 IDENTIFIERS = ("name", "url", "_ip", "_mac", "_address", "user_id", "username")
 
 
 class TaskOptions:
-    """The options of a module: its own and shared ones, their constraints, and those that select the object."""
+    """The options of a module, their constraints, and those that select the object."""
 
     options: Options
     shared_options: tuple[Options, ...]
@@ -160,7 +160,7 @@ class TaskOptions:
         ]
 
     def with_references(self, params: Mapping[str, Any], check_mode: bool) -> Record:
-        """Return the options with normalized references; names are kept, see `resolve_names`.
+        """Return the options with normalized references. `resolve_names` replaces the names of objects.
 
         Raise InvalidOptions for invalid references and, except in check mode, for a null reference that cannot be
         omitted.
@@ -192,7 +192,7 @@ class TaskOptions:
                 yield from null
 
     def _selecting_groups(self, options: Mapping[str, Any]) -> list[Sequence[str]]:
-        """Return groups of options, of each of which one is needed to select the object."""
+        """Return groups of options. The object is selected by one option of each group."""
         groups: list[Sequence[str]] = [[name] for name, option in self.options.items() if option.get("required")]
         if options.get("uuid") is not None and not isinstance(options["uuid"], NullReference):
             return groups
@@ -204,7 +204,7 @@ class TaskOptions:
         return groups
 
     def desired(self, params: Mapping[str, Any]) -> Record:
-        """Return the module's own options that are given, by the API's names for them."""
+        """Return the options of the module that are not null, by the API's names for them."""
         desired, parameters = {}, self.parameters
         for name in (*self.options, *(TAGS if TAGS in self.shared_options else ())):
             value = params.get(name)

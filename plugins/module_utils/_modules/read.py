@@ -55,14 +55,14 @@ def info_module(operation: str, options: Options) -> ModuleSpec:
 
     def run(context: ModuleContext) -> dict[str, Any]:
         if any(isinstance(item, NullReference) for value in context.desired.values() for item in _as_list(value)):
-            return _members(operation, {})
-        return _members(operation, context.client.get(operation, context.desired))
+            return _shape_members(operation, {})
+        return _shape_members(operation, context.client.get(operation, context.desired))
 
     return ModuleSpec(run, options, (operation,), (TAGS,))
 
 
 def info_module_per_item(operation: str, returns: str, over: str, parameter: str, options: Options) -> ModuleSpec:
-    """Return the module that calls an operation concurrently for each value of the option ``over``, by its API name.
+    """Return the module that calls an operation concurrently for each value of an option, whose API name is ``over``.
 
     ``parameter`` of the operation gets the value. Calls that fail are reported in the list. The module fails when all
     calls fail, or when one fails and the option ``fail_on_error`` is set.
@@ -71,9 +71,9 @@ def info_module_per_item(operation: str, returns: str, over: str, parameter: str
     def run(context: ModuleContext) -> dict[str, Any]:
         tags = {name: context.desired[name] for name in TAG_PARAMS if name in context.desired}
 
-        def ask(value: str) -> Record:
+        def read_one(value: str) -> Record:
             if isinstance(value, NullReference):
-                return {to_snake_case(parameter): None, **_members(operation, {}), "msg": None, "error": None}
+                return {to_snake_case(parameter): None, **_shape_members(operation, {}), "msg": None, "error": None}
             try:
                 reply, failure = context.client.get(operation, {parameter: value, **tags}), None
             except ReadExecutedAsChange:
@@ -82,10 +82,10 @@ def info_module_per_item(operation: str, returns: str, over: str, parameter: str
                 reply, failure = {}, error
                 failures[value] = error
             outcome = {"msg": failure and str(failure), "error": failure and failure.error}
-            return {to_snake_case(parameter): value, **_members(operation, reply), **outcome}
+            return {to_snake_case(parameter): value, **_shape_members(operation, reply), **outcome}
 
         failures: dict[str, VirtinfraError] = {}
-        items = context.client.map_concurrently(ask, context.desired[over])
+        items = context.client.map_concurrently(read_one, context.desired[over])
         failed = [item for item in items if item["error"]]
         if failed and (context.params["fail_on_error"] or len(failed) == len(items)):
             first = failures[failed[0][to_snake_case(parameter)]]
@@ -154,7 +154,7 @@ class Listing:
         return _filter(records, local_conditions, equal, limit)
 
     def _read_by_cursor(self, client: Client, desired: Record) -> tuple[list[Record], int]:
-        """Read with a cursor query, and select by conditions and equality here: its filters are not documented."""
+        """Read with a cursor query, and apply conditions and equality afterwards: its filters are not documented."""
         equal, limit = self._equalities(desired), self._limit_of_read(desired)
         conditions = parse_local_conditions(desired.get("query", ()), self.record_type)
         selects = bool(equal or conditions)
@@ -230,7 +230,7 @@ def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _members(operation: str, reply: Mapping[str, Any]) -> dict[str, Any]:
+def _shape_members(operation: str, reply: Mapping[str, Any]) -> dict[str, Any]:
     """Return the documented members of a reply, as empty lists if the service omits them."""
     members = {name: reply.get(name) or [] for name in get_operation(operation).result}
     return {**record_to_result(shaped_members(members), get_operation(operation).record)}

@@ -43,24 +43,22 @@ def find_by_query(
 
     def find(client: Client, key: str, value: str) -> list[Record]:
         if key == "uuid":
-            found = [view(record) for record in get_by_uuid(client, operation, value)]
+            records = [view(record) for record in get_by_uuid(client, operation, value)]
         else:
-            found = find_by_attribute(client, operation, key, value, view=view)
-        return list(filter(among, found))
+            records = find_by_attribute(client, operation, key, value, view=view)
+        return list(filter(among, records))
 
-    return _by(find, keys)
+    return _find_by_first_key(find, keys)
 
 
 def find_by_cursor(resource_type: str, *keys: str, among: Callable[[Record], bool] = bool) -> Finder:
     """Return a finder that reads all records of a cursor query, because the syntax of its filters is not documented."""
 
     def find(client: Client, key: str, value: str) -> list[Record]:
-        pages = paginate_cursor(client, resource_type)
-        return [
-            record for page, dummy in pages for record in page if values_equal(value, record.get(key)) and among(record)
-        ]
+        records = [record for page, total in paginate_cursor(client, resource_type) for record in page]
+        return [record for record in records if values_equal(value, record.get(key)) and among(record)]
 
-    return _by(find, keys)
+    return _find_by_first_key(find, keys)
 
 
 def find_by_type(name: str, *keys: str) -> Finder:
@@ -88,19 +86,17 @@ def with_assumed_fields(reader: Finder, assumed: Callable[[Record], Record]) -> 
     return read
 
 
-def _by(find: Search, keys: tuple[str, ...]) -> Finder:
-    """Return a finder by ``resourceUuid``, which some servers ignore on a create, and then by the first given key."""
+def _find_by_first_key(find: Search, keys: tuple[str, ...]) -> Finder:
+    """Return a finder by ``resourceUuid``, which some servers ignore on a create, and then by the first desired key."""
 
     def read(client: Client, desired: Record) -> Record | None:
         key = next((key for key in keys if desired.get(key)), None)
-        if (
-            key != "uuid"
-            and (resource_uuid := desired.get("resourceUuid"))
-            and (found := find(client, "uuid", resource_uuid))
-        ):
-            return found[0]
-        return (
-            require_unique(find(client, key, desired[key]), f"the {option_name(key)} {desired[key]!r}") if key else None
-        )
+        if key != "uuid" and desired.get("resourceUuid"):
+            records = find(client, "uuid", desired["resourceUuid"])
+            if records:
+                return records[0]
+        if key is None:
+            return None
+        return require_unique(find(client, key, desired[key]), f"the {option_name(key)} {desired[key]!r}")
 
     return read

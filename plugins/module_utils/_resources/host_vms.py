@@ -43,15 +43,17 @@ def find_running_vms(client: Client, host: Record, choice: str) -> Dependents:
     host that could take it. With the ``choice`` any, the effects are not determined.
     """
     try:
-        records = _running_vms(client, {"hostUuid": host["uuid"]})
+        records = _read_running_vms(client, {"hostUuid": host["uuid"]})
     except (Unsupported, ApiError) as failure:
-        return Dependents(warnings=[f"cannot check which VMs the maintenance would stop: {_unknowable(failure)}"])
+        return Dependents(
+            warnings=[f"cannot check which VMs the maintenance would stop: {_explain_unreadable(failure)}"]
+        )
     if choice == "any" or not records:
         return Dependents([_dependent(vm, effect="") for vm in records])
     local, warnings = _find_local_vms(client, records)
     stopped = [replace(_dependent(vm, STOPPED), reason="its root volume is on local storage") for vm in local]
     others = [_dependent(vm, MIGRATED) for vm in records if vm not in local]
-    examined, unknowable = _examine(client, others, host["uuid"])
+    examined, unknowable = _predict_migrations(client, others, host["uuid"])
     if unknowable:
         warnings.append(f"cannot check whether other hosts can take the VMs: {unknowable}")
     return Dependents([*stopped, *examined], warnings)
@@ -65,11 +67,11 @@ def _dependent(vm: Record, effect: str) -> Dependent:
 def _find_local_vms(client: Client, vms: list[Record]) -> tuple[list[Record], list[str]]:
     """Return the VMs whose root volume is on local storage, and a warning if this is not known for some."""
     try:
-        storages = _local_storages(client, {})
+        storages = _read_local_storages(client, {})
     except (Unsupported, ApiError) as failure:
-        return [], [f"cannot check which VMs have local storage and would be stopped: {_unknowable(failure)}"]
-    local = [vm for vm in vms if _root_storage(vm) in storages]
-    hidden = [vm for vm in vms if _root_storage(vm) is None]
+        return [], [f"cannot check which VMs have local storage and would be stopped: {_explain_unreadable(failure)}"]
+    local = [vm for vm in vms if _find_root_storage(vm) in storages]
+    hidden = [vm for vm in vms if _find_root_storage(vm) is None]
     if not storages or not hidden:
         return local, []
     warning = (
@@ -80,9 +82,9 @@ def _find_local_vms(client: Client, vms: list[Record]) -> tuple[list[Record], li
 
 
 def review_vms(client: Client, host: Record, before: Sequence[Dependent]) -> list[Dependent]:
-    """Return VMs that ran on a host, each with what became of it since."""
-    records = {str(vm.get("uuid")): vm for vm in _vms_with_uuids(client, {"uuids": [vm.uuid for vm in before]})}
-    return [replace(vm, effect=_effect_on(records.get(vm.uuid, {}), host["uuid"]), reason="") for vm in before]
+    """Return VMs that ran on a host before a maintenance, each with the effect on it."""
+    records = {str(vm.get("uuid")): vm for vm in _read_vms_with_uuids(client, {"uuids": [vm.uuid for vm in before]})}
+    return [replace(vm, effect=_determine_effect(records.get(vm.uuid, {}), host["uuid"]), reason="") for vm in before]
 
 
 # Servers stop VMs that cannot migrate, the job succeeds, and nothing starts them again: section "Operations" of the
@@ -98,37 +100,37 @@ RUNNING_VMS = Guard(
 )
 
 
-def _effect_on(vm: Record, host: str) -> str:
+def _determine_effect(vm: Record, host: str) -> str:
     if vm.get("state") in STOPPED_STATES:
         return STOPPED
     return MIGRATED if vm.get("hostUuid") not in (None, host) else ""
 
 
-def _unknowable(failure: Unsupported | ApiError) -> str:
-    """Return why something cannot be read with this service and these credentials; raise any other failure."""
+def _explain_unreadable(failure: Unsupported | ApiError) -> str:
+    """Return why the service or the credentials do not allow a read; raise any other failure."""
     if isinstance(failure, ApiError) and failure.code != NO_PERMISSION and failure.status != FORBIDDEN:
         raise failure
     return failure.reason if isinstance(failure, Unsupported) else failure.message.rstrip(".")
 
 
-def _examine(client: Client, vms: Sequence[Dependent], host: str) -> tuple[list[Dependent], str]:
-    """Return those VMs that still exist, as stopped if no host can take them, and why this is unknown for some."""
+def _predict_migrations(client: Client, vms: Sequence[Dependent], host: str) -> tuple[list[Dependent], str]:
+    """Return the VMs that still exist, as stopped if no host can take them, and why this is unknown for some."""
     unknowable: list[str] = []
 
     def examine(vm: Dependent) -> Dependent | None:
         try:
-            return _with_targets(client, vm, host)
+            return _predict_migration(client, vm, host)
         except (Unsupported, ApiError) as failure:
-            unknowable.append(_unknowable(failure))
+            unknowable.append(_explain_unreadable(failure))
             return vm
 
     examined = [examine(vm) for vm in vms[:1]]
-    # What the service or the account cannot read of one VM, it cannot read of the others.
+    # If the candidates of one VM cannot be read, those of the others cannot be read either.
     examined += vms[1:] if unknowable else client.map_concurrently(examine, vms[1:])
     return [vm for vm in examined if vm], next(iter(unknowable), "")
 
 
-def _with_targets(client: Client, vm: Dependent, host: str) -> Dependent | None:
+def _predict_migration(client: Client, vm: Dependent, host: str) -> Dependent | None:
     """Return a VM as stopped if no host can take it; None if it does not exist any more."""
     name = "GetVmMigrationCandidateHosts"
     try:
@@ -144,27 +146,29 @@ def _with_targets(client: Client, vm: Dependent, host: str) -> Dependent | None:
     return replace(vm, effect=STOPPED, reason="no other host can take it")
 
 
-def _root_storage(vm: Record) -> str | None:
+def _find_root_storage(vm: Record) -> str | None:
     root = vm.get("rootVolumeUuid")
     volumes = [volume for volume in vm.get("allVolumes") or [] if root and volume.get("uuid") == root]
     return next((volume.get("primaryStorageUuid") for volume in volumes), None)
 
 
-def _queried_vms_of_host(client: Client, desired: Record) -> list[Record]:
-    return _running_on(query(client, "QueryVmInstance", [f"hostUuid={desired['hostUuid']}"]), desired["hostUuid"])
+def _query_vms_of_host(client: Client, desired: Record) -> list[Record]:
+    return _select_running_vms(
+        query(client, "QueryVmInstance", [f"hostUuid={desired['hostUuid']}"]), desired["hostUuid"]
+    )
 
 
-def _vms_of_host_by_cursor(client: Client, desired: Record) -> list[Record]:
-    return _running_on(list_by_cursor(client, VM.cursor_type), desired["hostUuid"])
+def _list_vms_of_host_by_cursor(client: Client, desired: Record) -> list[Record]:
+    return _select_running_vms(list_by_cursor(client, VM.cursor_type), desired["hostUuid"])
 
 
-def _running_on(vms: list[Record], host: str) -> list[Record]:
+def _select_running_vms(vms: list[Record], host: str) -> list[Record]:
     return [
         vm for vm in vms if vm.get("hostUuid") == host and VM.is_usable(vm) and vm.get("state") not in STOPPED_STATES
     ]
 
 
-def _queried_vms(client: Client, desired: Record) -> list[Record]:
+def _query_vms(client: Client, desired: Record) -> list[Record]:
     uuids = desired["uuids"]
     chunks = [uuids[start : start + UUIDS_PER_QUERY] for start in range(0, len(uuids), UUIDS_PER_QUERY)]
     lists = client.map_concurrently(
@@ -173,22 +177,22 @@ def _queried_vms(client: Client, desired: Record) -> list[Record]:
     return [vm for vms in lists for vm in vms]
 
 
-def _vms_by_cursor(client: Client, desired: Record) -> list[Record]:
+def _list_vms_by_cursor(client: Client, desired: Record) -> list[Record]:
     return [vm for vm in list_by_cursor(client, VM.cursor_type) if vm.get("uuid") in desired["uuids"]]
 
 
-def _queried_local_storages(client: Client, dummy: Record) -> set[str]:
-    return _local(query(client, "QueryPrimaryStorage", filter(None, [equality("type", "LocalStorage")])))
+def _query_local_storages(client: Client, dummy: Record) -> set[str]:
+    return _select_local(query(client, "QueryPrimaryStorage", filter(None, [equality("type", "LocalStorage")])))
 
 
-def _local_storages_by_cursor(client: Client, dummy: Record) -> set[str]:
-    return _local(list_by_cursor(client, PRIMARY_STORAGE.cursor_type))
+def _list_local_storages_by_cursor(client: Client, dummy: Record) -> set[str]:
+    return _select_local(list_by_cursor(client, PRIMARY_STORAGE.cursor_type))
 
 
-def _local(storages: list[Record]) -> set[str]:
+def _select_local(storages: list[Record]) -> set[str]:
     return {str(storage.get("uuid")) for storage in storages if storage.get("type") == "LocalStorage"}
 
 
-_running_vms = first_readable(_queried_vms_of_host, _vms_of_host_by_cursor)
-_vms_with_uuids = first_readable(_queried_vms, _vms_by_cursor)
-_local_storages = first_readable(_queried_local_storages, _local_storages_by_cursor)
+_read_running_vms = first_readable(_query_vms_of_host, _list_vms_of_host_by_cursor)
+_read_vms_with_uuids = first_readable(_query_vms, _list_vms_by_cursor)
+_read_local_storages = first_readable(_query_local_storages, _list_local_storages_by_cursor)

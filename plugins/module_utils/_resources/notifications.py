@@ -15,12 +15,12 @@ from .._api.records import Record, values_equal
 
 
 def normalize_persons(desired: Record) -> Record:
-    """Return the persons in both forms if they are given in one, and an empty record if not.
+    """Return the desired persons in both forms, or an empty record if none are desired.
 
     User IDs and remarks become strings, as services require. Raise InvalidOptions for a remark that is a list or a
     mapping.
     """
-    remarks = {str(user): _remark(user, remark) for user, remark in desired.get("atPersonList", {}).items()}
+    remarks = {str(user): _normalize_remark(user, remark) for user, remark in desired.get("atPersonList", {}).items()}
     ids = list(dict.fromkeys([*desired.get("atPersonUserIds", ()), *remarks]))
     both = {"atPersonUserIds": ids, "atPersonList": {**dict.fromkeys(ids, ""), **remarks}}
     return both if desired.keys() & both.keys() else {}
@@ -28,18 +28,21 @@ def normalize_persons(desired: Record) -> Record:
 
 def compared_persons(desired: Record, current: Record) -> Record:
     """Return the desired persons for the comparison: the user IDs, and the remarks if one differs."""
-    persons, shown = normalize_persons(desired), current.get("atPersonList") or {}
-    given = [user for user in map(str, desired.get("atPersonList", ())) if user in shown]
-    differing = {user: persons["atPersonList"][user] for user in given}
-    differing = {user: remark for user, remark in differing.items() if not values_equal(remark, shown[user])}
-    ids = {"atPersonUserIds": persons["atPersonUserIds"]} if persons else {}
-    return {**ids, **({"atPersonList": {**shown, **differing}} if differing else {})}
+    persons, current_remarks = normalize_persons(desired), current.get("atPersonList") or {}
+    compared = {"atPersonUserIds": persons["atPersonUserIds"]} if persons else {}
+    differing = {}
+    for user in map(str, desired.get("atPersonList", ())):
+        if user in current_remarks and not values_equal(persons["atPersonList"][user], current_remarks[user]):
+            differing[user] = persons["atPersonList"][user]
+    if differing:
+        compared["atPersonList"] = {**current_remarks, **differing}
+    return compared
 
 
 def fields_missing_from_generic_query(desired: Record) -> Record:
     """Return the desired values of the workchat fields that a list of all endpoints may omit."""
-    all_of_it = {**desired, **normalize_persons(desired)}
-    return {name: all_of_it[name] for name in ("url", "atAll", "atPersonUserIds") if name in all_of_it}
+    values = {**desired, **normalize_persons(desired)}
+    return {name: values[name] for name in ("url", "atAll", "atPersonUserIds") if name in values}
 
 
 def with_persons_by_user_id(endpoint: Record) -> Record:
@@ -53,7 +56,7 @@ def with_persons_by_user_id(endpoint: Record) -> Record:
     return {**endpoint, "atPersonList": remarks, "atPersonUserIds": list(remarks) if ids is None else ids}
 
 
-def _remark(user: Any, remark: Any) -> str:
+def _normalize_remark(user: Any, remark: Any) -> str:
     if isinstance(remark, (list, dict)):
         raise InvalidOptions(f"at_person_list: the remark of {user} must be a string, not a {type(remark).__name__}")
     return "" if remark is None else str(remark)

@@ -33,7 +33,7 @@ def find_vm_nic(client: Client, desired: Record) -> Record | None:
     NICs in one network. With both addresses, a NIC with only one of them is returned if no NIC has both.
     """
     key = "uuid" if "uuid" in desired else "l3NetworkUuid"
-    read = first_readable(_nics_of_queried_vm, _queried_nics, _nics_of_vm_by_cursor)
+    read = first_readable(_query_vm_of_nics, _query_nics, _list_vms_of_nics)
     nics = [nic for nic in read(client, desired) if nic.get(key) == desired[key]]
     if key != "uuid":
         nics = _select_by_addresses(nics, desired)
@@ -58,16 +58,16 @@ def _select_by_addresses(nics: list[Record], desired: Record) -> list[Record]:
 
 def shows_ip_address(nic: Record, address: str | None) -> bool:
     """Return whether a NIC has an address; a NIC with IPv4 and IPv6 has further addresses in ``usedIps``."""
-    return bool(address) and canonical_address(str(address)) in map(canonical_address, _ip_addresses(nic))
+    return bool(address) and canonical_address(str(address)) in map(canonical_address, _list_ip_addresses(nic))
 
 
-def _ip_addresses(nic: Record) -> list[str]:
+def _list_ip_addresses(nic: Record) -> list[str]:
     return list(filter(None, [nic.get("ip"), *(used.get("ip") for used in nic.get("usedIps") or [])]))
 
 
 def _require_ip_addresses(nics: list[Record], address: str) -> None:
     """Raise Unsupported when a NIC shows no IP address, because it may be the NIC with ``address``."""
-    if hidden := next((nic for nic in nics if not _ip_addresses(nic)), None):
+    if hidden := next((nic for nic in nics if not _list_ip_addresses(nic)), None):
         raise Unsupported(
             f"the NIC {hidden.get('uuid')} shows no IP address (yet), so it may be the NIC with {address}"
         )
@@ -80,13 +80,13 @@ def _shows_mac_address(nic: Record, address: str) -> bool:
 _ADDRESSES = {"staticIp": shows_ip_address, "customMac": _shows_mac_address}
 
 
-def _nics_of_queried_vm(client: Client, desired: Record) -> list[Record]:
+def _query_vm_of_nics(client: Client, desired: Record) -> list[Record]:
     if "uuid" in desired:
-        return _nics_of(query(client, "QueryVmInstance", [f"vmNics.uuid={desired['uuid']}"]), desired)
-    return _nics_of(get_by_uuid(client, "QueryVmInstance", desired["vmInstanceUuid"]), desired)
+        return _select_nics(query(client, "QueryVmInstance", [f"vmNics.uuid={desired['uuid']}"]), desired)
+    return _select_nics(get_by_uuid(client, "QueryVmInstance", desired["vmInstanceUuid"]), desired)
 
 
-def _queried_nics(client: Client, desired: Record) -> list[Record]:
+def _query_nics(client: Client, desired: Record) -> list[Record]:
     if "uuid" in desired:
         nics = get_by_uuid(client, "QueryVmNic", desired["uuid"])
     else:
@@ -94,23 +94,23 @@ def _queried_nics(client: Client, desired: Record) -> list[Record]:
     return [{**nic, "vm": None} for nic in nics]
 
 
-def _nics_of_vm_by_cursor(client: Client, desired: Record) -> list[Record]:
+def _list_vms_of_nics(client: Client, desired: Record) -> list[Record]:
     vms = list_by_cursor(client, VM.cursor_type)
     if "uuid" in desired:
-        return _nics_of(vms, desired)
-    return _nics_of([vm for vm in vms if vm.get("uuid") == desired["vmInstanceUuid"]], desired)
+        return _select_nics(vms, desired)
+    return _select_nics([vm for vm in vms if vm.get("uuid") == desired["vmInstanceUuid"]], desired)
 
 
-def _nics_of(vms: list[Record], desired: Record) -> list[Record]:
-    existing = list(filter(VM.is_usable, vms))
-    if not existing and "uuid" not in desired:
+def _select_nics(vms: list[Record], desired: Record) -> list[Record]:
+    usable_vms = list(filter(VM.is_usable, vms))
+    if not usable_vms and "uuid" not in desired:
         states = "".join(f": it is {vm.get('state')}" for vm in vms)
         raise NotFound(f"no VM with uuid {desired['vmInstanceUuid']!r}{states}. Check vm.")
-    return [{**nic, "vm": vm} for vm in existing for nic in vm.get("vmNics") or []]
+    return [{**nic, "vm": vm} for vm in usable_vms for nic in vm.get("vmNics") or []]
 
 
 def find_bandwidth_limit(client: Client, desired: Record) -> Record | None:
-    """Read the bandwidth limit of a NIC in one direction; None when there is none.
+    """Read the bandwidth limit of a NIC in one direction; None without a limit.
 
     Raise Unsupported if the service lacks GetNicQos. If such a service ignores the verb, it treats the GET as
     DeleteNicQos without a direction, which changes nothing, because its job fails.

@@ -109,7 +109,9 @@ def test_an_apostrophe_is_not_sent(text: str, sent: str | None, met: str, unmet:
     "text", ["cluster.name=Bob's", "__userTag__=Bob's", "colour=Bob's", "createDate=Bob's", "name>Bob's", "cpuNum>='3'"]
 )
 def test_an_apostrophe_that_cannot_be_compared_is_refused(text: str) -> None:
-    with pytest.raises(InvalidOptions, match=r"services fail on an apostrophe\. Write ~=, with _ in the place"):
+    with pytest.raises(
+        InvalidOptions, match=r"services fail on an apostrophe\. Use ~=, and replace such characters by _"
+    ):
         parse_condition(text, HOST)
 
 
