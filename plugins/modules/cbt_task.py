@@ -214,6 +214,7 @@ from dataclasses import replace
 
 from ..module_utils._api.records import Record
 from ..module_utils._engine.plan import (
+    Current,
     PlannedCall,
     ResourceSpec,
     StateTransition,
@@ -224,10 +225,10 @@ from ..module_utils._modules.resource import resource_module
 from ..module_utils._resources.cbt import find_cbt_task, find_other_cbt_task
 
 
-def plan_task(resource: ResourceSpec, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
+def plan_task(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
     """Return the plan. Warn when a task that was selected by one VM is stopped or deleted for other VMs too."""
     steps = default_plan(resource, state, desired, current)
-    others = [uuid for uuid in (current or {}).get("resourceUuids", ()) if uuid != desired.get("vmInstanceUuid")]
+    others = [uuid for uuid in (current.record or {}).get("resourceUuids", ()) if uuid != desired.get("vmInstanceUuid")]
     if not others or state in ("present", "enabled") or not desired.keys().isdisjoint(("uuid", "name")):
         return steps
     return [replace(step, warning=f"the task also protects {', '.join(others)}") for step in steps]

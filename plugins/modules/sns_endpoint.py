@@ -211,9 +211,10 @@ from typing import Any
 from ..module_utils._api.records import Record
 from ..module_utils._client.lists import first_readable
 from ..module_utils._engine.plan import (
-    AssumedRecord,
+    Current,
     PlannedCall,
     ResourceSpec,
+    Unreadable,
     default_plan,
 )
 from ..module_utils._modules.options import CREATE_OPTIONS, reference
@@ -231,15 +232,15 @@ from ..module_utils._resources.notifications import (
 )
 
 
-def plan_workchat(resource: ResourceSpec, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
+def plan_workchat(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
     """Return the plan.
 
     Omit empty lists of persons on create, and ignore the persons of an endpoint that cannot be read.
     """
-    if current is None:
+    if current.record is None:
         persons = {name: value for name, value in normalize_persons(desired).items() if value}
     else:
-        persons = {} if isinstance(current, AssumedRecord) else compared_persons(desired, current)
+        persons = {} if isinstance(current, Unreadable) else compared_persons(desired, current.record)
     others = {name: value for name, value in desired.items() if not name.startswith("atPerson")}
     return default_plan(resource, state, {**others, **persons}, current)
 

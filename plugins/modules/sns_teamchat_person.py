@@ -111,9 +111,10 @@ from ..module_utils._api.records import Record, without_null_references
 from ..module_utils._client.client import Client
 from ..module_utils._client.lists import find_by_attribute, require_unique
 from ..module_utils._engine.plan import (
-    AssumedRecord,
+    Current,
     PlannedCall,
     ResourceSpec,
+    Unreadable,
     default_plan,
     unchangeable_error,
 )
@@ -124,18 +125,19 @@ from ..module_utils._resources.finders import find_by_query
 PERSONS = "QuerySNSTeamchatAtPerson"
 
 
-def plan_person(resource: ResourceSpec, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
+def plan_person(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
     """Return the plan. Never send the current user ID or another endpoint, because services refuse both."""
-    if isinstance(current, AssumedRecord) and "userId" in desired:
-        raise Unsupported(
-            "the service cannot list persons, so it is not known whether user_id changes, and it refuses the current"
-            " one. Omit user_id."
-        )
-    if isinstance(current, AssumedRecord) and "remark" not in desired:
-        raise InvalidOptions("remark is required, because the service cannot list persons")
-    endpoint = without_null_references(desired).get("endpointUuid")
-    if endpoint and current and (current.get("endpointUuid") or endpoint) != endpoint:
-        raise unchangeable_error(resource, {"endpointUuid": endpoint}, desired, current)
+    endpoint, person = without_null_references(desired).get("endpointUuid"), current.record
+    if person and isinstance(current, Unreadable):
+        if "userId" in desired:
+            raise Unsupported(
+                "the service cannot list persons, so it is not known whether user_id changes, and it refuses the"
+                " current one. Omit user_id."
+            )
+        if "remark" not in desired:
+            raise InvalidOptions("remark is required, because the service cannot list persons")
+    if endpoint and person and (person.get("endpointUuid") or endpoint) != endpoint:
+        raise unchangeable_error(resource, {"endpointUuid": endpoint}, desired, person)
     return default_plan(resource, state, desired, current)
 
 

@@ -300,7 +300,7 @@ job:
 """
 
 from ..module_utils._api.records import Record
-from ..module_utils._engine.plan import PlannedCall, ResourceSpec, default_plan
+from ..module_utils._engine.plan import Current, PlannedCall, ResourceSpec, default_plan
 from ..module_utils._modules.options import CREATE_OPTIONS, reference, references
 from ..module_utils._modules.resource import resource_module
 from ..module_utils._resources.finders import find_by_type
@@ -308,9 +308,9 @@ from ..module_utils._resources.finders import find_by_type
 PLACEMENT = ("clusterUuid", "hostUuid")
 
 
-def plan_create_only(resource: ResourceSpec, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
+def plan_create_only(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
     """Return the plan. Do not compare the cluster and the host, because the VM may have been migrated."""
-    compared = {name: value for name, value in desired.items() if current is None or name not in PLACEMENT}
+    compared = {name: value for name, value in desired.items() if current.record is None or name not in PLACEMENT}
     return default_plan(resource, state, compared, current)
 
 

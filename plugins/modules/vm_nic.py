@@ -334,11 +334,13 @@ from ..module_utils._api.records import (
     with_all_fields,
 )
 from ..module_utils._engine.plan import (
+    Current,
     PlannedCall,
     ResourceSpec,
     StateTransition,
     default_plan,
-    drift,
+    find_drift,
+    replace_record,
 )
 from ..module_utils._modules.options import reference
 from ..module_utils._modules.resource import resource_module
@@ -347,16 +349,18 @@ from ..module_utils._resources.vms import find_vm_nic, shows_ip_address
 ADDRESS = ("ip", "netmask", "gateway", "usedIps")
 
 
-def plan_nic(resource: ResourceSpec, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
+def plan_nic(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
     """Return the plan. The service chooses the address of a NIC that is moved, and the VM is not predicted."""
-    desired, current = canonical_addresses(desired), current and canonical_addresses(current)
-    if current:
-        equal = {"ip": shows_ip_address(current, desired.get("ip")), "driverType": current.get("driverType") is None}
+    desired = canonical_addresses(desired)
+    if current.record:
+        nic = canonical_addresses(current.record)
+        equal = {"ip": shows_ip_address(nic, desired.get("ip")), "driverType": nic.get("driverType") is None}
         desired = {name: value for name, value in desired.items() if not equal.get(name)}
-    if current and (changes := drift(resource, desired, current)):
-        if "ip" in changes and "uuid" not in desired:
-            raise InvalidOptions(f"NIC {current['uuid']} has the address {current['ip']}. Give uuid to change it.")
-        current = {**current, **dict.fromkeys(ADDRESS)}
+        if changes := find_drift(resource, desired, nic):
+            if "ip" in changes and "uuid" not in desired:
+                raise InvalidOptions(f"NIC {nic['uuid']} has the address {nic['ip']}. Give uuid to change it.")
+            nic = {**nic, **dict.fromkeys(ADDRESS)}
+        current = replace_record(current, nic)
     steps = default_plan(resource, state, desired, current)
     return [replace(step, expected={**(step.expected or {}), "vm": None}) for step in steps]
 

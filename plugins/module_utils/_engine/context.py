@@ -24,16 +24,16 @@ from .._masking.terminal import escape_controls
 class ModuleContext:
     """One run of a task: the validated options, the client, and members of the result.
 
-    ``desired`` holds the module's own options that were given, by their API names. ``unresolved`` is True in check mode
-    when the object cannot be looked up, because an earlier task only predicted it. ``changed`` says whether a call has
-    changed something; the result or a failure can set it too.
+    ``desired`` holds the module's own options that have a value, by their API names. ``is_object_predicted`` is True in
+    check mode when a reference that selects the object is null, because an earlier task would have created what it
+    refers to. ``changed`` says whether a call has changed something; the result or a failure can set it too.
     """
 
     params: Mapping[str, Any]
     desired: Record
     client: Client
     check_mode: bool = False
-    unresolved: bool = False
+    is_object_predicted: bool = False
     changed: bool = False
     completed_operations: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)

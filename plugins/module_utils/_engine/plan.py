@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +18,7 @@ from .._api.errors import (
     InvalidOptions,
     NotFound,
     Unchangeable,
+    Unsupported,
 )
 from .._api.operation import TAG_PARAMS, Parameter
 from .._api.operations import get_operation
@@ -63,11 +64,48 @@ class PlannedCall:
     warning: str = ""
 
 
-class AssumedRecord(dict[str, Any]):
-    """The assumed record of an object that cannot be read: the object is assumed to exist with these fields."""
+@dataclass(frozen=True)
+class Found:
+    """The object exists: the service shows this record."""
+
+    record: Record
 
 
-Plan = Callable[["ResourceSpec", str, Record, "Record | None"], "list[PlannedCall]"]
+@dataclass(frozen=True)
+class Missing:
+    """The object does not exist."""
+
+    record: None = None
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """The service cannot show the object, for this reason.
+
+    ``record`` has the fields with which it is assumed to exist; it is None if the object is assumed not to exist.
+    """
+
+    reason: Unsupported
+    record: Record | None
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """In check mode, the object will exist with this record, because an earlier task would have created it."""
+
+    record: Record
+
+
+# What is known of an object.
+Current = Found | Missing | Unreadable | Predicted
+
+
+def replace_record(current: Current, record: Record) -> Current:
+    """Return what is known of an object that exists, with another record."""
+    return Found(record) if isinstance(current, Missing) else replace(current, record=record)
+
+
+Plan = Callable[["ResourceSpec", str, Record, Current], "list[PlannedCall]"]
 
 
 @dataclass(frozen=True)
@@ -126,9 +164,18 @@ class ResourceSpec:
         parameters = [parameter for row in rows for parameter in row.parameters.values()]
         return {parameter.name: parameter.field for parameter in parameters if parameter.field}
 
+    def rename(self, values: Mapping[str, Any]) -> Record:
+        """Return values of parameters by the record's names for them."""
+        return {self.fields.get(name, name): value for name, value in values.items()}
+
+    @cached_property
+    def changeable(self) -> Mapping[str, Parameter]:
+        """The parameters of the update, by the record's names for them."""
+        return self.rename(_parameters(self.update))
+
 
 def plan(
-    resource: ResourceSpec, state: str, desired: Record, current: Record | None, is_prediction: bool = False
+    resource: ResourceSpec, state: str, desired: Record, current: Current, is_prediction: bool = False
 ) -> list[PlannedCall]:
     """Return the calls that change the object to ``state`` and to the desired values; none when nothing differs.
 
@@ -139,36 +186,37 @@ def plan(
     Raise InvalidOptions when a required option is missing, NotFound when the object does not exist and cannot be
     created, and Unchangeable when a value differs that the API cannot change.
     """
-    make, renamed = resource.plan or default_plan, _renamed(resource, desired)
-    null = [name for name, value in renamed.items() if isinstance(value, NullReference)]
-    if null and not is_prediction:
+    plan_calls, renamed = resource.plan or default_plan, resource.rename(desired)
+    without_null = {name: value for name, value in renamed.items() if not isinstance(value, NullReference)}
+    if len(without_null) < len(renamed) and not is_prediction:
         with suppress(InvalidOptions, NotFound):
-            return make(resource, state, {name: value for name, value in renamed.items() if name not in null}, current)
-    return make(resource, state, renamed, current)
+            return plan_calls(resource, state, without_null, current)
+    return plan_calls(resource, state, renamed, current)
 
 
-def default_plan(resource: ResourceSpec, state: str, desired: Record, current: Record | None) -> list[PlannedCall]:
+def default_plan(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
     """Return the default plan: create, update or delete, then the state transition.
 
     ``desired`` uses the names of the record.
     """
+    record = current.record
     if state == "absent":
-        return [build_call(resource, resource.delete, desired, current, None)] if current else []
-    steps = []
-    record = current
+        return [build_call(resource, resource.delete, desired, record, None)] if record else []
+    calls = []
     if record is None:
         if "uuid" in without_null_references(desired):
             raise not_found(resource, desired)
         record = predict_created(resource, desired)
-        steps.append(build_call(resource, resource.create, desired, None, record))
-    elif changes := drift(resource, desired, record):
-        steps.append(build_update(resource, changes, desired, record))
+        calls.append(build_call(resource, resource.create, desired, None, record))
+    elif changes := find_drift(resource, desired, record):
+        calls.append(build_update(resource, changes, desired, current))
         record = {**record, **changes}
-    move = resource.transitions.get(state)
-    if move and record.get(move.record_field) not in move.target_values:
-        record = {**record, move.record_field: move.target_values[0]}
-        steps.append(build_call(resource, move.operation, {**desired, **move.params}, record, record))
-    return steps
+    transition = resource.transitions.get(state)
+    if transition and record.get(transition.record_field) not in transition.target_values:
+        record = {**record, transition.record_field: transition.target_values[0]}
+        params = {**desired, **transition.params}
+        calls.append(build_call(resource, transition.operation, params, record, record))
+    return calls
 
 
 def predict_created(resource: ResourceSpec, desired: Record) -> Record:
@@ -177,13 +225,13 @@ def predict_created(resource: ResourceSpec, desired: Record) -> Record:
     return with_all_fields(resource.record_type, {name: value for name, value in desired.items() if name in fields})
 
 
-def drift(resource: ResourceSpec, desired: Record, current: Record) -> Record:
+def find_drift(resource: ResourceSpec, desired: Record, current: Record) -> Record:
     """Return the desired values that differ from the record.
 
     Values that the record does not show count too if the API can set them. A null reference differs if the API can
     change it.
     """
-    changeable = _updatable_params(resource)
+    changeable = resource.changeable
     settable = {name for name, parameter in changeable.items() if parameter.is_compared}
     comparable = {*RECORD_FIELDS[resource.record_type], *current, *settable} - {"uuid"}
     return {
@@ -194,17 +242,22 @@ def drift(resource: ResourceSpec, desired: Record, current: Record) -> Record:
     }
 
 
-def build_update(resource: ResourceSpec, changes: Record, desired: Record, current: Record) -> PlannedCall:
+def build_update(resource: ResourceSpec, changes: Record, desired: Record, current: Current) -> PlannedCall:
     """Return the call that makes all changes; raise Unchangeable for changes that the API cannot make."""
-    able = _updatable_params(resource)
-    if fixed := {name: value for name, value in changes.items() if name not in able}:
-        raise unchangeable_error(resource, fixed, desired, current)
-    along = [*(name for name in able if able[name].required or not able[name].is_compared), *TAG_PARAMS]
-    needed = {name: desired[name] for name in along if name in desired}
-    shown = changes if isinstance(current, AssumedRecord) else {*RECORD_FIELDS[resource.record_type], *current}
-    hidden = [option_name(name) for name in changes if name not in shown]
-    note = f"the service does not show {', '.join(hidden)}, so it is set each time" if hidden else ""
-    return build_call(resource, resource.update, {**needed, **changes}, current, {**current, **changes}, note)
+    record, changeable = current.record or {}, resource.changeable
+    if fixed := {name: value for name, value in changes.items() if name not in changeable}:
+        raise unchangeable_error(resource, fixed, desired, record)
+    uncompared = [name for name, parameter in changeable.items() if parameter.required or not parameter.is_compared]
+    params = {name: desired[name] for name in (*uncompared, *TAG_PARAMS) if name in desired}
+    warning = "" if isinstance(current, Unreadable) else _warn_of_hidden(resource, changes, record)
+    return build_call(resource, resource.update, {**params, **changes}, record, {**record, **changes}, warning)
+
+
+def _warn_of_hidden(resource: ResourceSpec, changes: Record, record: Record) -> str:
+    """Return the warning about changes that no record shows; an empty string if there are none."""
+    hidden = [name for name in changes if name not in RECORD_FIELDS[resource.record_type] and name not in record]
+    names = ", ".join(map(option_name, hidden))
+    return f"the service does not show {names}, so it is set each time" if names else ""
 
 
 def unchangeable_error(resource: ResourceSpec, changes: Record, desired: Record, current: Record) -> Unchangeable:
@@ -287,8 +340,8 @@ def build_call(
     operation: str | None,
     desired: Record,
     current: Record | None,
-    after: Record | None,
-    note: str = "",
+    expected: Record | None,
+    warning: str = "",
 ) -> PlannedCall:
     """Return the call of an operation with its desired parameters, and required parameters from the record.
 
@@ -300,59 +353,25 @@ def build_call(
         raise not_found(resource, desired)
     row = get_operation(operation)
     if current is not None and row.is_destructive:
-        note = "; ".join(filter(None, [note, _require_equal(resource, desired, current)]))
-    recorded = {name: resource.fields.get(name, name) for name in (*row.parameters, *TAG_PARAMS)}
-    given = {name: desired[recorded[name]] for name in recorded if desired.get(recorded[name]) is not None}
-    required = [name for name, parameter in row.parameters.items() if parameter.required and name not in given]
-    present = {name: (current or {}).get(recorded[name]) for name in required}
-    null = {name: value for name, value in given.items() if isinstance(value, NullReference)}
-    known = {name: value for name, value in given.items() if name not in null}
-    params = {**{name: value for name, value in present.items() if value is not None}, **known}
+        warning = "; ".join(filter(None, [warning, _require_equal(resource, desired, current)]))
+    params, null, record = {}, {}, current or {}
+    for name, parameter in {**row.parameters, **TAG_PARAMS}.items():
+        field = resource.fields.get(name, name)
+        if isinstance(desired.get(field), NullReference):
+            null[name] = desired[field]
+        elif desired.get(field) is not None:
+            params[name] = desired[field]
+        elif parameter.required and record.get(field) is not None:
+            params[name] = record[field]
+    # Null references are omitted unless a required parameter is missing without them.
     if row.missing(params):
-        params = {**params, **null}
-    names = [recorded[name] for name in row.missing(params)]
-    if missing := [option_name(name) for name in names if current is None or name != "uuid"]:
-        if current is None:
-            raise not_found(resource, desired, missing)
-        raise InvalidOptions(f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} required for {operation}")
-    return PlannedCall(operation, params, after, note)
-
-
-def assume_record(resource: ResourceSpec, desired: Record) -> AssumedRecord | None:
-    """Return the assumed record of an object that cannot be read: it exists if its uuid is given.
-
-    Fields that the API cannot change are assumed to have the desired values; all others are set.
-    """
-    if "uuid" not in desired:
-        return None
-    taken = {*RECORD_FIELDS[resource.record_type]} - (_updatable_params(resource).keys() - {"uuid"})
-    return AssumedRecord({name: value for name, value in _renamed(resource, desired).items() if name in taken})
-
-
-def predict_record(resource: ResourceSpec, state: str, desired: Record) -> Record | None:
-    """Return the predicted record of an object that cannot be looked up, because an earlier task only predicted it.
-
-    An object whose own uuid is null will exist, because an earlier task would have created it. An object that belongs
-    to such an object does not exist, unless the task can only change or delete it.
-    """
-    key = None
-    if not isinstance(desired.get("uuid"), NullReference):
-        with suppress(NotFound):
-            if plan(resource, state, desired, None, is_prediction=True):
-                return None
-        key = resource.found_by(desired)
-    changeable = _updatable_params(resource)
-    needed = ("uuid", *(name for name, parameter in changeable.items() if parameter.required))
-    same = {name: value for name, value in _renamed(resource, desired).items() if name == key or name not in changeable}
-    return {**{name: NullReference(option_name(name)) for name in needed}, **same}
-
-
-def _renamed(resource: ResourceSpec, desired: Record) -> Record:
-    return {resource.fields.get(name, name): value for name, value in desired.items()}
-
-
-def _updatable_params(resource: ResourceSpec) -> Mapping[str, Parameter]:
-    return _renamed(resource, {**_parameters(resource.update)})
+        params.update(null)
+    missing = [resource.fields.get(name, name) for name in row.missing(params)]
+    if current is None and missing:
+        raise not_found(resource, desired, [option_name(name) for name in missing])
+    if names := [option_name(name) for name in missing if name != "uuid"]:
+        raise InvalidOptions(f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} required for {operation}")
+    return PlannedCall(operation, params, expected, warning)
 
 
 def _parameters(operation: str | None) -> Mapping[str, Parameter]:

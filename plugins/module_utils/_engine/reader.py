@@ -9,10 +9,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
 
 from .._api.errors import (
     AmbiguousMatch,
     ApiError,
+    NotFound,
     TransportError,
     Unsupported,
     VirtinfraError,
@@ -20,6 +24,7 @@ from .._api.errors import (
 )
 from .._api.operations import get_operation
 from .._api.records import (
+    RECORD_FIELDS,
     NullReference,
     Record,
     values_equal,
@@ -30,10 +35,14 @@ from .._client.jobs import Job, asks_to_wait_longer
 from .context import ModuleContext
 from .guards import Dependent
 from .plan import (
+    Current,
+    Found,
+    Missing,
     PlannedCall,
+    Predicted,
     ResourceSpec,
-    assume_record,
-    predict_record,
+    Unreadable,
+    plan,
     transitional_value,
 )
 from .results import describe_target
@@ -42,89 +51,133 @@ from .results import describe_target
 _KEYS = {"uuid", "name", "managementIp"}
 
 
+def assume_record(resource: ResourceSpec, desired: Record) -> Record | None:
+    """Return the assumed record of an object that cannot be read: it exists if its uuid is given.
+
+    Fields that the API cannot change are assumed to have the desired values; all others are set.
+    """
+    if "uuid" not in desired:
+        return None
+    fixed = {*RECORD_FIELDS[resource.record_type]} - (resource.changeable.keys() - {"uuid"})
+    return {name: value for name, value in resource.rename(desired).items() if name in fixed}
+
+
+def predict_object(resource: ResourceSpec, state: str, desired: Record) -> Predicted | Missing:
+    """Return the prediction of an object in check mode, because a reference that selects it is null.
+
+    If its own uuid is null, it will exist, because an earlier task would have created it. If only the uuid of its owner
+    is null, it does not exist yet, unless the task can only change or delete it.
+    """
+    key = None
+    if not isinstance(desired.get("uuid"), NullReference):
+        with suppress(NotFound):
+            if plan(resource, state, desired, Missing(), is_prediction=True):
+                return Missing()
+        key = resource.found_by(desired)
+    changeable = resource.changeable
+    required = ("uuid", *(name for name, parameter in changeable.items() if parameter.required))
+    same = {name: value for name, value in resource.rename(desired).items() if name == key or name not in changeable}
+    return Predicted({**{name: NullReference(option_name(name)) for name in required}, **same})
+
+
 class ObjectReader:
     """Reads the object of a task: now, after a call, and until it is stable.
 
     ``desired`` contains the requested values by their API names, and the uuid of the object as soon as it is known.
-    ``unreadable`` is the reason why the service cannot show the object.
     """
 
     def __init__(self, resource: ResourceSpec, context: ModuleContext, state: str, desired: Record) -> None:
         self.resource, self.context, self.client = resource, context, context.client
         self.state, self.desired = state, desired
         self.label = describe_target(without_null_references(desired), resource.noun)
-        self.unreadable: Unsupported | None = None
+        self._first_unreadable: Unreadable | None = None
 
-    @property
-    def state_unknown(self) -> bool:
-        """Whether the service cannot show the state of the object."""
-        return self.unreadable is not None
-
-    def read(self) -> Record | None:
-        """Return the record of the object, an assumed record if it cannot be read, or None if it does not exist."""
-        if self.context.unresolved:
-            return predict_record(self.resource, self.state, self.desired)
+    def read(self) -> Current:
+        """Return what is known of the object."""
+        if self.context.is_object_predicted:
+            return predict_object(self.resource, self.state, self.desired)
         try:
-            return self.resource.find(self.client, without_null_references(self.desired))
+            record = self.resource.find(self.client, without_null_references(self.desired))
         except Unsupported as reason:
-            assumed = assume_record(self.resource, self.desired)
-            if assumed is None and self.state == "absent":
-                raise Unsupported(f"cannot check whether it exists: {reason.reason}", "Pass uuid.") from None
-            if assumed is None and self.resource.create and not get_operation(self.resource.create).is_idempotent:
-                raise Unsupported(
-                    f"cannot check whether it exists: {reason.reason}",
-                    "Pass uuid, or create it once with the api module.",
-                ) from None
-            self.unreadable = self.unreadable or reason
-            return assumed
+            unreadable = Unreadable(reason, assume_record(self.resource, self.desired))
+            self._require_existence(unreadable)
+            self._first_unreadable = self._first_unreadable or unreadable
+            return unreadable
+        return Missing() if record is None else Found(record)
 
-    def warn_of_unknown_state(self) -> None:
+    def _require_existence(self, current: Unreadable) -> None:
+        """Raise Unsupported if the task would have to know whether an unreadable object exists."""
+        if current.record is not None:
+            return
+        create = self.resource.create
+        if self.state == "absent":
+            remedy = "Pass uuid."
+        elif create and not get_operation(create).is_idempotent:
+            remedy = "Pass uuid, or create it once with the api module."
+        else:
+            return
+        raise Unsupported(f"cannot check whether it exists: {current.reason.reason}", remedy) from None
+
+    def warn_if_unreadable(self) -> None:
         """Warn that nothing was compared if the service cannot show the object."""
-        if self.unreadable:
+        if self._first_unreadable:
+            reason = self._first_unreadable.reason.reason
             self.context.warnings.insert(
-                0, f"The state of the {self.label} is not known, so nothing is compared: {self.unreadable.reason}."
+                0, f"The state of the {self.label} is not known, so nothing is compared: {reason}."
             )
 
-    def read_after(self, call: PlannedCall, job: Job) -> Record | None:
-        """Return the record after a call. It is read again, because replies often have another type."""
-        reply = job.result.get("inventory")
-        if get_operation(call.operation).record != self.resource.record_type or not isinstance(reply, dict):
-            reply = {}
-        if any(
-            name in reply and not values_equal(self.desired[name], reply[name]) for name in _KEYS & self.desired.keys()
-        ):
-            # This is the result of another call. Nothing in it belongs to this object.
-            reply = {}
-        keys, uuid = self.desired, reply.get("uuid")
+    def read_after(self, call: PlannedCall, before: Current, job: Job) -> Current:
+        """Return what is known of the object after a call. It is read again, as replies often have another type."""
+        keys, reply = self.desired, self._record_in_reply(call, job)
+        uuid = reply.get("uuid")
         if isinstance(uuid, str) and uuid:
             self.desired = {**self.desired, "uuid": uuid}
-        if self.state_unknown:
-            return call.expected and {**call.expected, **reply}
+        if isinstance(before, Unreadable):
+            return replace(before, record=call.expected and {**call.expected, **reply})
         return self._read_created(keys) if call.operation == self.resource.create else self.read()
 
-    def _read_created(self, keys: Record) -> Record | None:
-        """Return the record that was created; warn when there is another one with the same keys."""
-        own = self.desired.get("uuid")
-        found = None
+    def _record_in_reply(self, call: PlannedCall, job: Job) -> Record:
+        """Return the record of the object in the reply to a call; an empty one if it has none."""
+        reply = job.result.get("inventory")
+        if get_operation(call.operation).record != self.resource.record_type or not isinstance(reply, dict):
+            return {}
+        keys = _KEYS & self.desired.keys() & reply.keys()
+        if any(not values_equal(self.desired[name], reply[name]) for name in keys):
+            # This is the result of another call. Nothing in it belongs to this object.
+            return {}
+        return reply
+
+    def _read_created(self, keys: Record) -> Current:
+        """Return what is known of the object that was created; warn if there is another one with the same keys."""
+        created = self.desired.get("uuid")
+        record = None
         try:
-            found = self.resource.find(
+            record = self.resource.find(
                 self.client, {name: value for name, value in keys.items() if name not in ("uuid", "resourceUuid")}
             )
-            uuids = [str(found["uuid"])] if found else []
+            uuids = [str(record["uuid"])] if record else []
         except AmbiguousMatch as several:
             uuids = sorted(several.result["uuids"])
-        if found and own in (None, uuids[0]):
-            return found
-        own = own or next(iter(uuids), None)
-        self.desired = {**self.desired, **({"uuid": own} if own else {})}
-        record = self.read() or found
-        if record and (others := [uuid for uuid in uuids if uuid != record.get("uuid")]):
+        if record and created in (None, uuids[0]):
+            return Found(record)
+        created = created or next(iter(uuids), None)
+        self.desired = {**self.desired, **({"uuid": created} if created else {})}
+        current = self.read()
+        if current.record is None and record:
+            current = Found(record)
+        if current.record:
+            uuid = current.record.get("uuid")
+            self._warn_of_twins(uuid, [other for other in uuids if other != uuid])
+        return current
+
+    def _warn_of_twins(self, uuid: Any, others: Sequence[str]) -> None:
+        """Warn of other objects that were created at the same time."""
+        if others:
             self.context.warnings.append(
-                f"{self.label}: {record.get('uuid')} and {', '.join(others)} exist, because another one was created at"
-                f" the same time, by {self._other_creators()}. This task uses the first. Delete the one that is not"
-                " needed, and run such tasks one at a time."
+                f"{self.label}: {uuid} and {', '.join(others)} exist, because another one was created at the same time,"
+                f" by {self._other_creators()}. This task uses the first. Delete the one that is not needed, and run"
+                " such tasks one at a time."
             )
-        return record
 
     def _other_creators(self) -> str:
         """Return who can have created an object at the same time as this task."""
@@ -132,20 +185,20 @@ class ObjectReader:
             return "another task, another run or a user"
         return "another run, a user, or a task of this run with async, become or another connection"
 
-    def is_unstable(self, record: Record | None, fields: Sequence[str]) -> bool:
-        """Return whether one of the fields has a transitional value."""
-        return bool(
-            self.context.params["wait"] and not self.state_unknown and transitional_value(self.resource, fields, record)
-        )
+    def is_unstable(self, current: Current, fields: Sequence[str]) -> bool:
+        """Return whether the task waits, and one of the fields has a transitional value."""
+        if not self.context.params["wait"] or isinstance(current, Unreadable):
+            return False
+        return transitional_value(self.resource, fields, current.record) is not None
 
-    def wait_until_stable(self, record: Record | None, fields: Sequence[str], deadline: float) -> Record | None:
-        """Return the record when none of the fields has a transitional value. Raise WaitTimeout at the deadline."""
-        if not self.is_unstable(record, fields):
-            return record
-        limited, reason = self.client.until(deadline), ""
+    def wait_until_stable(self, current: Current, fields: Sequence[str], deadline: float) -> Current:
+        """Return the object when none of the fields has a transitional value. Raise WaitTimeout at the deadline."""
+        if not self.is_unstable(current, fields):
+            return current
+        client, record, reason = self.client.until(deadline), current.record, ""
         for dummy in self.client.wait.poll_intervals(f"the {self.label}", deadline):
             try:
-                record, reason = self.resource.find(limited, self.desired), ""
+                record, reason = self.resource.find(client, self.desired), ""
             except (ApiError, TransportError) as error:
                 if not error.transient:
                     raise
@@ -153,7 +206,7 @@ class ObjectReader:
                 if asks_to_wait_longer(self.client, error, deadline):
                     break
             if not transitional_value(self.resource, fields, record):
-                return record
+                return Missing() if record is None else Found(record)
         raise WaitTimeout(
             f"still {transitional_value(self.resource, fields, record)} after {self.client.wait.waited(deadline)} s of"
             f" waiting. Check the {self.resource.noun}, or raise wait_timeout.{reason}"

@@ -40,8 +40,10 @@ from .calls import (
 )
 from .context import ModuleContext
 from .plan import (
+    Current,
     PlannedCall,
     ResourceSpec,
+    Unreadable,
     failed_value,
     needed_fields,
     plan,
@@ -81,94 +83,96 @@ class Reconciler:
             # Its own message says what the service lacks.
             raise failure.with_label(self.reader.label) from None
         except VirtinfraError as failure:
-            self.reader.warn_of_unknown_state()
+            self.reader.warn_if_unreadable()
             self.dependents.add_to_failure(failure)
             raise failure.with_label(self.reader.label) from None
         finally:
             self.turn.end()
-        self.reader.warn_of_unknown_state()
+        self.reader.warn_if_unreadable()
         self.dependents.review()
         extras = {**record_to_result(self.extras, self.resource.record_type), **self.dependents.result}
-        diff = self.dependents.add_to_diff(format_diff(self.resource, before, after))
+        diff = self.dependents.add_to_diff(format_diff(self.resource, before.record, after))
         return {**format_record(self.resource, after), **extras, "diff": diff, **members}
 
-    def _predict(self, current: Record | None) -> tuple[Record | None, Record]:
+    def _predict(self, current: Current) -> tuple[Record | None, Record]:
         """Return the record after all planned calls, ``changed``, and the job of the first call without a wait.
 
         Raise Unchangeable when the service would refuse to create the object.
         """
         calls = self._plan(current)
-        self.dependents.require_permission(calls, current)
+        self.dependents.require_permission(calls, current.record)
         for call in calls:
             self._warn(call)
-            find_conflict = self.resource.find_conflict if call.operation == self.resource.create else None
-            if find_conflict and (conflict := find_conflict(self.client, without_null_references(call.params))):
-                raise Unchangeable(conflict)
-            current = call.expected
+            self._require_no_conflict(call)
+        after = calls[-1].expected if calls else current.record
         job = predicted_job_result(calls[0].operation, self.context.params["wait"]) if calls else {}
-        return current, {"changed": bool(calls), **job}
+        return after, {"changed": bool(calls), **job}
 
-    def _apply(self, current: Record | None) -> tuple[Record | None, Record]:
+    def _require_no_conflict(self, call: PlannedCall) -> None:
+        """Raise Unchangeable when the service would refuse to create the object."""
+        find_conflict = self.resource.find_conflict
+        if call.operation != self.resource.create or find_conflict is None:
+            return
+        if conflict := find_conflict(self.client, without_null_references(call.params)):
+            raise Unchangeable(conflict)
+
+    def _apply(self, current: Current) -> tuple[Record | None, Record]:
         """Make the calls that are needed.
 
         Return the record after them, and the job if the task does not wait for it.
         """
-        deadline: float | None = None
         done: list[PlannedCall] = []
         calls = self._plan(current)
+        deadline = self.client.wait.deadline()
         for dummy in range(len(calls) + MAX_REPLANS):
-            if current is not None:
+            if current.record is not None:
                 self.turn.end()
             call = next((call for call in calls if not any(_is_same_call(call, other) for other in done)), None)
             fields = self._fields_before(call)
             if self.reader.is_unstable(current, fields):
-                deadline = self.client.wait.deadline() if deadline is None else deadline
                 current = self.reader.wait_until_stable(current, fields, deadline)
-                calls = self._plan(current)
-                continue
-            if call is None:
-                self._check_converged(current, calls)
-                return current, {}
-            deadline = self.client.wait.deadline() if deadline is None else deadline
-            if self.turn.is_due(call) and self.turn.take(call, self.reader.desired, self.reader.label, deadline):
+            elif call is None:
+                self._check_converged(current.record, calls)
+                return current.record, {}
+            elif self.turn.is_due(call) and self.turn.take(call, self.reader.desired, self.reader.label, deadline):
                 current = self.reader.read()
-                calls = self._plan(current)
-                continue
-            self.reader.client = self.client.until(deadline, RESPONSE_TIME)
-            self.dependents.require_permission(calls, current)
-            done.append(call)
-            self._warn(call)
-            outcome = self._perform(call, self.context.params["job_uuid"] if len(done) == 1 else None, deadline)
-            if isinstance(outcome, Refused):
-                current = self._after_refusal(call, current, outcome.error, deadline)
             else:
-                self.context.record_call(call.operation, warnings=outcome.warnings)
-                if outcome.job.state == RUNNING:
+                self.reader.client = self.client.until(deadline, RESPONSE_TIME)
+                self.dependents.require_permission(calls, current.record)
+                self._warn(call)
+                outcome = self._perform(call, self.context.params["job_uuid"] if not done else None, deadline)
+                done.append(call)
+                if isinstance(outcome, Refused):
+                    current = self._read_after_refusal(call, current, outcome.error, deadline)
+                elif outcome.job.state == RUNNING:
                     return call.expected, pending_job_result(outcome.job)
-                current = self._read_after(call, current, outcome.job, deadline)
+                else:
+                    current = self._read_after(call, current, outcome.job, deadline)
             calls = self._plan(current)
         raise VirtinfraError(f"did not reach the requested state after {len(done)} calls")
 
     def _perform(self, call: PlannedCall, job_uuid: str | None, deadline: float) -> Done | Refused:
         """Make a call exactly once: while its outcome is in doubt, read the object and plan again."""
         once = Call(self.client, call, self.reader.label, self.context.params["wait"], deadline, job_uuid)
-        return perform(once, lambda: self._is_still_needed(call, deadline))
+        outcome = perform(once, lambda: self._is_still_needed(call, deadline))
+        if isinstance(outcome, Done):
+            self.context.record_call(call.operation, warnings=outcome.warnings)
+        return outcome
 
     def _is_still_needed(self, call: PlannedCall, deadline: float) -> bool | None:
+        """Return whether the object still lacks the change that a call makes; None if it cannot be read."""
         current = self.reader.wait_until_stable(self.reader.read(), self._fields_after(call), deadline)
-        if self.reader.state_unknown:
+        if isinstance(current, Unreadable):
             return None
         return any(_is_same_call(call, other) for other in self._plan(current))
 
-    def _plan(self, current: Record | None) -> list[PlannedCall]:
+    def _plan(self, current: Current) -> list[PlannedCall]:
         """Plan, and check before the first call that all calls can be made."""
         try:
             calls = plan(self.resource, self.state, self.reader.desired, current, self.context.check_mode)
         except NotFound:
-            if self.reader.unreadable:
-                raise Unsupported(
-                    f"cannot check whether it exists: {self.reader.unreadable.reason}", "Pass uuid."
-                ) from None
+            if isinstance(current, Unreadable):
+                raise Unsupported(f"cannot check whether it exists: {current.reason.reason}", "Pass uuid.") from None
             raise
         for call in calls:
             null = [value for value in call.params.values() if isinstance(value, NullReference)]
@@ -178,45 +182,43 @@ class Reconciler:
             self.client.build_request(call.operation, {**unknown, **call.params})
         return calls
 
-    def _read_after(self, call: PlannedCall, before: Record | None, job: Job, deadline: float) -> Record | None:
-        """Return the stable record after a call that succeeded. Raise VirtinfraError when it shows that it failed."""
-        extras = reply_extras(self.resource, call.operation, job.result)
-        self._keep_extras(extras)
-        after = self.reader.read_after(call, job)
-        if after is not None:
+    def _read_after(self, call: PlannedCall, before: Current, job: Job, deadline: float) -> Current:
+        """Return the stable object after a call that succeeded. Raise VirtinfraError when it shows that it failed."""
+        self._add_extras(reply_extras(self.resource, call.operation, job.result))
+        after = self.reader.read_after(call, before, job)
+        if after.record is not None:
             self.turn.end()
         after = self.reader.wait_until_stable(after, self._fields_after(call), deadline)
-        if (after is None) != (call.expected is None):
+        if (after.record is None) != (call.expected is None):
             raise VirtinfraError(
-                f"{call.operation} succeeded, but it {'does not exist' if after is None else 'still exists'}"
+                f"{call.operation} succeeded, but it {'does not exist' if after.record is None else 'still exists'}"
             )
-        if reason := failed_value(self.resource, self.state, call.operation, before, after):
+        if reason := failed_value(self.resource, self.state, call.operation, before.record, after.record):
             raise VirtinfraError(f"{call.operation} succeeded, but {reason}")
         return after
 
-    def _keep_extras(self, extras: Record) -> None:
+    def _add_extras(self, extras: Record) -> None:
         records = [*self.extras.get("records", []), *extras.get("records", [])]
         self.extras = {**self.extras, **extras, **({"records": records} if records else {})}
 
-    def _after_refusal(
-        self, call: PlannedCall, before: Record | None, error: VirtinfraError, deadline: float
-    ) -> Record | None:
-        """Return the record of an object that is in the requested state although the service refused the call.
+    def _read_after_refusal(
+        self, call: PlannedCall, before: Current, error: VirtinfraError, deadline: float
+    ) -> Current:
+        """Return the object if it is in the requested state although the service refused the call.
 
         Either another run, task or user was faster, or a proxy delivered the call twice and this is the response to the
         second delivery. Raise the failure of any other call; its result says ``changed`` if it changed something
         nevertheless.
         """
+        current = before
         with suppress(VirtinfraError):
-            now = self.reader.read()
-            is_ambiguous = can_answer_second_delivery(error)
-            is_creation = call.operation == self.resource.create and is_refused_as_duplicate(call, error)
-            if now and is_creation and not (is_ambiguous and _may_be_made_by(call, now)):
-                return now
-            if not self.reader.state_unknown and _is_touched(call, before, now):
+            current = self.reader.read()
+            if self._is_created_by_another(call, current.record, error):
+                return current
+            if not isinstance(current, Unreadable) and _is_touched(call, before.record, current.record):
                 error.result["changed"] = True
-            if is_ambiguous and self._is_still_needed(call, deadline) is False:
-                self._keep_extras(reply_extras(self.resource, call.operation, {}))
+            if can_answer_second_delivery(error) and self._is_still_needed(call, deadline) is False:
+                self._add_extras(reply_extras(self.resource, call.operation, {}))
                 warning = (
                     f"{self.reader.label}: {error.message.rstrip('.')}, but the object is in the requested state."
                     " Either another run, task or user made the same call at the same time, or a proxy delivered this"
@@ -225,10 +227,16 @@ class Reconciler:
                 )
                 self.context.record_call(call.operation, warnings=[warning])
                 return self.reader.read()
-        if self.reader.state_unknown and (warning := second_delivery_warning(call, self.reader.label, error)):
+        if isinstance(current, Unreadable) and (warning := second_delivery_warning(call, self.reader.label, error)):
             error.result["changed"] = True
             self.context.warnings.append(warning)
         raise error
+
+    def _is_created_by_another(self, call: PlannedCall, record: Record | None, error: VirtinfraError) -> bool:
+        """Return whether the service refused to create an object because another run, task or user has created it."""
+        if not record or call.operation != self.resource.create or not is_refused_as_duplicate(call, error):
+            return False
+        return not (can_answer_second_delivery(error) and _can_be_created_by(call, record))
 
     def _warn(self, call: PlannedCall) -> None:
         if call.warning:
@@ -255,7 +263,7 @@ class Reconciler:
             self.context.warnings.append(f"{self.reader.label}: {message}.")
 
 
-def _may_be_made_by(call: PlannedCall, record: Record) -> bool:
+def _can_be_created_by(call: PlannedCall, record: Record) -> bool:
     """Return whether a creating call can have created a record: no value differs from the parameters of the call."""
     params = {"uuid" if name == "resourceUuid" else name: value for name, value in call.params.items()}
     return all(values_equal(value, record[name]) for name, value in params.items() if record.get(name) is not None)

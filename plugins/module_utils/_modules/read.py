@@ -122,7 +122,7 @@ class Listing:
     def run(self, context: ModuleContext) -> dict[str, Any]:
         """Return the result of a task: the selected records, and how many there are without ``limit``."""
         _check_list_options(context.desired)
-        if context.unresolved:
+        if context.is_object_predicted:
             return {self.returns: [], "total": 0}
         records, total = self._select(context.desired, *self._read(context.client, context.desired))
         results = [record_to_result(with_all_fields(self.record_type, record), self.record_type) for record in records]

@@ -118,9 +118,9 @@ class ModuleSpec(TaskOptions):
                 connection = replace(connection, session_id=None)
             with open_client(connection, call_options(params, check_mode), hooks) as client:
                 params = resolve_names(client, params, self.parameters)
-                unresolved = isinstance(params.get("uuid"), NullReference) or any(self.null_selecting_options(params))
+                has_null_key = isinstance(params.get("uuid"), NullReference) or any(self.null_selecting_options(params))
                 desired = self.desired(params)
-                context = ModuleContext(params, desired, client, check_mode, check_mode and unresolved)
+                context = ModuleContext(params, desired, client, check_mode, check_mode and has_null_key)
                 result = self.run(context)
             return ModuleResult({"changed": context.changed, **result}, context.warnings)
         except VirtinfraError as failure:

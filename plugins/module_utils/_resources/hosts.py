@@ -14,7 +14,7 @@ from .._api.errors import Unchangeable
 from .._api.records import Record
 from .._client.client import Client
 from .._client.lists import paginate
-from .._engine.plan import PlannedCall, ResourceSpec, build_call
+from .._engine.plan import Current, PlannedCall, ResourceSpec, build_call
 
 
 def read_nic_services(client: Client, desired: Record) -> Record:
@@ -42,11 +42,10 @@ def read_nic_services(client: Client, desired: Record) -> Record:
 MANAGEMENT = "ManagementNetwork"
 
 
-def plan_service_types(
-    resource: ResourceSpec, state: str, desired: Record, current: Record | None
-) -> list[PlannedCall]:
+def plan_service_types(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
     """Plan one call for all interfaces that need the same types on the same VLANs."""
-    pairs = {(row["interfaceUuid"], row["vlanId"]): row["serviceTypes"] for row in (current or {}).get("services", ())}
+    rows = (current.record or {}).get("services", ())
+    pairs = {(row["interfaceUuid"], row["vlanId"]): row["serviceTypes"] for row in rows}
     differing: dict[tuple[str, tuple[str, ...]], list[int]] = {}
     for pair in dict.fromkeys(product(desired["interfaceUuids"], desired.get("vlanIds") or [0])):
         types = with_management(desired["serviceTypes"], pairs.get(pair), pair)
@@ -62,7 +61,7 @@ def plan_service_types(
         vlan_ids = {"vlanIds": list(on)} if "vlanIds" in desired else {}
         params = {**desired, **vlan_ids, "interfaceUuids": interfaces, "serviceTypes": list(kept)}
         note = f"{MANAGEMENT} stays on {', '.join(interfaces)}" if MANAGEMENT in set(kept) - requested else ""
-        steps.append(build_call(resource, resource.update, params, current, {"services": rows}, note))
+        steps.append(build_call(resource, resource.update, params, current.record, {"services": rows}, note))
     return steps
 
 

@@ -11,7 +11,12 @@ from typing import Any
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import Unchangeable
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import RECORD_FIELDS
-from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan import ResourceSpec, build_call, plan
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan import (
+    Found,
+    ResourceSpec,
+    build_call,
+    plan,
+)
 from ansible_collections.virtinfra.manager.plugins.modules.cbt_task import CBT_TASK
 
 from simulator.launch import Simulator
@@ -127,6 +132,6 @@ def test_delete_is_not_planned_for_another_object(resource: ResourceSpec) -> Non
     for name in current.keys() - {"uuid"}:
         desired = {"uuid": UUID, name: "new"}
         with pytest.raises(Unchangeable, match="should be 'new'"):
-            plan(resource, "absent", desired, current)
+            plan(resource, "absent", desired, Found(current))
         with pytest.raises(Unchangeable, match="should be 'new'"):
             build_call(resource, resource.delete, desired, current, None)
