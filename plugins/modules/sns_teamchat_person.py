@@ -115,8 +115,8 @@ from ..module_utils._engine.plan import (
     PlannedCall,
     ResourceSpec,
     Unreadable,
+    build_unchangeable,
     default_plan,
-    unchangeable_error,
 )
 from ..module_utils._modules.options import reference
 from ..module_utils._modules.resource import resource_module
@@ -137,7 +137,7 @@ def plan_person(resource: ResourceSpec, state: str, desired: Record, current: Cu
         if "remark" not in desired:
             raise InvalidOptions("remark is required, because the service cannot list persons")
     if endpoint and person and (person.get("endpointUuid") or endpoint) != endpoint:
-        raise unchangeable_error(resource, {"endpointUuid": endpoint}, desired, person)
+        raise build_unchangeable(resource, {"endpointUuid": endpoint}, desired, person)
     return default_plan(resource, state, desired, current)
 
 

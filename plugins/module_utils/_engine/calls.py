@@ -104,18 +104,18 @@ def perform(call: Call, is_still_needed: Callable[[], bool | None]) -> Done | Re
     call was performed; the results of both say ``changed``.
     """
     outcome = _send(call)
-    if isinstance(outcome, Done) and outcome.job.state == SUCCEEDED and not _has_result(outcome.job):
-        outcome = _confirm(call, outcome, is_still_needed)
+    if isinstance(outcome, Done) and _is_bare_success(outcome.job):
+        outcome = _confirm(call, outcome.job, is_still_needed)
     attempts = MAX_RESENDS if call.operation.is_idempotent else 1
     while isinstance(outcome, InDoubt):
         is_needed, read_error = _check(is_still_needed)
         if is_needed is False:
-            return _performed(call, outcome.job)
+            return _conclude_performed(call, outcome.job)
         is_refused = isinstance(outcome.reason, (ApiError, Unsupported))
         if is_needed and is_refused:
             return Refused(outcome.job, outcome.reason)
         if read_error or is_refused or not attempts:
-            raise _outcome_unknown(call, outcome.job, read_error or outcome.reason, is_needed)
+            raise _build_outcome_unknown(call, outcome.job, read_error or outcome.reason, is_needed)
         attempts -= 1
         outcome = _try_again(call, outcome)
     return outcome
@@ -172,24 +172,23 @@ def _is_of_another_call(call: Call, client: Client, refusal: ApiError | Unsuppor
     return bool(find_own_job(client, client.jobs[-1]))
 
 
-def _has_result(job: Job) -> bool:
-    """Return whether a reply proves the success of the call; one that says only that may be the reply of a proxy."""
-    return get_operation(job.operation).has_result(job.result)
+def _is_bare_success(job: Job) -> bool:
+    """Return whether the reply says only that the call succeeded, which may be the reply of a proxy."""
+    return job.state == SUCCEEDED and not get_operation(job.operation).has_result(job.result)
 
 
-def _confirm(call: Call, outcome: Done, is_still_needed: Callable[[], bool | None]) -> Done | Refused | InDoubt:
+def _confirm(call: Call, job: Job, is_still_needed: Callable[[], bool | None]) -> Done | Refused | InDoubt:
     """Confirm a call whose reply says only that it succeeded: by the object, or else by the job."""
     is_needed, read_error = _check(is_still_needed)
     if not (is_needed or read_error):
-        return outcome
-    job = outcome.job
+        return Done(job)
     reason = JobNotFound(job, f"{job.operation} returned {job.result}, but the object has not changed")
     if not job_exists(call.client, job, call.deadline):
         return InDoubt(job, reason)
     return _follow_to_outcome(call, job)
 
 
-def _performed(call: Call, job: Job) -> Done:
+def _conclude_performed(call: Call, job: Job) -> Done:
     """Return the outcome of a call whose response was lost, but which was performed, as the object shows."""
     job.state, job.failure = SUCCEEDED, None
     lost = ", ".join(map(to_snake_case, call.operation.extra_results))
@@ -280,7 +279,7 @@ def confirm_result(call: Call, job: Job) -> None:
         raise job.failure
 
 
-def _outcome_unknown(call: Call, job: Job, reason: VirtinfraError, is_needed: bool | None) -> OutcomeUnknown:
+def _build_outcome_unknown(call: Call, job: Job, reason: VirtinfraError, is_needed: bool | None) -> OutcomeUnknown:
     job.state = UNKNOWN
     repeat = (
         "check the object before you repeat the call"
@@ -310,7 +309,7 @@ def is_refused_as_duplicate(call: PlannedCall, error: VirtinfraError) -> bool:
     return bool(code) and code in error_codes(error.error) and not call.params.get("force")
 
 
-def second_delivery_warning(call: PlannedCall, label: str, error: VirtinfraError) -> str:
+def warn_of_second_delivery(call: PlannedCall, label: str, error: VirtinfraError) -> str:
     """Return the warning that a call may have been performed although it failed, if no object shows this."""
     if not (can_answer_second_delivery(error) and is_refused_as_duplicate(call, error)):
         return ""
@@ -339,7 +338,7 @@ class CreationTurn:
 
         Raise WaitTimeout when another task is still creating it at the deadline.
         """
-        lock = self._acquired(build_creation_key(self._resource, call.params, desired), label, deadline)
+        lock = self._acquire_lock(build_creation_key(self._resource, call.params, desired), label, deadline)
         if lock is None:
             return False
         self._lock = lock
@@ -348,7 +347,7 @@ class CreationTurn:
         lock.running = []
         return not lock.is_first
 
-    def _acquired(self, key: str, label: str, deadline: float) -> Lock | None:
+    def _acquire_lock(self, key: str, label: str, deadline: float) -> Lock | None:
         lock = self._new_lock(self._client.connection, key) if self._new_lock else None
         if lock is None or lock.acquire():
             return lock
@@ -376,7 +375,7 @@ def build_creation_key(resource: ResourceSpec, params: Mapping[str, Any], desire
     This is the option by which it is found, or else the required parameters of the call. Tasks that create different
     objects may have it in common too, for example NICs of one VM.
     """
-    found_by = resource.found_by(desired)
+    found_by = resource.choose_key(desired)
     required = [name for name, row in get_operation(str(resource.create)).parameters.items() if row.required]
     values = {found_by: desired[found_by]} if found_by else {name: params.get(name) for name in required}
     return json.dumps([resource.create, *((name, canonical_address(str(value))) for name, value in values.items())])

@@ -71,54 +71,60 @@ class Guard:
 
     def require_permission(self, operation: str, dependents: Sequence[Dependent], choice: str) -> None:
         """Raise InUse if the operation has a harmful effect that the ``choice`` of the option does not permit."""
-        harmed = self.harmed(dependents)
+        harmed = self._select_harmed(dependents)
         if not harmed or choice in self.permitted_by:
             return
-        listed = "; ".join(f"{each}: {each.reason}" if each.reason else str(each) for each in harmed[:MAX_LISTED])
+        lines = (f"{item}: {item.reason}" if item.reason else str(item) for item in harmed[:MAX_LISTED])
         more = f"; and {len(harmed) - MAX_LISTED} more" if len(harmed) > MAX_LISTED else ""
         raise InUse(
-            f"{operation} was not called, because {self._count(harmed)} would be {self._effects(harmed)}:"
-            f" {listed}{more}. If this is acceptable, set {self.option}: {self.permitted_by[0]}.",
-            in_use_by=[{**each.result, "reason": each.reason} for each in harmed],
+            f"{operation} was not called, because {self._format_count(harmed)} would be {self._format_effects(harmed)}:"
+            f" {'; '.join(lines)}{more}. If this is acceptable, set {self.option}: {self.permitted_by[0]}.",
+            in_use_by=[{**item.result, "reason": item.reason} for item in harmed],
         )
 
-    def warning(self, dependents: Sequence[Dependent], is_prediction: bool) -> str:
+    def describe_harm(self, dependents: Sequence[Dependent], is_prediction: bool) -> str:
         """Return the warning about harmful effects, empty if there are none."""
-        harmed = self.harmed(dependents)
+        harmed = self._select_harmed(dependents)
         if not harmed:
             return ""
-        listed = ", ".join(map(str, harmed[:MAX_LISTED]))
+        names = ", ".join(map(str, harmed[:MAX_LISTED]))
         more = f" and {len(harmed) - MAX_LISTED} more" if len(harmed) > MAX_LISTED else ""
         verb = "would be" if is_prediction else "was" if len(harmed) == 1 else "were"
-        return f"{self._count(harmed)} {verb} {self._effects(harmed)}: {listed}{more}"
+        return f"{self._format_count(harmed)} {verb} {self._format_effects(harmed)}: {names}{more}"
 
-    def harmed(self, dependents: Sequence[Dependent]) -> list[Dependent]:
-        """Return the dependents with a harmful effect."""
-        return [each for each in dependents if each.effect in self.harmful]
-
-    def result(self, dependents: Sequence[Dependent]) -> Record:
+    def format_result(self, dependents: Sequence[Dependent]) -> Record:
         """Return the members of the result: for each effect the dependents that have it, by name."""
+        dependents = _sort_by_name(dependents)
         return {
-            f"{effect}_{self.noun.lower()}s": [each.result for each in _by_name(dependents) if each.effect == effect]
+            f"{effect}_{self.noun.lower()}s": [item.result for item in dependents if item.effect == effect]
             for effect in self.effects
         }
 
-    def diff(self, dependents: Sequence[Dependent]) -> tuple[Record, Record]:
+    def format_diff(self, dependents: Sequence[Dependent]) -> tuple[Record, Record]:
         """Return the members of the diff before and after the call; none if nothing depends on the object."""
         if not dependents:
             return {}, {}
-        members = self.result(dependents)
-        after = {name: [f"{each['name']} ({each['uuid']})" for each in found] for name, found in members.items()}
-        return {self.option: list(map(str, _by_name(dependents)))}, {
-            name: found for name, found in after.items() if found
+        before = {self.option: [str(item) for item in _sort_by_name(dependents)]}
+        after = {
+            name: [f"{item['name']} ({item['uuid']})" for item in items]
+            for name, items in self.format_result(dependents).items()
+            if items
         }
+        return before, after
 
-    def _count(self, dependents: Sequence[Dependent]) -> str:
+    def _select_harmed(self, dependents: Sequence[Dependent]) -> list[Dependent]:
+        """Return the dependents with a harmful effect."""
+        return [item for item in dependents if item.effect in self.harmful]
+
+    def _format_count(self, dependents: Sequence[Dependent]) -> str:
+        """Return the number of dependents with their noun."""
         return f"{len(dependents)} {self.noun}{'' if len(dependents) == 1 else 's'}"
 
-    def _effects(self, dependents: Sequence[Dependent]) -> str:
-        return " or ".join(effect for effect in self.effects if any(each.effect == effect for each in dependents))
+    def _format_effects(self, dependents: Sequence[Dependent]) -> str:
+        """Return the effects on the dependents, joined by "or"."""
+        present = {item.effect for item in dependents}
+        return " or ".join(effect for effect in self.effects if effect in present)
 
 
-def _by_name(dependents: Sequence[Dependent]) -> list[Dependent]:
-    return sorted(dependents, key=lambda each: (each.name, each.uuid))
+def _sort_by_name(dependents: Sequence[Dependent]) -> list[Dependent]:
+    return sorted(dependents, key=lambda item: (item.name, item.uuid))

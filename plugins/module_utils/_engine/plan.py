@@ -20,7 +20,7 @@ from .._api.errors import (
     Unchangeable,
     Unsupported,
 )
-from .._api.operation import TAG_PARAMS, Parameter
+from .._api.operation import TAG_PARAMS, Operation, Parameter
 from .._api.operations import get_operation
 from .._api.records import (
     RECORD_FIELDS,
@@ -142,20 +142,22 @@ class ResourceSpec:
         """The term for the object in messages."""
         return self.result_key.replace("_", " ")
 
-    def found_by(self, desired: Record) -> str | None:
+    def choose_key(self, desired: Record) -> str | None:
         """Return the option, by its API name, by which ``find`` selects the object."""
         return next((key for key in self.keys if without_null_references(desired).get(key)), None)
 
     @property
     def operations(self) -> tuple[str, ...]:
         """All operations that change the object."""
-        named = (self.create, self.update, self.delete, *(move.operation for move in self.transitions.values()))
-        return tuple(dict.fromkeys(operation for operation in named if operation))
+        transitions = (transition.operation for transition in self.transitions.values())
+        names = (self.create, self.update, self.delete, *transitions)
+        return tuple(dict.fromkeys(name for name in names if name))
 
-    def guarded_operation(self, state: str) -> str | None:
+    def get_guarded_operation(self, state: str) -> str | None:
         """Return the operation that the guard of this state checks."""
-        move = self.transitions.get(state)
-        return move.operation if move else self.delete if state == "absent" else None
+        if transition := self.transitions.get(state):
+            return transition.operation
+        return self.delete if state == "absent" else None
 
     @cached_property
     def fields(self) -> Mapping[str, str]:
@@ -171,7 +173,7 @@ class ResourceSpec:
     @cached_property
     def changeable(self) -> Mapping[str, Parameter]:
         """The parameters of the update, by the record's names for them."""
-        return self.rename(_parameters(self.update))
+        return self.rename(_get_parameters(self.update))
 
 
 def plan(
@@ -205,7 +207,7 @@ def default_plan(resource: ResourceSpec, state: str, desired: Record, current: C
     calls = []
     if record is None:
         if "uuid" in without_null_references(desired):
-            raise not_found(resource, desired)
+            raise build_not_found(resource, desired)
         record = predict_created(resource, desired)
         calls.append(build_call(resource, resource.create, desired, None, record))
     elif changes := find_drift(resource, desired, record):
@@ -246,7 +248,7 @@ def build_update(resource: ResourceSpec, changes: Record, desired: Record, curre
     """Return the call that makes all changes; raise Unchangeable for changes that the API cannot make."""
     record, changeable = current.record or {}, resource.changeable
     if fixed := {name: value for name, value in changes.items() if name not in changeable}:
-        raise unchangeable_error(resource, fixed, desired, record)
+        raise build_unchangeable(resource, fixed, desired, record)
     uncompared = [name for name, parameter in changeable.items() if parameter.required or not parameter.is_compared]
     params = {name: desired[name] for name in (*uncompared, *TAG_PARAMS) if name in desired}
     warning = "" if isinstance(current, Unreadable) else _warn_of_hidden(resource, changes, record)
@@ -260,38 +262,42 @@ def _warn_of_hidden(resource: ResourceSpec, changes: Record, record: Record) -> 
     return f"the service does not show {names}, so it is set each time" if names else ""
 
 
-def unchangeable_error(resource: ResourceSpec, changes: Record, desired: Record, current: Record) -> Unchangeable:
+def build_unchangeable(resource: ResourceSpec, changes: Record, desired: Record, current: Record) -> Unchangeable:
     """Return the failure that the API cannot make these changes to the current record."""
-    differences = _differences(resource, changes, current)
-    return Unchangeable(f"the API cannot change {differences}{_found_by(resource, desired)}")
+    differences = _describe_differences(resource, changes, current)
+    return Unchangeable(f"the API cannot change {differences}{_describe_key(resource, desired)}")
 
 
 def _require_equal(resource: ResourceSpec, desired: Record, current: Record) -> str:
     """Compare all options with the object that a call destroys, in whole or in part.
 
-    Return a note about references that the record does not show, an empty string if there are none. Raise Unchangeable
-    if an option differs. Null references are not compared, nor options that are no properties of the object.
+    Return a warning about references that the record does not show, an empty string if there are none. Raise
+    Unchangeable if an option differs. Null references and options that are not properties of the object are not
+    compared.
     """
-    shown = {*RECORD_FIELDS[resource.record_type], *current} - {"uuid"}
-    given = {name: value for name, value in desired.items() if not holds_null_reference(value)}
-    different = {
-        name: value for name, value in given.items() if name in shown and not values_equal(value, current.get(name))
-    }
+    visible = {*RECORD_FIELDS[resource.record_type], *current} - {"uuid"}
+    options = {name: value for name, value in desired.items() if not holds_null_reference(value)}
+    comparable = {name: value for name, value in options.items() if name in visible}
+    different = {name: value for name, value in comparable.items() if not values_equal(value, current.get(name))}
     if different:
-        differences = _differences(resource, different, current)
+        differences = _describe_differences(resource, different, current) + (_describe_key(resource, desired) or ".")
         raise Unchangeable(
-            f"the options differ from the existing {resource.noun}: {differences}{_found_by(resource, desired) or '.'}"
-            " Nothing was removed. Correct the options."
+            f"the options differ from the existing {resource.noun}: {differences} Nothing was removed. Correct the"
+            " options."
         )
-    parameters = _parameters(resource.create)
-    owners = {name for name, parameter in parameters.items() if parameter.refers_to not in ("", "tag")}
-    hidden = ", ".join(option_name(name) for name in given if name in owners - shown)
+    hidden = ", ".join(option_name(name) for name in options if name in _list_owner_params(resource) - visible)
     return f"the service does not show {hidden}, so it is not compared" if hidden else ""
 
 
-def _differences(resource: ResourceSpec, changes: Record, current: Record) -> str:
+def _list_owner_params(resource: ResourceSpec) -> set[str]:
+    """Return the parameters of the creation that refer to other objects, except for tags."""
+    parameters = _get_parameters(resource.create)
+    return {name for name, parameter in parameters.items() if parameter.refers_to not in ("", "tag")}
+
+
+def _describe_differences(resource: ResourceSpec, changes: Record, current: Record) -> str:
     """Return how the values of options differ from those of the record, with the names of the options."""
-    options = {shown: name for name, shown in resource.fields.items() if name in _parameters(resource.create)}
+    options = {field: name for name, field in resource.fields.items() if name in _get_parameters(resource.create)}
     present = {to_snake_case(name): "not set" for name in changes}
     present |= {
         name: repr(value)
@@ -300,38 +306,38 @@ def _differences(resource: ResourceSpec, changes: Record, current: Record) -> st
     }
     requested = record_to_result(changes, resource.record_type)
     return ", ".join(
-        f"{option_name(options.get(name, name))} ({_difference(present[key], repr(requested[key]))})"
+        f"{option_name(options.get(name, name))} ({_describe_difference(present[key], repr(requested[key]))})"
         for name, key in ((name, to_snake_case(name)) for name in changes)
     )
 
 
-def _found_by(resource: ResourceSpec, desired: Record) -> str:
+def _describe_key(resource: ResourceSpec, desired: Record) -> str:
     """Return the end of a message: the option that selected the object; an empty string if none did."""
-    key = resource.found_by(desired)
+    key = resource.choose_key(desired)
     return f". The {resource.noun} was found by {option_name(key)} {desired[key]!r}." if key else ""
 
 
-def _difference(present: str, requested: str) -> str:
+def _describe_difference(present: str, requested: str) -> str:
     """Return how two values differ; if they look equal, only a masked part differs."""
     return f"is {present}, should be {requested}" if present != requested else f"is {present}, a masked part differs"
 
 
-def not_found(resource: ResourceSpec, desired: Record, missing: Sequence[str] = ()) -> NotFound:
+def build_not_found(resource: ResourceSpec, desired: Record, missing: Sequence[str] = ()) -> NotFound:
     """Return the failure that the object does not exist; ``missing`` are the options needed to create it."""
-    key = resource.found_by(desired)
-    sought = f"no {resource.noun} with {option_name(key)} {desired[key]!r}" if key else f"no such {resource.noun}"
+    key = resource.choose_key(desired)
+    reason = f"no {resource.noun} with {option_name(key)} {desired[key]!r}" if key else f"no such {resource.noun}"
     option = option_name(key) if key else "options"
     if resource.create is None:
-        return NotFound(f"{sought}, and the API cannot create one. Check the {option}.")
-    check = f"{sought}. Check the {option}"
+        return NotFound(f"{reason}, and the API cannot create one. Check the {option}.")
+    check = f"{reason}. Check the {option}"
     # The names of operations begin with a verb, such as AddKVMHost.
     verb = to_snake_case(resource.create).partition("_")[0]
     if missing:
-        return NotFound(f"{check}, or give {_listed(missing)} to {verb} it.")
+        return NotFound(f"{check}, or give {_join_names(missing)} to {verb} it.")
     return NotFound(f"{check}, or omit it to {verb} one.")
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
@@ -350,11 +356,31 @@ def build_call(
     that will be created may be missing, because it is known before this call.
     """
     if operation is None:
-        raise not_found(resource, desired)
+        raise build_not_found(resource, desired)
     row = get_operation(operation)
     if current is not None and row.is_destructive:
         warning = "; ".join(filter(None, [warning, _require_equal(resource, desired, current)]))
-    params, null, record = {}, {}, current or {}
+    params = _collect_params(resource, row, desired, current or {})
+    missing = list(resource.rename(dict.fromkeys(row.missing(params))))
+    if current is None and missing:
+        raise build_not_found(resource, desired, [option_name(name) for name in missing])
+    _require_options(operation, [option_name(name) for name in missing if name != "uuid"])
+    return PlannedCall(operation, params, expected, warning)
+
+
+def _require_options(operation: str, missing: Sequence[str]) -> None:
+    """Raise InvalidOptions if options that the operation requires are missing."""
+    if missing:
+        raise InvalidOptions(f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} required for {operation}")
+
+
+def _collect_params(resource: ResourceSpec, row: Operation, desired: Record, record: Record) -> Record:
+    """Return the parameters of a call: the desired values, and required values of the record.
+
+    Null references are omitted unless a required parameter is missing without them.
+    """
+    params: Record = {}
+    null: Record = {}
     for name, parameter in {**row.parameters, **TAG_PARAMS}.items():
         field = resource.fields.get(name, name)
         if isinstance(desired.get(field), NullReference):
@@ -363,47 +389,38 @@ def build_call(
             params[name] = desired[field]
         elif parameter.required and record.get(field) is not None:
             params[name] = record[field]
-    # Null references are omitted unless a required parameter is missing without them.
-    if row.missing(params):
-        params.update(null)
-    missing = [resource.fields.get(name, name) for name in row.missing(params)]
-    if current is None and missing:
-        raise not_found(resource, desired, [option_name(name) for name in missing])
-    if names := [option_name(name) for name in missing if name != "uuid"]:
-        raise InvalidOptions(f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} required for {operation}")
-    return PlannedCall(operation, params, expected, warning)
+    return {**params, **null} if row.missing(params) else params
 
 
-def _parameters(operation: str | None) -> Mapping[str, Parameter]:
+def _get_parameters(operation: str | None) -> Mapping[str, Parameter]:
     return get_operation(operation).parameters if operation else {}
 
 
-def needed_fields(resource: ResourceSpec, state: str, operation: str) -> tuple[str, ...]:
+def list_needed_fields(resource: ResourceSpec, state: str, operation: str) -> tuple[str, ...]:
     """Return the fields of the record that must be stable before ``operation`` is called."""
-    move = resource.transitions.get(state)
-    return move.needs if move and move.operation == operation else ()
+    transition = resource.transitions.get(state)
+    return transition.needs if transition and transition.operation == operation else ()
 
 
-def settling_fields(resource: ResourceSpec, state: str, operation: str | None = None) -> tuple[str, ...]:
+def list_settling_fields(resource: ResourceSpec, state: str, operation: str | None = None) -> tuple[str, ...]:
     """Return the fields that must be stable after ``operation``, or without it when no call is left to make.
 
     After a transition, only the fields of its state must be stable: a disabled host need not be connected. After every
     other call, all fields must be stable. For an object that must only be present, none must be.
     """
-    move = resource.transitions.get(state)
-    if operation and not (move and move.operation == operation):
+    transition = resource.transitions.get(state)
+    if operation and not (transition and transition.operation == operation):
         return tuple({**resource.transitional_values, **resource.failed_values})
-    return (move.record_field, *move.settles) if move else ()
+    return (transition.record_field, *transition.settles) if transition else ()
 
 
-def transitional_value(resource: ResourceSpec, fields: Sequence[str], record: Record | None) -> str | None:
+def find_transitional_value(resource: ResourceSpec, fields: Sequence[str], record: Record | None) -> str | None:
     """Return the first of ``fields`` with a transitional value, as ``name value``; None if there is none."""
-    return next(
-        (found for name in fields if (found := _matching_value(resource.transitional_values, name, record))), None
-    )
+    matches = (_describe_match(resource.transitional_values, name, record) for name in fields)
+    return next(filter(None, matches), None)
 
 
-def failed_value(
+def find_failed_value(
     resource: ResourceSpec, state: str, operation: str, before: Record | None, record: Record | None
 ) -> str | None:
     """Return the field that shows that ``operation`` failed, as ``name value``; None if there is none.
@@ -411,18 +428,19 @@ def failed_value(
     A field that was transitional or failed before the call does not show a failure of the call, unless it is the field
     that the call changes.
     """
-    move = resource.transitions.get(state)
-    for name in settling_fields(resource, state, operation):
-        bad = (*resource.transitional_values.get(name, ()), *resource.failed_values.get(name, ()))
-        is_target = move is not None and name == move.record_field
-        if (is_target or (before or {}).get(name) not in bad) and (
-            found := _matching_value(resource.failed_values, name, record)
-        ):
-            return found
+    transition = resource.transitions.get(state)
+    for name in list_settling_fields(resource, state, operation):
+        unstable = (*resource.transitional_values.get(name, ()), *resource.failed_values.get(name, ()))
+        is_target = transition is not None and name == transition.record_field
+        is_stable_before = (before or {}).get(name) not in unstable
+        failure = _describe_match(resource.failed_values, name, record)
+        if failure and (is_target or is_stable_before):
+            return failure
     return None
 
 
-def _matching_value(values: Mapping[str, tuple[str, ...]], name: str, record: Record | None) -> str | None:
+def _describe_match(values: Mapping[str, tuple[str, ...]], name: str, record: Record | None) -> str | None:
+    """Return a field as ``name value`` if it has one of the values for it, else None."""
     if record and record.get(name) in values.get(name, ()):
         return f"{to_snake_case(name)} {record[name]}"
     return None

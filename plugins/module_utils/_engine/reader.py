@@ -42,8 +42,8 @@ from .plan import (
     Predicted,
     ResourceSpec,
     Unreadable,
+    find_transitional_value,
     plan,
-    transitional_value,
 )
 from .results import describe_target
 
@@ -73,7 +73,7 @@ def predict_object(resource: ResourceSpec, state: str, desired: Record) -> Predi
         with suppress(NotFound):
             if plan(resource, state, desired, Missing(), is_prediction=True):
                 return Missing()
-        key = resource.found_by(desired)
+        key = resource.choose_key(desired)
     changeable = resource.changeable
     required = ("uuid", *(name for name, parameter in changeable.items() if parameter.required))
     same = {name: value for name, value in resource.rename(desired).items() if name == key or name not in changeable}
@@ -149,19 +149,13 @@ class ObjectReader:
 
     def _read_created(self, keys: Record) -> Current:
         """Return what is known of the object that was created; warn if there is another one with the same keys."""
-        created = self.desired.get("uuid")
-        record = None
-        try:
-            record = self.resource.find(
-                self.client, {name: value for name, value in keys.items() if name not in ("uuid", "resourceUuid")}
-            )
-            uuids = [str(record["uuid"])] if record else []
-        except AmbiguousMatch as several:
-            uuids = sorted(several.result["uuids"])
-        if record and created in (None, uuids[0]):
+        uuid_in_reply = self.desired.get("uuid")
+        names = keys.keys() - {"uuid", "resourceUuid"}
+        record, uuids = self._find_matches({name: value for name, value in keys.items() if name in names})
+        if record and uuid_in_reply in (None, uuids[0]):
             return Found(record)
-        created = created or next(iter(uuids), None)
-        self.desired = {**self.desired, **({"uuid": created} if created else {})}
+        if uuids and not uuid_in_reply:
+            self.desired = {**self.desired, "uuid": uuids[0]}
         current = self.read()
         if current.record is None and record:
             current = Found(record)
@@ -170,16 +164,24 @@ class ObjectReader:
             self._warn_of_twins(uuid, [other for other in uuids if other != uuid])
         return current
 
+    def _find_matches(self, desired: Record) -> tuple[Record | None, list[str]]:
+        """Return the record that these options select, and the uuids of all records that they select."""
+        try:
+            record = self.resource.find(self.client, desired)
+        except AmbiguousMatch as several:
+            return None, sorted(several.result["uuids"])
+        return record, [str(record["uuid"])] if record else []
+
     def _warn_of_twins(self, uuid: Any, others: Sequence[str]) -> None:
         """Warn of other objects that were created at the same time."""
         if others:
             self.context.warnings.append(
                 f"{self.label}: {uuid} and {', '.join(others)} exist, because another one was created at the same time,"
-                f" by {self._other_creators()}. This task uses the first. Delete the one that is not needed, and run"
-                " such tasks one at a time."
+                f" by {self._describe_other_creators()}. This task uses the first. Delete the one that is not needed,"
+                " and run such tasks one at a time."
             )
 
-    def _other_creators(self) -> str:
+    def _describe_other_creators(self) -> str:
         """Return who can have created an object at the same time as this task."""
         if self.client.hooks.new_lock is None:
             return "another task, another run or a user"
@@ -189,7 +191,7 @@ class ObjectReader:
         """Return whether the task waits, and one of the fields has a transitional value."""
         if not self.context.params["wait"] or isinstance(current, Unreadable):
             return False
-        return transitional_value(self.resource, fields, current.record) is not None
+        return find_transitional_value(self.resource, fields, current.record) is not None
 
     def wait_until_stable(self, current: Current, fields: Sequence[str], deadline: float) -> Current:
         """Return the object when none of the fields has a transitional value. Raise WaitTimeout at the deadline."""
@@ -205,28 +207,24 @@ class ObjectReader:
                 reason = f" The last read failed: {error.message.rstrip('.')}."
                 if asks_to_wait_longer(self.client, error, deadline):
                     break
-            if not transitional_value(self.resource, fields, record):
+            if not find_transitional_value(self.resource, fields, record):
                 return Missing() if record is None else Found(record)
+        value = find_transitional_value(self.resource, fields, record)
         raise WaitTimeout(
-            f"still {transitional_value(self.resource, fields, record)} after {self.client.wait.waited(deadline)} s of"
-            f" waiting. Check the {self.resource.noun}, or raise wait_timeout.{reason}"
+            f"still {value} after {self.client.wait.waited(deadline)} s of waiting. Check the {self.resource.noun}, or"
+            f" raise wait_timeout.{reason}"
         )
 
     def warn_of_namesakes(self, name: str) -> None:
         """Warn when another object has the name of the object that will be created."""
         uuids: list[str] = []
-        try:
-            record = self.resource.find(self.client, {"name": name})
-            uuids = [str(record["uuid"])] if record else []
-        except AmbiguousMatch as several:
-            uuids = several.result["uuids"]
-        except VirtinfraError:
-            pass
+        with suppress(VirtinfraError):
+            dummy, uuids = self._find_matches({"name": name})
         if uuids:
-            noun, key = self.resource.noun, option_name(str(self.resource.found_by(self.desired)))
+            noun, key = self.resource.noun, option_name(str(self.resource.choose_key(self.desired)))
             self.context.warnings.append(
-                f"{self.label}: the name is in use by another {noun} ({', '.join(sorted(uuids))}). A second {noun} with"
-                f" this name is created, because no {noun} has this {key}."
+                f"{self.label}: the name is in use by another {noun} ({', '.join(uuids)}). A second {noun} with this"
+                f" name is created, because no {noun} has this {key}."
             )
 
 
@@ -239,7 +237,7 @@ class DependentsReader:
     def __init__(self, reader: ObjectReader) -> None:
         self.reader, self.context, self.label = reader, reader.context, reader.label
         self.guard = reader.resource.guards.get(reader.state)
-        self.operation = reader.resource.guarded_operation(reader.state)
+        self.operation = reader.resource.get_guarded_operation(reader.state)
         self.dependents: Sequence[Dependent] = ()
         self.record: Record = {}
 
@@ -254,9 +252,9 @@ class DependentsReader:
         if not record or isinstance(record["uuid"], NullReference):
             return
         choice = self.context.params[self.guard.option]
-        found = self.guard.find(self.reader.client, record, choice)
-        self.record, self.dependents = record, found.objects
-        self.context.warnings.extend(f"{self.label}: {warning}." for warning in found.warnings)
+        dependents = self.guard.find(self.reader.client, record, choice)
+        self.record, self.dependents = record, dependents.objects
+        self.context.warnings.extend(f"{self.label}: {warning}." for warning in dependents.warnings)
         self.guard.require_permission(str(self.operation), self.dependents, choice)
 
     def review(self) -> None:
@@ -275,7 +273,7 @@ class DependentsReader:
                 self.context.warnings.append(
                     f"{self.label}: cannot check what became of {self.guard.option}: {failure.message.rstrip('.')}."
                 )
-        if warning := self.guard.warning(self.dependents, is_prediction):
+        if warning := self.guard.describe_harm(self.dependents, is_prediction):
             self.context.warnings.append(f"{self.label}: {warning}.")
 
     def add_to_failure(self, failure: VirtinfraError) -> None:
@@ -287,9 +285,9 @@ class DependentsReader:
     @property
     def result(self) -> Record:
         """The members of the result."""
-        return self.guard.result(self.dependents) if self.guard else {}
+        return self.guard.format_result(self.dependents) if self.guard else {}
 
     def add_to_diff(self, diff: Record) -> Record:
         """Return a diff with the dependents before and after the call."""
-        before, after = self.guard.diff(self.dependents) if self.guard else ({}, {})
+        before, after = self.guard.format_diff(self.dependents) if self.guard else ({}, {})
         return {"before": {**diff["before"], **before}, "after": {**diff["after"], **after}}

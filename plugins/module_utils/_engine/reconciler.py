@@ -36,7 +36,7 @@ from .calls import (
     can_answer_second_delivery,
     is_refused_as_duplicate,
     perform,
-    second_delivery_warning,
+    warn_of_second_delivery,
 )
 from .context import ModuleContext
 from .plan import (
@@ -44,19 +44,19 @@ from .plan import (
     PlannedCall,
     ResourceSpec,
     Unreadable,
-    failed_value,
-    needed_fields,
+    find_failed_value,
+    list_needed_fields,
+    list_settling_fields,
     plan,
-    settling_fields,
 )
 from .reader import DependentsReader, ObjectReader
 from .results import (
+    extract_extras,
+    find_unmet_expectations,
     format_diff,
+    format_pending_job,
+    format_predicted_job,
     format_record,
-    pending_job_result,
-    predicted_job_result,
-    reply_extras,
-    unmet_expectations,
 )
 
 # How many more calls than in the first plan the task may make.
@@ -105,7 +105,7 @@ class Reconciler:
             self._warn(call)
             self._require_no_conflict(call)
         after = calls[-1].expected if calls else current.record
-        job = predicted_job_result(calls[0].operation, self.context.params["wait"]) if calls else {}
+        job = format_predicted_job(calls[0].operation, self.context.params["wait"]) if calls else {}
         return after, {"changed": bool(calls), **job}
 
     def _require_no_conflict(self, call: PlannedCall) -> None:
@@ -127,8 +127,8 @@ class Reconciler:
         for dummy in range(len(calls) + MAX_REPLANS):
             if current.record is not None:
                 self.turn.end()
-            call = next((call for call in calls if not any(_is_same_call(call, other) for other in done)), None)
-            fields = self._fields_before(call)
+            call = _find_next_call(calls, done)
+            fields = self._list_fields_before(call)
             if self.reader.is_unstable(current, fields):
                 current = self.reader.wait_until_stable(current, fields, deadline)
             elif call is None:
@@ -145,7 +145,7 @@ class Reconciler:
                 if isinstance(outcome, Refused):
                     current = self._read_after_refusal(call, current, outcome.error, deadline)
                 elif outcome.job.state == RUNNING:
-                    return call.expected, pending_job_result(outcome.job)
+                    return call.expected, format_pending_job(outcome.job)
                 else:
                     current = self._read_after(call, current, outcome.job, deadline)
             calls = self._plan(current)
@@ -161,7 +161,7 @@ class Reconciler:
 
     def _is_still_needed(self, call: PlannedCall, deadline: float) -> bool | None:
         """Return whether the object still lacks the change that a call makes; None if it cannot be read."""
-        current = self.reader.wait_until_stable(self.reader.read(), self._fields_after(call), deadline)
+        current = self.reader.wait_until_stable(self.reader.read(), self._list_fields_after(call), deadline)
         if isinstance(current, Unreadable):
             return None
         return any(_is_same_call(call, other) for other in self._plan(current))
@@ -184,16 +184,16 @@ class Reconciler:
 
     def _read_after(self, call: PlannedCall, before: Current, job: Job, deadline: float) -> Current:
         """Return the stable object after a call that succeeded. Raise VirtinfraError when it shows that it failed."""
-        self._add_extras(reply_extras(self.resource, call.operation, job.result))
+        self._add_extras(extract_extras(self.resource, call.operation, job.result))
         after = self.reader.read_after(call, before, job)
         if after.record is not None:
             self.turn.end()
-        after = self.reader.wait_until_stable(after, self._fields_after(call), deadline)
+        after = self.reader.wait_until_stable(after, self._list_fields_after(call), deadline)
         if (after.record is None) != (call.expected is None):
             raise VirtinfraError(
                 f"{call.operation} succeeded, but it {'does not exist' if after.record is None else 'still exists'}"
             )
-        if reason := failed_value(self.resource, self.state, call.operation, before.record, after.record):
+        if reason := find_failed_value(self.resource, self.state, call.operation, before.record, after.record):
             raise VirtinfraError(f"{call.operation} succeeded, but {reason}")
         return after
 
@@ -215,10 +215,10 @@ class Reconciler:
             current = self.reader.read()
             if self._is_created_by_another(call, current.record, error):
                 return current
-            if not isinstance(current, Unreadable) and _is_touched(call, before.record, current.record):
+            if not isinstance(current, Unreadable) and _has_changed_a_part(call, before.record, current.record):
                 error.result["changed"] = True
             if can_answer_second_delivery(error) and self._is_still_needed(call, deadline) is False:
-                self._add_extras(reply_extras(self.resource, call.operation, {}))
+                self._add_extras(extract_extras(self.resource, call.operation, {}))
                 warning = (
                     f"{self.reader.label}: {error.message.rstrip('.')}, but the object is in the requested state."
                     " Either another run, task or user made the same call at the same time, or a proxy delivered this"
@@ -227,7 +227,7 @@ class Reconciler:
                 )
                 self.context.record_call(call.operation, warnings=[warning])
                 return self.reader.read()
-        if isinstance(current, Unreadable) and (warning := second_delivery_warning(call, self.reader.label, error)):
+        if isinstance(current, Unreadable) and (warning := warn_of_second_delivery(call, self.reader.label, error)):
             error.result["changed"] = True
             self.context.warnings.append(warning)
         raise error
@@ -243,24 +243,29 @@ class Reconciler:
             self.context.warnings.append(f"{self.reader.label}: {call.warning}.")
         desired = self.reader.desired
         name = desired.get("name")
-        if name and call.operation == self.resource.create and self.resource.found_by(desired) != "name":
+        if name and call.operation == self.resource.create and self.resource.choose_key(desired) != "name":
             self.reader.warn_of_namesakes(name)
 
-    def _fields_before(self, call: PlannedCall | None) -> tuple[str, ...]:
+    def _list_fields_before(self, call: PlannedCall | None) -> tuple[str, ...]:
         """Return the fields that must be stable before a call, or at the end when no call remains."""
         if call is None:
-            return settling_fields(self.resource, self.state)
-        return needed_fields(self.resource, self.state, call.operation)
+            return list_settling_fields(self.resource, self.state)
+        return list_needed_fields(self.resource, self.state, call.operation)
 
-    def _fields_after(self, call: PlannedCall) -> tuple[str, ...]:
-        return settling_fields(self.resource, self.state, call.operation)
+    def _list_fields_after(self, call: PlannedCall) -> tuple[str, ...]:
+        return list_settling_fields(self.resource, self.state, call.operation)
 
     def _check_converged(self, current: Record | None, remaining: list[PlannedCall]) -> None:
         """Warn about values that successful calls did not change; raise VirtinfraError if the state did not change."""
-        for message, is_state in unmet_expectations(self.resource, self.state, current, remaining):
+        for message, is_state in find_unmet_expectations(self.resource, self.state, current, remaining):
             if is_state:
                 raise VirtinfraError(message)
             self.context.warnings.append(f"{self.reader.label}: {message}.")
+
+
+def _find_next_call(calls: list[PlannedCall], done: list[PlannedCall]) -> PlannedCall | None:
+    """Return the first planned call that was not made yet."""
+    return next((call for call in calls if not any(_is_same_call(call, other) for other in done)), None)
 
 
 def _can_be_created_by(call: PlannedCall, record: Record) -> bool:
@@ -269,12 +274,12 @@ def _can_be_created_by(call: PlannedCall, record: Record) -> bool:
     return all(values_equal(value, record[name]) for name, value in params.items() if record.get(name) is not None)
 
 
-def _is_touched(call: PlannedCall, before: Record | None, now: Record | None) -> bool:
+def _has_changed_a_part(call: PlannedCall, before: Record | None, now: Record | None) -> bool:
     """Return whether a failed call has changed a part of what it should change."""
     if before is None or now is None or call.expected is None:
         return (before is None) != (now is None)
-    meant = (name for name, value in call.expected.items() if value != before.get(name))
-    return any(now.get(name) != before.get(name) for name in meant)
+    expected = (name for name, value in call.expected.items() if value != before.get(name))
+    return any(now.get(name) != before.get(name) for name in expected)
 
 
 def _is_same_call(call: PlannedCall, other: PlannedCall) -> bool:

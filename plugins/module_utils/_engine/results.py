@@ -16,7 +16,6 @@ from .._api.records import (
     RECORD_FIELDS,
     Record,
     record_to_result,
-    to_snake_case,
     values_equal,
     with_all_fields,
 )
@@ -27,12 +26,12 @@ from .plan import PlannedCall, ResourceSpec
 _UUIDS = ("Uuid", "Uuids")
 
 
-def pending_job_result(job: Job) -> Record:
+def format_pending_job(job: Job) -> Record:
     """Return the member of the result for a job that was not waited for."""
     return {"job": job.handle()} if job.state == RUNNING else {}
 
 
-def predicted_job_result(operation: str, wait: bool) -> Record:
+def format_predicted_job(operation: str, wait: bool) -> Record:
     """Return the member of the result for a job that check mode does not start and the task would not wait for."""
     return {} if wait else {"job": predicted_job(operation).handle()}
 
@@ -42,24 +41,25 @@ def describe_target(params: Record, noun: str = "") -> str:
     if name := next(filter(None, (params.get(key) for key in ("name", "managementIp", "uuid"))), None):
         return f"{noun} {name}".lstrip()
     owners = ", ".join(
-        f"{option_name(key)} {_some(params[key])}" for key in params if params[key] and key.endswith(_UUIDS)
+        f"{option_name(key)} {_abbreviate(params[key])}" for key in params if params[key] and key.endswith(_UUIDS)
     )
     return f"{noun} of {owners}" if noun and owners else noun or owners
 
 
-def _some(value: Any) -> str:
+def _abbreviate(value: Any) -> str:
     """Return a value, or the first of several and the number of others."""
-    several = isinstance(value, list) and len(value) > 1
-    return f"{value[0]} and {len(value) - 1} more" if several else str(value[0] if isinstance(value, list) else value)
+    if not isinstance(value, list):
+        return str(value)
+    return f"{value[0]} and {len(value) - 1} more" if len(value) > 1 else str(value[0])
 
 
-def reply_extras(resource: ResourceSpec, operation: str, reply: Record) -> Record:
+def extract_extras(resource: ResourceSpec, operation: str, reply: Record) -> Record:
     """Return the members of a reply in addition to the record: further values, and records of another type."""
     row = get_operation(operation)
     extras = {name: reply.get(name, []) for name in row.extra_results}
-    record_type, listed = row.record, row.records_in(reply)
-    if record_type != resource.record_type and isinstance(listed, list):
-        extras["records"] = [with_all_fields(record_type, record) for record in listed if isinstance(record, dict)]
+    record_type, records = row.record, row.records_in(reply)
+    if record_type != resource.record_type and isinstance(records, list):
+        extras["records"] = [with_all_fields(record_type, record) for record in records if isinstance(record, dict)]
     return extras
 
 
@@ -67,16 +67,14 @@ def format_record(resource: ResourceSpec, record: Record | None) -> Record:
     """Return the members of the result for a record."""
     key = resource.result_key
     members = resource.format_result(record) if resource.format_result else {key: record}
-    own = members[key]
-    complete = with_all_fields(resource.record_type, own) if isinstance(own, dict) else own
+    value = members[key]
+    complete = with_all_fields(resource.record_type, value) if isinstance(value, dict) else value
     return {**record_to_result({**members, key: complete}, resource.record_type)}
 
 
 def format_diff(resource: ResourceSpec, before: Record | None, after: Record | None) -> Record:
     """Return the member ``diff`` of the result; of an object that is created or deleted, without null members."""
-    key = resource.result_key
-    shown = {"before": format_record(resource, before)[key], "after": format_record(resource, after)[key]}
-    diff = {name: value if isinstance(value, dict) else {key: value} if value else {} for name, value in shown.items()}
+    diff = {"before": _format_diff_side(resource, before), "after": _format_diff_side(resource, after)}
     if before and after:
         return diff
     return {
@@ -84,7 +82,16 @@ def format_diff(resource: ResourceSpec, before: Record | None, after: Record | N
     }
 
 
-def unmet_expectations(
+def _format_diff_side(resource: ResourceSpec, record: Record | None) -> Record:
+    """Return the members that one side of a diff has for a record."""
+    key = resource.result_key
+    value = format_record(resource, record)[key]
+    if isinstance(value, dict):
+        return value
+    return {key: value} if value else {}
+
+
+def find_unmet_expectations(
     resource: ResourceSpec, state: str, current: Record | None, remaining: list[PlannedCall]
 ) -> Iterator[tuple[str, bool]]:
     """Yield the values that successful calls should have set, because the calls are still planned.
@@ -93,14 +100,16 @@ def unmet_expectations(
     """
     states = {value: name for name, transition in resource.transitions.items() for value in transition.target_values}
     record = current or {}
-    shown = {*RECORD_FIELDS[resource.record_type], *record}
+    visible = {*RECORD_FIELDS[resource.record_type], *record}
     for call in remaining:
-        expected = {name: value for name, value in (call.expected or {}).items() if name in shown}
-        names = [name for name, value in expected.items() if not values_equal(value, record.get(name))]
-        if names:
-            present, requested = record_to_result(record), record_to_result(expected)
-            differences = ", ".join(
-                f"{key} is {present.get(key)!r} (expected {requested[key]!r})" for key in map(to_snake_case, names)
-            )
-            is_state = any(states.get(str(record.get(name)), state) != state for name in names)
-            yield f"{call.operation} succeeded, but {differences}", is_state
+        expected = {name: value for name, value in (call.expected or {}).items() if name in visible}
+        unmet = {name: value for name, value in expected.items() if not values_equal(value, record.get(name))}
+        if unmet:
+            is_state = any(states.get(str(record.get(name)), state) != state for name in unmet)
+            yield f"{call.operation} succeeded, but {_describe_differences(record, unmet)}", is_state
+
+
+def _describe_differences(record: Record, expected: Record) -> str:
+    """Return how the values of a record differ from those that were expected."""
+    present, requested = record_to_result(record), record_to_result(expected)
+    return ", ".join(f"{key} is {present.get(key)!r} (expected {value!r})" for key, value in requested.items())

@@ -48,14 +48,14 @@ from .._engine.calls import (
     Refused,
     confirm_result,
     perform,
-    second_delivery_warning,
+    warn_of_second_delivery,
 )
 from .._engine.context import ModuleContext
 from .._engine.plan import PlannedCall
 from .._engine.results import (
     describe_target,
-    pending_job_result,
-    predicted_job_result,
+    format_pending_job,
+    format_predicted_job,
 )
 from .._masking.terminal import escape_controls
 from .options import JOB_HANDLES, TAGS, WAIT, WAIT_LIMITS, Options
@@ -82,12 +82,12 @@ def action_module(
         with _with_label(without_null_references(params)) as about:
             if context.check_mode:
                 context.client.build_request(operation, params)
-                job_result = predicted_job_result(operation, context.params["wait"])
+                job_result = format_predicted_job(operation, context.params["wait"])
                 return {**record_to_result(dict.fromkeys(row.result)), **job_result, "changed": changes}
             job = _execute(context, operation, params, about, changes, find_error)
             result = {
                 **record_to_result({name: job.result.get(name) for name in row.result}, row.record),
-                **pending_job_result(job),
+                **format_pending_job(job),
             }
             if job.state != RUNNING and find_error and (error := find_error({**context.desired, **job.result})):
                 raise VirtinfraError(error, **result)
@@ -116,10 +116,10 @@ def generic_module(options: Options, **rules: Any) -> ModuleSpec:
                 return {"reply": mask_webhooks(context.client.get(name, params), row.record)}
             if context.check_mode:
                 context.client.build_request(name, params)
-                job_result = predicted_job_result(name, context.params["wait"]) if row.is_write else {}
+                job_result = format_predicted_job(name, context.params["wait"]) if row.is_write else {}
                 return {"reply": {}, **job_result, "changed": row.is_write}
             job = _execute(context, name, params, about)
-            return {"reply": mask_webhooks(job.result, row.record), **pending_job_result(job)}
+            return {"reply": mask_webhooks(job.result, row.record), **format_pending_job(job)}
 
     return ModuleSpec(run, options, tuple(OPERATIONS), (WAIT, TAGS), rules)
 
@@ -144,7 +144,7 @@ def _execute(
     call = Call(client, planned, label, wait, client.wait.deadline(), job_uuid, changes)
     outcome = perform(call, is_still_needed=lambda: None)
     if isinstance(outcome, Refused):
-        if changes and (warning := second_delivery_warning(planned, label, outcome.error)):
+        if changes and (warning := warn_of_second_delivery(planned, label, outcome.error)):
             outcome.error.result["changed"] = True
             context.warnings.append(warning)
         raise outcome.error

@@ -28,13 +28,13 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan imp
     ResourceSpec,
     StateTransition,
     Unreadable,
-    failed_value,
     find_drift,
-    needed_fields,
+    find_failed_value,
+    find_transitional_value,
+    list_needed_fields,
+    list_settling_fields,
     plan,
     predict_created,
-    settling_fields,
-    transitional_value,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.reader import assume_record
 
@@ -429,8 +429,8 @@ def test_operations_of_a_resource() -> None:
     ],
 )
 def test_passing(record: Record | None, is_passing: str | None) -> None:
-    assert transitional_value(KVM_HOST, ("state", "status"), record) == is_passing
-    assert transitional_value(KVM_HOST, (), record) is None
+    assert find_transitional_value(KVM_HOST, ("state", "status"), record) == is_passing
+    assert find_transitional_value(KVM_HOST, (), record) is None
 
 
 @pytest.mark.parametrize(
@@ -447,13 +447,14 @@ def test_passing(record: Record | None, is_passing: str | None) -> None:
     ],
 )
 def test_transitional_fields(state: str, operation: str | None, fields: tuple[str, ...]) -> None:
-    assert settling_fields(KVM_HOST, state, operation) == fields
+    assert list_settling_fields(KVM_HOST, state, operation) == fields
 
 
 def test_only_a_maintenance_needs_a_stable_host_before_the_call() -> None:
-    needed = {state: needed_fields(KVM_HOST, state, "ChangeHostState") for state in ("present", *KVM_HOST.transitions)}
+    states = ("present", *KVM_HOST.transitions)
+    needed = {state: list_needed_fields(KVM_HOST, state, "ChangeHostState") for state in states}
     assert needed == {"present": (), "enabled": (), "disabled": (), "maintenance": ("status",)}
-    assert needed_fields(KVM_HOST, "maintenance", "AddKVMHost") == ()
+    assert list_needed_fields(KVM_HOST, "maintenance", "AddKVMHost") == ()
 
 
 @pytest.mark.parametrize(
@@ -471,13 +472,13 @@ def test_failed_value_before_a_call_is_not_its_failure(
     state: str, operation: str, before: str | None, after: str, failed: str | None
 ) -> None:
     record = before and {**HOST, "status": before}
-    assert failed_value(KVM_HOST, state, operation, record or None, {**HOST, "status": after}) == failed
+    assert find_failed_value(KVM_HOST, state, operation, record or None, {**HOST, "status": after}) == failed
 
 
 def test_failed_value_before_a_call_that_changes_it() -> None:
     resource = replace(CBT_TASK, failed_values={"status": ("Failed",)})
     task = {"uuid": UUID, "status": "Failed"}
-    assert failed_value(resource, "enabled", "EnableCbtTask", task, task) == "status Failed"
+    assert find_failed_value(resource, "enabled", "EnableCbtTask", task, task) == "status Failed"
 
 
 # ---------------------------------------------------------------------------------- objects that cannot be read at all
