@@ -94,11 +94,8 @@ from ..module_utils._api.errors import ApiError, TransportError
 from ..module_utils._api.records import Record
 from ..module_utils._api.resource_types import HOST, PRIMARY_STORAGE
 from ..module_utils._client.client import Client
-from ..plugin_utils._inventory.hostvars import common, elements, text
-from ..plugin_utils._inventory.plugin import Inventory
-
-# The fields of a primary storage in the variables of a host.
-STORAGE = ("uuid", "name", "type", "state", "status", "totalCapacity", "availableCapacity")
+from ..plugin_utils._inventory.hostvars import HostEntry, HostVars, create_host_entry, group_by_cluster
+from ..plugin_utils._inventory.plugin import Inventory, ServiceData
 
 # A host that does not respond must not delay the others as long as request_timeout would allow.
 RETRIES = 1
@@ -110,39 +107,30 @@ class InventoryModule(Inventory):
     NAME = "virtinfra.manager.hosts"
     RESOURCE_TYPE = HOST
     RELATED = ("primary_storages", PRIMARY_STORAGE)
-    DERIVED = ("bondings", "nics", "networkFactsError", "primaryStorages")
+    ADDED = ("bondings", "nics", "networkFactsError", "primaryStorages")
 
     def cache_key_options(self) -> list[Any]:
         """Return the options that add data to the cache entry."""
         return [self.get_option("network_facts"), *super().cache_key_options()]
 
-    def extra_vars_builder(self, details: list[Record] | None) -> Callable[[Record], dict[str, Any]]:
-        """Return a function that adds the primary storages of its cluster to a host."""
-        if details is None:
-            return super().extra_vars_builder(details)
-        by_cluster: dict[str, list[Any]] = {}
-        for storage in details:
-            for cluster in elements(storage, "attachedClusterUuids", str):
-                by_cluster.setdefault(cluster, []).extend(common([storage], STORAGE))
-        return lambda host: {"primaryStorages": by_cluster.get(text(host, "clusterUuid"), [])}
+    def entry_factory(self, hostvars: HostVars, data: ServiceData) -> Callable[[Record], HostEntry]:
+        """Return a function that creates the entry of a host, with the primary storages of its cluster."""
+        storages = None if data.related is None else group_by_cluster(data.related)
+        return lambda host: create_host_entry(hostvars, host, data.service, storages)
 
     def enrich_records(self, client: Client, records: list[Record]) -> None:
         """Read the bonds and NICs of the hosts if the option network_facts is true."""
         if not self.get_option("network_facts"):
             return
-        hasty = client.with_retries(RETRIES)
-        facts_of_all = hasty.map_concurrently(lambda host: _facts(hasty, host), records)
+        impatient = client.with_retries(RETRIES)
+        facts_of_all = impatient.map_concurrently(lambda host: _read_network_facts(impatient, host), records)
         for record, facts in zip(records, facts_of_all, strict=True):
             record.update(facts)
-        if failed := [record["networkFactsError"] for record in records if record["networkFactsError"]]:
-            self.warn(f"could not read the network facts of {len(failed)} hosts (first: {failed[0]})")
-
-    def ansible_host_for(self, record: Record) -> str:
-        """Return the management IP address."""
-        return text(record, "managementIp")
+        if errors := [record["networkFactsError"] for record in records if record["networkFactsError"]]:
+            self.warn(f"could not read the network facts of {len(errors)} hosts (first: {errors[0]})")
 
 
-def _facts(client: Client, host: Record) -> Record:
+def _read_network_facts(client: Client, host: Record) -> Record:
     """Return the bonds and NICs of a host, or the reason why they cannot be read."""
     try:
         reply = client.get("GetHostNetworkFacts", {"hostUuid": host["uuid"]})

@@ -60,7 +60,14 @@ keyed_groups:
 
 
 from ..module_utils._api.resource_types import HOST, PRIMARY_STORAGE
-from ..plugin_utils._inventory.hostvars import HostEntry, HostVars, elements, text
+from ..plugin_utils._inventory.hostvars import (
+    HostEntry,
+    HostVars,
+    create_host_entry,
+    get_elements,
+    get_text,
+    group_by_cluster,
+)
 from ..plugin_utils._inventory.names import assign_names
 from ..plugin_utils._inventory.plugin import Inventory, ServiceData
 
@@ -71,39 +78,46 @@ class InventoryModule(Inventory):
     NAME = "virtinfra.manager.primary_storages"
     RESOURCE_TYPE = PRIMARY_STORAGE
     RELATED = ("hosts", HOST)
-    DERIVED = ("hosts",)
+    ADDED = ("hosts",)
 
-    def related_entries(
-        self, entries: list[HostEntry], hostvars: HostVars, answers: list[ServiceData]
+    def create_related_entries(
+        self, entries: list[HostEntry], hostvars: HostVars, services: list[ServiceData]
     ) -> list[HostEntry]:
         """Return the hosts that are attached to the storages, each in the groups of its storages."""
-        taken = {entry.name for entry in entries}
-        by_cluster: dict[str, list[HostEntry]] = {}
-        for host in self._hosts(answers):
-            if host.name in taken:
+        storage_names = {entry.name for entry in entries}
+        hosts_of_clusters: dict[str, list[HostEntry]] = {}
+        for host in self._create_hosts(entries, services):
+            if host.name in storage_names:
                 host.name = f"{host.name}_{host.uuid}"
-            by_cluster.setdefault(text(host.record, "clusterUuid"), []).append(host)
+            hosts_of_clusters.setdefault(get_text(host.record, "clusterUuid"), []).append(host)
+        variable = hostvars.name_variable("hosts")
         groups: set[str] = set()
         for storage in entries:
-            clusters = elements(storage.record, "attachedClusterUuids", str)
-            behind = [host for cluster in dict.fromkeys(clusters) for host in by_cluster.get(cluster, ())]
-            if variable := hostvars.name("hosts"):
-                storage.variables[variable] = [host.name for host in behind]
-            group = self._sanitize_group_name(f"hosts_of_{storage.name}")
-            group = f"{group}_{storage.uuid}" if group in groups else group
+            clusters = dict.fromkeys(get_elements(storage.record, "attachedClusterUuids", str))
+            attached = [host for cluster in clusters for host in hosts_of_clusters.get(cluster, ())]
+            if variable:
+                storage.variables[variable] = [host.name for host in attached]
+            group = self._name_group(storage, groups)
             groups.add(group)
-            for host in behind:
+            for host in attached:
                 host.memberships.append((group, None))
-        return [host for hosts in by_cluster.values() for host in hosts if host.memberships]
+        return [host for hosts in hosts_of_clusters.values() for host in hosts if host.memberships]
 
-    def _hosts(self, answers: list[ServiceData]) -> list[HostEntry]:
+    def _name_group(self, storage: HostEntry, existing: set[str]) -> str:
+        """Return the name of the group of a storage's hosts, with the uuid if another storage has the same group."""
+        group: str = self._sanitize_group_name(f"hosts_of_{storage.name}")
+        return f"{group}_{storage.uuid}" if group in existing else group
+
+    def _create_hosts(self, storages: list[HostEntry], services: list[ServiceData]) -> list[HostEntry]:
         """Return the hosts of all services, without variables if an earlier source has added the host."""
-        hostvars = self.hostvars(HOST)
+        hostvars = self.create_hostvars(HOST, ("primaryStorages",))
+        storages_of_clusters = group_by_cluster(storage.record for storage in storages)
         hosts = [
-            hostvars.entry(record, answer.service, {}, text(record, "managementIp"))
-            for answer in answers
-            for record in answer.details or ()
+            create_host_entry(hostvars, record, data.service, storages_of_clusters)
+            for data in services
+            for record in data.related or ()
         ]
+        self.warn_of_invalid_addresses(hostvars)
         hosts = assign_names(self, hosts, ["name"], hostvars)
         for host in hosts:
             if host.name in self.inventory.hosts:

@@ -73,8 +73,15 @@ from typing import Any
 
 from ..module_utils._api.records import Record
 from ..module_utils._api.resource_types import HOST, VM
-from ..plugin_utils._inventory.hostvars import common, elements, make_unsafe, text
-from ..plugin_utils._inventory.plugin import Inventory
+from ..plugin_utils._inventory.hostvars import (
+    HostEntry,
+    HostVars,
+    convert_fields,
+    get_elements,
+    get_text,
+    make_unsafe,
+)
+from ..plugin_utils._inventory.plugin import Inventory, ServiceData
 
 # The fields of a host in the variables of a virtual machine.
 HOST_FIELDS = ("uuid", "name", "managementIp", "state", "status")
@@ -86,47 +93,52 @@ class InventoryModule(Inventory):
     NAME = "virtinfra.manager.vms"
     RESOURCE_TYPE = VM
     RELATED = ("hosts", HOST)
-    DERIVED = ("addresses", "host")
+    ADDED = ("addresses", "host")
 
-    def extra_vars_builder(self, details: list[Record] | None) -> Callable[[Record], dict[str, Any]]:
-        """Return a function that adds addresses and, if hosts were read, the host to a VM."""
-        hosts = {text(host, "uuid"): host for host in common(details or (), HOST_FIELDS)}
+    def entry_factory(self, hostvars: HostVars, data: ServiceData) -> Callable[[Record], HostEntry]:
+        """Return a function that creates the entry of a VM, with its addresses and, if hosts were read, its host."""
+        hosts = {get_text(host, "uuid"): convert_fields(host, HOST_FIELDS) for host in data.related or ()}
 
-        def join(vm: Record) -> dict[str, Any]:
-            own = {"addresses": [make_unsafe(address) for dummy, address in addresses(vm)]}
-            return own if details is None else {**own, "host": hosts.get(text(vm, "hostUuid"))}
+        def create_entry(vm: Record) -> HostEntry:
+            addresses = list_addresses(vm)
+            added: dict[str, Any] = {"addresses": [make_unsafe(address) for dummy, address in addresses]}
+            if data.related is not None:
+                added["host"] = hosts.get(get_text(vm, "hostUuid"))
+            return hostvars.create_entry(vm, data.service, added, self._choose_address(addresses))
 
-        return join
+        return create_entry
 
-    def ansible_host_for(self, record: Record) -> str:
-        """Return the first address in the first network in which the VM has one."""
-        candidates = addresses(record)
+    def _choose_address(self, addresses: list[tuple[str, str]]) -> str:
+        """Return the first address in the first of the networks in which there is one, ``""`` if there is none."""
         networks = self.get_option("networks")
         if not networks:
-            return candidates[0][1] if candidates else ""
-        return next(
-            (address for network in networks for each, address in candidates if is_in(address, each, network)), ""
-        )
+            return addresses[0][1] if addresses else ""
+        for network in networks:
+            for network_uuid, address in addresses:
+                if is_in(address, network_uuid, network):
+                    return address
+        return ""
 
 
-def addresses(vm: Record) -> list[tuple[str, str]]:
-    """Return the addresses of a VM, each with the uuid of its L3 network, in the order of the NICs."""
-    found: dict[tuple[str, str], None] = {}
-    for nic in sorted(elements(vm, "vmNics", dict), key=_place):
-        for record in (nic, *elements(nic, "usedIps", dict)):
-            if address := text(record, "ip"):
-                found[text(record, "l3NetworkUuid") or text(nic, "l3NetworkUuid"), address] = None
-    return list(found)
+def list_addresses(vm: Record) -> list[tuple[str, str]]:
+    """Return the addresses of a VM, each after the uuid of its L3 network, in the order of the NICs."""
+    addresses: dict[tuple[str, str], None] = {}
+    for nic in sorted(get_elements(vm, "vmNics", dict), key=_device_number):
+        for record in (nic, *get_elements(nic, "usedIps", dict)):
+            if address := get_text(record, "ip"):
+                network_uuid = get_text(record, "l3NetworkUuid") or get_text(nic, "l3NetworkUuid")
+                addresses[network_uuid, address] = None
+    return list(addresses)
 
 
-def _place(nic: Record) -> int:
+def _device_number(nic: Record) -> int:
     device = nic.get("deviceId")
     return device if isinstance(device, int) else 0
 
 
-def is_in(address: str, uuid: str, network: str) -> bool:
+def is_in(address: str, network_uuid: str, network: str) -> bool:
     """Return whether an address, in the L3 network with this uuid, is in a network, given by uuid or as a range."""
-    if uuid == network:
+    if network_uuid == network:
         return True
     try:
         return ipaddress.ip_address(address) in ipaddress.ip_network(network, strict=False)

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,12 +18,7 @@ from ansible.inventory.host import Host
 from ansible.utils.path import basedir
 from ansible.utils.vars import combine_vars
 
-from .expressions import (
-    EvaluationFailure,
-    Expression,
-    ExpressionBatch,
-    evaluator,
-)
+from .expressions import EvaluationFailure, Expression, ExpressionBatch, evaluator
 from .hostvars import GroupMembership
 
 MAGIC = ("inventory_hostname", "inventory_hostname_short", "group_names", "inventory_file", "inventory_dir")
@@ -51,7 +46,7 @@ class RecordingInventory:
 
 
 class KeyedGroup:
-    """One entry of ``keyed_groups``; ``simple`` if groups can be named after plain keys without core."""
+    """One entry of ``keyed_groups``; ``is_simple`` if groups can be named after plain keys without core."""
 
     def __init__(self, entry: Any, hidden: frozenset[str], plugin: Any) -> None:
         self.entry, self._sanitize = entry, plugin._sanitize_group_name
@@ -64,26 +59,29 @@ class KeyedGroup:
             separator = ""
         self._start = f"{prefix}{separator}"
         self._default = options.get("default_value")
-        contradictory = self._default is not None and options.get("trailing_separator") is not None
-        self.simple = bool(options) and not contradictory and not {"{", "#"} & set(str(parent))
+        is_contradictory = self._default is not None and options.get("trailing_separator") is not None
+        self.is_simple = bool(options) and not is_contradictory and not {"{", "#"} & set(str(parent))
         self._memberships: dict[str, list[GroupMembership]] = {}
 
-    def memberships(self, key: Any, strict: bool) -> list[GroupMembership] | None:
+    def find_memberships(self, key: Any, strict: bool) -> list[GroupMembership] | None:
         """Return the memberships for a key; None when core must decide."""
-        if not self.simple:
+        if not self.is_simple:
             return None
-        if isinstance(key, str) and key:
-            return self._memberships.get(key) or self._named(key)
-        if isinstance(key, list) and all(isinstance(each, str) and each for each in key):
-            return [membership for each in key for membership in self._named(each)]
-        if (key is None or key == "") and self._default is None and not strict:
-            return []
-        return None
+        if _is_text(key):
+            return self._memberships.get(key) or self._create_memberships(key)
+        if isinstance(key, list) and all(map(_is_text, key)):
+            return [membership for item in key for membership in self._create_memberships(item)]
+        is_empty = key is None or key == ""
+        return [] if is_empty and self._default is None and not strict else None
 
-    def _named(self, key: str) -> list[GroupMembership]:
+    def _create_memberships(self, key: str) -> list[GroupMembership]:
         group = self._sanitize(f"{self._start}{key}")
         self._memberships[key] = [(group, None), (group, self._parent)] if self._parent else [(group, None)]
         return self._memberships[key]
+
+
+def _is_text(key: Any) -> bool:
+    return isinstance(key, str) and key != ""
 
 
 class Constructor:
@@ -91,50 +89,56 @@ class Constructor:
 
     ``is_service_variable`` says whether a name is a variable with a plain value of the service. ``is_noop`` is True if
     there is nothing to do.
+
+    All expressions are evaluated in one batch, unless some refer to the results of others: conditions and keys to
+    composed variables, and keys to the groups of the host.
     """
 
     def __init__(self, plugin: Any, is_service_variable: Callable[[str], bool]) -> None:
         self.plugin, self.strict = plugin, bool(plugin.get_option("strict"))
-        # Extra variables, if they are used, hide others except in conditions.
-        hidden = self._hidden = frozenset(plugin._vars or () if plugin.get_option("use_extra_vars") else ())
         compose, groups = plugin.get_option("compose") or {}, plugin.get_option("groups") or {}
+        # Extra variables, if they are used, hide others except in conditions.
+        hidden = frozenset(plugin._vars or () if plugin.get_option("use_extra_vars") else ())
         self._composed = list(compose)
         self._groups: list[GroupMembership] = [(plugin._sanitize_group_name(name), None) for name in groups]
-        self._keyed = [KeyedGroup(entry, hidden, plugin) for entry in plugin.get_option("keyed_groups") or []]
-        self._prepare(
-            is_service_variable,
-            [Expression(source, hidden=hidden) for source in compose.values()],
-            [Expression(source, "condition") for source in groups.values()],
-        )
+        self._keyed_groups = [KeyedGroup(entry, hidden, plugin) for entry in plugin.get_option("keyed_groups") or []]
+        self.is_noop = not (compose or groups or self._keyed_groups)
+        values = [Expression(source, hidden=hidden) for source in compose.values()]
+        conditions = [Expression(source, "condition") for source in groups.values()]
+        self._set_references(values, conditions, has_extra_vars=bool(hidden))
+        self._create_batches(values, conditions, is_service_variable)
         self._parents: dict[str, set[str]] = {}
         source = plugin.inventory.current_source
         self._source = {"inventory_file": source, "inventory_dir": basedir(source) if source else None}
-        self.is_noop = not (compose or groups or self._keyed)
 
-    def _prepare(
-        self, is_service_variable: Callable[[str], bool], values: list[Expression], conditions: list[Expression]
+    def _set_references(self, values: list[Expression], conditions: list[Expression], has_extra_vars: bool) -> None:
+        """Find out which variables of core, and which results of other expressions, are needed.
+
+        An extra variable may be a template, which may refer to any variable.
+        """
+        keys_and_parents = [expression for keyed in self._keyed_groups for expression in (keyed.key, keyed.parent)]
+        later = [*conditions, *keys_and_parents]
+        self._needs_magic = has_extra_vars or may_reference([*values, *later], MAGIC)
+        self._needs_composed = has_extra_vars or may_reference(later, self._composed)
+        self._needs_groups = has_extra_vars or may_reference(later, ["group_names"])
+
+    def _create_batches(
+        self, values: list[Expression], conditions: list[Expression], is_service_variable: Callable[[str], bool]
     ) -> None:
-        """Divide the expressions into batches: one for all, unless some refer to the results of others."""
-        keys = [keyed.key for keyed in self._keyed]
-        later = [*conditions, *keys, *(keyed.parent for keyed in self._keyed)]
+        """Create one batch of all expressions, and one of each kind."""
+        keys = [keyed.key for keyed in self._keyed_groups]
         evaluate, composed = evaluator(self.plugin), frozenset(self._composed)
 
-        def seen_first(name: str) -> bool:
+        def is_plain(name: str) -> bool:
             return is_service_variable(name) or name in MAGIC
 
-        def seen_later(name: str) -> bool:
-            return seen_first(name) or name in composed
+        def is_plain_or_composed(name: str) -> bool:
+            return is_plain(name) or name in composed
 
-        # An extra variable may be a template, which may refer to any variable.
-        blind = bool(self._hidden)
-        self._magic = blind or any(each.may_reference(name) for each in [*values, *later] for name in MAGIC)
-        self._needs_composed = blind or any(each.may_reference(name) for each in later for name in composed)
-        self._needs_groups = blind or any(each.may_reference("group_names") for each in later)
-        self._in_order = self._needs_composed or self._needs_groups
-        self._all = ExpressionBatch([*values, *conditions, *keys], evaluate, seen_first)
-        self._values = ExpressionBatch(values, evaluate, seen_first)
-        self._conditions = ExpressionBatch(conditions, evaluate, seen_later)
-        self._keys = ExpressionBatch(keys, evaluate, seen_later)
+        self._all = ExpressionBatch([*values, *conditions, *keys], evaluate, is_plain)
+        self._values = ExpressionBatch(values, evaluate, is_plain)
+        self._conditions = ExpressionBatch(conditions, evaluate, is_plain_or_composed)
+        self._keys = ExpressionBatch(keys, evaluate, is_plain_or_composed)
 
     def construct(self, name: str, variables: dict[str, Any], existing_host: Host | None) -> list[GroupMembership]:
         """Add the composed variables of a host to its others and return its group memberships.
@@ -142,26 +146,34 @@ class Constructor:
         ``existing_host`` is the host if an earlier source has added it; its variables may be templates, which only core
         evaluates. Raise AnsibleError where core does.
         """
-        use_core = existing_host is not None
-        scope = self._scope(name, variables, existing_host)
-        if not self._in_order:
-            results, dummy = self._all.results(scope, use_core)
-            first, last = len(self._composed), len(self._composed) + len(self._groups)
-            self._compose(name, variables, results[:first])
-            return self._by_conditions(name, results[first:last]) + self._by_keys(name, results[last:], scope)
-        values, fast = self._values.results(scope, use_core)
-        self._compose(name, variables, values)
+        if self._needs_composed or self._needs_groups:
+            return self._construct_in_order(name, variables, existing_host)
+        scope = self._build_scope(name, variables, existing_host)
+        results = self._all.evaluate(scope, with_core=existing_host is not None).results
+        end_of_values, end_of_conditions = len(self._composed), len(self._composed) + len(self._groups)
+        self._set_composed(name, variables, results[:end_of_values])
+        memberships = self._join_groups(name, results[end_of_values:end_of_conditions])
+        return memberships + self._join_keyed_groups(name, results[end_of_conditions:], scope)
+
+    def _construct_in_order(
+        self, name: str, variables: dict[str, Any], existing_host: Host | None
+    ) -> list[GroupMembership]:
+        """Do the same with a batch for each kind of expression, which can refer to the results of earlier ones."""
+        with_core = existing_host is not None
+        values = self._values.evaluate(self._build_scope(name, variables, existing_host), with_core)
+        self._set_composed(name, variables, values.results)
         # A value that core composed may be a template.
-        use_core = use_core or (self._needs_composed and not fast)
-        scope = self._scope(name, variables, existing_host)
-        memberships = self._by_conditions(name, self._conditions.results(scope, use_core)[0])
+        with_core = with_core or (self._needs_composed and values.used_core)
+        scope = self._build_scope(name, variables, existing_host)
+        memberships = self._join_groups(name, self._conditions.evaluate(scope, with_core).results)
         if not self._needs_groups:
-            return memberships + self._by_keys(name, self._keys.results(scope, use_core)[0], scope)
-        for keyed in self._keyed:
-            memberships += self._by_core(name, keyed.entry, self._scope(name, variables, existing_host, memberships))
+            return memberships + self._join_keyed_groups(name, self._keys.evaluate(scope, with_core).results, scope)
+        for keyed in self._keyed_groups:
+            scope = self._build_scope(name, variables, existing_host, memberships)
+            memberships += self._join_with_core(name, keyed, scope)
         return memberships
 
-    def _scope(
+    def _build_scope(
         self,
         name: str,
         variables: dict[str, Any],
@@ -171,38 +183,44 @@ class Constructor:
         """Return the variables for expressions, and those that core adds to a host if an expression refers to them."""
         if existing_host is not None:
             scope = dict(combine_vars(combine_vars(existing_host.vars, variables), existing_host.get_magic_vars()))
-        elif self._magic:
+        elif self._needs_magic:
             scope = {**variables, **self._source, **Host(name).get_magic_vars()}
         else:
             return variables
         if memberships:
-            scope["group_names"] = sorted({*scope["group_names"], *self._with_ancestors(memberships)} - {"all"})
+            scope["group_names"] = sorted({*scope["group_names"], *self._find_groups(memberships)} - {"all"})
         return scope
 
-    def _with_ancestors(self, memberships: list[GroupMembership]) -> set[str]:
+    def _find_groups(self, memberships: list[GroupMembership]) -> set[str]:
+        """Return the groups of these memberships, and all groups that contain them."""
         for group, parent in memberships:
             if parent:
                 self._parents.setdefault(group, set()).add(parent)
-        waiting, found, known = [group for group, dummy in memberships], set(), self.plugin.inventory.groups
-        while waiting:
-            group = waiting.pop()
-            if group not in found:
-                found.add(group)
-                waiting += self._parents.get(group, ())
-                waiting += [parent.name for parent in known[group].parent_groups] if group in known else []
-        return found
+        existing_groups = self.plugin.inventory.groups
+        pending, groups = [group for group, dummy in memberships], set()
+        while pending:
+            group = pending.pop()
+            if group in groups:
+                continue
+            groups.add(group)
+            pending += self._parents.get(group, ())
+            if group in existing_groups:
+                pending += [parent.name for parent in existing_groups[group].parent_groups]
+        return groups
 
-    def _compose(self, name: str, variables: dict[str, Any], results: list[Any]) -> None:
+    def _set_composed(self, name: str, variables: dict[str, Any], results: list[Any]) -> None:
+        """Set the variables of the option compose. A mapping is combined with the previous value."""
         for variable, result in zip(self._composed, results, strict=True):
             if isinstance(result, EvaluationFailure):
                 if self.strict:
                     raise AnsibleError(f"Could not set {variable} for host {name}: {result.error}") from result.error
-            elif isinstance(before := variables.get(variable), MutableMapping) and isinstance(result, Mapping):
-                variables.update(combine_vars({variable: before}, {variable: result}))
+            elif isinstance(previous := variables.get(variable), MutableMapping) and isinstance(result, Mapping):
+                variables.update(combine_vars({variable: previous}, {variable: result}))
             else:
                 variables[variable] = result
 
-    def _by_conditions(self, name: str, results: list[Any]) -> list[GroupMembership]:
+    def _join_groups(self, name: str, results: list[Any]) -> list[GroupMembership]:
+        """Return the memberships for the results of conditions in the option groups."""
         memberships = []
         for membership, result in zip(self._groups, results, strict=True):
             if isinstance(result, EvaluationFailure):
@@ -213,18 +231,22 @@ class Constructor:
                 memberships.append(membership)
         return memberships
 
-    def _by_keys(self, name: str, results: list[Any], scope: dict[str, Any]) -> list[GroupMembership]:
+    def _join_keyed_groups(self, name: str, results: list[Any], scope: dict[str, Any]) -> list[GroupMembership]:
+        """Return the memberships for the results of keys in the option keyed_groups."""
         memberships = []
-        for keyed, key in zip(self._keyed, results, strict=True):
-            if isinstance(key, EvaluationFailure) and keyed.simple and not self.strict:
+        for keyed, key in zip(self._keyed_groups, results, strict=True):
+            if isinstance(key, EvaluationFailure) and keyed.is_simple and not self.strict:
                 continue
-            found = keyed.memberships(key, self.strict)
-            memberships += self._by_core(name, keyed.entry, scope) if found is None else found
+            keyed_memberships = keyed.find_memberships(key, self.strict)
+            if keyed_memberships is None:
+                keyed_memberships = self._join_with_core(name, keyed, scope)
+            memberships += keyed_memberships
         return memberships
 
-    def _by_core(self, name: str, entry: Any, scope: dict[str, Any]) -> list[GroupMembership]:
+    def _join_with_core(self, name: str, keyed: KeyedGroup, scope: dict[str, Any]) -> list[GroupMembership]:
+        """Return the memberships for an entry of keyed_groups, as core determines them."""
         with self._recording() as recording:
-            self.plugin._add_host_to_keyed_groups([entry], scope, name, strict=self.strict, fetch_hostvars=False)
+            self.plugin._add_host_to_keyed_groups([keyed.entry], scope, name, strict=self.strict, fetch_hostvars=False)
         return recording.memberships
 
     @contextmanager
@@ -236,3 +258,8 @@ class Constructor:
             yield recording
         finally:
             self.plugin.inventory = inventory
+
+
+def may_reference(expressions: Iterable[Expression], names: Iterable[str]) -> bool:
+    """Return whether one of these names may be used in one of the expressions; True if in doubt."""
+    return any(expression.may_reference(name) for expression in expressions for name in names)

@@ -42,45 +42,53 @@ class Expression(NamedTuple):
         return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", str(self.source)) is not None
 
 
+class Evaluation(NamedTuple):
+    """The results of a batch for one host, and whether core evaluated any of them for this host."""
+
+    results: list[Any]
+    used_core: bool
+
+
 class ExpressionBatch:
     """Expressions that are evaluated together, over the variables of one host after another.
 
-    ``evaluate`` evaluates an expression with core; ``is_service_variable`` says whether a name is a variable with a
-    plain value of the service. Expressions that Jinja alone can evaluate are not passed to core, which compiles an
-    expression again for every host.
+    ``evaluate_with_core`` evaluates an expression with core; ``is_service_variable`` says whether a name is a variable
+    with a plain value of the service. Expressions that Jinja alone can evaluate are not passed to core, which compiles
+    an expression again for every host.
     """
 
     def __init__(
         self,
         expressions: Sequence[Expression],
-        evaluate: Callable[[Expression, dict[str, Any]], Any],
+        evaluate_with_core: Callable[[Expression, dict[str, Any]], Any],
         is_service_variable: Callable[[str], bool],
     ) -> None:
-        self._expressions, self._evaluate = expressions, evaluate
-        self._subset, self._constant = compile_subset(expressions, is_service_variable)
+        self._expressions, self._evaluate_with_core = expressions, evaluate_with_core
+        self._evaluate_subset, self._constant_indexes = compile_subset(expressions, is_service_variable)
         self._constants: dict[int, Any] = {}
 
-    def results(self, variables: dict[str, Any], use_core: bool = False) -> tuple[list[Any], bool]:
-        """Return the results, and whether core evaluated none of them.
+    def evaluate(self, variables: dict[str, Any], with_core: bool = False) -> Evaluation:
+        """Return the results; an expression that core refuses has an EvaluationFailure.
 
-        An expression that core refuses has an EvaluationFailure. With ``use_core`` core evaluates all of them.
+        Core evaluates all expressions if ``with_core`` is true.
         """
-        found = [LEFT_TO_CORE] * len(self._expressions) if use_core else self._subset(variables)
-        asked_core = use_core
-        for index, result in enumerate(found):
+        results = [LEFT_TO_CORE] * len(self._expressions) if with_core else self._evaluate_subset(variables)
+        used_core = with_core
+        for index, result in enumerate(results):
             if result is LEFT_TO_CORE:
-                found[index] = self._by_core(index, variables)
-                asked_core = asked_core or index not in self._constants
-        return found, not asked_core
+                results[index] = self._ask_core(index, variables)
+                used_core = used_core or index not in self._constants
+        return Evaluation(results, used_core)
 
-    def _by_core(self, index: int, variables: dict[str, Any]) -> Any:
+    def _ask_core(self, index: int, variables: dict[str, Any]) -> Any:
+        """Return the result of core for one expression, and remember it if it is the same for every host."""
         if index in self._constants:
             return self._constants[index]
         try:
-            result = self._evaluate(self._expressions[index], variables)
+            result = self._evaluate_with_core(self._expressions[index], variables)
         except Exception as error:
             return EvaluationFailure(error)
-        if index in self._constant:
+        if index in self._constant_indexes:
             self._constants[index] = result
         return result
 

@@ -49,10 +49,14 @@ GroupMembership = tuple[str, "str | None"]
 
 @dataclass(slots=True)
 class HostEntry:
-    """A future host: its record, the service of the record, its variables, name and groups."""
+    """A future host: its record, the service of the record, values added to the record, its variables, name and groups.
+
+    ``added`` are values by API names, as in the variables.
+    """
 
     record: Record
     service: str
+    added: Mapping[str, Any]
     variables: dict[str, Any]
     name: str = ""
     memberships: list[GroupMembership] = field(default_factory=list)
@@ -62,8 +66,12 @@ class HostEntry:
         """The uuid of the record."""
         return str(self.record.get("uuid"))
 
+    def get_value(self, field: str) -> Any:
+        """Return the value of a field of the record or of an added value, by its API name, None if there is none."""
+        return self.added[field] if field in self.added else self.record.get(field)
 
-class _Names(dict[str, str]):
+
+class _VariableNames(dict[str, str]):
     """Variable names by API names, created on first access; ``""`` for fields that cannot become a variable."""
 
     def __init__(self, prefix: str, suffix: str) -> None:
@@ -79,53 +87,56 @@ class _Names(dict[str, str]):
 class HostVars:
     """Creates the variables of hosts: every documented field of their type, None if the service omits it.
 
-    ``derived`` are the API names of values that are added to the records. ``refused`` are invalid addresses.
+    ``added`` are the API names of values that ``create_entry`` may add to the records. ``invalid_addresses`` are those
+    that were not set as ansible_host.
     """
 
-    def __init__(
-        self, kind: str, derived: Iterable[str], prefix: str, suffix: str, allow_localhost: bool = False
-    ) -> None:
+    def __init__(self, record_type: str, added: Iterable[str], prefix: str, suffix: str, allow_localhost: bool) -> None:
         if not f"{prefix}name{suffix}".isidentifier():
             raise InvalidOptions(
                 f"hostvars_prefix and hostvars_suffix do not form valid variable names: {prefix}name{suffix}"
             )
-        self._names = _Names(prefix, suffix)
-        self.fields = {to_snake_case(field): field for field in (*RECORD_FIELDS[kind], *derived)}
-        self.refused: list[str] = []
+        documented = RECORD_FIELDS[record_type]
+        fields = (*documented, *added, "service")
+        self.fields = {to_snake_case(field): field for field in fields}
+        self.invalid_addresses: list[str] = []
         self._allow_localhost = allow_localhost
+        self._names = _VariableNames(prefix, suffix)
+        self._known = {self._names[field] for field in fields}
+        self._empty = dict.fromkeys(name for field in documented if (name := self._names[field]))
         self._layouts: dict[tuple[str, ...], list[str]] = {}
-        self._blank = dict.fromkeys(name for field in RECORD_FIELDS[kind] if (name := self._names[field]))
 
-    def name(self, field: str) -> str:
+    def name_variable(self, field: str) -> str:
         """Return the name of the variable for a field, by its API name; ``""`` if there is none."""
         return self._names[field]
 
     @property
     def skipped_fields(self) -> list[str]:
-        """The fields seen so far that cannot become variables."""
+        """The known fields that cannot become variables."""
         return sorted(field for field, name in self._names.items() if not name)
 
     def is_generated_variable(self, name: str) -> bool:
         """Return whether a name is a variable that this object creates, at least for some hosts."""
-        return name in self._blank or name in self._names.values()
+        return name in self._known or name in self._names.values()
 
-    def entry(self, record: Record, service: str, added: Mapping[str, Any], address: str) -> HostEntry:
+    def create_entry(self, record: Record, service: str, added: Mapping[str, Any], address: str) -> HostEntry:
         """Return the entry for a record; its name is assigned later.
 
-        The values in ``added``, by API names too, are not converted.
+        The values in ``added``, by API names too, are not converted. ``address`` becomes ansible_host if it is valid.
         """
-        variables = self._of(record)
-        variables[self._names["service"]] = service
+        added = {**added, "service": service}
+        variables = self._convert(record)
         for member, value in added.items():
             variables[self._names[member]] = value
         variables.pop("", None)
         if address and is_address(address, self._allow_localhost):
             variables["ansible_host"] = make_unsafe(address)
         elif address:
-            self.refused.append(address)
-        return HostEntry(record, service, variables)
+            self.invalid_addresses.append(address)
+        return HostEntry(record, service, added, variables)
 
-    def _of(self, record: Record) -> dict[str, Any]:
+    def _convert(self, record: Record) -> dict[str, Any]:
+        """Return the variables for the fields of a record."""
         fields = tuple(record)
         names = self._layouts.get(fields)
         if names is None:
@@ -140,26 +151,49 @@ class HostVars:
             ]
         elif not HAS_DATA_TAGGING:
             values = [AnsibleUnsafeText(value) if isinstance(value, str) else value for value in values]
-        variables = self._blank.copy()
+        variables = self._empty.copy()
         variables.update(zip(names, values, strict=True))
         return variables
 
 
-def text(record: Mapping[str, Any], field: str) -> str:
+# The fields of a primary storage in the variables of a host.
+STORAGE_FIELDS = ("uuid", "name", "type", "state", "status", "totalCapacity", "availableCapacity")
+
+
+def create_host_entry(
+    hostvars: HostVars, host: Record, service: str, storages: Mapping[str, list[dict[str, Any]]] | None
+) -> HostEntry:
+    """Return the entry for a host of the service; ``storages`` are those of each cluster, None if they are unknown."""
+    added = {} if storages is None else {"primaryStorages": storages.get(get_text(host, "clusterUuid"), [])}
+    return hostvars.create_entry(host, service, added, get_text(host, "managementIp"))
+
+
+def group_by_cluster(storages: Iterable[Record]) -> dict[str, list[dict[str, Any]]]:
+    """Return the primary storages that are attached to each cluster, as in the variables of its hosts."""
+    clusters: dict[str, list[dict[str, Any]]] = {}
+    for storage in storages:
+        variable = convert_fields(storage, STORAGE_FIELDS)
+        for cluster in get_elements(storage, "attachedClusterUuids", str):
+            clusters.setdefault(cluster, []).append(variable)
+    return clusters
+
+
+def get_text(record: Mapping[str, Any], field: str) -> str:
     """Return a field if it is a string, else ``""``."""
     value = record.get(field)
     return value if isinstance(value, str) else ""
 
 
-def elements(record: Mapping[str, Any], field: str, kind: type[Element]) -> list[Element]:
+def get_elements(record: Mapping[str, Any], field: str, kind: type[Element]) -> list[Element]:
     """Return the elements of a field that have a type."""
     value = record.get(field)
-    return [each for each in value if isinstance(each, kind)] if isinstance(value, list) else []
+    return [element for element in value if isinstance(element, kind)] if isinstance(value, list) else []
 
 
-def common(related: Iterable[Mapping[str, Any]], fields: Iterable[str]) -> list[dict[str, Any]]:
-    """Return these fields of records, as in variables; one list for all hosts that share it."""
-    return [make_unsafe(record_to_result({field: record.get(field) for field in fields})) for record in related]
+def convert_fields(record: Mapping[str, Any], fields: Iterable[str]) -> dict[str, Any]:
+    """Return a part of a record as in variables."""
+    converted: dict[str, Any] = make_unsafe(record_to_result({field: record.get(field) for field in fields}))
+    return converted
 
 
 def make_unsafe(value: Any) -> Any:

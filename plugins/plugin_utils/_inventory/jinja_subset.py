@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from ansible.constants import config
 from ansible.utils.unsafe_proxy import AnsibleUnsafeText
@@ -71,18 +71,27 @@ class UnsupportedExpression(Exception):
     """Only core can evaluate the expression."""
 
 
-def _of_something(test: Any) -> Callable[[Any], bool]:
-    """Return a test that passes undefined values to core; Jinja's own tests simply return False for them."""
+def _for_defined_values(test: Any) -> Callable[[Any], bool]:
+    """Return a test that leaves undefined values to core; Jinja's own tests return False for them."""
 
-    def checked(value: Any) -> bool:
+    def run_test(value: Any) -> bool:
         if isinstance(value, Undefined):
             raise UnsupportedExpression
         return bool(test(value))
 
-    return checked
+    return run_test
 
 
-_ENVIRONMENT.tests.update({name: _of_something(_ENVIRONMENT.tests[name]) for name in ("none", "number", "string")})
+_DEFINED_ONLY = ("none", "number", "string")
+_ENVIRONMENT.tests.update({name: _for_defined_values(_ENVIRONMENT.tests[name]) for name in _DEFINED_ONLY})
+
+
+class _Selected(NamedTuple):
+    """An expression that Jinja evaluates, the names in it, and the function that converts its result as core would."""
+
+    node: nodes.Expr
+    names: frozenset[str]
+    convert: Callable[[Any], Any]
 
 
 def compile_subset(
@@ -94,36 +103,41 @@ def compile_subset(
     expressions with the same result for every host.
     """
     constant: set[int] = set()
-    chosen: dict[int, nodes.Expr] = {}
-    names: dict[int, set[str]] = {}
+    selected: dict[int, _Selected] = {}
     for index, (source, kind, hidden) in enumerate(expressions):
         node = _parse(source, kind == "template")
         if isinstance(source, bool) or (node and _is_constant(node)):
             constant.add(index)
         elif node:
-            used = {name.name for name in [node, *node.find_all(nodes.Name)] if isinstance(name, nodes.Name)}
-            if not used & hidden and all(map(is_service_variable, used)):
-                chosen[index], names[index] = node, used
-    converters = [_converter(expressions[index][1], node) for index, node in chosen.items()]
-    together = _compile(*chosen.values())
+            names = _find_names(node)
+            if not names & hidden and all(map(is_service_variable, names)):
+                selected[index] = _Selected(node, names, _converter(kind, node))
+    evaluate_together = _compile(*(expression.node for expression in selected.values()))
 
-    def results(variables: dict[str, Any]) -> list[Any]:
-        found = [LEFT_TO_CORE] * len(expressions)
+    def evaluate(variables: dict[str, Any]) -> list[Any]:
+        results = [LEFT_TO_CORE] * len(expressions)
         try:
-            values = together(variables)
+            values = evaluate_together(variables)
         except Exception:
-            values = [_evaluate_alone(node, variables) for node in chosen.values()]
-        for index, convert, value in zip(chosen, converters, values, strict=True):
-            result = convert(value)
-            # Before 2.19 core marks results from strings and containers as unsafe.
-            if not HAS_DATA_TAGGING and any(
-                isinstance(variables.get(name), (str, list, dict)) for name in names[index]
-            ):
-                result = make_unsafe(result)
-            found[index] = result
-        return found
+            values = [_evaluate_alone(expression.node, variables) for expression in selected.values()]
+        for (index, expression), value in zip(selected.items(), values, strict=True):
+            result = expression.convert(value)
+            results[index] = result if HAS_DATA_TAGGING else _mark(result, expression.names, variables)
+        return results
 
-    return results, frozenset(constant)
+    return evaluate, frozenset(constant)
+
+
+def _find_names(node: nodes.Expr) -> frozenset[str]:
+    """Return the names of the variables in an expression."""
+    return frozenset(child.name for child in [node, *node.find_all(nodes.Name)] if isinstance(child, nodes.Name))
+
+
+def _mark(result: Any, names: frozenset[str], variables: dict[str, Any]) -> Any:
+    """Return a result as core before 2.19 marks it: as unsafe if it comes from a string or container."""
+    if any(isinstance(variables.get(name), (str, list, dict)) for name in names):
+        return make_unsafe(result)
+    return result
 
 
 # Several batches may contain the same expression.
@@ -154,31 +168,25 @@ def _is_constant(node: nodes.Expr) -> bool:
     return True
 
 
-def _parse(source: Any, braces: bool) -> nodes.Expr | None:
+def _parse(source: Any, is_template: bool) -> nodes.Expr | None:
     """Return the node of an expression, None if only core can evaluate it."""
     try:
-        return _parse_text(source, braces) if isinstance(source, str) else None
+        return _parse_string(source, is_template) if isinstance(source, str) else None
     except (UnsupportedExpression, TemplateError):
         return None
 
 
 @lru_cache(maxsize=256)
-def _parse_text(source: str, braces: bool) -> nodes.Expr:
+def _parse_string(source: str, is_template: bool) -> nodes.Expr:
     # How core treats backslashes, and templates inside constants, depends on its version.
-    if "\\" in source or (not braces and "{" in source):
+    if "\\" in source or (not is_template and "{" in source):
         raise UnsupportedExpression
-    body = _ENVIRONMENT.parse(source if braces else f"{{{{ {source} }}}}").body
-    if len(body) != 1 or not isinstance(body[0], nodes.Output):
-        raise UnsupportedExpression
-    parts = body[0].nodes
-    if len(parts) != 1 and not braces:
+    parts = _parse_parts(source if is_template else f"{{{{ {source} }}}}")
+    if len(parts) != 1 and not is_template:
         raise UnsupportedExpression
     for part in parts:
         _check(part)
-    node = parts[0]
-    if len(parts) > 1 or isinstance(node, nodes.TemplateData):
-        node = nodes.Concat([_text(part) for part in parts], lineno=1)
-        node.set_environment(_ENVIRONMENT)
+    node = _join(parts)
     try:
         _compile(node)
     except Exception as error:
@@ -187,14 +195,31 @@ def _parse_text(source: str, braces: bool) -> nodes.Expr:
     return node
 
 
-def _text(part: nodes.Expr) -> nodes.Expr:
+def _parse_parts(template: str) -> list[nodes.Expr]:
+    """Return the texts and expressions of a template; raise UnsupportedExpression if it also has statements."""
+    body = _ENVIRONMENT.parse(template).body
+    if len(body) != 1 or not isinstance(body[0], nodes.Output):
+        raise UnsupportedExpression
+    return body[0].nodes
+
+
+def _join(parts: list[nodes.Expr]) -> nodes.Expr:
+    """Return one expression for all parts of a template: a string unless there is only one expression."""
+    if len(parts) == 1 and not isinstance(parts[0], nodes.TemplateData):
+        return parts[0]
+    node = nodes.Concat([_convert_part(part) for part in parts], lineno=1)
+    node.set_environment(_ENVIRONMENT)
+    return node
+
+
+def _convert_part(part: nodes.Expr) -> nodes.Expr:
     """Return a part of a template so that the joined parts are the same string as in core."""
     if isinstance(part, nodes.TemplateData):
         return nodes.Const(part.data, lineno=1)
     if HAS_DATA_TAGGING:
         return part
-    missing = nodes.Test(part, "none", [], [], None, None, lineno=1)
-    return nodes.CondExpr(missing, nodes.Const("", lineno=1), part, lineno=1)
+    is_none = nodes.Test(part, "none", [], [], None, None, lineno=1)
+    return nodes.CondExpr(is_none, nodes.Const("", lineno=1), part, lineno=1)
 
 
 def _check(node: nodes.Node) -> None:
@@ -202,12 +227,12 @@ def _check(node: nodes.Node) -> None:
     if isinstance(node, nodes.Call) and isinstance(node.node, nodes.Getattr):
         if node.node.attr not in _METHODS or node.kwargs or node.dyn_args or node.dyn_kwargs:
             raise UnsupportedExpression
-        inside: list[nodes.Node] = [node.node.node, *node.args]
+        children: list[nodes.Node] = [node.node.node, *node.args]
     elif _is_allowed(node):
-        inside = list(node.iter_child_nodes())
+        children = list(node.iter_child_nodes())
     else:
         raise UnsupportedExpression
-    for child in inside:
+    for child in children:
         _check(child)
 
 
@@ -227,41 +252,41 @@ def _converter(kind: str, node: nodes.Expr) -> Callable[[Any], Any]:
     """Return a function that converts a result as core would, to LEFT_TO_CORE if only core can convert it."""
     is_variable = isinstance(node, nodes.Name)
     if kind == "condition":
-        return _as_condition if HAS_DATA_TAGGING else _as_old_condition
+        return _convert_condition if HAS_DATA_TAGGING else _convert_old_condition
     if HAS_DATA_TAGGING:
-        return _as_any_value if is_variable else _as_value
-    return _as_old_plain_value if is_variable else _as_old_value
+        return _convert_any_value if is_variable else _convert_value
+    return _convert_old_plain_value if is_variable else _convert_old_value
 
 
-def _as_condition(result: Any) -> Any:
+def _convert_condition(result: Any) -> Any:
     if isinstance(result, bool):
         return result
     return LEFT_TO_CORE
 
 
-def _as_old_condition(result: Any) -> Any:
+def _convert_old_condition(result: Any) -> Any:
     if type(result) in _SCALARS:
         return bool(result)
     return LEFT_TO_CORE
 
 
-def _as_value(result: Any) -> Any:
+def _convert_value(result: Any) -> Any:
     if type(result) in _SCALARS:
         return result
     return LEFT_TO_CORE
 
 
-def _as_any_value(result: Any) -> Any:
+def _convert_any_value(result: Any) -> Any:
     if type(result) in _SCALARS or type(result) in (list, dict):
         return result
     return LEFT_TO_CORE
 
 
-def _as_old_plain_value(result: Any) -> Any:
-    return result if type(result) in (int, float) else _as_old_value(result)
+def _convert_old_plain_value(result: Any) -> Any:
+    return result if type(result) in (int, float) else _convert_old_value(result)
 
 
-def _as_old_value(result: Any) -> Any:
+def _convert_old_value(result: Any) -> Any:
     """Convert as before 2.19: to a string, and to a list, mapping or boolean if the string looks like one."""
     if isinstance(result, bool):
         return result

@@ -45,24 +45,26 @@ def is_host_name(name: str, allow_localhost: bool = False) -> bool:
 
 def filter_entries(plugin: Any, entries: list[HostEntry], hostvars: HostVars) -> list[HostEntry]:
     """Return the entries that meet one of the conditions in ``include``, if there are any, and none in ``exclude``."""
-    include, exclude = (
-        [Expression(source, "condition") for source in plugin.get_option(option)] for option in ("include", "exclude")
-    )
+    include = [Expression(source, "condition") for source in plugin.get_option("include")]
+    exclude = [Expression(source, "condition") for source in plugin.get_option("exclude")]
     if not include and not exclude:
         return entries
     batch = ExpressionBatch([*include, *exclude], evaluator(plugin), hostvars.is_generated_variable)
-    failures, found = [], []
+    failures: list[EvaluationFailure] = []
+    selected = []
     for entry in entries:
-        results = batch.results(entry.variables)[0]
+        results = batch.evaluate(entry.variables).results
         failures += [result for result in results if isinstance(result, EvaluationFailure)]
-        held = [bool(result) and not isinstance(result, EvaluationFailure) for result in results]
-        if (not include or any(held[: len(include)])) and not any(held[len(include) :]):
-            found.append(entry)
+        is_met = [bool(result) and not isinstance(result, EvaluationFailure) for result in results]
+        is_included = not include or any(is_met[: len(include)])
+        is_excluded = any(is_met[len(include) :])
+        if is_included and not is_excluded:
+            selected.append(entry)
     if failures:
         _reject_or_warn(
             plugin, f"include and exclude could not be evaluated {len(failures)} times: {failures[0].error}"
         )
-    return found
+    return selected
 
 
 def _reject_or_warn(plugin: Any, sentence: str) -> None:
@@ -80,61 +82,74 @@ def assign_names(plugin: Any, entries: list[HostEntry], sources: list[Any], host
     distinct: dict[tuple[str, str], HostEntry] = {}
     for entry in entries:
         distinct.setdefault((entry.service, entry.uuid), entry)
-    preferences = [_Preference(source, hostvars, plugin) for source in sources]
+    name_sources = [_NameSource(source, hostvars, plugin) for source in sources]
     allow_localhost = plugin.get_option("allow_localhost")
-    ignored = []
+    ignored: list[str] = []
     for entry in distinct.values():
-        for preference in preferences:
-            entry.name = preference.name(entry)
-            if is_host_name(entry.name, allow_localhost):
-                break
-            if entry.name:
-                ignored.append(entry.name)
-        else:
-            entry.name = entry.uuid
-            if not is_host_name(entry.name):
-                raise VirtinfraError(f"hostnames: the uuid of a record is not a valid host name: {entry.name[:80]!r}")
+        entry.name = _choose_name(entry, name_sources, allow_localhost, ignored)
     if ignored:
         plugin.warn(f"ignored {len(ignored)} invalid host names (first: {ignored[0][:80]!r})")
-    return _unambiguous(plugin, list(distinct.values()))
+    return _make_names_unique(plugin, list(distinct.values()))
 
 
-def _unambiguous(plugin: Any, entries: list[HostEntry]) -> list[HostEntry]:
+def _choose_name(entry: HostEntry, sources: list[_NameSource], allow_localhost: bool, ignored: list[str]) -> str:
+    """Return the first valid name, or the uuid if there is none, and add the invalid ones to ``ignored``."""
+    for source in sources:
+        name = source.read_name(entry)
+        if is_host_name(name, allow_localhost):
+            return name
+        if name:
+            ignored.append(name)
+    if not is_host_name(entry.uuid):
+        raise VirtinfraError(f"hostnames: the uuid of a record is not a valid host name: {entry.uuid[:80]!r}")
+    return entry.uuid
+
+
+def _make_names_unique(plugin: Any, entries: list[HostEntry]) -> list[HostEntry]:
+    """Apply the policy for duplicates, and return the entries that it does not skip."""
     uuids, services = [entry.uuid for entry in entries], [entry.service.rpartition("/")[2] for entry in entries]
     # If a name ends with the uuid of another record, its own uuid is appended as well.
     suffixes = (uuids, uuids, services)
     names, warnings = deduplicate_names([entry.name for entry in entries], suffixes, plugin.get_option("duplicates"))
     for warning in warnings:
         plugin.warn(warning)
-    kept = []
+    named_entries = []
     for entry, name in zip(entries, names, strict=True):
         if name is not None:
             entry.name = name
-            kept.append(entry)
-    return kept
+            named_entries.append(entry)
+    return named_entries
 
 
-class _Preference:
+class _NameSource:
     """One entry of ``hostnames``: an attribute, a variable, an expression or a template."""
 
     def __init__(self, source: Any, hostvars: HostVars, plugin: Any) -> None:
-        self._plugin, source = plugin, str(source).strip()
-        self._field = hostvars.fields.get(source) or (source if source in hostvars.fields.values() else None)
+        self._plugin, name = plugin, str(source).strip()
+        self._field = hostvars.fields.get(name) or (name if name in hostvars.fields.values() else None)
         self._batch: ExpressionBatch | None = None
         if self._field is None:
-            if source.isidentifier() and not hostvars.is_generated_variable(source):
-                raise InvalidOptions(f"hostnames: there is no attribute {source}")
-            expression = Expression(source, "template" if "{{" in source else "value")
+            if name.isidentifier() and not hostvars.is_generated_variable(name):
+                raise InvalidOptions(f"hostnames: there is no attribute {name}")
+            # Not the stripped text: since 2.19 core only evaluates strings of the source file, which it has marked.
+            expression = Expression(source, "template" if "{{" in name else "value")
             self._batch = ExpressionBatch([expression], evaluator(plugin), hostvars.is_generated_variable)
 
-    def name(self, entry: HostEntry) -> str:
+    def read_name(self, entry: HostEntry) -> str:
         """Return the name of an entry, ``""`` if it has none."""
-        value = self._batch.results(entry.variables)[0][0] if self._batch else entry.record.get(self._field or "")
+        value = self._read_value(entry)
         if isinstance(value, EvaluationFailure):
             if self._plugin.get_option("strict"):
                 raise AnsibleParserError(f"hostnames: {value.error}") from value.error
             return ""
-        return value.strip() if isinstance(value, str) else "" if value is None else str(value)
+        if value is None:
+            return ""
+        return value.strip() if isinstance(value, str) else str(value)
+
+    def _read_value(self, entry: HostEntry) -> Any:
+        if self._field is not None:
+            return entry.get_value(self._field)
+        return self._batch.evaluate(entry.variables).results[0] if self._batch else None
 
 
 def deduplicate_names(
@@ -145,31 +160,40 @@ def deduplicate_names(
     ``policy`` applies to names that several hosts have: ``rename`` appends a suffix to each, the first of ``suffixes``
     that distinguishes them, ``first`` keeps the first host, ``error`` raises VirtinfraError.
     """
-    repeated = _repeated(names)
-    if not repeated:
+    duplicates = _count_duplicates(names)
+    if not duplicates:
         return list(names), []
-    counts = _format_counts(repeated)
+    counts = _format_counts(duplicates)
     if policy == "error":
         raise VirtinfraError(
             f"duplicates: several records have the same name: {counts}. Set hostnames to a field that differs."
         )
     if policy == "first":
         firsts = {name: index for index, name in reversed(list(enumerate(names)))}
-        kept = [name if firsts[name] == index else None for index, name in enumerate(names)]
-        return kept, [f"skipped {kept.count(None)} records because others have the same name: {counts}"]
-    renamed = list(names)
+        unique = [name if firsts[name] == index else None for index, name in enumerate(names)]
+        return unique, [f"skipped {unique.count(None)} records because others have the same name: {counts}"]
+    warning = f"several records have the same name, so the uuid is appended: {counts}"
+    return [*_append_suffixes(names, suffixes)], [warning]
+
+
+def _append_suffixes(names: Sequence[str], suffixes: Sequence[Sequence[str]]) -> Sequence[str]:
+    """Return the names with suffixes until they are unique; raise VirtinfraError if they never are."""
     for ends in suffixes:
-        repeated = _repeated(renamed)
-        renamed = [
-            f"{name[: MAX_NAME_LENGTH - 1 - len(end)]}_{end}" if name in repeated else name
-            for name, end in zip(renamed, ends, strict=True)
+        duplicates = _count_duplicates(names)
+        names = [
+            f"{name[: MAX_NAME_LENGTH - 1 - len(end)]}_{end}" if name in duplicates else name
+            for name, end in zip(names, ends, strict=True)
         ]
-    if repeated := _repeated(renamed):
-        raise VirtinfraError(f"duplicates: these records have the same name and uuid: {_format_counts(repeated)}")
-    return list(renamed), [f"several records have the same name, so the uuid is appended: {counts}"]
+    if duplicates := _count_duplicates(names):
+        raise VirtinfraError(
+            f"duplicates: several services return the same record: {_format_counts(duplicates)}. Give each service in"
+            " the option services its own name."
+        )
+    return names
 
 
-def _repeated(names: Sequence[str]) -> dict[str, int]:
+def _count_duplicates(names: Sequence[str]) -> dict[str, int]:
+    """Return how often each name occurs, without names that occur once."""
     return {name: count for name, count in Counter(names).items() if count > 1}
 
 

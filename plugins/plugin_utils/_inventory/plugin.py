@@ -41,11 +41,7 @@ from .._run.sessions import FileStore, prefer_account
 from .compose import Constructor
 from .hostvars import GroupMembership, HostEntry, HostVars
 from .names import assign_names, filter_entries
-from .services import (
-    OPTIONS,
-    Service,
-    services,
-)
+from .services import OPTIONS, Service, create_services
 
 EXPRESSIONS = ("compose", "groups", "keyed_groups", "hostnames", "include", "exclude")
 SESSION_INVALID = "ID.1001"
@@ -96,10 +92,10 @@ def render_options(plugin: Any, options: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class ServiceData:
-    """The data of a service: its name for users, the related records, and the records page by page."""
+    """The data of a service: its name for users, the related records if they were read, and the records by pages."""
 
     service: str
-    details: list[Record] | None
+    related: list[Record] | None
     pages: Iterator[list[Record]]
 
 
@@ -107,14 +103,13 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
     """An inventory of the records of one type.
 
     Each type has a plugin, which overrides the differences. ``RELATED`` is the option that says whether other records
-    are read too, and their type. ``DERIVED`` are the API names of values that ``enrich_records`` and
-    ``extra_vars_builder`` add to the records.
+    are read too, and their type. ``ADDED`` are the API names of values that are added to the records.
     """
 
     NAME: ClassVar[str]
     RESOURCE_TYPE: ClassVar[ResourceType]
     RELATED: ClassVar[tuple[str, ResourceType]]
-    DERIVED: ClassVar[tuple[str, ...]] = ()
+    ADDED: ClassVar[tuple[str, ...]] = ()
 
     def cache_key_options(self) -> list[Any]:
         """Return the values of the options that determine which data is read."""
@@ -125,12 +120,12 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
 
         If it is not set, return them if there is a session, and warn if they cannot be read.
         """
-        option, kind = self.RELATED
+        option, related_type = self.RELATED
         requested = self.get_option(option)
         if requested is False or (requested is None and not service.connection.has_session):
             return None
         try:
-            return service.related(client, kind)
+            return service.read_related(client, related_type)
         except (ApiError, Unsupported) as failure:
             if requested or getattr(failure, "code", "") == SESSION_INVALID:
                 raise InvalidOptions(f"{option}: {failure}") from failure
@@ -140,19 +135,15 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
     def enrich_records(self, client: Client, records: list[Record]) -> None:
         """Add further data of the service to each record."""
 
-    def extra_vars_builder(self, details: list[Record] | None) -> Callable[[Record], dict[str, Any]]:
-        """Return a function from a record to values to add to its variables, by API names."""
-        return lambda record: {}
+    def entry_factory(self, hostvars: HostVars, data: ServiceData) -> Callable[[Record], HostEntry]:
+        """Return a function from a record of a service to its entry, which may contain values of related records."""
+        return lambda record: hostvars.create_entry(record, data.service, {}, "")
 
-    def related_entries(
-        self, entries: list[HostEntry], hostvars: HostVars, answers: list[ServiceData]
+    def create_related_entries(
+        self, entries: list[HostEntry], hostvars: HostVars, services: list[ServiceData]
     ) -> list[HostEntry]:
         """Return further hosts with their groups, from related records; may also add variables to existing entries."""
         return []
-
-    def ansible_host_for(self, record: Record) -> str:
-        """Return the value of ansible_host, ``""`` if there is none."""
-        return ""
 
     # Called by core
 
@@ -177,7 +168,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
             raise AnsibleParserError(f"{path}: {error}") from error
         try:
             with gc_paused():
-                self._add(self._entries(self._answers(path, cache)))
+                self._add_hosts(self._create_entries(self._read_services(path, cache)))
         except (VirtinfraError, AnsibleError) as error:
             # From here on messages quote the service. Core would also print the messages of chained exceptions,
             # unescaped.
@@ -199,46 +190,45 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
 
     # Reading
 
-    def _answers(self, path: str, cache: bool) -> Iterator[ServiceData]:
-        """Yield the data of each service, from the cache if it has an entry with the same key."""
-        requested = services(
-            {name: self.get_option(name) for name in OPTIONS}, self.get_option("services"), self.get_option("page_size")
-        )
-        questions = [
-            [self.RESOURCE_TYPE.cursor_type, *self.cache_key_options(), *service.cache_key()] for service in requested
+    def _read_services(self, path: str, cache: bool) -> Iterator[ServiceData]:
+        """Yield the data of each service, from the cache if it has an entry for the same services and options."""
+        options = {name: self.get_option(name) for name in OPTIONS}
+        services = create_services(options, self.get_option("services"), self.get_option("page_size"))
+        requested = [
+            [self.RESOURCE_TYPE.cursor_type, *self.cache_key_options(), *service.cache_key()] for service in services
         ]
-        caching, key = self.get_option("cache"), self.get_cache_key(path)
-        if caching and cache and (kept := self._kept(key, questions)) is not None:
-            for service, (records, details) in zip(requested, kept, strict=True):
-                yield ServiceData(service.name, details, iter([records]))
+        uses_cache, key = self.get_option("cache"), self.get_cache_key(path)
+        if uses_cache and cache and (cached := self._read_cache(key, requested)) is not None:
+            for service, (records, related) in zip(services, cached, strict=True):
+                yield ServiceData(service.name, related, iter([records]))
             return
-        answers = []
-        for service in requested:
-            read: list[Record] = []
-            with self._client(service) as client:
-                details = self.fetch_related(client, service)
-                yield ServiceData(service.name, details, self._pages(client, service, read))
-            answers.append([read, details])
-        if caching:
+        contents = []
+        for service in services:
+            records = []
+            with self._open_client(service) as client:
+                related = self.fetch_related(client, service)
+                yield ServiceData(service.name, related, self._read_pages(client, service, records))
+            contents.append([records, related])
+        if uses_cache:
             # One opaque string: core would deserialize values in the records that look like its own tagged or encrypted
             # ones.
-            self._cache[key] = {"json": json.dumps({"questions": questions, "answers": answers})}
+            self._cache[key] = {"json": json.dumps({"requested": requested, "contents": contents})}
 
-    def _client(self, service: Service) -> AbstractContextManager[Client]:
+    def _open_client(self, service: Service) -> AbstractContextManager[Client]:
         hooks = Hooks(service.connection.new_masker(), on_request=self.display.vvv, new_store=FileStore)
         return open_client(service.connection, READ_AND_MASK, hooks)
 
-    def _kept(self, key: str, questions: list[Any]) -> list[Any] | None:
-        """Return the cached data for this key, None if there is none or if it has another format."""
+    def _read_cache(self, key: str, requested: list[Any]) -> list[Any] | None:
+        """Return the cached contents for this key, None if there are none or if they have another format."""
         try:
-            kept = json.loads(self._cache[key]["json"])
-            return list(kept["answers"]) if kept["questions"] == questions else None
+            cached = json.loads(self._cache[key]["json"])
+            return list(cached["contents"]) if cached["requested"] == requested else None
         except (KeyError, TypeError, ValueError):
             return None
 
-    def _pages(self, client: Client, service: Service, records: list[Record]) -> Iterator[list[Record]]:
-        """Yield the pages of a service and collect their records."""
-        for page in service.pages(client, self.RESOURCE_TYPE):
+    def _read_pages(self, client: Client, service: Service, records: list[Record]) -> Iterator[list[Record]]:
+        """Yield the pages of a service, and add their records to ``records``."""
+        for page in service.read_pages(client, self.RESOURCE_TYPE):
             self.enrich_records(client, page)
             records += page
             yield page
@@ -250,44 +240,56 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
 
     # Creating hosts
 
-    def _entries(self, answers: Iterable[ServiceData]) -> list[HostEntry]:
-        hostvars = self.hostvars(self.RESOURCE_TYPE, *self.DERIVED)
+    def _create_entries(self, services: Iterable[ServiceData]) -> list[HostEntry]:
+        """Return the hosts with their names, variables and groups."""
+        hostvars = self.create_hostvars(self.RESOURCE_TYPE, self.ADDED)
         entries: list[HostEntry] = []
-        read: list[ServiceData] = []
-        for answer in answers:
-            read.append(answer)
-            joined, service = self.extra_vars_builder(answer.details), answer.service
-            for page in answer.pages:
-                entries += [
-                    hostvars.entry(record, service, joined(record), self.ansible_host_for(record)) for record in page
-                ]
-        entries = assign_names(self, filter_entries(self, entries, hostvars), self.get_option("hostnames"), hostvars)
-        others = self.related_entries(entries, hostvars, read)
-        constructor, hosts = Constructor(self, hostvars.is_generated_variable), self.inventory.hosts
-        for entry in entries if not constructor.is_noop else ():
-            entry.memberships = constructor.construct(entry.name, entry.variables, hosts.get(entry.name))
-        if left_out := hostvars.skipped_fields:
-            self.warn(f"skipped fields whose variable names are reserved: {', '.join(left_out)}")
-        if refused := hostvars.refused:
-            self.warn(f"ignored {len(refused)} invalid ansible_host values (first: {refused[0][:80]!r})")
-        return entries + others
+        completed: list[ServiceData] = []
+        for data in services:
+            create_entry = self.entry_factory(hostvars, data)
+            for page in data.pages:
+                entries += map(create_entry, page)
+            completed.append(data)
+        entries = filter_entries(self, entries, hostvars)
+        entries = assign_names(self, entries, self.get_option("hostnames"), hostvars)
+        related_entries = self.create_related_entries(entries, hostvars, completed)
+        self._construct(entries, hostvars)
+        if skipped := hostvars.skipped_fields:
+            self.warn(f"skipped fields whose variable names are reserved: {', '.join(skipped)}")
+        self.warn_of_invalid_addresses(hostvars)
+        return entries + related_entries
 
-    def hostvars(self, kind: ResourceType, *derived: str) -> HostVars:
+    def _construct(self, entries: list[HostEntry], hostvars: HostVars) -> None:
+        """Add variables and groups from the options compose, groups and keyed_groups."""
+        constructor = Constructor(self, hostvars.is_generated_variable)
+        if constructor.is_noop:
+            return
+        for entry in entries:
+            existing_host = self.inventory.hosts.get(entry.name)
+            entry.memberships = constructor.construct(entry.name, entry.variables, existing_host)
+
+    def create_hostvars(self, resource_type: ResourceType, added: Iterable[str]) -> HostVars:
         """Return the object that creates the variables for records of a type."""
         prefix, suffix = self.get_option("hostvars_prefix"), self.get_option("hostvars_suffix")
-        return HostVars(kind.record, (*derived, "service"), prefix, suffix, self.get_option("allow_localhost"))
+        return HostVars(resource_type.record, added, prefix, suffix, self.get_option("allow_localhost"))
+
+    def warn_of_invalid_addresses(self, hostvars: HostVars) -> None:
+        """Warn of addresses of the service that were not set as ansible_host."""
+        if invalid := hostvars.invalid_addresses:
+            self.warn(f"ignored {len(invalid)} invalid ansible_host values (first: {invalid[0][:80]!r})")
 
     # Filling the inventory
 
-    def _add(self, entries: list[HostEntry]) -> None:
-        memberships = dict.fromkeys(membership for entry in entries for membership in entry.memberships)
-        groups = {membership: add_group(self.inventory, membership) for membership in memberships}
+    def _add_hosts(self, entries: list[HostEntry]) -> None:
+        """Add the hosts and their groups to the inventory."""
         inventory = self.inventory
+        memberships = dict.fromkeys(membership for entry in entries for membership in entry.memberships)
+        groups = {membership: add_group(inventory, membership) for membership in memberships}
         for entry in entries:
-            known = entry.name in inventory.hosts
+            is_known = entry.name in inventory.hosts
             host = inventory.hosts[inventory.add_host(entry.name)]
             # In one step: set_variable would inspect every value, which takes ten times as long as everything else.
-            host.vars = combine_vars(host.vars, entry.variables) if known else {**host.vars, **entry.variables}
+            host.vars = combine_vars(host.vars, entry.variables) if is_known else {**host.vars, **entry.variables}
             for membership in entry.memberships:
                 groups[membership].add_host(host)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -51,18 +52,21 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class Service:
-    """A service and the records to read. ``source`` is ``query``, ``cursor``, or None if the credentials decide."""
+    """A service and the records to read. ``source`` is ``query``, ``cursor``, or None if the credentials decide.
+
+    ``rejected_uuids`` are those of records that the service returned although they do not meet a condition.
+    """
 
     name: str
     connection: ConnectionOptions
-    source: str | None = None
-    query: tuple[str, ...] = ()
-    filters: tuple[str, ...] = ()
-    page_size: int = 1000
+    source: str | None
+    query: tuple[str, ...]
+    filters: tuple[str, ...]
+    page_size: int
     rejected_uuids: list[str] = field(default_factory=list, compare=False)
 
     @property
-    def by_query(self) -> bool:
+    def uses_query(self) -> bool:
         """Whether to read the records with a query, and not with a cursor query."""
         if self.source:
             return self.source == "query"
@@ -77,112 +81,121 @@ class Service:
             *(list(self.query), list(self.filters)),
         ]
 
-    def pages(self, client: Client, kind: ResourceType) -> Iterator[list[Record]]:
+    def read_related(self, client: Client, resource_type: ResourceType) -> list[Record]:
+        """Return all records of another type; raise Unsupported if the credentials do not allow this."""
+        unfiltered = replace(self, source=None, query=(), filters=())
+        return [record for page in unfiltered.read_pages(client, resource_type) for record in page]
+
+    def read_pages(self, client: Client, resource_type: ResourceType) -> Iterator[list[Record]]:
         """Yield the selected records page by page, and read one page ahead.
 
         Records of deleted objects are skipped unless a condition is on the state. Raise VirtinfraError unless the list
         is complete. The uuids of records that do not meet a condition that was sent as it is, which a service may
         ignore, are added to ``rejected_uuids``.
         """
-        if self.by_query:
-            conditions = [parse_condition(text, kind.record) for text in self.query]
-            pages = self._queried(client, kind, conditions)
+        if self.uses_query:
+            conditions = [parse_condition(source, resource_type.record) for source in self.query]
+            pages = self._query(client, resource_type, texts_to_send(conditions))
         else:
-            conditions = self._checkable(kind)
-            pages = self._walked(client, kind)
-        skips_deleted = kind.deleted_states and not self._selects_by_state()
+            conditions = self._parse_filters(resource_type)
+            pages = self._query_by_cursor(client, resource_type)
+        skips_deleted = resource_type.deleted_states and not self._selects_by_state()
         for page in prefetch(pages):
-            existing = list(filter(kind.is_usable, page)) if skips_deleted else page
-            yield self._meeting(existing, conditions) if conditions else existing
+            usable = list(filter(resource_type.is_usable, page)) if skips_deleted else page
+            yield self._check(usable, conditions) if conditions else usable
 
-    def _selects_by_state(self) -> bool:
-        return any(re.search(r"\bstate\b", text) for text in (*self.query, *self.filters))
-
-    def related(self, client: Client, kind: ResourceType) -> list[Record]:
-        """Return all records of another type; raise Unsupported if the credentials do not allow this."""
-        other = replace(self, source=None, query=(), filters=())
-        return [record for page in other.pages(client, kind) for record in page]
-
-    def _queried(self, client: Client, kind: ResourceType, conditions: Iterable[Condition]) -> Iterator[list[Record]]:
-        texts = texts_to_send(conditions)
+    def _query(self, client: Client, resource_type: ResourceType, conditions: Iterable[str]) -> Iterator[list[Record]]:
         try:
-            for page, dummy in paginate(client, kind.query, texts, self.page_size, connections=CONNECTIONS):
+            for page, dummy in paginate(
+                client, resource_type.query, conditions, self.page_size, connections=CONNECTIONS
+            ):
                 yield page
         except Unsupported:
             if self.source or self.query or not self.connection.api_token:
                 raise
-            yield from self._walked(client, kind)
+            yield from self._query_by_cursor(client, resource_type)
 
-    def _walked(self, client: Client, kind: ResourceType) -> Iterator[list[Record]]:
-        for page, dummy in paginate_cursor(client, kind.cursor_type, self.filters, "uuid", "asc", self.page_size):
+    def _query_by_cursor(self, client: Client, resource_type: ResourceType) -> Iterator[list[Record]]:
+        for page, dummy in paginate_cursor(
+            client, resource_type.cursor_type, self.filters, "uuid", "asc", self.page_size
+        ):
             yield page
 
-    def _checkable(self, kind: ResourceType) -> list[Condition]:
-        """Return the filters that have the form of conditions; the syntax of filters is defined by the service."""
-        found = []
-        for text in self.filters:
-            try:
-                found.append(parse_condition(text, kind.record))
-            except InvalidOptions:
-                continue
-        return [
-            condition for condition in found if condition.field in RECORD_FIELDS[kind.record] and not condition.is_local
-        ]
+    def _selects_by_state(self) -> bool:
+        return any(re.search(r"\bstate\b", source) for source in (*self.query, *self.filters))
 
-    def _meeting(self, page: list[Record], conditions: Iterable[Condition]) -> list[Record]:
-        meeting = []
+    def _parse_filters(self, resource_type: ResourceType) -> list[Condition]:
+        """Return the filters that have the form of conditions; the syntax of filters is defined by the service."""
+        conditions = []
+        for source in self.filters:
+            with suppress(InvalidOptions):
+                conditions.append(parse_condition(source, resource_type.record))
+        fields = RECORD_FIELDS[resource_type.record]
+        return [condition for condition in conditions if condition.field in fields and not condition.is_local]
+
+    def _check(self, page: list[Record], conditions: Iterable[Condition]) -> list[Record]:
+        """Return the records that meet the conditions."""
+        accepted = []
         for record in page:
             rejecting = [condition for condition in conditions if condition.rejects(record)]
             if not rejecting:
-                meeting.append(record)
+                accepted.append(record)
             elif not all(condition.is_local for condition in rejecting):
                 self.rejected_uuids.append(str(record.get("uuid")))
-        return meeting
+        return accepted
 
 
-def services(shared: Mapping[str, Any], entries: list[Any] | None, page_size: int) -> list[Service]:
+def create_services(source: Mapping[str, Any], entries: list[Any] | None, page_size: int) -> list[Service]:
     """Return the services of an inventory source.
 
-    ``shared`` are the options of the source; the options of each of ``entries`` take precedence. An entry with
-    credentials uses none of the shared ones. Raise InvalidOptions with the name of the option.
+    ``source`` are the options of the source, ``entries`` the value of its option services. The options of an entry take
+    precedence over those of the source. An entry with credentials uses none of the source. Raise InvalidOptions with
+    the name of the option.
     """
     if page_size < 1:
         raise InvalidOptions("page_size must be at least 1")
     if not entries:
-        return [_service("", shared, page_size)]
-    return [_entry(f"services[{index}]", shared, entry, page_size) for index, entry in enumerate(entries)]
+        return [_create_service(source, OPTIONS, page_size)]
+    services = []
+    for index, entry in enumerate(entries):
+        label = f"services[{index}]"
+        if not isinstance(entry, Mapping):
+            raise InvalidOptions(f"{label} must be a mapping of options, not {type(entry).__name__}")
+        try:
+            options = _combine_options(source, entry)
+            services.append(_create_service(options, {**OPTIONS, "name": {"type": "str"}}, page_size))
+        except VirtinfraError as failure:
+            raise InvalidOptions(f"{label}: {failure}") from None
+    return services
 
 
-def _entry(where: str, shared: Mapping[str, Any], entry: Any, page_size: int) -> Service:
-    if not isinstance(entry, Mapping):
-        raise InvalidOptions(f"{where} must be a mapping of options, not {type(entry).__name__}")
-    own = {key: _read(key, value) for key, value in entry.items()}
-    has_credentials = any(own.get(name) for name in CREDENTIALS)
-    defaults = {name: value for name, value in shared.items() if not (has_credentials and name in CREDENTIALS)}
-    return _service(where, {**defaults, **own}, page_size)
+def _combine_options(source: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of an entry, with those of the source as defaults."""
+    options = {name: _convert_option(name, value) for name, value in entry.items()}
+    if any(options.get(name) for name in CREDENTIALS):
+        source = {name: value for name, value in source.items() if name not in CREDENTIALS}
+    return {**source, **options}
 
 
-def _read(option: str, value: Any) -> Any:
+def _convert_option(name: str, value: Any) -> Any:
     """Return the value of an option in an entry, converted as core converts other options."""
-    if option in ("query", "filters") and isinstance(value, str):
+    if name in ("query", "filters") and isinstance(value, str):
         return [value]
     # Before 2.19 an encrypted value is not a string, and is decrypted by str().
     return str(value) if hasattr(value, "__ENCRYPTED__") else value
 
 
-def _service(where: str, options: Mapping[str, Any], page_size: int) -> Service:
-    prefix = f"{where}: " if where else ""
-    spec = {**OPTIONS, **({"name": {"type": "str"}} if where else {})}
-    validation = ArgumentSpecValidator(spec).validate({key: each for key, each in options.items() if each is not None})
+def _create_service(options: Mapping[str, Any], spec: Options, page_size: int) -> Service:
+    """Return the service that these options describe; raise VirtinfraError if they are invalid."""
+    validation = ArgumentSpecValidator(spec).validate(
+        {name: value for name, value in options.items() if value is not None}
+    )
     if validation.error_messages:
-        raise InvalidOptions(prefix + "; ".join(validation.error_messages))
+        raise InvalidOptions("; ".join(validation.error_messages))
     values = validation.validated_parameters
-    try:
-        connection = ConnectionOptions.from_params(values)
-    except VirtinfraError as failure:
-        raise InvalidOptions(f"{prefix}{failure}") from None
+    connection = ConnectionOptions.from_params(values)
     if not (connection.has_session or connection.api_token):
-        raise InvalidOptions(f"{prefix}session_id, account or api_token is required")
+        raise InvalidOptions("session_id, account or api_token is required")
     service = Service(
         values.get("name") or connection.origin,
         connection,
@@ -191,18 +204,23 @@ def _service(where: str, options: Mapping[str, Any], page_size: int) -> Service:
         tuple(values["filters"] or ()),
         page_size,
     )
-    if service.query and (service.filters or not service.by_query):
-        raise InvalidOptions(f"{prefix}query goes with source query, filters with source cursor")
-    if service.filters and service.by_query:
-        raise InvalidOptions(f"{prefix}filters go with source cursor")
+    _check_conditions(service)
     return service
+
+
+def _check_conditions(service: Service) -> None:
+    """Raise InvalidOptions for conditions of the other kind of query."""
+    if service.query and (service.filters or not service.uses_query):
+        raise InvalidOptions("query goes with source query, filters with source cursor")
+    if service.filters and service.uses_query:
+        raise InvalidOptions("filters go with source cursor")
 
 
 def prefetch(items: Iterator[Item]) -> Iterator[Item]:
     """Yield the items of an iterator; a thread computes the next item while one is used."""
     end = object()
     with ThreadPoolExecutor(1) as pool:
-        coming = pool.submit(next, items, end)
-        while (item := coming.result()) is not end:
-            coming = pool.submit(next, items, end)
+        following = pool.submit(next, items, end)
+        while (item := following.result()) is not end:
+            following = pool.submit(next, items, end)
             yield item  # type: ignore[misc]

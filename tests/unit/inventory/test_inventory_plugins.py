@@ -95,6 +95,17 @@ def test_prefix_and_suffix(fill: Fill, warnings: list[str]) -> None:
     assert warnings == []
 
 
+@pytest.mark.parametrize("variable", ["virtinfra_service", "virtinfra_name", "virtinfra_primary_storages"])
+def test_every_variable_is_known_if_no_record_is_listed(fill: Fill, variable: str) -> None:
+    assert names(fill("hosts", query=["name=nowhere"], hostnames=[variable])) == []
+
+
+def test_the_name_of_the_service_can_be_the_name_of_a_host(sim: Simulator, fill: Fill) -> None:
+    services = [{"name": "north", "base_url": sim.url, "session_id": sim.session}]
+    for source in ("service", "virtinfra_service"):
+        assert names(fill("hosts", query=["name=host-1"], services=services, hostnames=[source])) == ["north"]
+
+
 def test_reserved_names_are_skipped(fill: Fill, warnings: list[str]) -> None:
     inventory = fill("primary_storages", hostvars_prefix="", keyed_groups=[{"key": "type", "separator": ""}])
     variables = inventory.hosts["ps-1"].vars
@@ -139,6 +150,13 @@ def test_names_in_order_of_preference(sim: Simulator, fill: Fill) -> None:
     assert named(fill, "{{ virtinfra_name }}.example.com")[0] == "host-1.example.com"
     assert named(fill, "nowhere | trim", "name") == ["host-1", "host-2", "host-3"]
     assert named(fill, "virtinfra_hostname ~ ''", hostvars_prefix="x_") == sorted(uuids)
+
+
+@pytest.mark.parametrize(
+    "source", ["virtinfra_name | regex_replace('-', '.')", " {{ virtinfra_name | regex_replace('-', '.') }} "]
+)
+def test_names_that_only_core_can_evaluate(fill: Fill, source: str) -> None:
+    assert named(fill, source, strict=True) == ["host.1", "host.2", "host.3"]
 
 
 def test_names_that_no_host_can_have(sim: Simulator, fill: Fill, warnings: list[str]) -> None:
@@ -361,6 +379,23 @@ def test_the_hosts_of_a_storage(sim: Simulator, fill: Fill) -> None:
         assert "ansible_host" not in inventory.hosts[storage["name"]].vars
     assert inventory.hosts["host-1"].vars["ansible_host"] == "10.0.0.11"
     assert "host-1" not in names(inventory, "local")
+
+
+def test_the_hosts_of_a_storage_have_the_variables_of_the_plugin_hosts(fill: Fill) -> None:
+    hosts, hosts_of_storages = ({**fill(plugin).hosts} for plugin in ("hosts", "primary_storages"))
+    assert hosts.keys() <= hosts_of_storages.keys()
+    for name, host in hosts.items():
+        assert host.vars["virtinfra_primary_storages"]
+        assert {**hosts_of_storages[name].vars, "inventory_file": None} == {**host.vars, "inventory_file": None}
+
+
+def test_an_invalid_address_of_a_host_of_a_storage_is_ignored_with_a_warning(
+    sim: Simulator, fill: Fill, warnings: list[str]
+) -> None:
+    sim.change("host", sim.records("host")[0]["uuid"], managementIp="127.0.0.1")
+    inventory = fill("primary_storages")
+    assert "ansible_host" not in inventory.hosts["host-1"].vars
+    assert "ignored 1 invalid ansible_host values (first: '127.0.0.1')" in warnings
 
 
 def test_known_hosts_of_a_storage_keep_their_variables(sim: Simulator, fill: Fill) -> None:

@@ -155,7 +155,7 @@ def filled_by_us(options: dict[str, Any], extra: dict[str, Any], records: list[d
     BaseInventoryPlugin.parse(plugin, inventory, DataLoader(), "source")
     plugin.set_options(direct={"plugin": "virtinfra.manager.hosts", **options, "hostnames": ["uuid"]})
     plugin._vars = extra
-    plugin._add(plugin._entries([ServiceData("service", None, iter([records]))]))
+    plugin._add_hosts(plugin._create_entries([ServiceData("service", None, iter([records]))]))
     return inventory
 
 

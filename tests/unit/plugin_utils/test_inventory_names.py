@@ -178,5 +178,5 @@ def test_a_renamed_host_does_not_take_the_name_of_another() -> None:
 
 
 def test_indistinguishable_records_are_a_failure() -> None:
-    with pytest.raises(VirtinfraError, match="these records have the same name and uuid"):
+    with pytest.raises(VirtinfraError, match="several services return the same record"):
         deduplicate_names(["a", "a"], [["1", "1"], ["n", "n"]], "rename")

@@ -173,7 +173,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda.store impor
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory.services import OPTIONS as SERVICE_OPTIONS
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory.services import (
     Service,
-    services,
+    create_services,
 )
 
 LOG = logging.getLogger("virtinfra.manager.resource_changes")
@@ -212,7 +212,7 @@ async def main(queue: asyncio.Queue[Any], args: dict[str, Any]) -> None:
     if not options["interval"] > 0:
         raise InvalidOptions("interval must be more than 0 seconds")
     watch = watch_of(options)
-    (service,) = services({name: options[name] for name in SERVICE_OPTIONS}, None, options["page_size"])
+    (service,) = create_services({name: options[name] for name in SERVICE_OPTIONS}, None, options["page_size"])
     with closing(StateFile(options["state_file"])) as state, open_service(service.connection) as client:
         known, failures = state.load(), 0
         while True:
@@ -240,7 +240,7 @@ def compare(client: Client, service: Service, watch: Watch, known: Known) -> Pol
     """List all objects and compare them with the known values."""
     kind = RESOURCE_TYPES[watch.resource_type][0]
     with client.with_own_connections() as reader:
-        return watch.compare((record for page in service.pages(reader, kind) for record in page), known)
+        return watch.compare((record for page in service.read_pages(reader, kind) for record in page), known)
 
 
 async def report(queue: asyncio.Queue[Any], poll: Poll, known: dict[str, dict[str, Any]], state: StateFile) -> None:
