@@ -16,7 +16,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any
-from urllib.parse import quote, quote_plus, urlsplit, urlunsplit
+from urllib.parse import SplitResult, quote, quote_plus, urlsplit, urlunsplit
 
 from .patterns import (
     MASK,
@@ -44,63 +44,81 @@ def collect_secrets(spec: Mapping[str, Any], params: Mapping[str, Any]) -> set[s
     In a mapping of parameters, the names determine which values are secret. In conditions, values of ``url`` are
     secret.
     """
-    values: set[str] = set()
+    secrets: set[str] = set()
     for name, option in spec.items():
         if option.get("no_log"):
-            values.update(_texts_in(params.get(name)))
+            secrets.update(_find_secrets(params.get(name)))
         elif name in ("query", "filters"):
-            values.update(_urls_in(params.get(name)))
-    values = {value.strip() for value in values} - {""}
-    return {part for value in values for part in _secret_parts(value)}
+            secrets.update(_find_urls(params.get(name)))
+    secrets = {secret.strip() for secret in secrets} - {""}
+    return {part for secret in secrets for part in _split_secret(secret)}
 
 
-def _texts_in(value: Any) -> Iterator[str]:
+def _find_secrets(value: Any) -> Iterator[str]:
     """Yield a secret value, or the secret values in a mapping of parameters."""
     if isinstance(value, Mapping):
-        for name, each in value.items():
-            if name == "q":
-                yield from _urls_in(each)
-            elif name in ("url", "sessionUuid") or is_secret_name(str(name)):
-                yield from map(str, each if isinstance(each, list) else [each] if each else [])
-            elif isinstance(each, (list, Mapping)):
-                yield from _texts_in(each)
+        for name, member in value.items():
+            yield from _find_secrets_of_parameter(str(name), member)
     elif isinstance(value, list):
-        for each in value:
-            if isinstance(each, (list, Mapping)):
-                yield from _texts_in(each)
+        yield from _find_nested_secrets(value)
     elif value:
         yield str(value)
 
 
-def _urls_in(conditions: Any) -> Iterator[str]:
+def _find_secrets_of_parameter(name: str, value: Any) -> Iterator[str]:
+    """Yield the secret values of a parameter: all if its name says so, else only those that it contains."""
+    if name == "q":
+        yield from _find_urls(value)
+    elif name in ("url", "sessionUuid") or is_secret_name(name):
+        values = value if isinstance(value, list) else [value]
+        yield from (str(secret) for secret in values if secret)
+    else:
+        yield from _find_nested_secrets([value])
+
+
+def _find_nested_secrets(values: Iterable[Any]) -> Iterator[str]:
+    """Yield the secret values in the mappings of a list."""
+    for value in values:
+        if isinstance(value, (list, Mapping)):
+            yield from _find_secrets(value)
+
+
+def _find_urls(conditions: Any) -> Iterator[str]:
     """Yield the URLs in query conditions like ``url=https://chat.example.com/hook/KEY``."""
     for condition in conditions if isinstance(conditions, list) else [conditions]:
         if match := re.fullmatch(r"\s*url\W*?(https?://.+)", str(condition), re.DOTALL):
             yield match[1]
 
 
-def _secret_parts(secret: str) -> Iterator[str]:
-    """Yield a secret and its secret parts: each line, and the password, the path and the keys of a URL."""
+def _split_secret(secret: str) -> Iterator[str]:
+    """Yield a secret and its parts that a service may repeat alone: its lines, and the keys in a URL."""
+    url = _parse_url(secret)
+    # Scheme and host alone are not secret.
+    if url is None or url.username or url.query or url.fragment or url.path.strip("/"):
+        yield secret
     lines = secret.splitlines()
-    if len(lines) > 1:
-        yield from (line.strip() for line in lines if len(line.strip()) >= MIN_PART_LENGTH and line[:5] != "-----")
-    url = None
+    parts = [line.strip() for line in lines if not line.startswith("-----")] if len(lines) > 1 else []
+    if url is not None:
+        parts += _split_url(url)
+    yield from (part for part in parts if len(part) >= MIN_PART_LENGTH)
+
+
+def _parse_url(text: str) -> SplitResult | None:
+    """Return the parts of a text that is a URL with a host, None for any other text."""
     with suppress(ValueError):
-        url = urlsplit(secret) if "://" in secret else None
-    if url is None or not url.netloc:
-        yield secret
-        return
-    if url.username or url.query or url.fragment or url.path.strip("/"):
-        yield secret
+        url = urlsplit(text)
+        if "://" in text and url.netloc:
+            return url
+    return None
+
+
+def _split_url(url: SplitResult) -> list[str]:
+    """Return the parts of a URL that can be secret: the password, the path with the query, and the keys in both."""
     path = urlunsplit(("", "", url.path.lstrip("/"), url.query, ""))
-    values = (pair.partition("=")[2] for pair in url.query.split("&"))
-    segments = (segment for segment in url.path.split("/") if _is_key_like(segment))
-    yield from (part for part in (url.password or "", path, *values, *segments) if len(part) >= MIN_PART_LENGTH)
-
-
-def _is_key_like(segment: str) -> bool:
-    """Return whether a segment of a path looks like a key, and not like a word such as ``webhook`` or ``open-apis``."""
-    return not re.fullmatch(r"[a-z_.-]{0,15}", segment)
+    values = [pair.partition("=")[2] for pair in url.query.split("&")]
+    # Short segments in lower case are words like "webhook" and "open-apis".
+    keys = [segment for segment in url.path.split("/") if not re.fullmatch(r"[a-z_.-]{0,15}", segment)]
+    return [url.password or "", path, *values, *keys]
 
 
 # Masking
@@ -113,13 +131,14 @@ class Masker:
     """
 
     def __init__(self, secrets: Iterable[str] = (), known_names: Callable[[], Container[str]] = frozenset) -> None:
+        # For each secret the part of it that all of its forms contain, for which a text is searched first.
         self._secrets: ChainMap[str, str] = ChainMap()
         self._known_names = known_names
         self.add(*secrets)
 
     def add(self, *secrets: str) -> None:
         """Mask further secrets from now on, also in the maskers that `with_secrets` returned."""
-        self._secrets.update({secret: _plainest(secret) for secret in secrets if secret})
+        self._secrets.update({secret: _find_unencoded_part(secret) for secret in secrets if secret})
 
     def with_secrets(self, *secrets: str) -> Masker:
         """Return a masker that masks further secrets too."""
@@ -132,10 +151,10 @@ class Masker:
         """Return a text with its secrets masked; the same object when it contains none."""
         spans = sorted(
             span
-            for secret, plainest in self._secrets.items()
-            if plainest in text
-            for encoded in encoded_variants(secret)
-            for span in _spans(text, encoded)
+            for secret, part in self._secrets.items()
+            if part in text
+            for form in encode_secret(secret)
+            for span in _find_spans(text, form)
             if len(secret) >= MIN_SECRET_LENGTH or _is_whole_word(text, *span)
         )
         return mask_credentials(_mask_spans(text, spans) if spans else text)
@@ -147,9 +166,9 @@ class Masker:
         if isinstance(value, Mapping):
             if self._is_clean(value):
                 return value
-            return {self._key(key): self._member(key, each) for key, each in value.items()}
+            return {self._mask_key(key): self._mask_member(key, member) for key, member in value.items()}
         if isinstance(value, (list, tuple, set, frozenset)):
-            return [self.mask_value(each) for each in value]
+            return [self.mask_value(item) for item in value]
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             text = str(value)
             is_secret = any(len(secret) >= MIN_SECRET_LENGTH and secret in text for secret in self._secrets)
@@ -163,17 +182,17 @@ class Masker:
             text = json.dumps(value, ensure_ascii=False)
         except (TypeError, ValueError):
             return False
-        return not may_hold_credentials(text) and not any(each in text for each in self._secrets.values())
+        return not may_hold_credentials(text) and not any(part in text for part in self._secrets.values())
 
-    def _key(self, key: Any) -> Any:
+    def _mask_key(self, key: Any) -> Any:
         if not isinstance(key, str):
             return key
         masked = self.mask_text(key)
         return key if masked != key and key in self._known_names() else masked
 
-    def _member(self, key: Any, value: Any) -> Any:
-        is_value = isinstance(value, (str, int, float)) and not isinstance(value, bool)
-        if is_value and value != "" and isinstance(key, str) and is_secret_name(key):
+    def _mask_member(self, key: Any, value: Any) -> Any:
+        is_scalar = isinstance(value, (str, int, float)) and not isinstance(value, bool)
+        if is_scalar and value != "" and isinstance(key, str) and is_secret_name(key):
             return MASKED_OPTION if str(value) in self._secrets else MASK
         return self.mask_value(value)
 
@@ -194,72 +213,43 @@ def _is_whole_word(text: str, start: int, end: int) -> bool:
     return not any(char.isalnum() or char == "_" for char in neighbours)
 
 
-def _plainest(secret: str) -> str:
-    """Return the longest part of a secret that no encoder changes."""
+def _find_unencoded_part(secret: str) -> str:
+    """Return the longest part of a secret that is the same in all of its forms."""
     return max(re.findall(r"[0-9A-Za-z]+", secret), key=len, default="")
 
 
-def _json(text: str, escaped: str = "", digits: str = "04x") -> str:
-    """Return a text encoded as JSON, with further characters, given by a pattern, as ``\\u`` escapes."""
-    encoded = json.dumps(text, ensure_ascii=False)[1:-1]
-    return re.sub(escaped, lambda match: f"\\u{ord(match[0][-1]):{digits}}", encoded) if escaped else encoded
-
-
-def _html(text: str, apos: str = "&#x27;", quot: str = "&quot;") -> str:
-    """Return a text encoded as HTML, with these forms of quotation marks."""
-    return html.escape(text).replace("&#x27;", apos).replace("&quot;", quot)
-
-
-# The encodings in which a service, a proxy or a program may repeat a secret. Each is applied to the secret itself and
-# not to the output of another, so that the time for masking is proportional to the length of a text, regardless of the
-# secrets.
-ENCODERS: tuple[Callable[[str], str], ...] = (
-    str,
-    # JSON: in Unicode, in ASCII, within JSON, with escaped slashes, as Gson and .NET write it
-    _json,
-    lambda text: json.dumps(text)[1:-1],
-    lambda text: json.dumps(json.dumps(text)[1:-1])[1:-1],
-    lambda text: json.dumps(text)[1:-1].replace("/", "\\/"),
-    lambda text: _json(text, "[<>&=']"),
-    lambda text: _json(text, r"\\\"|[<>&'+`]|[^\x00-\x7f]", "04X"),
-    # URLs: parameters, with lower-case digits, paths, as JavaScript writes them, forms, encoded twice, in Latin-1
-    lambda text: quote(text, safe=""),
-    lambda text: re.sub("%..", lambda match: match[0].lower(), quote(text, safe="")),
-    quote,
-    lambda text: quote(text, safe="!~*'()"),
-    quote_plus,
-    lambda text: quote(quote(text, safe=""), safe=""),
-    lambda text: quote(text, safe="", encoding="latin-1"),
-    # HTML: as Python, PHP and XML write it, with numbers only, without quotation marks, twice, around JSON
-    _html,
-    lambda text: _html(text, apos="&#39;"),
-    lambda text: _html(text, apos="&apos;"),
-    lambda text: _html(text, apos="&#39;", quot="&#34;"),
-    lambda text: html.escape(text, quote=False),
-    lambda text: _html(_html(text)),
-    lambda text: _html(json.dumps(text)[1:-1]),
-    # Python and shells
-    lambda text: repr(text)[1:-1],
-    lambda text: ascii(text)[1:-1],
-    lambda text: re.sub(r"([^\w@%+=:,./-])", r"\\\1", text),
-    # Several lines joined, and question marks for characters that cannot be encoded
-    lambda text: " ".join(text.split()),
-    lambda text: text.encode("ascii", "replace").decode(),
-)
-
-
 @lru_cache(maxsize=256)
-def encoded_variants(secret: str) -> tuple[str, ...]:
-    """Return the forms in which a secret may be repeated."""
-    found = []
-    for encode in ENCODERS:
-        # Half of a surrogate pair cannot be encoded, and Latin-1 cannot encode other scripts.
-        with suppress(UnicodeError):
-            found.append(encode(secret))
-    return tuple(dict.fromkeys(filter(None, found)))
+def encode_secret(secret: str) -> frozenset[str]:
+    """Return the forms in which a service, a proxy, Python or Ansible repeats a secret.
+
+    Their number is fixed, and a text is searched for each of them, so that the time for masking is proportional to the
+    length of the text, regardless of the secrets.
+    """
+    in_json = json.dumps(secret, ensure_ascii=False)[1:-1]
+    in_ascii_json = json.dumps(secret)[1:-1]
+    in_html = html.escape(secret)
+    forms = {
+        secret,
+        # Several lines in a message of one line, and messages of Python
+        " ".join(secret.split()),
+        repr(secret)[1:-1],
+        # JSON as most services write it, as Python writes it, in a text that is JSON itself, and as Gson writes it
+        in_json,
+        in_ascii_json,
+        json.dumps(in_ascii_json)[1:-1],
+        re.sub("[<>&=']", lambda match: f"\\u{ord(match[0]):04x}", in_json),
+        # URLs: a path, a query, and a form. Half of a surrogate pair cannot be encoded.
+        quote(secret, errors="replace"),
+        quote(secret, safe="", errors="replace"),
+        quote_plus(secret, errors="replace"),
+        # HTML of Python, and of Java servers and most templates
+        in_html,
+        in_html.replace("&#x27;", "&#39;"),
+    }
+    return frozenset(forms - {""})
 
 
-def _spans(text: str, part: str) -> Iterator[tuple[int, int]]:
+def _find_spans(text: str, part: str) -> Iterator[tuple[int, int]]:
     """Yield the positions of a part in a text."""
     start = text.find(part)
     while start >= 0:

@@ -8,23 +8,21 @@ from __future__ import annotations
 
 import html
 import json
-import re
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote, quote_plus
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import mask_webhooks, record_to_result
-from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import ENCODERS as SECRET_ENCODERS
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import (
     Masker,
     collect_secrets,
-    encoded_variants,
+    encode_secret,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.patterns import (
-    _CREDENTIALS,
+    _FORMS,
     MASK,
-    _compiled,
+    _compile,
     compile_patterns,
     is_secret_name,
     mask_credentials,
@@ -37,34 +35,20 @@ from hypothesis import strategies as st
 PASSWORD = "pA$$ <w0rd> & 'more' \"100%\"/\u00e9\\n;"
 
 
-def lower_percent(text: str) -> str:
-    """Return a text as some servers encode it in URLs: with lower-case hexadecimal digits."""
-    return re.sub("%..", lambda match: match[0].lower(), quote(text, safe=""))
-
-
 ENCODERS: dict[str, Callable[[str], str]] = {
     "plain": str,
     "html": html.escape,
-    "html decimal": lambda text: html.escape(text).replace("&#x27;", "&#39;").replace("&quot;", "&#34;"),
-    "html twice": lambda text: html.escape(html.escape(text)),
-    "percent": lambda text: quote(text, safe=""),
-    "percent small": lower_percent,
-    "percent twice": lambda text: quote(quote(text, safe=""), safe=""),
+    "html of Java": lambda text: html.escape(text).replace("&#x27;", "&#39;"),
+    "path": quote,
+    "query": lambda text: quote(text, safe=""),
     "form": quote_plus,
-    "latin-1 percent": lambda text: quote(text, safe="", encoding="latin-1"),
     "json": lambda text: json.dumps(text)[1:-1],
     "json unicode": lambda text: json.dumps(text, ensure_ascii=False)[1:-1],
     "json in json": lambda text: json.dumps(json.dumps(text)[1:-1])[1:-1],
-    "json slashes": lambda text: json.dumps(text)[1:-1].replace("/", "\\/"),
-    "json in html": lambda text: html.escape(json.dumps(text)[1:-1]),
     "gson": lambda text: "".join(
         f"\\u{ord(char):04x}" if char in "<>&='" else char for char in json.dumps(text, ensure_ascii=False)[1:-1]
     ),
-    "javascript": lambda text: quote(text, safe="!~*'()"),
-    "shell": lambda text: "".join(char if re.match(r"[\w@%+=:,./-]", char) else f"\\{char}" for char in text),
     "python": lambda text: repr(text)[1:-1],
-    "python bytes": lambda text: ascii(text)[1:-1],
-    "question mark": lambda text: text.encode("ascii", "replace").decode(),
 }
 
 
@@ -80,19 +64,16 @@ def test_masker_finds_secrets_in_every_encoding(encoding: str) -> None:
 )
 def test_masker_finds_any_secret_in_any_encoding(secret: str, encoding: str) -> None:
     assume(not {"(", ")"} & set(secret))
-    try:
-        encoded = ENCODERS[encoding](secret)
-    except UnicodeEncodeError:
-        return
+    encoded = ENCODERS[encoding](secret)
     assert Masker([secret]).mask_text(f"({encoded})") in (f"({MASK})", f"({MASK}", f"{MASK})", MASK)
 
 
 @pytest.mark.parametrize("secret", ["\n\\" * 500, "a\\" * 500, "&'" * 500, "%" * 1000, '\u00e9"' * 500])
 def test_time_for_masking_is_proportional_to_the_text(secret: str) -> None:
     """Masking searches for a fixed number of strings, none of which is much longer than the secret."""
-    encoded = encoded_variants(secret)
-    assert len(encoded) <= len(SECRET_ENCODERS)
-    assert max(map(len, encoded)) <= 10 * len(secret)
+    forms = encode_secret(secret)
+    assert len(forms) <= 12
+    assert max(map(len, forms)) <= 10 * len(secret)
     text = f"{secret[:-1]}." * 10
     assert Masker([secret]).mask_text(f"{text}{secret}{text}") == f"{text}{MASK}{text}"
 
@@ -186,7 +167,8 @@ CREDENTIALS = [
     ("cannot reach root:{}@kvm-3", "cannot reach root:{}@kvm-3"),
     ("failed:root:{}@kvm-3", "failed:root:{}@kvm-3"),
     ("mon deploy:{}@10.0.0.1/?monPort=6789", "mon deploy:{}@10.0.0.1/?monPort=6789"),
-    ("deploy:{}@storage.example.com", "deploy:{}@storage.example.com"),
+    ("mon deploy:{}@storage.example.com/?monPort=6789", "mon deploy:{}@storage.example.com/?monPort=6789"),
+    ("deploy:{}@[2001:db8::1]", "deploy:{}@[2001:db8::1]"),
     ("see https://user:{}@h.example.com/x", "see https://user:{}@h.example.com/x"),
     ("jdbc:mysql://root:{}@h/db", "jdbc:mysql://root:{}@h/db"),
     ('login failed: {{"password": "{}", "user": "root"}}', 'login failed: {{"password": "{}", "user": "root"}}'),
@@ -241,7 +223,6 @@ def test_credentials_in_odd_shapes_are_masked(text: str, expected: str) -> None:
         "mailto:bob@example.com",
         "Contact:bob@example.com",
         "E-Mail:bob@example.com, tech_contact:ann@example.com",
-        "sip:bob@10.0.0.1",
         "bob@example.com",
         "quay.io/x/image:v1@sha256:abcd",
         "image:v1@sha256:abcdef",
@@ -250,8 +231,6 @@ def test_credentials_in_odd_shapes_are_masked(text: str, expected: str) -> None:
         "fa:16:3e:00:00:01@vlan10",
         "wrong password: please check",
         "Permission denied (publickey,password).",
-        "password=null",
-        "askPassword=true",
         "ssh://git@github.com/x",
         "git@github.com:org/repo",
         "http://host:8080/a@b",
@@ -332,9 +311,9 @@ def test_webhooks_are_masked_by_the_type_of_the_record() -> None:
 
 def test_compile_patterns_leaves_nothing_to_compile() -> None:
     """The controller compiles all patterns, because each task has its own process, which would compile them again."""
-    _compiled.cache_clear()
+    _compile.cache_clear()
     compile_patterns()
-    compiled = _compiled.cache_info().misses
+    compiled = _compile.cache_info().misses
     is_secret_name("password")
-    mask_credentials(" ".join(hint for hints, dummy in _CREDENTIALS for hint in hints))
-    assert _compiled.cache_info().misses == compiled == len(_CREDENTIALS) + 1
+    mask_credentials(" ".join(hint for form in _FORMS for hint in form.hints))
+    assert _compile.cache_info().misses == compiled == len(_FORMS) + 1
