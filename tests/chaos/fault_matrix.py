@@ -18,10 +18,11 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations 
 from chaos.report import Report
 from chaos.store import settled, wrong_changed
 from simulator.launch import Simulator
-from support.fast_clock import in_time, run, with_fast_clock
+from support.fast_clock import in_time, with_fast_clock
 from support.scenarios import SCENARIOS, Scenario
 from support.stub_server import TLS_ALERT, StubRequest, StubResponse, StubServer, forward
 from support.tls import untrusted_context
+from support.trial import Trial
 
 Fault = Mapping[str, Any]
 
@@ -80,6 +81,9 @@ OTHER_RESPONSES: tuple[Fault, ...] = ({"fault": "other_response"}, {"fault": "fa
 # The faults of reads, which change nothing in the service.
 READ_FAULTS = tuple(fault for fault in FAULTS if not fault.get("taken") and fault["fault"] != "tls_alert")
 
+# The limits of each task.
+LIMITS = {"request_timeout": 5, "request_retries": 3, "wait_timeout": 20}
+
 SERVERS: Mapping[str, Mapping[str, Any]] = {
     "honours job ids": {},
     "ignores job ids": {"job_uuid": "ignore"},
@@ -113,7 +117,7 @@ def run_matrix(sim: Simulator, report: Report, faults: Sequence[Fault]) -> None:
     """Run every scenario with every fault on its call, on each kind of server."""
     with with_fast_clock():
         for server, scenario, fault in product(SERVERS, SCENARIOS, faults):
-            _check(sim, report, Trial(scenario, server, CALL, fault))
+            _check(sim, report, Cell(scenario, server, CALL, fault))
 
 
 def run_diagonal(sim: Simulator, report: Report, target: Target, faults: Sequence[Fault]) -> None:
@@ -121,7 +125,7 @@ def run_diagonal(sim: Simulator, report: Report, target: Target, faults: Sequenc
     servers = tuple(SERVERS)
     with with_fast_clock():
         for (row, scenario), (column, fault) in product(enumerate(SCENARIOS), enumerate(faults)):
-            _check(sim, report, Trial(scenario, servers[(row + column) % len(servers)], target, fault))
+            _check(sim, report, Cell(scenario, servers[(row + column) % len(servers)], target, fault))
 
 
 def fault_name(fault: Fault) -> str:
@@ -132,8 +136,8 @@ def fault_name(fault: Fault) -> str:
 
 
 @dataclass(frozen=True)
-class Trial:
-    """A scenario on a kind of server, and a fault of one of its requests."""
+class Cell:
+    """A cell of the matrix: a scenario on a kind of server, and a fault of one of its requests."""
 
     scenario: Scenario
     server: str
@@ -170,50 +174,45 @@ class Trial:
         return self.fault["fault"] == "hang" and self.target is CALL
 
 
-def _check(sim: Simulator, report: Report, trial: Trial) -> None:
-    if trial.has_only_the_response:
+def _check(sim: Simulator, report: Report, cell: Cell) -> None:
+    if cell.has_only_the_response:
         return
-    for problem in in_time(lambda: list(play(sim, report, trial))):
-        report.wrong(f"{trial}: {problem}")
+    for problem in in_time(lambda: list(play(sim, report, cell))):
+        report.wrong(f"{cell}: {problem}")
 
 
-def play(sim: Simulator, report: Report, trial: Trial) -> Iterator[str]:
-    """Run the task of a trial on a new service, then again without the fault; yield errors."""
-    scenario = trial.scenario
-    sim.reset(latency=0.0, reconnect=0.0, cbt_tasks=4, **SERVERS[trial.server])
-    for kind, uuid, members in scenario.prepare:
-        sim.change(kind, uuid, **members)
-    before = sim.state()
-    options = {"session_id": sim.session, "api_token": sim.token, "request_timeout": 5}
-    options |= {"request_retries": 3, "wait_timeout": 20, **scenario.options}
-    patience = {"request_timeout": 0.25} if trial.fault["fault"] in ("slow", "hang") else {}
-    with _faulty(sim, trial) as (connection, happened):
-        ran = run(scenario.module, {**options, **connection, **patience})
+def play(sim: Simulator, report: Report, cell: Cell) -> Iterator[str]:
+    """Run the task of a cell on a new service, then again without the fault; yield errors."""
+    scenario = cell.scenario
+    trial = Trial(sim, scenario, SERVERS[cell.server])
+    patience = {"request_timeout": 0.25} if cell.fault["fault"] in ("slow", "hang") else {}
+    with _faulty(sim, cell) as (connection, happened):
+        ran = trial.run(**{**LIMITS, **connection, **patience})
         hits = happened()
-    report.task(ran.result, {trial.fault["fault"]: hits}, len(sim.log()))
+    report.task(ran.result, {cell.fault["fault"]: hits}, len(sim.log()))
     after = settled(sim)
-    if problem := wrong_changed(ran.result, before, after, scenario.action or not scenario.changes):
+    if problem := wrong_changed(ran.result, trial.before, after, scenario.action or not scenario.changes):
         yield problem
-    if trial.fault["fault"] == "other_response" and ran.result.get("connected") is False:
+    if cell.fault["fault"] == "other_response" and ran.result.get("connected") is False:
         yield "it returned the result of another call"
-    if (times := scenario.times(before, after)) > 1:
-        yield from _repetition(trial, ran.warnings)
+    if (times := scenario.times(trial.before, after)) > 1:
+        yield from _repetition(cell, ran.warnings)
         return
     if times != 1 and not ran.result.get("failed"):
         yield "it succeeded, but it was not done"
-    if not scenario.action and not (trial.never_ends and hits):
+    if not scenario.action and not (cell.never_ends and hits):
         sim.clear_faults()
         sim.configure(session_expired=False, token_expired=False)
-        yield from _convergence(sim, scenario, before, {**options, "base_url": sim.url})
+        yield from _convergence(sim, trial)
 
 
 @contextmanager
-def _faulty(sim: Simulator, trial: Trial) -> Iterator[tuple[dict[str, Any], Any]]:
+def _faulty(sim: Simulator, cell: Cell) -> Iterator[tuple[dict[str, Any], Any]]:
     """Inject the fault; yield the options of the connection, and a function that returns how often it occurred."""
-    if trial.fault["fault"] != "tls_alert":
-        is_test = trial.fault["fault"] == "other_response" and trial.scenario.operation == "SNSSnmpTestConnection"
+    if cell.fault["fault"] != "tls_alert":
+        is_test = cell.fault["fault"] == "other_response" and cell.scenario.operation == "SNSSnmpTestConnection"
         reply = {"reply": {"connected": False}} if is_test else {}
-        sim.fault(**{**trial.fault, **trial.target.selector(trial.scenario.operation), **reply})
+        sim.fault(**{**cell.fault, **cell.target.selector(cell.scenario.operation), **reply})
         yield {"base_url": sim.url}, lambda: sum(fault["happened"] for fault in sim.faults())
         return
     calls: list[StubRequest] = []
@@ -222,7 +221,7 @@ def _faulty(sim: Simulator, trial: Trial) -> Iterator[tuple[dict[str, Any], Any]
         if request.method == "GET" or calls:
             return forward(sim.port, request)
         calls.append(request)
-        if trial.fault["taken"]:
+        if cell.fault["taken"]:
             forward(sim.port, request)
         return TLS_ALERT
 
@@ -230,19 +229,19 @@ def _faulty(sim: Simulator, trial: Trial) -> Iterator[tuple[dict[str, Any], Any]
         yield {"base_url": front.url, "validate_certs": False}, partial(len, calls)
 
 
-def _repetition(trial: Trial, warnings: list[str]) -> Iterator[str]:
+def _repetition(cell: Cell, warnings: list[str]) -> Iterator[str]:
     """Yield an error if the operation was performed more than once."""
-    if not trial.may_repeat:
+    if not cell.may_repeat:
         yield "it was done more than once"
-    elif not trial.scenario.action and not any(" exist, because another one " in warning for warning in warnings):
+    elif not cell.scenario.action and not any(" exist, because another one " in warning for warning in warnings):
         yield "no warning names the second object"
 
 
-def _convergence(sim: Simulator, scenario: Scenario, before: Any, options: Mapping[str, Any]) -> Iterator[str]:
+def _convergence(sim: Simulator, trial: Trial) -> Iterator[str]:
     """Run the task twice without a fault; yield errors."""
     for problem in ("it does not converge", "it is not idempotent"):
-        result = run(scenario.module, options).result
-        if result.get("failed") or scenario.times(before, settled(sim)) != 1:
+        result = trial.run(**LIMITS).result
+        if result.get("failed") or trial.scenario.times(trial.before, settled(sim)) != 1:
             yield f"{problem}: {result.get('msg', 'it is not done')}"
     if result["changed"]:
         yield "it changes something each time"

@@ -16,7 +16,8 @@ from typing import Any
 from chaos.report import Report
 from chaos.store import duplicates, settled, wrong_changed
 from simulator.launch import Simulator
-from support.fast_clock import in_time, run, with_fast_clock
+from support.fast_clock import in_time, with_fast_clock
+from support.module_runner import run_module
 from support.scenarios import CLUSTER, PASSWORD, PERSON, PLATFORM, SNAPSHOT_GROUP
 
 SEED = {"hosts": 6, "vms": 40, "l3_networks": 6, "cbt_tasks": 4, "persons": 4}
@@ -208,7 +209,7 @@ def play(sim: Simulator, report: Report, request: TaskRequest) -> str | None:
     """Run a task and return an error, if any."""
     before = settled(sim)
     connection = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token, "request_timeout": 0.3}
-    result = run(request.module, {**connection, **request.options}).result
+    result = run_module(request.module, {**connection, **request.options}).result
     happened: dict[str, int] = {}
     for fault in sim.faults():
         happened[fault["fault"]] = happened.get(fault["fault"], 0) + fault["happened"]
@@ -220,7 +221,7 @@ def unconverged(sim: Simulator, last: Iterable[TaskRequest]) -> Iterator[str]:
     """Run tasks twice without faults; yield those that fail, or change something the second time."""
     connection = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token}
     for second, request in itertools.product((False, True), list(last)):
-        result = run(request.module, {**connection, **request.options}).result
+        result = run_module(request.module, {**connection, **request.options}).result
         if result.get("failed"):
             yield f"{request.key} did not converge: {result['msg']}"
         elif second and result["changed"]:

@@ -25,7 +25,8 @@ from chaos.random_walk import SEED, TaskRequest, task_requests, unconverged
 from chaos.report import Report
 from chaos.store import duplicates, settled, wrong_changed
 from simulator.launch import Simulator
-from support.fast_clock import in_time, run, with_fast_clock
+from support.fast_clock import in_time, with_fast_clock
+from support.module_runner import run_module
 
 LOGIN, HANDLES_SESSIONS = "LogInByAccount", {"LogInByAccount", "LogOut", "ValidateSession"}
 LOST_LOGINS = ("drop_after", "truncate", "hang", "slow")
@@ -70,7 +71,7 @@ def _play_task(sim: Simulator, report: Report, request: TaskRequest, fault: Mapp
     sim.clear_log()
     sim.fault(**fault)
     account = {"base_url": sim.url, "account": "admin", "account_password": "password", "session_id": None}
-    result = run(request.module, {**account, "request_timeout": 0.3, **request.options}).result
+    result = run_module(request.module, {**account, "request_timeout": 0.3, **request.options}).result
     happened = sum(each["happened"] for each in sim.faults())
     operations = Counter(entry["operation"] for entry in sim.log())
     report.task(result, {str(fault["fault"]): happened}, operations.total())

@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.context import TaskInterrupted
-from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Clock, Hooks
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Clock
 from conftest import FakeClock
 
 from simulator.launch import Simulator
-from support.collection import module
+from support.module_runner import run_module
 from support.playbook_runner import PlaybookRunner
 from support.scenarios import NEW_HOST
 from support.socket_servers import ByteServer
@@ -36,13 +35,7 @@ def run(
     module_name: str, show: Callable[[str], None] | None = None, check: bool = False, /, **options: Any
 ) -> dict[str, Any]:
     """Run a module in this process and return its result. ``show`` receives its progress and request log."""
-    task = module(module_name).task
-    validation = ArgumentSpecValidator(task.argument_spec, **task.constraints).validate(options)
-    assert not validation.error_messages, validation.error_messages
-    params = validation.validated_parameters
-    hooks = Hooks(task.masker(params), on_progress=show, on_request=show)
-    result: dict[str, Any] = task.execute(params, check, hooks).result
-    return result
+    return run_module(module_name, options, check, on_progress=show, on_request=show).result
 
 
 @pytest.fixture
@@ -84,11 +77,9 @@ def test_an_interrupted_task_shows_neither_secrets_nor_controls(sim: Simulator) 
             raise KeyboardInterrupt
 
     sim.configure(latencies={"AddKVMHost": 60.0})
-    task = module("kvm_host").task
     options = {**NEW_HOST, "base_url": sim.url, "session_id": sim.session, "password": KEY, "name": f"a\x1b {KEY}"}
-    params = ArgumentSpecValidator(task.argument_spec, **task.constraints).validate(options).validated_parameters
     with pytest.raises(TaskInterrupted) as stopped:
-        task.execute(params, False, Hooks(task.masker(params), before_send=interrupt))
+        run_module("kvm_host", options, before_send=interrupt)
     assert str(stopped.value).startswith("host a\\x1b ********: AddKVMHost may still be running in the service.")
     assert KEY not in json.dumps(stopped.value.result)
 

@@ -27,7 +27,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._modules.spec im
 from conftest import client_of
 
 from simulator.launch import Simulator
-from support.fast_clock import run
+from support.module_runner import run_module
 from support.playbook_runner import PlaybookRunner
 from support.scenarios import NEW_HOST, STOPPED_VM, VOLUME
 from support.secret_forms import all_forms
@@ -191,7 +191,7 @@ def watched(command: list[str], environment: Mapping[str, str]) -> tuple[str, se
 def test_nothing_is_shown_anywhere(sim: Simulator, tmp_path: Path, connection: str) -> None:
     sim.reset(session=SESSION, token=TOKEN, latency=0.0)
     chat = {"url": CHAT, "at_person_user_ids": ["ann"]}
-    run("sns_endpoint", {"base_url": sim.url, "session_id": SESSION, "type": "workchat", "name": "chat", **chat})
+    run_module("sns_endpoint", {"base_url": sim.url, "session_id": SESSION, "type": "workchat", "name": "chat", **chat})
     repeat_secrets(sim)
     sim.fault("hang", "ExportNbdVolumes", count=None)
     secrets, book, home = tmp_path / "secrets.yml", tmp_path / "book.yml", tmp_path / "home"

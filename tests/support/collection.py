@@ -16,6 +16,7 @@ from typing import Any
 import yaml
 from ansible.plugins.loader import fragment_loader
 from ansible.utils.plugin_docs import get_docstring
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules.spec import ModuleSpec
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted(path.stem for path in (ROOT / "plugins" / "modules").glob("*.py"))
@@ -71,7 +72,14 @@ class Module:
     @property
     def task(self) -> Any:
         """The MODULE of its file."""
-        return import_module(f"ansible_collections.virtinfra.manager.plugins.modules.{self.name}").MODULE
+        return load_spec(self.name)
+
+
+@cache
+def load_spec(name: str) -> ModuleSpec:
+    """Return the MODULE of the file of a module."""
+    spec: ModuleSpec = import_module(f"ansible_collections.virtinfra.manager.plugins.modules.{name}").MODULE
+    return spec
 
 
 @cache

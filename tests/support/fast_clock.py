@@ -2,22 +2,18 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Run modules in this process with a clock that runs faster while they wait."""
+"""A clock that runs faster while modules wait, and a limit of the time that they take."""
 
 from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
-from importlib import import_module
-from typing import Any, NoReturn, TypeVar
+from typing import NoReturn, TypeVar
 from unittest import mock
 
-from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Clock, Hooks
-from ansible_collections.virtinfra.manager.plugins.module_utils._modules.spec import ModuleResult, ModuleSpec
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Clock
 
 Result = TypeVar("Result")
 
@@ -43,22 +39,6 @@ def with_fast_clock() -> Iterator[None]:
     """Make modules wait with the fast clock."""
     with mock.patch.multiple(Clock, monotonic=staticmethod(monotonic), sleep=staticmethod(sleep)):
         yield
-
-
-@cache
-def task_of(module: str) -> ModuleSpec:
-    """Return the MODULE of a module."""
-    task: ModuleSpec = import_module(f"ansible_collections.virtinfra.manager.plugins.modules.{module}").MODULE
-    return task
-
-
-def run(module: str, options: Mapping[str, Any], check: bool = False) -> ModuleResult:
-    """Run a module with its options, validated as Ansible does."""
-    task = task_of(module)
-    validation = ArgumentSpecValidator(task.argument_spec, **task.constraints).validate(dict(options))
-    assert not validation.error_messages, validation.error_messages
-    params = validation.validated_parameters
-    return task.execute(params, check, Hooks(task.masker(params)))
 
 
 def in_time(function: Callable[[], Result], seconds: int = 120) -> Result:

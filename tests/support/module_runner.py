@@ -14,9 +14,24 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.references import mark_nulls
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Hooks, MemoryStore, SessionStore
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules.spec import ModuleResult, ModuleSpec
 
 from simulator.launch import Simulator
-from support.collection import module
+from support.collection import load_spec
+
+
+def run_module(name: str, options: Mapping[str, Any], check: bool = False, **hooks: Any) -> ModuleResult:
+    """Run a module of the collection with its options, validated as Ansible does; ``hooks`` are members of Hooks."""
+    return run_spec(load_spec(name), options, check, **hooks)
+
+
+def run_spec(spec: ModuleSpec, options: Mapping[str, Any], check: bool = False, **hooks: Any) -> ModuleResult:
+    """Run the module that a spec describes, as ``run_module`` does."""
+    validator = ArgumentSpecValidator(spec.argument_spec, **spec.constraints)
+    validation = validator.validate(mark_nulls(dict(options), spec.parameters))
+    assert not validation.error_messages, validation.error_messages
+    params = validation.validated_parameters
+    return spec.execute(params, check, Hooks(spec.masker(params), **hooks))
 
 
 @dataclass(frozen=True)
@@ -68,16 +83,11 @@ class ModuleRunner:
 
     def __call__(self, name: str, options: Mapping[str, Any], check: bool = False, **shared: Any) -> ModuleRun:
         """Run a module with its own and with ``shared`` options, validated as Ansible does."""
-        task = module(name).task
+        spec = load_spec(name)
         connection = {"base_url": self.sim.url, "session_id": self.sim.session, "api_token": self.sim.token}
-        known = {option: value for option, value in connection.items() if option in task.argument_spec}
-        validation = ArgumentSpecValidator(task.argument_spec, **task.constraints).validate(
-            mark_nulls({**known, **shared, **options}, task.parameters)
-        )
-        assert not validation.error_messages, validation.error_messages
+        known = {option: value for option, value in connection.items() if option in spec.argument_spec}
         self.sim.clear_log()
-        params = validation.validated_parameters
-        outcome = task.execute(params, check, Hooks(task.masker(params), new_store=self.new_store))
+        outcome = run_spec(spec, {**known, **shared, **options}, check, new_store=self.new_store)
         return ModuleRun(outcome.result, outcome.warnings, self.sim.log())
 
     def twice(self, name: str, options: Mapping[str, Any], **shared: Any) -> ModuleRun:

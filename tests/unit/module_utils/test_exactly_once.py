@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import OPERATIONS, get_operation
-from ansible_collections.virtinfra.manager.plugins.module_utils._modules.spec import ModuleResult
 
 from simulator.launch import Simulator
-from support.fast_clock import run, with_fast_clock
+from support.fast_clock import with_fast_clock
+from support.module_runner import run_module
 from support.scenarios import SCENARIOS, Scenario
+from support.trial import Trial
 
 # Faults by which the response to a call is lost, and whether the call is executed.
 LOSSES: Mapping[str, tuple[bool, Mapping[str, Any]]] = {
@@ -57,26 +58,6 @@ def _hurried() -> Iterator[None]:
         yield
 
 
-class Trial:
-    """A scenario on a new service, first with a fault, then without; the state shows how often it was performed."""
-
-    def __init__(self, sim: Simulator, scenario: Scenario, server: Mapping[str, Any]) -> None:
-        self.sim, self.scenario = sim, scenario
-        sim.reset(latency=0.0, reconnect=0.0, cbt_tasks=4, **server)
-        for kind, uuid, members in scenario.prepare:
-            sim.change(kind, uuid, **members)
-        self.before = sim.state()
-
-    def play(self, **more: Any) -> ModuleResult:
-        """Run the task once."""
-        options = {"base_url": self.sim.url, "session_id": self.sim.session, "api_token": self.sim.token}
-        return run(self.scenario.module, {**options, **self.scenario.options, **more})
-
-    def times(self) -> int:
-        """Return how often the operation was performed since the start."""
-        return self.scenario.times(self.before, self.sim.state())
-
-
 def has_unknown_outcome(scenario: Scenario, result: Mapping[str, Any]) -> bool:
     """Return whether a task failed with an unknown outcome and returned the handle of the job."""
     if not result.get("failed"):
@@ -104,25 +85,25 @@ def test_lost_answer(sim: Simulator, scenario: Scenario, server: str) -> None:
         trial = Trial(sim, scenario, switches)
         sim.fault(**{"operation": scenario.operation, **fault})
         token = None if server == BLIND else sim.token
-        result = trial.play(request_timeout=0.2 if fault["fault"] == "slow" else 30, api_token=token).result
+        result = trial.run(request_timeout=0.2 if fault["fault"] == "slow" else 30, api_token=token).result
         if server == BLIND and not sim.faults()[0]["happened"]:
             assert result["failed"], loss
             assert result["changed"] is False, loss
-            assert trial.times() == 0, loss
+            assert trial.count() == 0, loss
             continue
         assert [each["happened"] for each in sim.faults()] == [1], loss
-        assert trial.times() <= 1, loss
+        assert trial.count() <= 1, loss
         if has_unknown_outcome(scenario, result):
             assert may_be_unknown(scenario, server, loss), (loss, result)
         else:
-            assert trial.times() == 1, loss
+            assert trial.count() == 1, loss
             assert result["changed"] is scenario.changes, loss
         if not scenario.action and server != BLIND:
-            there = trial.times()
-            again = trial.play().result
+            was_performed = bool(trial.count())
+            again = trial.run().result
             assert not again.get("failed"), (loss, again)
-            assert again["changed"] is not there, loss
-            assert trial.times() == 1, loss
+            assert again["changed"] is not was_performed, loss
+            assert trial.count() == 1, loss
 
 
 @pytest.mark.parametrize("wait", [True, False])
@@ -131,7 +112,7 @@ def test_lost_response_to_a_slow_call(sim: Simulator, wait: bool) -> None:
     scenario = SCENARIOS[0]
     trial = Trial(sim, scenario, {"latencies": {scenario.operation: 0.1}})
     sim.fault("drop_after", scenario.operation)
-    result = trial.play(wait=wait).result
+    result = trial.run(wait=wait).result
     assert result["changed"]
     assert [entry["operation"] for entry in sim.log()].count(scenario.operation) == 1
     if wait:
@@ -140,18 +121,18 @@ def test_lost_response_to_a_slow_call(sim: Simulator, wait: bool) -> None:
         assert result["job"]["state"] == "running"
         sim.advance()
         options = {"base_url": sim.url, "session_id": sim.session, "jobs": [result["job"]]}
-        assert run("job_wait", options).result["jobs"][0]["state"] == "succeeded"
-    assert trial.times() == 1
+        assert run_module("job_wait", options).result["jobs"][0]["state"] == "succeeded"
+    assert trial.count() == 1
 
 
 @pytest.mark.parametrize("wait", [True, False])
 def test_lost_response_to_a_call_that_fails(sim: Simulator, wait: bool) -> None:
     trial = Trial(sim, SCENARIOS[0], {})
     sim.fault("drop_after", "AddKVMHost")
-    result = trial.play(password="wrong-password", wait=wait).result
+    result = trial.run(password="wrong-password", wait=wait).result
     assert "AddKVMHost failed (HOST.1003, caused by SYS.1006)" in result["msg"]
     assert result["changed"] is False
-    assert trial.times() == 0
+    assert trial.count() == 0
 
 
 def may_be_unknown(scenario: Scenario, server: str, loss: str) -> bool:

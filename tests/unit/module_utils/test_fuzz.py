@@ -24,7 +24,8 @@ from hypothesis import strategies as st
 
 from simulator.launch import Simulator
 from support.clients import make_client
-from support.fast_clock import run, with_fast_clock
+from support.fast_clock import with_fast_clock
+from support.module_runner import run_module
 from support.scenarios import HOST, SCENARIOS, VM
 from support.socket_servers import ByteServer
 from support.stub_server import StubRequest, StubResponse, StubServer, forward
@@ -58,7 +59,7 @@ def _hurried() -> Iterator[None]:
 
 def ends_well(server: StubServer, module: str, options: Mapping[str, Any]) -> None:
     """Run a task; it must end soon, with a result that can be serialized, or with a failure message."""
-    result = run(
+    result = run_module(
         module, {"base_url": server.url, "session_id": "s", "api_token": "t", "request_retries": 2, **options}
     ).result
     assert len(server.requests) < MOST_REQUESTS
@@ -187,7 +188,7 @@ def listen(sim: Simulator, module: str, options: Mapping[str, Any]) -> Iterator[
         return responses[-1]
 
     with StubServer(pass_on) as server:
-        run(module, {"base_url": server.url, "session_id": sim.session, "api_token": sim.token, **options})
+        run_module(module, {"base_url": server.url, "session_id": sim.session, "api_token": sim.token, **options})
     yield from (each for each in responses if (each.status, each.body) != (202, b"{}"))
 
 

@@ -11,18 +11,16 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import TransportError
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import Record
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import query
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.guards import Dependent, Dependents, Guard
-from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Hooks
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.resource import resource_module
 from ansible_collections.virtinfra.manager.plugins.modules.cbt_task import CBT_TASK, MODULE
 
 from simulator.launch import Simulator
-from support.module_runner import ModuleRun
+from support.module_runner import ModuleRun, run_spec
 
 BACKUPS = [Dependent(f"b{number}", f"backup-{number}", "deleted", "it belongs to the task") for number in (2, 1)]
 RESULT = [{"uuid": "b1", "name": "backup-1"}, {"uuid": "b2", "name": "backup-2"}]
@@ -54,10 +52,8 @@ def run(sim: Simulator) -> Run:
         resource = replace(CBT_TASK, guards={"absent": guard})
         task = resource_module(resource, {**MODULE.options, "backups": choices})
         connection = {"base_url": sim.url, "session_id": sim.session}
-        validated = ArgumentSpecValidator(task.argument_spec).validate({**connection, **options})
         sim.clear_log()
-        params = validated.validated_parameters
-        outcome = task.execute(params, check, Hooks(task.masker(params)))
+        outcome = run_spec(task, {**connection, **options}, check)
         return ModuleRun(outcome.result, outcome.warnings, sim.log())
 
     return play

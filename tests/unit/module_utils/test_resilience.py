@@ -38,8 +38,8 @@ from conftest import FakeClock, client_of, reply_to
 
 from simulator.launch import Simulator
 from support.clients import make_client
-from support.fast_clock import run, with_fast_clock
-from support.module_runner import ModuleRunner
+from support.fast_clock import with_fast_clock
+from support.module_runner import ModuleRunner, run_module
 from support.playbook_runner import PlaybookRunner
 from support.scenarios import CREATED_TASK, HOST, NEW_HOST, NIC, SCENARIOS, Scenario
 from support.socket_servers import ByteServer, Relay, full_port, taken_port
@@ -118,7 +118,7 @@ def test_silent_reads_do_not_prolong_the_waiting(sim: Simulator) -> None:
 
     with StubServer(answer) as service:
         options = {"uuid": HOST, "state": "enabled", "wait_timeout": 0.3, "wait_interval": 0.2}
-        result = run("kvm_host", {"base_url": service.url, "session_id": "the-session", **options}).result
+        result = run_module("kvm_host", {"base_url": service.url, "session_id": "the-session", **options}).result
         late.set()
     assert "still status Connecting after 0.3 s" in result["msg"]
     assert not result["changed"]
@@ -135,7 +135,7 @@ def test_waiting_for_a_host_tolerates(sim: Simulator, fault: dict[str, Any]) -> 
     sim.fault(**fault, operation="QueryHost", skip=2, count=6)
     options = {"base_url": sim.url, "session_id": sim.session, "request_retries": 1}
     with with_fast_clock():
-        result = run("kvm_host", {**options, "uuid": HOST, "state": "enabled"}).result
+        result = run_module("kvm_host", {**options, "uuid": HOST, "state": "enabled"}).result
     assert not result.get("failed"), result
     assert result["host"]["status"] == "Connected"
     assert sim.faults()[0]["happened"] == 6
@@ -335,7 +335,7 @@ def test_more_tasks_than_the_rate_limit_allows(sim: Simulator) -> None:
     addresses = [f"10.0.1.{number}" for number in range(1, 21)]
 
     def add(address: str) -> dict[str, Any]:
-        return run("kvm_host", {**connection, **NEW_HOST, "name": address, "management_ip": address}).result
+        return run_module("kvm_host", {**connection, **NEW_HOST, "name": address, "management_ip": address}).result
 
     with ThreadPoolExecutor(len(addresses)) as pool:
         results = list(pool.map(add, addresses))
@@ -383,7 +383,7 @@ def test_poll_of_an_overloaded_service_ends_the_task_with_its_job() -> None:
     with StubServer(answer) as service:
         options = {"base_url": service.url, "session_id": "the-session", "wait_timeout": 30}
         params = {"uuid": HOST, "direction": "in"}
-        result = run("api", {**options, "operation": "DeleteNicQos", "params": params}).result
+        result = run_module("api", {**options, "operation": "DeleteNicQos", "params": params}).result
     assert [request.method for request in service.requests] == ["DELETE", "GET"]
     assert result["error"]["code"] == "TIMEOUT"
     assert result["changed"] is True
@@ -398,7 +398,7 @@ def test_reads_after_a_call_have_the_deadline_of_the_task(sim: Simulator, timeou
     sim.fault("status", "QueryHost", status=429, retry_after=30, skip=1, count=3)
     options = {"uuid": HOST, "state": "disabled", "wait_timeout": timeout}
     with with_fast_clock():
-        result = run("kvm_host", {"base_url": sim.url, "session_id": sim.session, **options}).result
+        result = run_module("kvm_host", {"base_url": sim.url, "session_id": sim.session, **options}).result
     assert bool(result.get("failed")) is (timeout == 1)
     assert result["changed"] is True
     assert len([entry for entry in sim.log() if entry["operation"] == "QueryHost"]) == (2 if timeout == 1 else 5)
@@ -416,7 +416,7 @@ def test_wait_for_a_state_ends_when_an_overloaded_service_asks_for_longer(sim: S
 
     with StubServer(answer) as service:
         options = {"base_url": service.url, "session_id": "the-session", "wait_timeout": 30}
-        result = run("kvm_host", {**options, "uuid": HOST, "state": "enabled"}).result
+        result = run_module("kvm_host", {**options, "uuid": HOST, "state": "enabled"}).result
     assert len(service.requests) == 2
     assert result["error"]["code"] == "TIMEOUT"
     assert "The service is overloaded and asks to wait 60 s" in result["msg"]
@@ -427,7 +427,7 @@ def test_overloaded_service_is_no_wrong_address(status: int, remedy: str) -> Non
     with StubServer(lambda request: StubResponse(status, b"<html>busy</html>")) as service:
         options = {"base_url": service.url, "session_id": "the-session", "request_retries": 0}
         for module, more in (("host_info", {}), ("job_info", {"jobs": [{"uuid": HOST}]})):
-            result = run(module, {**options, **more}).result
+            result = run_module(module, {**options, **more}).result
             assert result["error"]["code"] == f"HTTP_{status}"
             assert "overloaded" in result["msg"]
             assert remedy in result["msg"]
@@ -499,7 +499,7 @@ def play_scenario(sim: Simulator, scenario: Scenario, **server: Any) -> tuple[di
     before = sim.state()
     options = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token, **scenario.options}
     with with_fast_clock():
-        result = run(scenario.module, options).result
+        result = run_module(scenario.module, options).result
     return result, scenario.times(before, sim.state())
 
 
@@ -557,7 +557,7 @@ def test_outcome_is_unknown_while_the_own_job_cannot_be_read(sim: Simulator, nam
     before = sim.state()
     options = {"base_url": sim.url, "session_id": sim.session, "wait_timeout": 3, "wait": wait, "request_retries": 1}
     with with_fast_clock():
-        result = run(scenario.module, {**options, **scenario.options}).result
+        result = run_module(scenario.module, {**options, **scenario.options}).result
     assert scenario.times(before, sim.state()) == 1
     assert result["changed"] is scenario.changes
     if result.get("failed"):
@@ -726,7 +726,7 @@ def test_answers_that_are_too_much(sim: Simulator, garbage: str, operation: str)
     if operation != "QueryHost":
         module, call = "api", {"operation": "DisableCbtTask", "params": {"uuid": CREATED_TASK}}
         options = {**options, **call, "wait_timeout": 0.3, "wait_interval": 0.1}
-    outcome = in_little_memory(lambda: run(module, options).result.get("msg", ""))
+    outcome = in_little_memory(lambda: run_module(module, options).result.get("msg", ""))
     if garbage != "huge":
         expected = ("not a JSON object", "although no compression was requested", "has no result after")
         assert outcome == "" or any(text in outcome for text in expected), outcome
@@ -907,7 +907,7 @@ def test_object_that_another_run_created_at_the_same_time(
 
     with StubServer(answer) as service:
         connection = {"base_url": service.url, "session_id": "the-session"}
-        ran = run("kvm_host", {**connection, **NEW_HOST, **options})
+        ran = run_module("kvm_host", {**connection, **NEW_HOST, **options})
     assert len(calls) == 1
     assert bool(ran.result.get("failed")) is (changed is None), ran.result
     assert ran.result["changed"] is bool(changed)
@@ -945,7 +945,7 @@ def test_result_of_another_call_is_not_adopted() -> None:
 
     with StubServer(answer) as service:
         connection = {"base_url": service.url, "session_id": "the-session"}
-        result = run("sns_endpoint", {**connection, "type": "snmp", "name": "traps", "description": "x"}).result
+        result = run_module("sns_endpoint", {**connection, "type": "snmp", "name": "traps", "description": "x"}).result
     assert result["failed"]
     assert "CreateSNSSnmpEndpoint succeeded, but it does not exist" in result["msg"]
     assert [request.method for request in service.requests].count("PUT") == 0
@@ -990,7 +990,7 @@ def test_empty_result_of_a_job_that_still_runs(sim: Simulator, runner: ModuleRun
 def test_values_that_are_not_strings(sent: bytes, expected: Any) -> None:
     body = b'{"inventories": [{"uuid": "%s", "name": %s}]}' % (HOST.encode(), sent)
     with StubServer(lambda request: StubResponse(200, body)) as service:
-        result = run(
+        result = run_module(
             "host_info", {"base_url": service.url, "session_id": "the-session", "query": ["state=Enabled"]}
         ).result
     assert result["hosts"][0]["name"] == expected
@@ -1002,7 +1002,9 @@ def test_values_that_are_not_strings(sent: bytes, expected: Any) -> None:
 def test_values_that_are_not_json(sent: bytes) -> None:
     body = b'{"inventories": [{"uuid": "%s", "name": %s}]}' % (HOST.encode(), sent)
     with StubServer(lambda request: StubResponse(200, body)) as service:
-        result = run("host_info", {"base_url": service.url, "session_id": "the-session", "request_retries": 0}).result
+        result = run_module(
+            "host_info", {"base_url": service.url, "session_id": "the-session", "request_retries": 0}
+        ).result
     assert "the response to QueryHost is not a JSON object" in result["msg"]
 
 

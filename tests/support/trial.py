@@ -1,0 +1,36 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Run the task of a scenario on a new service, and count from the state how often its call was performed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules.spec import ModuleResult
+
+from simulator.launch import Simulator
+from support.module_runner import run_module
+from support.scenarios import Scenario
+
+
+class Trial:
+    """A scenario on a new service with the given switches."""
+
+    def __init__(self, sim: Simulator, scenario: Scenario, switches: Mapping[str, Any]) -> None:
+        self.sim, self.scenario = sim, scenario
+        sim.reset(latency=0.0, reconnect=0.0, cbt_tasks=4, **switches)
+        for kind, uuid, members in scenario.prepare:
+            sim.change(kind, uuid, **members)
+        self.before = sim.state()
+
+    def run(self, **options: Any) -> ModuleResult:
+        """Run the task once. ``options`` may override those of the scenario and of the connection."""
+        connection = {"base_url": self.sim.url, "session_id": self.sim.session, "api_token": self.sim.token}
+        return run_module(self.scenario.module, {**connection, **self.scenario.options, **options})
+
+    def count(self) -> int:
+        """Return how often the operation was performed since the service was new."""
+        return self.scenario.times(self.before, self.sim.state())
