@@ -39,83 +39,163 @@ MAX_LIST_ATTEMPTS = 5
 MAX_PAGES = 20_000
 
 
+# A page of records, with the total number of the list, None if the service does not send it.
+Page = tuple[list[Record], int | None]
+
+
+class Completeness:
+    """The records of a list that were read so far, and whether they are all.
+
+    A record is identified by its uuid, or by its whole content without one. Equal records on one page are different
+    records; on another page they may be different, or the same records that have moved.
+    """
+
+    def __init__(self, limit: int | None) -> None:
+        self._limit = limit
+        self._seen: set[str] = set()
+        self.total: int | None = None
+        self.restart()
+
+    @property
+    def count(self) -> int:
+        """The number of different records."""
+        return len(self._seen)
+
+    @property
+    def has_reached_limit(self) -> bool:
+        """Whether as many records were read as the caller wants."""
+        return self._limit is not None and self.count >= self._limit
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether the service has sent the same total with all pages since the list was read from its beginning."""
+        return len(self._totals) == 1
+
+    def restart(self) -> None:
+        """Begin to read the list again from its first page."""
+        self._totals: set[int | None] = set()
+        self._repeated: list[Record] = []
+
+    def add(self, records: list[Record], total: int | None) -> list[Record]:
+        """Count the records of a page, and return the new ones, up to the limit."""
+        self.total = total
+        self._totals.add(total)
+        remaining = self._remaining
+        new = []
+        equal_on_page: Counter[str] = Counter()
+        for record in records:
+            key = str(record.get("uuid") or "")
+            if not key:
+                content = str(sorted(record.items(), key=str))
+                equal_on_page[content] += 1
+                key = f"{equal_on_page[content]} {content}"
+            if key not in self._seen:
+                self._seen.add(key)
+                new.append(record)
+            elif not record.get("uuid"):
+                self._repeated.append(record)
+        self._is_last_page_new = bool(new)
+        return new[:remaining]
+
+    def select_equal_records(self) -> list[Record]:
+        """Return the repeated records without a uuid, up to the limit, if exactly these are missing from the total.
+
+        They count separately then: they are not records that have moved to another page.
+        """
+        if self._is_last_page_new and self.total == self.count + len(self._repeated):
+            return self._repeated[: self._remaining]
+        return []
+
+    def is_complete(self, is_last_page_full: bool) -> bool:
+        """Return whether nothing is missing after the last page. A full page may be truncated if there is no total."""
+        if self.total is None:
+            return self._is_last_page_new or not is_last_page_full
+        return self.count >= self.total or bool(self.select_equal_records())
+
+    @property
+    def _remaining(self) -> int | None:
+        """The number of records until the limit."""
+        return None if self._limit is None else max(self._limit - self.count, 0)
+
+
 def paginate(
     client: Client,
     name: str,
     conditions: Iterable[str] = (),
     page_size: int = PAGE_SIZE,
     limit: int | None = None,
-    also: Mapping[str, Any] | None = None,
+    extra_params: Mapping[str, Any] | None = None,
     connections: int = 1,
-) -> Iterator[tuple[list[Record], int | None]]:
+) -> Iterator[Page]:
     """Yield the records of a query page by page, each page with the total number, which may be None.
 
     The list is complete, or a VirtinfraError is raised: servers truncate at 1000 without notice, and may not support
-    paging. When the number of records changes in the meantime, which may move some to a page that was already read, the
-    list is read again. It is complete when it has as many records as the service counts; equal records without a uuid
-    count separately. ``also`` are parameters in addition to the conditions. Several ``connections`` read pages
-    concurrently.
+    paging. When the number of records changes while the list is read, which may move some to a page that was already
+    read, it is read again. ``extra_params`` are parameters in addition to the conditions. Several ``connections`` read
+    pages concurrently.
     """
     operation = get_operation(name)
-    fields = RECORD_FIELDS.get(operation.record, ())
-    sort = next((name for name in ("uuid", "topicUuid") if name in fields), None)
     size = page_size if limit is None else min(page_size, limit)
     params = {
-        **(also or {}),
+        **(extra_params or {}),
         "q": list(conditions) or None,
-        "sort": f"+{sort}" if sort else None,
+        "sort": _choose_sort(operation),
         "replyWithCount": True,
         "limit": size,
     }
-    seen: set[str] = set()
+    completeness = Completeness(limit)
     for dummy in range(MAX_LIST_ATTEMPTS):
-        totals, repeated = [], []
+        completeness.restart()
         for records, total in _read_pages(client, operation, params, connections, limit):
-            totals.append(total)
-            fresh, again = _split_by_novelty(records, seen)
-            repeated += again
-            if fresh:
-                yield fresh[: limit - len(seen) + len(fresh) if limit is not None else None], total
-            elif len(set(totals)) == 1:
+            new = completeness.add(records, total)
+            if new:
+                yield new, total
+            elif completeness.is_steady:
                 break
-            if limit is not None and len(seen) >= limit:
+            if completeness.has_reached_limit:
                 return
-        steady, total = len(set(totals)) == 1, totals[-1]
-        if steady and (len(seen) >= total if total is not None else fresh or len(records) != size):
-            return
-        if steady and fresh and total == len(seen) + len(repeated):
-            yield repeated[: limit - len(seen) if limit is not None else None], total
-            return
-        if steady:
+        if not completeness.is_steady:
+            continue
+        if not completeness.is_complete(is_last_page_full=len(records) == size):
             raise VirtinfraError(
-                f"{name} returned only {len(seen)} of {total or 'more'} records: the service repeats or cuts pages"
+                f"{name} returned only {completeness.count} of {total or 'more'} records: the service repeats or cuts"
+                " pages"
             )
+        if equal_records := completeness.select_equal_records():
+            yield equal_records, total
+        return
     raise VirtinfraError(
         f"{name}: the number of records changed during each of {MAX_LIST_ATTEMPTS} attempts. Run the task again."
     )
 
 
+def _choose_sort(operation: Operation) -> str | None:
+    """Return how to sort the records, so that they do not move to other pages; None if they have no uuid."""
+    fields = RECORD_FIELDS.get(operation.record, ())
+    return next((f"+{name}" for name in ("uuid", "topicUuid") if name in fields), None)
+
+
 def _read_pages(
     client: Client, operation: Operation, params: Record, connections: int, limit: int | None
-) -> Iterator[tuple[list[Record], int | None]]:
+) -> Iterator[Page]:
     """Yield the pages of a query with their totals, from the first to the last, without checks."""
 
-    def page(start: int) -> tuple[list[Record], int | None]:
+    def read_page(start: int) -> Page:
         reply = client.get(operation.name, {**params, "start": start})
-        return records_of(reply, operation.name, operation.result[0]), _total(reply)
+        return records_of(reply, operation.name, operation.result[0]), _read_total(reply)
 
-    records, total = page(0)
+    records, total = read_page(0)
     yield records, total
     start, size, number = len(records), params["limit"], 1
     _check_page_count(operation.name, number, len(records), total, limit)
     if connections > 1 and total is not None and size == start < total:
         with ThreadPoolExecutor(connections) as pool:
-            for result in pool.map(page, range(size, total, size)):
+            for result in pool.map(read_page, range(size, total, size)):
                 records, total = result
                 yield result
                 start += len(records)
     while records and (start < total if total is not None else len(records) >= min(size, PAGE_SIZE)):
-        records, total = page(start)
+        records, total = read_page(start)
         yield records, total
         start, number = start + len(records), number + 1
         _check_page_count(operation.name, number, len(records), total, limit)
@@ -129,11 +209,12 @@ def paginate_cursor(
     order: str | None = None,
     page_size: int = PAGE_SIZE,
     limit: int | None = None,
-) -> Iterator[tuple[list[Record], int | None]]:
+) -> Iterator[Page]:
     """Yield the records of a cursor query page by page, each page with the total number.
 
     The list is complete, or a VirtinfraError is raised, also for a cursor that repeats, expires or does not end.
     """
+    label = f"the cursor for {resource_type}"
     name, params = (
         "CursorQuery",
         {
@@ -144,37 +225,30 @@ def paginate_cursor(
             "filter": list(filters),
         },
     )
-    seen: set[str] = set()
+    completeness = Completeness(limit)
     cursors: set[str] = set()
-    repeated: list[Record] = []
     while True:
         reply = client.get(name, params)
-        records, total, following = records_of(reply, name, "items"), _total(reply), reply.get("nextCursor")
-        fresh, again = _split_by_novelty(records, seen)
-        repeated += again
-        more = bool(reply.get("hasMore", following))
-        if fresh:
-            yield fresh[: limit - len(seen) + len(fresh) if limit is not None else None], total
-        if limit is not None and len(seen) >= limit:
+        records, total = records_of(reply, name, "items"), _read_total(reply)
+        new = completeness.add(records, total)
+        if new:
+            yield new, total
+        if completeness.has_reached_limit:
             return
-        if not more:
+        cursor = reply.get("nextCursor")
+        if not reply.get("hasMore", cursor):
             break
-        if not fresh or not isinstance(following, str) or not following or following in cursors:
-            raise VirtinfraError(
-                f"the cursor for {resource_type} repeats itself after {len(seen)} records. Run the task again."
-            )
-        if total is not None and len(seen) > 2 * total + page_size:
-            raise VirtinfraError(f"the cursor for {resource_type} does not end: {len(seen)} records of {total}")
-        cursors.add(following)
-        _check_page_count(f"the cursor for {resource_type}", len(cursors), len(records), total, limit)
-        name, params = "CursorNext", {"cursor": following, "pageSize": page_size}
-    if total is not None and len(seen) < total:
-        if fresh and len(seen) + len(repeated) == total:
-            yield repeated[: limit - len(seen) if limit is not None else None], total
-            return
-        raise VirtinfraError(
-            f"the cursor for {resource_type} ended after {len(seen)} of {total} records. Run the task again."
-        )
+        if not new or not isinstance(cursor, str) or not cursor or cursor in cursors:
+            raise VirtinfraError(f"{label} repeats itself after {completeness.count} records. Run the task again.")
+        if total is not None and completeness.count > 2 * total + page_size:
+            raise VirtinfraError(f"{label} does not end: {completeness.count} records of {total}")
+        cursors.add(cursor)
+        _check_page_count(label, len(cursors), len(records), total, limit)
+        name, params = "CursorNext", {"cursor": cursor, "pageSize": page_size}
+    if not completeness.is_complete(is_last_page_full=False):
+        raise VirtinfraError(f"{label} ended after {completeness.count} of {total} records. Run the task again.")
+    if equal_records := completeness.select_equal_records():
+        yield equal_records, total
 
 
 def records_of(reply: Mapping[str, Any], name: str, member: str = "inventories") -> list[Record]:
@@ -198,31 +272,9 @@ def validate_records(records: list[Record], name: str) -> list[Record]:
     return records
 
 
-def _total(reply: Mapping[str, Any]) -> int | None:
+def _read_total(reply: Mapping[str, Any]) -> int | None:
     total = reply.get("total")
     return total if isinstance(total, int) and not isinstance(total, bool) and total >= 0 else None
-
-
-def _split_by_novelty(records: list[Record], seen: set[str]) -> tuple[list[Record], list[Record]]:
-    """Return the new records of a page, which are remembered, and repeated records without a uuid.
-
-    A record is identified by its uuid, or by its whole content without one. Equal records on one page are different
-    records; on another page they may be different, or the same records that have moved.
-    """
-    new, repeated = [], []
-    counts: Counter[str] = Counter()
-    for record in records:
-        key = str(record.get("uuid") or "")
-        if not key:
-            content = str(sorted(record.items(), key=str))
-            counts[content] += 1
-            key = f"{counts[content]} {content}"
-        if key not in seen:
-            seen.add(key)
-            new.append(record)
-        elif not record.get("uuid"):
-            repeated.append(record)
-    return new, repeated
 
 
 def _check_page_count(label: str, pages: int, size: int, total: int | None, limit: int | None) -> None:

@@ -24,7 +24,7 @@ def read_nic_services(client: Client, desired: Record) -> Record:
     """
 
     def read_rows(interface: str) -> list[Record]:
-        pages = paginate(client, "GetHostNicServiceTypeStatistic", also={"interfaceUuid": interface})
+        pages = paginate(client, "GetHostNicServiceTypeStatistic", extra_params={"interfaceUuid": interface})
         return [row for page, dummy in pages for row in page]
 
     interfaces = list(dict.fromkeys(desired["interfaceUuids"]))
