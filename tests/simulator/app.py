@@ -40,7 +40,7 @@ SUGGESTED = {
     "QueryHostNetworkInterface",
     "GetHostNicServiceTypeStatistic",
 }
-"""The companions that the conventions of the service suggest. A server without further operations has them too."""
+"""The companions that the conventions of the service suggest. A server without ``all_companions`` has only these."""
 Endpoint = c.Callable[[Request], t.Any]
 
 
@@ -52,7 +52,7 @@ class RoutingSwitches(t.NamedTuple):
     companions: str
     service_type_statistic: bool
     chats: str
-    further_operations: bool
+    all_companions: bool
     verbs_matter: bool
 
 
@@ -120,7 +120,7 @@ def _is_absent(operation: Operation, switches: RoutingSwitches) -> bool:
         return True
     if not operation.description.is_companion:
         return False
-    return switches.companions != "present" or not (operation.name in SUGGESTED or switches.further_operations)
+    return switches.companions != "present" or not (operation.name in SUGGESTED or switches.all_companions)
 
 
 async def _not_allowed(request: Request) -> Response:

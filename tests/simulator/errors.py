@@ -58,7 +58,7 @@ class OperationError(Exception):
         """Return the ErrorCode with all documented members.
 
         `nesting` is `cause` (the first cause only), `causes` (a list of all) or `both`.
-        With `extras`, undocumented members are included.
+        With `extras`, members that the document lacks are included.
         """
         causes = [cause.to_error_code(nesting, extras) for cause in self.causes]
         return {

@@ -4,7 +4,7 @@
 
 """Documents the records that modules return: the fields of docs/openapi.yaml, with Ansible's names.
 
-The session ``format`` writes them into the modules. A server may omit undocumented fields, so these say when they are
+The session ``format`` writes them into the modules. A server may omit companion fields, so these say when they are
 returned.
 """
 

@@ -119,7 +119,7 @@ class Switches:
 
     success_members: t.Annotated[bool, OptionInfo("replies always have success and error", literal=True)] = False
     null_members: t.Annotated[bool, OptionInfo("null members are sent", literal=True)] = False
-    extra_members: t.Annotated[bool, OptionInfo("undocumented members are sent", literal=False)] = True
+    extra_members: t.Annotated[bool, OptionInfo("members that the document lacks are sent", literal=False)] = True
     content_type: t.Annotated[bool, OptionInfo("JSON is sent with a Content-Type")] = True
     timestamps: t.Annotated[
         str,
@@ -153,13 +153,16 @@ class Switches:
     companions: t.Annotated[
         str,
         OptionInfo(
-            "undocumented reads: present, or answered with this status",
+            "operations that the document lacks: present, or answered with this status",
             choices=("present", "404", "405", "500"),
             literal="404",
         ),
     ] = "present"
-    further_operations: t.Annotated[
-        bool, OptionInfo("other undocumented operations; they need companions, too", literal=False)
+    all_companions: t.Annotated[
+        bool,
+        OptionInfo(
+            "all companions are present, not only those that the conventions of the document suggest", literal=False
+        ),
     ] = True
     service_type_statistic: t.Annotated[bool, OptionInfo("the service types of host interfaces can be read")] = True
     verbs_matter: t.Annotated[

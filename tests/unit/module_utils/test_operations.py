@@ -45,7 +45,7 @@ OWN_RECORDS = {"HostNicServices", "NicBandwidthLimit"}
 
 
 # Records of companions, with the type that has them in the simulator.
-FURTHER_RECORDS = {
+COMPANION_RECORDS = {
     "ZoneInventory": "zone",
     "ClusterInventory": "cluster",
     "L3NetworkInventory": "l3network",
@@ -175,15 +175,15 @@ def type_of(parameter: Parameter) -> str:
 def test_records_have_the_documented_fields() -> None:
     stated = {RENAMED_RECORDS.get(name, name): fields for name, fields in records().items()}
     for kind, fields in RECORD_FIELDS.items():
-        if kind in OWN_RECORDS or kind in FURTHER_RECORDS:
+        if kind in OWN_RECORDS or kind in COMPANION_RECORDS:
             continue
         documented = {name for name, field in stated[kind].items() if not field.is_companion}
         assert set(fields) == documented, kind
 
 
-@pytest.mark.parametrize("kind", FURTHER_RECORDS)
-def test_further_records_have_the_fields_of_the_simulator(kind: str) -> None:
-    assert set(RECORD_FIELDS[kind]) == FIELDS[FURTHER_RECORDS[kind]]
+@pytest.mark.parametrize("kind", COMPANION_RECORDS)
+def test_companion_records_have_the_fields_of_the_simulator(kind: str) -> None:
+    assert set(RECORD_FIELDS[kind]) == FIELDS[COMPANION_RECORDS[kind]]
 
 
 def test_every_record_of_an_operation_has_its_fields() -> None:

@@ -268,7 +268,7 @@ class TestModule:
         assert "account and account_password are needed to log in: session_id is invalid" in refused.message
 
     def test_a_service_without_logins(self, sim: Simulator, run: ModuleRunner) -> None:
-        sim.configure(further_operations=False)
+        sim.configure(all_companions=False)
         refused = run("session", {}, **ACCOUNT)
         assert refused["error"]["code"] == "UNSUPPORTED"
         assert not run("session", {"session_id": sim.session}, **NO_ACCOUNT).changed

@@ -539,7 +539,7 @@ NO_RIGHT = {"code": "ID.1002", "details": "no right"}
     ("lacking", "warning"),
     [
         (
-            {"further_operations": False},
+            {"all_companions": False},
             "cannot check whether other hosts can take the VMs: the service does not offer",
         ),
         ("GetVmMigrationCandidateHosts", "cannot check whether other hosts can take the VMs: GetVmMigrationCandidate"),
@@ -565,7 +565,7 @@ def test_what_cannot_be_known_is_a_warning(
 
 
 def test_known_local_storage_refuses_although_targets_are_unknown(run: ModuleRunner, pair: Simulator) -> None:
-    pair.configure(further_operations=False)
+    pair.configure(all_companions=False)
     assert LOCAL in run.refused("kvm_host", maintenance())
 
 

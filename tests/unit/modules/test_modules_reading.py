@@ -384,7 +384,7 @@ def test_uuid_in_a_condition_matches_in_any_spelling(run: ModuleRunner, name: st
 
 # The types with a query, as the documentation spells them.
 TYPES = re.findall(r"V\((\w+)\)", str(module("resource_info").options["resource_type"]["description"]))
-FURTHER_TYPES = ["cluster", "l3_network", "snapshot_group", "topic", "volume", "zone"]
+TYPES_OF_COMPANIONS = ["cluster", "l3_network", "snapshot_group", "topic", "volume", "zone"]
 
 
 def resources(run: ModuleRunner, **options: Any) -> list[dict[str, Any]]:
@@ -413,7 +413,7 @@ def test_resources_are_listed_by_session_or_token(run: ModuleRunner, sim: Simula
         assert uuids(queried) == uuids(expected)
 
 
-@pytest.mark.parametrize("resource_type", FURTHER_TYPES)
+@pytest.mark.parametrize("resource_type", TYPES_OF_COMPANIONS)
 @pytest.mark.parametrize("credential", ["api_token", "session_id"])
 def test_resources_are_selected(run: ModuleRunner, sim: Simulator, resource_type: str, credential: str) -> None:
     """Without a session a cursor query lists the records, and the module selects among them."""
@@ -426,11 +426,11 @@ def test_resources_are_selected(run: ModuleRunner, sim: Simulator, resource_type
     assert len(resources(run, **shared, query=[f"name!={first['name']}"])) == len(others)
 
 
-@pytest.mark.parametrize("resource_type", FURTHER_TYPES)
+@pytest.mark.parametrize("resource_type", TYPES_OF_COMPANIONS)
 def test_resources_are_listed_by_a_cursor_where_a_service_lacks_the_query(
     run: ModuleRunner, sim: Simulator, resource_type: str
 ) -> None:
-    sim.configure(further_operations=False)
+    sim.configure(all_companions=False)
     kind = resource_type.replace("_", "")
     ran = run("resource_info", {"resource_type": resource_type})
     assert uuids(counted(ran, "resources")) == uuids(sim.records(kind))

@@ -471,7 +471,7 @@ def test_limit_is_removed_in_one_direction(run: ModuleRunner, sim: Simulator, se
     assert sim.state()["qos"][options["uuid"]] == ["out"]
 
 
-@pytest.mark.parametrize("switches", [{"further_operations": False}, {"literal": True}])
+@pytest.mark.parametrize("switches", [{"all_companions": False}, {"literal": True}])
 def test_limit_that_cannot_be_read(
     run: ModuleRunner, sim: Simulator, seeded: Seeded, switches: dict[str, bool]
 ) -> None:

@@ -149,6 +149,6 @@ def test_login_fails_with_an_injected_error(api: HttpClient) -> None:
     assert api.sim.sessions()["logins"] == 0
 
 
-def test_login_is_absent_without_further_operations(api: HttpClient) -> None:
-    api.sim.configure(further_operations=False)
+def test_login_is_absent_without_all_companions(api: HttpClient) -> None:
+    api.sim.configure(all_companions=False)
     assert log_in(api).status_code == 404

@@ -25,7 +25,7 @@ from simulator.launch import Simulator
 
 MODES: dict[str, dict[str, Any]] = {
     "compatible": {},
-    "literal": {"literal": True, "companions": "present", "further_operations": True},
+    "literal": {"literal": True, "companions": "present", "all_companions": True},
 }
 OPEN_CHATS = {
     "CreateSNSWeComEndpoint",

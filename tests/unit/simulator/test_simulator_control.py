@@ -234,8 +234,8 @@ def test_operations_are_listed(api: HttpClient) -> None:
     assert operations["CursorNext"]["paths"] == ["/api/v1/resources/cursor-next"]
 
 
-def test_further_operations_are_documented() -> None:
-    section = GUIDE.read_text(encoding="utf-8").partition("Further operations\n---")[2].partition("Control API\n---")[0]
+def test_companions_are_documented() -> None:
+    section = GUIDE.read_text(encoding="utf-8").partition("Companions\n---")[2].partition("Control API\n---")[0]
     companions = {name for name, operation in OPERATIONS.items() if operation.description.is_companion}
     assert companions - SUGGESTED - set(re.findall(r"\w+", section)) == set()
 

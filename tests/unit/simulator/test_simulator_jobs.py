@@ -169,7 +169,7 @@ def test_verbs_matter_only_on_paths_with_several_operations(api: HttpClient) -> 
     api.sim.configure(verbs_matter=True)
     for method, refused in (("POST", PATH), ("GET", "cbt-task/enable/x"), ("GET", f"primary-storage/{storage}")):
         assert is_plain(api.send(method, refused, BODY), 405)
-    api.sim.configure(further_operations=False)
+    api.sim.configure(all_companions=False)
     assert is_plain(api.send("DELETE", f"primary-storage/{storage}"), 404)
 
 

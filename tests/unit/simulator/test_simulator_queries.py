@@ -173,7 +173,7 @@ def test_further_queries_list_records(api: HttpClient, collection: str, name: st
     (record,) = api.query(f"{collection}?q=name={name}")
     assert api.query(f"{collection}/{record['uuid']}") == [record]
     assert api.query(f"{collection}/{seeded_uuid('host', 99)}") == []
-    for switches in ({"further_operations": False}, {"companions": "404"}):
+    for switches in ({"all_companions": False}, {"companions": "404"}):
         api.sim.reset(**switches)
         assert api.send("GET", collection).status_code == 404
 

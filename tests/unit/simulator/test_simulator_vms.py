@@ -227,7 +227,7 @@ def test_nic_qos_is_read_and_nic_is_detached(api: HttpClient) -> None:
 
 def test_nic_qos_is_deleted_by_get_without_its_read(api: HttpClient) -> None:
     """Without GetNicQos, the path has only the operation DeleteNicQos, which takes any verb."""
-    api.sim.configure(further_operations=False)
+    api.sim.configure(all_companions=False)
     (nic, *dummy) = api.query(f"vm-instances/{VM}")[0]["vmNics"]
     assert api.send("GET", f"vm-instances/{nic['uuid']}/nic-qos?direction=in").status_code == 202
     api.sim.advance()
@@ -287,5 +287,5 @@ def test_vm_on_local_storage_does_not_migrate(api: HttpClient) -> None:
 def test_action_of_a_vm_must_be_known(api: HttpClient) -> None:
     response = api.send("PUT", f"vm-instances/{VM}/actions", {"params": {}})
     assert (response.status_code, response.text) == (400, "the body doesn't contain action mapping")
-    api.sim.configure(further_operations=False)
+    api.sim.configure(all_companions=False)
     assert api.send("PUT", f"vm-instances/{VM}/actions", {"startVmInstance": {}}).status_code == 404
