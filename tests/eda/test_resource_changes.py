@@ -173,8 +173,12 @@ def test_threshold_has_hysteresis(sim: Simulator) -> None:
         ({"resource_type": "host", "base_url": None}, "base_url is required"),
         ({"resource_type": "host", "session_id": None}, "session_id, account or api_token is required"),
         ({"resource_type": "host", "field": ["state"]}, "unknown argument field. Did you mean fields?"),
-        ({"resource_type": "vm", "fields": ["status"]}, "fields: vm records have no field status"),
-        ({"resource_type": "vm", "thresholds": [{"field": "state", "below": 1}]}, "state is not an available capacity"),
+        ({"resource_type": "vm", "fields": ["status"]}, "fields: vm records have no field status. Did you mean state?"),
+        ({"resource_type": "vm", "thresholds": [{"field": "state", "below": 1}]}, "state is not a capacity of vm "),
+        (
+            {"resource_type": "primarystorage", "thresholds": [{"field": "state", "below": 1}]},
+            "Use one of: available_capacity, available_physical_capacity.",
+        ),
         (
             {
                 "resource_type": "primarystorage",

@@ -200,7 +200,10 @@ def job_from_handle(client: Client, handle: Mapping[str, Any], check_mode: bool 
     """Return the job of a handle, which check mode may have predicted. Raise InvalidOptions for an invalid handle."""
     path = polling_path(handle.get("location"))
     if path is None and handle.get("location") and not handle.get("uuid"):
-        raise InvalidOptions(f"location {handle['location']!r} is not the address of a job")
+        raise InvalidOptions(
+            f"location {handle['location']!r} is not the polling address of a job, which ends with the uuid of the job."
+            " Pass the job of an earlier task."
+        )
     if path is None and not handle.get("uuid"):
         if check_mode:
             return predicted_job(handle.get("operation") or "")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -56,7 +57,10 @@ def open_service(connection: ConnectionOptions) -> Iterator[Client]:
     A thread of the source that is still running then can send no further requests, and thus not log in again.
     """
     if not HAS_REQUESTS:
-        raise InvalidOptions("the Python library requests is missing where ansible-rulebook runs")
+        raise InvalidOptions(
+            f"the Python library requests is not installed for {sys.executable}, which runs ansible-rulebook. Install"
+            " requests>=2.28 there."
+        )
     has_ended = threading.Event()
 
     def check_end() -> None:

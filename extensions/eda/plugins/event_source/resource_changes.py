@@ -129,7 +129,7 @@ EXAMPLES = r"""
 import asyncio
 import logging
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -141,6 +141,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors impo
     InvalidOptions,
     LoginFailed,
     VirtinfraError,
+    did_you_mean,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import (
     RECORD_FIELDS,
@@ -263,19 +264,30 @@ def watch_of(options: Mapping[str, Any]) -> Watch:
     names = RECORD_FIELDS[kind.record]
     for name in fields:
         if to_camel_case(name) not in names:
-            raise InvalidOptions(f"fields: {options['resource_type']} records have no field {name}")
+            raise InvalidOptions(
+                f"fields: {options['resource_type']} records have no field {name}."
+                f"{did_you_mean(name, map(to_snake_case, names))}"
+            )
     thresholds = []
     for each in options["thresholds"]:
         name, below = to_camel_case(each["field"]), each["below"]
         rearm = below if each["rearm"] is None else each["rearm"]
         if name not in names or not name.startswith("available") or total_of(name) not in names:
             raise InvalidOptions(
-                f"thresholds: {each['field']} is not an available capacity of a {options['resource_type']}"
+                f"thresholds: {each['field']} is not a capacity of {options['resource_type']} records."
+                f"{_list_capacities(names)}"
             )
         if not 0 < below <= rearm <= 100:
             raise InvalidOptions("thresholds: below must be more than 0, and rearm from below to 100 percent")
         thresholds.append(Threshold(each["field"], below, rearm))
     return Watch(options["resource_type"], kind.record, fields, tuple(thresholds))
+
+
+def _list_capacities(names: Iterable[str]) -> str:
+    """Return a sentence with the capacities among API names of fields."""
+    fields = {*names}
+    capacities = [to_snake_case(name) for name in names if name.startswith("available") and total_of(name) in fields]
+    return f" Use one of: {', '.join(capacities)}." if capacities else " They have no capacities."
 
 
 def backoff(interval: float, failures: int) -> float:
