@@ -19,8 +19,8 @@ def escape_controls(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(
-        each if each.isprintable() or unicodedata.category(each) == "Zs" else each.encode("unicode_escape").decode()
-        for each in text
+        char if char.isprintable() or unicodedata.category(char) == "Zs" else char.encode("unicode_escape").decode()
+        for char in text
     )
 
 

@@ -37,18 +37,6 @@ else:
 BODY_TIMEOUT = 30.0
 CONFIRM_TIMEOUT = 10.0
 
-# HTTP statuses. After all but the first, the service posts again, for half a minute.
-ACCEPTED, BAD_REQUEST, UNAUTHORIZED, FORBIDDEN, NOT_FOUND, NOT_ALLOWED = 204, 400, 401, 403, 404, 405
-TIMED_OUT, TOO_LARGE, BROKEN, UNAVAILABLE = 408, 413, 500, 503
-
-
-class Refusal(Exception):
-    """A post is refused; ``status`` is that of the response, ``detail`` can be different for each post."""
-
-    def __init__(self, status: int, reason: str, detail: object = "") -> None:
-        super().__init__(reason)
-        self.status, self.detail = status, str(detail)
-
 
 class Receiver:
     """Receives posts, stores them in a spool and delivers them to the rules, each job once.
@@ -63,18 +51,22 @@ class Receiver:
         self.refusals = Refusals(log)
 
     async def handle(self, request: web.Request) -> web.Response:
-        """Answer a post. No input can make this fail."""
+        """Respond to a post, whatever it contains. The service posts again, for half a minute, unless it is accepted.
+
+        The reason of a refusal is only logged, not sent.
+        """
         try:
             await self._receive(request)
-            return web.Response(status=ACCEPTED)
-        except Refusal as refusal:
-            return self._refuse(request, refusal)
-        except web.HTTPRequestEntityTooLarge:
-            return self._refuse(request, Refusal(TOO_LARGE, "the body is larger than body_limit"))
+            return web.Response(status=web.HTTPNoContent.status_code)
+        except web.HTTPRequestEntityTooLarge as refusal:
+            return self._refuse(request, refusal.status, "the body is larger than body_limit")
+        except web.HTTPException as refusal:
+            return self._refuse(request, refusal.status, str(refusal.text), refusal.__cause__)
         except asyncio.TimeoutError:
-            return self._refuse(request, Refusal(TIMED_OUT, "the body did not arrive in time"))
+            return self._refuse(request, web.HTTPRequestTimeout.status_code, "the body did not arrive in time")
         except Exception as error:
-            return self._refuse(request, Refusal(BROKEN, f"it could not be handled: {type(error).__name__}", error))
+            reason = f"it could not be handled: {type(error).__name__}"
+            return self._refuse(request, web.HTTPInternalServerError.status_code, reason, error)
 
     async def _receive(self, request: web.Request) -> None:
         """Add the result of a post to the spool, unless it was added before."""
@@ -84,10 +76,10 @@ class Receiver:
         try:
             post = read_post(request.headers, body, request.raw_path)
         except InvalidPost as mistake:
-            raise Refusal(BAD_REQUEST, str(mistake)) from None
+            raise web.HTTPBadRequest(text=str(mistake)) from None
         post = self._check_context(post, request.raw_path)
         if self._client and not self._spool.knows(post.job.uuid):
-            post = await self._confirmed(post, self._client)
+            post = await self._confirm(post, self._client)
         # No await from here on, so that no second delivery can interfere.
         self._check_room()
         if self._spool.add(post.job.uuid, post.event()):
@@ -95,57 +87,60 @@ class Receiver:
 
     def _check_sender(self, request: web.Request) -> None:
         if not _are_equal(request.path, self._options["path"]):
-            raise Refusal(NOT_FOUND, "wrong path")
+            raise web.HTTPNotFound(text="wrong path")
         token = self._options["token"]
         if token and not _are_equal(request.headers.get("Authorization", ""), f"Bearer {token}"):
-            raise Refusal(UNAUTHORIZED, "wrong or missing token")
+            raise web.HTTPUnauthorized(text="wrong or missing token")
         if request.method != "POST":
-            raise Refusal(NOT_ALLOWED, "not a POST")
+            raise web.HTTPMethodNotAllowed(request.method, ["POST"], text="not a POST")
 
     def _check_context(self, post: JobPost, target: str) -> JobPost:
         """Return the post without the members that would remain unconfirmed although results are confirmed."""
         key = self._options["webhook_key"]
         if key and not is_signed(target, post.job.uuid, key):
-            raise Refusal(FORBIDDEN, "the signature in the URL is missing or wrong")
+            raise web.HTTPForbidden(text="the signature in the URL is missing or wrong")
         if not self._client:
             return post
         return replace(post, batch=None) if key else post.without_context()
 
     def _check_room(self) -> None:
         if self._spool.pending >= self._options["buffer_size"]:
-            raise Refusal(UNAVAILABLE, "the buffer is full; the service posts it again")
+            raise web.HTTPServiceUnavailable(text="the buffer is full; the service posts it again")
 
-    async def _confirmed(self, post: JobPost, client: Client) -> JobPost:
+    async def _confirm(self, post: JobPost, client: Client) -> JobPost:
         """Return the post with the result of a poll instead of the posted result."""
         uuid = post.job.uuid
         if uuid in self._confirming:
-            raise Refusal(UNAVAILABLE, "the same result is being confirmed")
+            raise web.HTTPServiceUnavailable(text="the same result is being confirmed")
         self._confirming.add(uuid)
         job = Job(uuid, job_path(uuid, client.connection.path_prefix))
         try:
             deadline = client.hooks.clock.monotonic() + CONFIRM_TIMEOUT
             await asyncio.to_thread(client.until(deadline).poll, job)
         except TransportError as error:
-            raise Refusal(UNAVAILABLE, "it could not be confirmed", error) from None
+            raise web.HTTPServiceUnavailable(text="it could not be confirmed") from error
         finally:
             self._confirming.discard(uuid)
         if job.state == RUNNING:
-            raise Refusal(FORBIDDEN, "not confirmed: the job is still running")
+            raise web.HTTPForbidden(text="not confirmed: the job is still running")
         if job.state == UNKNOWN:
-            raise Refusal(FORBIDDEN, "not confirmed: the service does not know the job")
+            raise web.HTTPForbidden(text="not confirmed: the service does not know the job")
         job.operation = post.job.operation
         return replace(post, job=job)
 
-    def _refuse(self, request: web.Request, refusal: Refusal) -> web.Response:
-        self.refusals.add(str(refusal), request.remote, detail=refusal.detail)
-        return web.Response(status=refusal.status)
+    def _refuse(
+        self, request: web.Request, status: int, reason: str, error: BaseException | None = None
+    ) -> web.Response:
+        """Log why a post is refused, with the error that was the cause, and return a response without the reason."""
+        self.refusals.add(reason, request.remote, detail=str(error or ""))
+        return web.Response(status=status)
 
     async def forward(self, queue: asyncio.Queue[Any]) -> None:
         """Deliver the results in the spool to the rules, forever."""
         while True:
             self._arrived.clear()
-            while found := self._spool.first():
-                number, event = found
+            while entry := self._spool.first():
+                number, event = entry
                 await deliver_event(queue, event)
                 self._spool.remove(number)
             await self._arrived.wait()
