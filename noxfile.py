@@ -47,7 +47,9 @@ INTERSPHINX_HEADER = b"""# Sphinx inventory version 2
 # core.
 DEPENDS_ON_CORE = (
     "tests/unit/inventory",
-    "tests/unit/plugin_utils",
+    "tests/unit/_action",
+    "tests/unit/_eda",
+    "tests/unit/_inventory",
     "tests/unit/modules/test_option_values.py",
     "tests/functional",
 )
@@ -331,7 +333,7 @@ def unit_with_oldest_requests(session: nox.Session) -> None:
     session.install(
         "ansible-core>=2.19,<2.22", *RUNTIME, "-r", "tests/unit/requirements.txt", "requests==2.28.*", "urllib3<2"
     )
-    files = [f"tests/unit/module_utils/test_{name}.py" for name in ("transport", "tls", "resilience")]
+    files = [f"tests/unit/{name}.py" for name in ("_http/test_transport", "_http/test_tls", "_modules/test_resilience")]
     session.run("python", "-m", "pytest", *files, *session.posargs, env=linked_collection())
 
 

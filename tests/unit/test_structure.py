@@ -216,6 +216,12 @@ def test_the_picture_of_the_rooms_is_correct() -> None:
     assert re.findall(r"\w+", line.group()) == [room.rpartition("/")[2] for room in ROOMS[:7]]
 
 
+def test_unit_tests_are_in_the_folders_of_the_rooms() -> None:
+    rooms = {room.rpartition("/")[2] for room in ROOMS}
+    folders = {path.parent.name for path in (ROOT / "tests" / "unit").rglob("test_*.py")}
+    assert folders - rooms == {"inventory", "modules", "simulator", "unit"}
+
+
 def test_the_planner_is_pure() -> None:
     path = PLUGINS / "module_utils" / "_engine" / "plan.py"
     imported = {
