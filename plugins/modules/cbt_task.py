@@ -210,29 +210,10 @@ job:
     state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
-from dataclasses import replace
-
-from ..module_utils._api.records import Record
-from ..module_utils._engine.plan import (
-    Current,
-    PlannedCall,
-    ResourceSpec,
-    StateTransition,
-    default_plan,
-)
+from ..module_utils._engine.plan import ResourceSpec, StateTransition
 from ..module_utils._modules.options import CREATE_OPTIONS, reference, references
 from ..module_utils._modules.resource import resource_module
-from ..module_utils._resources.cbt import find_cbt_task, find_other_cbt_task
-
-
-def plan_task(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
-    """Return the plan. Warn when a task that was selected by one VM is stopped or deleted for other VMs too."""
-    steps = default_plan(resource, state, desired, current)
-    others = [uuid for uuid in (current.record or {}).get("resourceUuids", ()) if uuid != desired.get("vmInstanceUuid")]
-    if not others or state in ("present", "enabled") or not desired.keys().isdisjoint(("uuid", "name")):
-        return steps
-    return [replace(step, warning=f"the task also protects {', '.join(others)}") for step in steps]
-
+from ..module_utils._resources.cbt import find_cbt_task, find_other_cbt_task, plan_cbt_task
 
 CBT_TASK = ResourceSpec(
     record_type="CbtTaskInventory",
@@ -248,7 +229,7 @@ CBT_TASK = ResourceSpec(
     },
     transitional_values={"status": ("Starting",)},
     failed_values={"status": ("Failed",)},
-    plan=plan_task,
+    plan=plan_cbt_task,
 )
 MODULE = resource_module(
     CBT_TASK,

@@ -208,51 +208,17 @@ job:
 
 from typing import Any
 
-from ..module_utils._api.records import Record
 from ..module_utils._client.lists import first_readable
-from ..module_utils._engine.plan import (
-    Current,
-    PlannedCall,
-    ResourceSpec,
-    Unreadable,
-    default_plan,
-)
+from ..module_utils._engine.plan import ResourceSpec
 from ..module_utils._modules.options import CREATE_OPTIONS, reference
 from ..module_utils._modules.resource import resource_module
-from ..module_utils._resources.finders import (
-    Finder,
-    find_by_query,
-    with_assumed_fields,
-)
+from ..module_utils._resources.finders import find_by_query, with_assumed_fields
 from ..module_utils._resources.notifications import (
-    compared_persons,
     fields_missing_from_generic_query,
-    normalize_persons,
+    find_endpoint_of_type,
+    plan_workchat_endpoint,
     with_persons_by_user_id,
 )
-
-
-def plan_workchat(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
-    """Return the plan.
-
-    Omit empty lists of persons on create, and ignore the persons of an endpoint that cannot be read.
-    """
-    if current.record is None:
-        persons = {name: value for name, value in normalize_persons(desired).items() if value}
-    else:
-        persons = {} if isinstance(current, Unreadable) else compared_persons(desired, current.record)
-    others = {name: value for name, value in desired.items() if not name.startswith("atPerson")}
-    return default_plan(resource, state, {**others, **persons}, current)
-
-
-def find_by_endpoint_type(type_name: str) -> Finder:
-    """Return a finder of endpoints whose type contains ``type_name``; "" matches all. The types are not documented."""
-
-    def is_one(endpoint: Record) -> bool:
-        return type_name in (endpoint.get("type") or type_name).lower()
-
-    return find_by_query("QuerySNSApplicationEndpoint", "uuid", "name", view=with_persons_by_user_id, among=is_one)
-
 
 SHARED: dict[str, Any] = {"result_key": "endpoint", "update": "UpdateSNSApplicationEndpoint"}
 ENDPOINTS = {
@@ -260,19 +226,19 @@ ENDPOINTS = {
         record_type="SNSWorkchatEndpointInventory",
         find=first_readable(
             find_by_query("QuerySNSWorkchatEndpoint", "uuid", "name", view=with_persons_by_user_id),
-            with_assumed_fields(find_by_endpoint_type("workchat"), fields_missing_from_generic_query),
+            with_assumed_fields(find_endpoint_of_type("workchat"), fields_missing_from_generic_query),
         ),
         create="CreateSNSWorkchatEndpoint",
-        plan=plan_workchat,
+        plan=plan_workchat_endpoint,
         **SHARED,
     ),
     "snmp": ResourceSpec(
         record_type="SNSApplicationEndpointInventory",
-        find=find_by_endpoint_type("snmp"),
+        find=find_endpoint_of_type("snmp"),
         create="CreateSNSSnmpEndpoint",
         **SHARED,
     ),
-    "any": ResourceSpec(record_type="SNSApplicationEndpointInventory", find=find_by_endpoint_type(""), **SHARED),
+    "any": ResourceSpec(record_type="SNSApplicationEndpointInventory", find=find_endpoint_of_type(""), **SHARED),
 }
 MODULE = resource_module(
     ENDPOINTS,

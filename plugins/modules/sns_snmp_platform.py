@@ -109,24 +109,18 @@ job:
     state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
-from ..module_utils._api.records import Record
 from ..module_utils._client.lists import first_readable
 from ..module_utils._engine.plan import ResourceSpec
 from ..module_utils._modules.resource import resource_module
 from ..module_utils._resources.finders import find_by_query
-
-
-def is_snmp(platform: Record) -> bool:
-    """Return whether a platform is of the type SNMP. Its spelling is not documented."""
-    return "snmp" in (platform.get("type") or "snmp").lower()
-
+from ..module_utils._resources.notifications import is_snmp_platform
 
 PLATFORM = ResourceSpec(
     record_type="SNSApplicationPlatformInventory",
     result_key="platform",
     find=first_readable(
         find_by_query("QuerySNSSnmpPlatform", "uuid", "name"),
-        find_by_query("QuerySNSApplicationPlatform", "uuid", "name", among=is_snmp),
+        find_by_query("QuerySNSApplicationPlatform", "uuid", "name", among=is_snmp_platform),
     ),
     update="UpdateSNSSnmpPlatform",
 )

@@ -106,52 +106,10 @@ job:
     state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
-from ..module_utils._api.errors import InvalidOptions, Unsupported
-from ..module_utils._api.records import Record, without_null_references
-from ..module_utils._client.client import Client
-from ..module_utils._client.lists import find_by_attribute, require_unique
-from ..module_utils._engine.plan import (
-    Current,
-    PlannedCall,
-    ResourceSpec,
-    Unreadable,
-    build_unchangeable,
-    default_plan,
-)
+from ..module_utils._engine.plan import ResourceSpec
 from ..module_utils._modules.options import reference
 from ..module_utils._modules.resource import resource_module
-from ..module_utils._resources.finders import find_by_query
-
-PERSONS = "QuerySNSTeamchatAtPerson"
-
-
-def plan_person(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
-    """Return the plan. Never send the current user ID or another endpoint, because services refuse both."""
-    endpoint, person = without_null_references(desired).get("endpointUuid"), current.record
-    if person and isinstance(current, Unreadable):
-        if "userId" in desired:
-            raise Unsupported(
-                "the service cannot list persons, so it is not known whether user_id changes, and it refuses the"
-                " current one. Omit user_id."
-            )
-        if "remark" not in desired:
-            raise InvalidOptions("remark is required, because the service cannot list persons")
-    if endpoint and person and (person.get("endpointUuid") or endpoint) != endpoint:
-        raise build_unchangeable(resource, {"endpointUuid": endpoint}, desired, person)
-    return default_plan(resource, state, desired, current)
-
-
-def find_person(client: Client, desired: Record) -> Record | None:
-    """Return the person with the uuid, or with the user ID and, if given, the endpoint."""
-    if "uuid" in desired:
-        return find_by_query(PERSONS, "uuid")(client, desired)
-    persons = find_by_attribute(client, PERSONS, "userId", desired["userId"])
-    endpoint = desired.get("endpointUuid")
-    return require_unique(
-        [person for person in persons if endpoint in (None, person.get("endpointUuid"))],
-        f"the user_id {desired['userId']!r}",
-    )
-
+from ..module_utils._resources.notifications import find_person, plan_person
 
 PERSON = ResourceSpec(
     record_type="SNSTeamchatAtPersonInventory",

@@ -299,27 +299,18 @@ job:
     state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
-from ..module_utils._api.records import Record
-from ..module_utils._engine.plan import Current, PlannedCall, ResourceSpec, default_plan
+from ..module_utils._engine.plan import ResourceSpec
 from ..module_utils._modules.options import CREATE_OPTIONS, reference, references
 from ..module_utils._modules.resource import resource_module
 from ..module_utils._resources.finders import find_by_type
-
-PLACEMENT = ("clusterUuid", "hostUuid")
-
-
-def plan_create_only(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
-    """Return the plan. Do not compare the cluster and the host, because the VM may have been migrated."""
-    compared = {name: value for name, value in desired.items() if current.record is None or name not in PLACEMENT}
-    return default_plan(resource, state, compared, current)
-
+from ..module_utils._resources.vms import plan_new_vm
 
 VM = ResourceSpec(
     record_type="VmInstanceInventory",
     result_key="vm",
     find=find_by_type("vm", "uuid", "name"),
     create="CreateVmInstanceFromVolumeSnapshotGroup",
-    plan=plan_create_only,
+    plan=plan_new_vm,
 )
 MODULE = resource_module(
     VM,

@@ -325,52 +325,10 @@ job:
     state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
-from dataclasses import replace
-
-from ..module_utils._api.errors import InvalidOptions
-from ..module_utils._api.records import (
-    Record,
-    canonical_addresses,
-    with_all_fields,
-)
-from ..module_utils._engine.plan import (
-    Current,
-    PlannedCall,
-    ResourceSpec,
-    StateTransition,
-    default_plan,
-    find_drift,
-    replace_record,
-)
+from ..module_utils._engine.plan import ResourceSpec, StateTransition
 from ..module_utils._modules.options import reference
 from ..module_utils._modules.resource import resource_module
-from ..module_utils._resources.vms import find_vm_nic, shows_ip_address
-
-ADDRESS = ("ip", "netmask", "gateway", "usedIps")
-
-
-def plan_nic(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
-    """Return the plan. The service chooses the address of a NIC that is moved, and the VM is not predicted."""
-    desired = canonical_addresses(desired)
-    if current.record:
-        nic = canonical_addresses(current.record)
-        equal = {"ip": shows_ip_address(nic, desired.get("ip")), "driverType": nic.get("driverType") is None}
-        desired = {name: value for name, value in desired.items() if not equal.get(name)}
-        if changes := find_drift(resource, desired, nic):
-            if "ip" in changes and "uuid" not in desired:
-                raise InvalidOptions(f"NIC {nic['uuid']} has the address {nic['ip']}. Give uuid to change it.")
-            nic = {**nic, **dict.fromkeys(ADDRESS)}
-        current = replace_record(current, nic)
-    steps = default_plan(resource, state, desired, current)
-    return [replace(step, expected={**(step.expected or {}), "vm": None}) for step in steps]
-
-
-def with_vm(nic: Record | None) -> Record:
-    """Return the NIC and its VM as two members of the result."""
-    own = nic and {name: value for name, value in nic.items() if name != "vm"}
-    vm = (nic or {}).get("vm")
-    return {"nic": own, "vm": vm and with_all_fields("VmInstanceInventory", vm)}
-
+from ..module_utils._resources.vms import find_vm_nic, plan_vm_nic, separate_vm
 
 NIC = ResourceSpec(
     record_type="VmNicInventory",
@@ -382,8 +340,8 @@ NIC = ResourceSpec(
         "enabled": StateTransition("ChangeVmNicState", "state", ("enable",), {"state": "enable"}),
         "disabled": StateTransition("ChangeVmNicState", "state", ("disable",), {"state": "disable"}),
     },
-    plan=plan_nic,
-    format_result=with_vm,
+    plan=plan_vm_nic,
+    format_result=separate_vm,
 )
 MODULE = resource_module(
     NIC,

@@ -4,9 +4,11 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Read the VMs that a CBT task protects from its record. Section "CBT tasks"."""
+"""Find CBT tasks by the VMs that they protect, and plan their changes. Section "CBT tasks"."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from .._api.errors import Unsupported
 from .._api.records import Record
@@ -15,6 +17,7 @@ from .._client.lists import (
     query,
     require_unique,
 )
+from .._engine.plan import Current, PlannedCall, ResourceSpec, default_plan
 from .finders import find_by_query
 
 
@@ -76,3 +79,12 @@ def find_other_cbt_task(client: Client, params: Record) -> str | None:
                 " one task. To use that task, omit name and give vm."
             )
     return None
+
+
+def plan_cbt_task(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
+    """Plan the change of a task. Warn when a task that one VM selects is stopped or deleted for other VMs too."""
+    steps = default_plan(resource, state, desired, current)
+    others = [uuid for uuid in (current.record or {}).get("resourceUuids", ()) if uuid != desired.get("vmInstanceUuid")]
+    if not others or state in ("present", "enabled") or not desired.keys().isdisjoint(("uuid", "name")):
+        return steps
+    return [replace(step, warning=f"the task also protects {', '.join(others)}") for step in steps]

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import product
 
 from .._api.errors import Unchangeable
@@ -15,6 +16,11 @@ from .._api.records import Record
 from .._client.client import Client
 from .._client.lists import paginate
 from .._engine.plan import Current, PlannedCall, ResourceSpec, build_call
+
+# An interface and a VLAN.
+Pair = tuple[str, int]
+
+MANAGEMENT = "ManagementNetwork"
 
 
 def read_nic_services(client: Client, desired: Record) -> Record:
@@ -25,48 +31,60 @@ def read_nic_services(client: Client, desired: Record) -> Record:
 
     def read_rows(interface: str) -> list[Record]:
         pages = paginate(client, "GetHostNicServiceTypeStatistic", extra_params={"interfaceUuid": interface})
-        return [row for page, dummy in pages for row in page]
+        return [row for page, total in pages for row in page]
 
     interfaces = list(dict.fromkeys(desired["interfaceUuids"]))
     rows = [row for rows in client.map_concurrently(read_rows, interfaces) for row in rows]
     current = {(row.get("interfaceUuid"), row.get("vlanId") or 0): row.get("serviceTypes") or [] for row in rows}
-    pairs = [(interface, vlan) for interface in interfaces for vlan in dict.fromkeys(desired.get("vlanIds") or [0])]
-    services = [
-        {"interfaceUuid": interface, "vlanId": vlan, "serviceTypes": sorted(current.get((interface, vlan), []))}
-        for interface, vlan in sorted(pairs)
-    ]
+    types = {pair: sorted(current.get(pair, [])) for pair in _list_pairs(desired)}
     others = {row["hostUuid"] for row in rows if row.get("hostUuid")} - {desired.get("hostUuid")}
-    return {"services": services, "hostUuid": min(others, default=desired.get("hostUuid"))}
-
-
-MANAGEMENT = "ManagementNetwork"
+    return {"services": _to_services(types), "hostUuid": min(others, default=desired.get("hostUuid"))}
 
 
 def plan_service_types(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
     """Plan one call for all interfaces that need the same types on the same VLANs."""
-    rows = (current.record or {}).get("services", ())
-    pairs = {(row["interfaceUuid"], row["vlanId"]): row["serviceTypes"] for row in rows}
-    differing: dict[tuple[str, tuple[str, ...]], list[int]] = {}
-    for pair in dict.fromkeys(product(desired["interfaceUuids"], desired.get("vlanIds") or [0])):
-        types = with_management(desired["serviceTypes"], pairs.get(pair), pair)
-        if types != pairs.get(pair):
-            differing.setdefault((pair[0], tuple(types)), []).append(pair[1])
-    calls: dict[tuple[tuple[str, ...], tuple[int, ...]], list[str]] = {}
-    for (interface, kept), vlans in differing.items():
-        calls.setdefault((kept, tuple(vlans)), []).append(interface)
-    steps, requested = [], set(desired["serviceTypes"])
-    for (kept, on), interfaces in calls.items():
-        pairs = {**pairs, **{pair: list(kept) for pair in product(interfaces, on)}}
-        rows = [{"interfaceUuid": pair[0], "vlanId": pair[1], "serviceTypes": pairs[pair]} for pair in sorted(pairs)]
-        vlan_ids = {"vlanIds": list(on)} if "vlanIds" in desired else {}
-        params = {**desired, **vlan_ids, "interfaceUuids": interfaces, "serviceTypes": list(kept)}
-        note = f"{MANAGEMENT} stays on {', '.join(interfaces)}" if MANAGEMENT in set(kept) - requested else ""
-        steps.append(build_call(resource, resource.update, params, current.record, {"services": rows}, note))
-    return steps
+    services = (current.record or {}).get("services", ())
+    types = {(service["interfaceUuid"], service["vlanId"]): service["serviceTypes"] for service in services}
+    calls = []
+    for (new_types, vlans), interfaces in _group_interfaces(desired, types).items():
+        types = {**types, **{pair: list(new_types) for pair in product(interfaces, vlans)}}
+        params = {**desired, "interfaceUuids": interfaces, "serviceTypes": list(new_types)}
+        if "vlanIds" in desired:
+            params["vlanIds"] = list(vlans)
+        keeps_management = MANAGEMENT in new_types and MANAGEMENT not in desired["serviceTypes"]
+        note = f"{MANAGEMENT} stays on {', '.join(interfaces)}" if keeps_management else ""
+        expected = {"services": _to_services(types)}
+        calls.append(build_call(resource, resource.update, params, current.record, expected, note))
+    return calls
 
 
-def with_management(types: list[str], before: list[str] | None, pair: tuple[str, int]) -> list[str]:
+def _list_pairs(desired: Record) -> list[Pair]:
+    """Return the desired pairs of an interface and a VLAN. Without ``vlanIds``, the VLAN is 0."""
+    return list(dict.fromkeys(product(desired["interfaceUuids"], desired.get("vlanIds") or [0])))
+
+
+def _to_services(types: Mapping[Pair, list[str]]) -> list[Record]:
+    """Return the service types of pairs as records, sorted by interface and VLAN."""
+    return [{"interfaceUuid": pair[0], "vlanId": pair[1], "serviceTypes": types[pair]} for pair in sorted(types)]
+
+
+def _group_interfaces(
+    desired: Record, current: Mapping[Pair, list[str]]
+) -> dict[tuple[tuple[str, ...], tuple[int, ...]], list[str]]:
+    """Return the interfaces whose types differ from the desired ones, by their new types and the VLANs that differ."""
+    vlans: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+    for interface, vlan in _list_pairs(desired):
+        types = with_management(desired["serviceTypes"], current.get((interface, vlan)), (interface, vlan))
+        if types != current.get((interface, vlan)):
+            vlans.setdefault((interface, tuple(types)), []).append(vlan)
+    interfaces: dict[tuple[tuple[str, ...], tuple[int, ...]], list[str]] = {}
+    for (interface, new_types), differing_vlans in vlans.items():
+        interfaces.setdefault((new_types, tuple(differing_vlans)), []).append(interface)
+    return interfaces
+
+
+def with_management(types: list[str], current: list[str] | None, pair: Pair) -> list[str]:
     """Return the types to set, sorted. The API can neither add nor remove the management network."""
-    if before is not None and MANAGEMENT in set(types) - set(before):
+    if current is not None and MANAGEMENT in set(types) - set(current):
         raise Unchangeable(f"the API cannot add {MANAGEMENT} to the interface {pair[0]} on VLAN {pair[1]}")
-    return sorted({*types, *({MANAGEMENT} & set(before or ()))})
+    return sorted({*types, *({MANAGEMENT} & set(current or ()))})

@@ -4,14 +4,20 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""The persons that an endpoint mentions. Section "Notification"."""
+"""Find endpoints and the persons that they mention, and plan their changes. Section "Notification"."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .._api.errors import InvalidOptions
-from .._api.records import Record, values_equal
+from .._api.errors import InvalidOptions, Unsupported
+from .._api.records import Record, values_equal, without_null_references
+from .._client.client import Client
+from .._client.lists import find_by_attribute, require_unique
+from .._engine.plan import Current, PlannedCall, ResourceSpec, Unreadable, build_unchangeable, default_plan
+from .finders import Finder, find_by_query
+
+_PERSONS = "QuerySNSTeamchatAtPerson"
 
 
 def normalize_persons(desired: Record) -> Record:
@@ -54,6 +60,61 @@ def with_persons_by_user_id(endpoint: Record) -> Record:
     remarks = {str(person["userId"]): str(person.get("remark") or "") for person in records}
     ids = endpoint.get("atPersonUserIds")
     return {**endpoint, "atPersonList": remarks, "atPersonUserIds": list(remarks) if ids is None else ids}
+
+
+def plan_workchat_endpoint(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
+    """Plan the change of a workchat endpoint.
+
+    Omit empty lists of persons on create, and ignore the persons of an endpoint that cannot be read.
+    """
+    if current.record is None:
+        persons = {name: value for name, value in normalize_persons(desired).items() if value}
+    else:
+        persons = {} if isinstance(current, Unreadable) else compared_persons(desired, current.record)
+    others = {name: value for name, value in desired.items() if not name.startswith("atPerson")}
+    return default_plan(resource, state, {**others, **persons}, current)
+
+
+def find_endpoint_of_type(type_name: str) -> Finder:
+    """Return a finder of endpoints whose type contains ``type_name``; "" matches all. The types are not documented."""
+
+    def is_one(endpoint: Record) -> bool:
+        return type_name in (endpoint.get("type") or type_name).lower()
+
+    return find_by_query("QuerySNSApplicationEndpoint", "uuid", "name", view=with_persons_by_user_id, among=is_one)
+
+
+def is_snmp_platform(platform: Record) -> bool:
+    """Return whether a platform is of the type SNMP. Its spelling is not documented."""
+    return "snmp" in (platform.get("type") or "snmp").lower()
+
+
+def plan_person(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
+    """Plan the change of a person. Never send the current user ID or another endpoint: services refuse both."""
+    endpoint, person = without_null_references(desired).get("endpointUuid"), current.record
+    if person and isinstance(current, Unreadable):
+        if "userId" in desired:
+            raise Unsupported(
+                "the service cannot list persons, so it is not known whether user_id changes, and it refuses the"
+                " current one. Omit user_id."
+            )
+        if "remark" not in desired:
+            raise InvalidOptions("remark is required, because the service cannot list persons")
+    if endpoint and person and (person.get("endpointUuid") or endpoint) != endpoint:
+        raise build_unchangeable(resource, {"endpointUuid": endpoint}, desired, person)
+    return default_plan(resource, state, desired, current)
+
+
+def find_person(client: Client, desired: Record) -> Record | None:
+    """Find a person by its uuid, or by its user ID and, if one is desired, its endpoint."""
+    if "uuid" in desired:
+        return find_by_query(_PERSONS, "uuid")(client, desired)
+    persons = find_by_attribute(client, _PERSONS, "userId", desired["userId"])
+    endpoint = desired.get("endpointUuid")
+    return require_unique(
+        [person for person in persons if endpoint in (None, person.get("endpointUuid"))],
+        f"the user_id {desired['userId']!r}",
+    )
 
 
 def _normalize_remark(user: Any, remark: Any) -> str:

@@ -4,13 +4,15 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Find the NICs of VMs. Section "Virtual machines"."""
+"""Find the NICs of VMs, and plan calls for VMs and their NICs. Section "Virtual machines"."""
 
 from __future__ import annotations
 
-from .._api.errors import ApiError, NotFound, ReadExecutedAsChange, Unsupported
+from dataclasses import replace
+
+from .._api.errors import ApiError, InvalidOptions, NotFound, ReadExecutedAsChange, Unsupported
 from .._api.operations import get_operation
-from .._api.records import Record, canonical_address
+from .._api.records import Record, canonical_address, canonical_addresses, with_all_fields
 from .._api.references import option_name
 from .._api.resource_types import VM
 from .._client.client import Client
@@ -23,7 +25,14 @@ from .._client.lists import (
     require_unique,
 )
 from .._client.replies import unsupported_operation
+from .._engine.plan import Current, PlannedCall, ResourceSpec, default_plan, find_drift, replace_record
 from .finders import list_by_cursor
+
+# The fields with the address of a NIC.
+_ADDRESS_FIELDS = ("ip", "netmask", "gateway", "usedIps")
+
+# The parameters that place a new VM.
+_PLACEMENT = ("clusterUuid", "hostUuid")
 
 
 def find_vm_nic(client: Client, desired: Record) -> Record | None:
@@ -107,6 +116,37 @@ def _select_nics(vms: list[Record], desired: Record) -> list[Record]:
         states = "".join(f": it is {vm.get('state')}" for vm in vms)
         raise NotFound(f"no VM with uuid {desired['vmInstanceUuid']!r}{states}. Check vm.")
     return [{**nic, "vm": vm} for vm in usable_vms for nic in vm.get("vmNics") or []]
+
+
+def plan_vm_nic(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
+    """Plan the change of a NIC. The service chooses the address of a moved NIC, and the VM is not predicted."""
+    desired = canonical_addresses(desired)
+    if current.record:
+        nic = canonical_addresses(current.record)
+        equal = {"ip": shows_ip_address(nic, desired.get("ip")), "driverType": nic.get("driverType") is None}
+        desired = {name: value for name, value in desired.items() if not equal.get(name)}
+        if changes := find_drift(resource, desired, nic):
+            if "ip" in changes and "uuid" not in desired:
+                raise InvalidOptions(f"NIC {nic['uuid']} has the address {nic['ip']}. Give uuid to change it.")
+            nic = {**nic, **dict.fromkeys(_ADDRESS_FIELDS)}
+        current = replace_record(current, nic)
+    steps = default_plan(resource, state, desired, current)
+    return [replace(step, expected={**(step.expected or {}), "vm": None}) for step in steps]
+
+
+def separate_vm(nic: Record | None) -> Record:
+    """Return the NIC and its VM as two members of the result."""
+    if nic is None:
+        return {"nic": None, "vm": None}
+    fields = {name: value for name, value in nic.items() if name != "vm"}
+    vm = nic.get("vm")
+    return {"nic": fields, "vm": vm and with_all_fields("VmInstanceInventory", vm)}
+
+
+def plan_new_vm(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
+    """Plan the creation of a VM. Do not compare its cluster and host, because it may have been migrated."""
+    compared = {name: value for name, value in desired.items() if current.record is None or name not in _PLACEMENT}
+    return default_plan(resource, state, compared, current)
 
 
 def find_bandwidth_limit(client: Client, desired: Record) -> Record | None:
