@@ -84,18 +84,14 @@ class InventoryModule(Inventory):
         self, entries: list[HostEntry], hostvars: HostVars, services: list[ServiceData]
     ) -> list[HostEntry]:
         """Return the hosts that are attached to the storages, each in the groups of its storages."""
-        storage_names = {entry.name for entry in entries}
         hosts_of_clusters: dict[str, list[HostEntry]] = {}
         for host in self._create_hosts(entries, services):
-            if host.name in storage_names:
-                host.name = f"{host.name}_{host.uuid}"
             hosts_of_clusters.setdefault(get_text(host.record, "clusterUuid"), []).append(host)
-        variable = hostvars.name_variable("hosts")
         groups: set[str] = set()
         for storage in entries:
             clusters = dict.fromkeys(get_elements(storage.record, "attachedClusterUuids", str))
             attached = [host for cluster in clusters for host in hosts_of_clusters.get(cluster, ())]
-            if variable:
+            if variable := hostvars.name_variable("hosts"):
                 storage.variables[variable] = [host.name for host in attached]
             group = self._name_group(storage, groups)
             groups.add(group)
@@ -119,7 +115,10 @@ class InventoryModule(Inventory):
         ]
         self.warn_of_invalid_addresses(hostvars)
         hosts = assign_names(self, hosts, ["name"], hostvars)
+        storage_names = {storage.name for storage in storages}
         for host in hosts:
             if host.name in self.inventory.hosts:
                 host.variables = {}
+            if host.name in storage_names:
+                host.name = f"{host.name}_{host.uuid}"
         return hosts

@@ -97,19 +97,19 @@ class Constructor:
     def __init__(self, plugin: Any, is_service_variable: Callable[[str], bool]) -> None:
         self.plugin, self.strict = plugin, bool(plugin.get_option("strict"))
         compose, groups = plugin.get_option("compose") or {}, plugin.get_option("groups") or {}
+        keyed_groups = plugin.get_option("keyed_groups") or []
+        self.is_noop = not (compose or groups or keyed_groups)
         # Extra variables, if they are used, hide others except in conditions.
-        hidden = frozenset(plugin._vars or () if plugin.get_option("use_extra_vars") else ())
+        hidden = frozenset(plugin._vars or ()) if plugin.get_option("use_extra_vars") else frozenset()
         self._composed = list(compose)
         self._groups: list[GroupMembership] = [(plugin._sanitize_group_name(name), None) for name in groups]
-        self._keyed_groups = [KeyedGroup(entry, hidden, plugin) for entry in plugin.get_option("keyed_groups") or []]
-        self.is_noop = not (compose or groups or self._keyed_groups)
+        self._keyed_groups = [KeyedGroup(entry, hidden, plugin) for entry in keyed_groups]
         values = [Expression(source, hidden=hidden) for source in compose.values()]
         conditions = [Expression(source, "condition") for source in groups.values()]
         self._set_references(values, conditions, has_extra_vars=bool(hidden))
         self._create_batches(values, conditions, is_service_variable)
         self._parents: dict[str, set[str]] = {}
-        source = plugin.inventory.current_source
-        self._source = {"inventory_file": source, "inventory_dir": basedir(source) if source else None}
+        self._source = _describe_source(plugin.inventory.current_source)
 
     def _set_references(self, values: list[Expression], conditions: list[Expression], has_extra_vars: bool) -> None:
         """Find out which variables of core, and which results of other expressions, are needed.
@@ -258,6 +258,11 @@ class Constructor:
             yield recording
         finally:
             self.plugin.inventory = inventory
+
+
+def _describe_source(path: str | None) -> dict[str, str | None]:
+    """Return the variables that core adds to a host of this inventory source."""
+    return {"inventory_file": path, "inventory_dir": basedir(path) if path else None}
 
 
 def may_reference(expressions: Iterable[Expression], names: Iterable[str]) -> bool:

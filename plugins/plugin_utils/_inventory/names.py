@@ -55,9 +55,8 @@ def filter_entries(plugin: Any, entries: list[HostEntry], hostvars: HostVars) ->
     for entry in entries:
         results = batch.evaluate(entry.variables).results
         failures += [result for result in results if isinstance(result, EvaluationFailure)]
-        is_met = [bool(result) and not isinstance(result, EvaluationFailure) for result in results]
-        is_included = not include or any(is_met[: len(include)])
-        is_excluded = any(is_met[len(include) :])
+        is_included = not include or any(map(_is_met, results[: len(include)]))
+        is_excluded = any(map(_is_met, results[len(include) :]))
         if is_included and not is_excluded:
             selected.append(entry)
     if failures:
@@ -65,6 +64,11 @@ def filter_entries(plugin: Any, entries: list[HostEntry], hostvars: HostVars) ->
             plugin, f"include and exclude could not be evaluated {len(failures)} times: {failures[0].error}"
         )
     return selected
+
+
+def _is_met(result: Any) -> bool:
+    """Return whether a condition with this result is met."""
+    return bool(result) and not isinstance(result, EvaluationFailure)
 
 
 def _reject_or_warn(plugin: Any, sentence: str) -> None:
