@@ -42,7 +42,7 @@ from ansible.errors import AnsibleFilterError
 from ..module_utils._api.records import to_datetime
 
 
-def iso_8601(timestamp: Any) -> str:
+def format_iso_8601(timestamp: Any) -> str:
     """Return a timestamp of the service in ISO 8601; raise AnsibleFilterError when it is invalid."""
     try:
         return to_datetime(str(timestamp)).isoformat()
@@ -55,4 +55,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[[Any], str]]:
         """Return the filter by its name."""
-        return {"to_datetime": iso_8601}
+        return {"to_datetime": format_iso_8601}

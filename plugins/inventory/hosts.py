@@ -109,11 +109,11 @@ class InventoryModule(Inventory):
     RELATED = ("primary_storages", PRIMARY_STORAGE)
     ADDED = ("bondings", "nics", "networkFactsError", "primaryStorages")
 
-    def cache_key_options(self) -> list[Any]:
+    def list_cache_key_options(self) -> list[Any]:
         """Return the options that add data to the cache entry."""
-        return [self.get_option("network_facts"), *super().cache_key_options()]
+        return [self.get_option("network_facts"), *super().list_cache_key_options()]
 
-    def entry_factory(self, hostvars: HostVars, data: ServiceData) -> Callable[[Record], HostEntry]:
+    def create_entry_factory(self, hostvars: HostVars, data: ServiceData) -> Callable[[Record], HostEntry]:
         """Return a function that creates the entry of a host, with the primary storages of its cluster."""
         storages = None if data.related is None else group_by_cluster(data.related)
         return lambda host: create_host_entry(hostvars, host, data.service, storages)

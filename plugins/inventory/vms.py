@@ -95,7 +95,7 @@ class InventoryModule(Inventory):
     RELATED = ("hosts", HOST)
     ADDED = ("addresses", "host")
 
-    def entry_factory(self, hostvars: HostVars, data: ServiceData) -> Callable[[Record], HostEntry]:
+    def create_entry_factory(self, hostvars: HostVars, data: ServiceData) -> Callable[[Record], HostEntry]:
         """Return a function that creates the entry of a VM, with its addresses and, if hosts were read, its host."""
         hosts = {get_text(host, "uuid"): convert_fields(host, HOST_FIELDS) for host in data.related or ()}
 
@@ -123,7 +123,7 @@ class InventoryModule(Inventory):
 def list_addresses(vm: Record) -> list[tuple[str, str]]:
     """Return the addresses of a VM, each after the uuid of its L3 network, in the order of the NICs."""
     addresses: dict[tuple[str, str], None] = {}
-    for nic in sorted(get_elements(vm, "vmNics", dict), key=_device_number):
+    for nic in sorted(get_elements(vm, "vmNics", dict), key=_read_device_number):
         for record in (nic, *get_elements(nic, "usedIps", dict)):
             if address := get_text(record, "ip"):
                 network_uuid = get_text(record, "l3NetworkUuid") or get_text(nic, "l3NetworkUuid")
@@ -131,7 +131,7 @@ def list_addresses(vm: Record) -> list[tuple[str, str]]:
     return list(addresses)
 
 
-def _device_number(nic: Record) -> int:
+def _read_device_number(nic: Record) -> int:
     device = nic.get("deviceId")
     return device if isinstance(device, int) else 0
 

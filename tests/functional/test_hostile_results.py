@@ -15,7 +15,7 @@ from ansible.errors import AnsibleParserError
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.terminal import escape_controls
 
 from simulator.launch import Simulator
-from support.inventory_sources import Source, listened
+from support.inventory_sources import Source, collect_warnings
 from support.playbook_runner import PlaybookRunner, Task
 from support.stub_server import StubRequest, StubResponse, StubServer
 
@@ -87,7 +87,7 @@ def test_an_inventory_shows_no_controls_of_the_service(tmp_path: Path, monkeypat
             else StubResponse(200, {"inventories": [], "total": 0})
         )
 
-    warnings = listened(monkeypatch)
+    warnings = collect_warnings(monkeypatch)
     with StubServer(answer) as service:
         options = {"base_url": service.url, "session_id": "the-session", "request_retries": 0}
         Source(tmp_path, "hosts", **options).fill()

@@ -63,42 +63,42 @@ class Reference(BaseInventoryPlugin, Constructable):
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         super().__init__()
-        self._given = options
+        self._options = options
 
     def get_option(self, option: str, hostvars: Any = None) -> Any:
         """Return an option."""
-        return self._given[option]
+        return self._options[option]
 
     def fill(self, inventory: InventoryData, extra: Mapping[str, Any], hosts: Mapping[str, Mapping[str, Any]]) -> None:
         """Add hosts by their names with their variables."""
         self.parse(inventory, DataLoader(), "reference")
         self._vars = dict(extra)
-        strict = self._given["strict"]
+        strict = self._options["strict"]
         for name, variables in hosts.items():
             inventory.add_host(name)
             for variable, value in variables.items():
                 inventory.set_variable(name, variable, value)
             seen = inventory.get_host(name).get_vars()
-            self._set_composite_vars(self._given["compose"], seen, name, strict)
-            self._add_host_to_composed_groups(self._given["groups"], seen, name, strict)
-            self._add_host_to_keyed_groups(self._given["keyed_groups"], seen, name, strict)
+            self._set_composite_vars(self._options["compose"], seen, name, strict)
+            self._add_host_to_composed_groups(self._options["groups"], seen, name, strict)
+            self._add_host_to_keyed_groups(self._options["keyed_groups"], seen, name, strict)
 
 
 def trusted(value: Any) -> Any:
     """Return options with the trust of a source file: their strings can be templates."""
     if isinstance(value, Mapping):
-        return {key: trusted(each) for key, each in value.items()}
+        return {key: trusted(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [trusted(each) for each in value]
+        return [trusted(item) for item in value]
     return trust_as_template(value) if isinstance(value, str) else value
 
 
 def plain(value: Any) -> Any:
     """Return a value with plain types, without the tags of ansible-core."""
     if isinstance(value, Mapping):
-        return {plain(key): plain(each) for key, each in value.items()}
+        return {plain(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return type(value).__name__.lower().endswith("tuple"), [plain(each) for each in value]
+        return type(value).__name__.lower().endswith("tuple"), [plain(item) for item in value]
     for kind in (bool, int, float, str):
         if isinstance(value, kind):
             return kind.__name__, kind(value)
@@ -124,7 +124,7 @@ def names(inventory: InventoryData, group: str = "all") -> list[str]:
     return sorted(host.name for host in inventory.groups[group].get_hosts())
 
 
-def listened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def collect_warnings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return a list to which warnings are added from now on."""
     warnings: list[str] = []
     monkeypatch.setattr(Display, "warning", lambda self, message, *dummy, **keywords: warnings.append(message))

@@ -23,7 +23,7 @@ def pop_credentials(variables: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def patched_environ(variables: Mapping[str, Any]) -> Iterator[None]:
+def patch_environ(variables: Mapping[str, Any]) -> Iterator[None]:
     """Set environment variables in this worker process, and restore the previous values."""
     previous = dict(os.environ)
     os.environ.update({name: str(value) for name, value in variables.items()})

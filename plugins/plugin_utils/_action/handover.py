@@ -33,7 +33,7 @@ from ...module_utils._modules.spec import (
     own_session_mark,
 )
 from .._run.sessions import FileStore, TaskSession
-from .environment import patched_environ, pop_credentials
+from .environment import patch_environ, pop_credentials
 
 # The timeout, in seconds, of a request to log in for a module process, which can also log in itself.
 HANDOVER_TIMEOUT = 10.0
@@ -78,7 +78,7 @@ class ModuleProcess:
         credentials = pop_credentials(variables)
         supported = {option: value for option, value in credentials.items() if option in self._spec.argument_spec}
         try:
-            with patched_environ(variables):
+            with patch_environ(variables):
                 handover = self._hand_over({**supported, **arguments}, on_request)
         except VirtinfraError as failure:
             return _fail(failure)

@@ -55,7 +55,7 @@ def end_worker() -> NoReturn:
 
 
 @contextmanager
-def signals_as_exceptions() -> Iterator[None]:
+def raise_on_signals() -> Iterator[None]:
     """Raise KeyboardInterrupt in the task on the first signal that would end the worker, and ignore further signals."""
 
     def interrupt(number: int, dummy: Any) -> NoReturn:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import IO, Any
 
 from ...module_utils._http.connection import ConnectionOptions
-from .._run.files import open_locked, parse_values, run_file, write_values
+from .._run.files import locate_file, open_locked, parse_values, write_values
 
 
 class RunLock:
@@ -23,7 +23,7 @@ class RunLock:
     """
 
     def __init__(self, connection: ConnectionOptions, key: str) -> None:
-        self._path = run_file("lock", connection.origin, connection.path_prefix, key)
+        self._path = locate_file("lock", connection.origin, connection.path_prefix, key)
         self._file: IO[str] | None = None
         self.is_first = False
         self.running: list[dict[str, Any]] = []

@@ -30,9 +30,9 @@ from ...module_utils._masking.patterns import compile_patterns
 from ...module_utils._modules.options import GROUP_OPTIONS
 from ...module_utils._modules.spec import REQUEST_LOG_VERBOSITY, ModuleSpec, options_message
 from .._run.sessions import FileStore, prefer_account
-from .environment import patched_environ
+from .environment import patch_environ
 from .handover import ModuleProcess
-from .interrupts import end_worker, log_after_exit, signals_as_exceptions, stop_with_parent
+from .interrupts import end_worker, log_after_exit, raise_on_signals, stop_with_parent
 from .locks import RunLock
 
 # Built once, in the parent process, and inherited by every worker.
@@ -61,20 +61,20 @@ class ActionModule(ActionBase):
         variables: dict[str, Any] = {}
         self._compute_environment_string(variables)
         spec: ModuleSpec = import_module(f"ansible_collections.virtinfra.manager.plugins.modules.{name}").MODULE
-        self._task.args = self._without_defaults_for_others(spec)
+        self._task.args = self._remove_unsupported_defaults(spec)
         arguments = prefer_account(mark_nulls(self._task.args, spec.parameters))
         if self._can_run_in_process():
-            with patched_environ(variables):
+            with patch_environ(variables):
                 result = self._run_in_process(full_name, spec, arguments)
         else:
             process = ModuleProcess(self, spec, self._label)
-            result = process.run(full_name, arguments, variables, task_vars, self._request_log())
+            result = process.run(full_name, arguments, variables, task_vars, self._choose_request_log())
         if spec.secret_results and not result.get("failed"):
             # Ansible does not show the secret, which later tasks use.
             result["_ansible_no_log"] = True
         return result
 
-    def _without_defaults_for_others(self, spec: ModuleSpec) -> dict[str, Any]:
+    def _remove_unsupported_defaults(self, spec: ModuleSpec) -> dict[str, Any]:
         """Return the options of the task without defaults of the action group that the module does not support.
 
         A default may be meant for all modules with such an option, for example C(webhook_url). A name that no module
@@ -84,11 +84,11 @@ class ActionModule(ActionBase):
         unsupported = [name for name in arguments if name in GROUP_OPTIONS and name not in spec.argument_spec]
         if not unsupported:
             return arguments
-        defaults = self._templar.template(self._group_defaults())
+        defaults = self._templar.template(self._find_group_defaults())
         ignored = {name for name in unsupported if name in defaults and defaults[name] == arguments[name]}
         return {name: value for name, value in arguments.items() if name not in ignored}
 
-    def _group_defaults(self) -> dict[str, Any]:
+    def _find_group_defaults(self) -> dict[str, Any]:
         """Return the defaults of the action group that apply to the task. Those of inner blocks replace others."""
         defaults: dict[str, Any] = {}
         for module_defaults in self._task.module_defaults:
@@ -112,7 +112,7 @@ class ActionModule(ActionBase):
             hooks = Hooks(
                 masker,
                 on_progress=None if self._task.no_log else self._show_progress,
-                on_request=self._request_log(),
+                on_request=self._choose_request_log(),
                 before_send=stop_with_parent(),
                 new_store=FileStore,
                 new_lock=RunLock,
@@ -127,7 +127,7 @@ class ActionModule(ActionBase):
 
     def _execute(self, spec: ModuleSpec, params: Mapping[str, Any], hooks: Hooks) -> dict[str, Any]:
         """Execute the module. If it is stopped during a call, report the call in the result or at least in a line."""
-        with signals_as_exceptions():
+        with raise_on_signals():
             try:
                 outcome = spec.execute(params, self._task.check_mode, hooks)
             except KeyboardInterrupt:
@@ -149,7 +149,7 @@ class ActionModule(ActionBase):
     def _show_progress(self, line: str) -> None:
         display.display(f"{self._label}: {line}")
 
-    def _request_log(self) -> Callable[[str], None] | None:
+    def _choose_request_log(self) -> Callable[[str], None] | None:
         is_logged = display.verbosity >= REQUEST_LOG_VERBOSITY and not self._task.no_log
         return self._show_request if is_logged else None
 

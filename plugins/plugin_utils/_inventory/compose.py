@@ -18,7 +18,7 @@ from ansible.inventory.host import Host
 from ansible.utils.path import basedir
 from ansible.utils.vars import combine_vars
 
-from .expressions import EvaluationFailure, Expression, ExpressionBatch, evaluator
+from .expressions import EvaluationFailure, Expression, ExpressionBatch, create_evaluator
 from .hostvars import GroupMembership
 
 MAGIC = ("inventory_hostname", "inventory_hostname_short", "group_names", "inventory_file", "inventory_dir")
@@ -127,7 +127,7 @@ class Constructor:
     ) -> None:
         """Create one batch of all expressions, and one of each kind."""
         keys = [keyed.key for keyed in self._keyed_groups]
-        evaluate, composed = evaluator(self.plugin), frozenset(self._composed)
+        evaluate, composed = create_evaluator(self.plugin), frozenset(self._composed)
 
         def is_plain(name: str) -> bool:
             return is_service_variable(name) or name in MAGIC
@@ -245,12 +245,12 @@ class Constructor:
 
     def _join_with_core(self, name: str, keyed: KeyedGroup, scope: dict[str, Any]) -> list[GroupMembership]:
         """Return the memberships for an entry of keyed_groups, as core determines them."""
-        with self._recording() as recording:
+        with self._record_memberships() as recording:
             self.plugin._add_host_to_keyed_groups([keyed.entry], scope, name, strict=self.strict, fetch_hostvars=False)
         return recording.memberships
 
     @contextmanager
-    def _recording(self) -> Iterator[RecordingInventory]:
+    def _record_memberships(self) -> Iterator[RecordingInventory]:
         """Make core write to a RecordingInventory instead of the inventory."""
         inventory, recording = self.plugin.inventory, RecordingInventory()
         self.plugin.inventory = recording

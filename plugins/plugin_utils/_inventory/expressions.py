@@ -93,7 +93,7 @@ class ExpressionBatch:
         return result
 
 
-def evaluator(plugin: Any) -> Callable[[Expression, dict[str, Any]], Any]:
+def create_evaluator(plugin: Any) -> Callable[[Expression, dict[str, Any]], Any]:
     """Return a function that evaluates an expression with core, as in an inventory plugin."""
 
     def evaluate(expression: Expression, variables: dict[str, Any]) -> Any:

@@ -71,7 +71,7 @@ class UnsupportedExpression(Exception):
     """Only core can evaluate the expression."""
 
 
-def _for_defined_values(test: Any) -> Callable[[Any], bool]:
+def _restrict_to_defined(test: Any) -> Callable[[Any], bool]:
     """Return a test that leaves undefined values to core; Jinja's own tests return False for them."""
 
     def run_test(value: Any) -> bool:
@@ -83,7 +83,7 @@ def _for_defined_values(test: Any) -> Callable[[Any], bool]:
 
 
 _DEFINED_ONLY = ("none", "number", "string")
-_ENVIRONMENT.tests.update({name: _for_defined_values(_ENVIRONMENT.tests[name]) for name in _DEFINED_ONLY})
+_ENVIRONMENT.tests.update({name: _restrict_to_defined(_ENVIRONMENT.tests[name]) for name in _DEFINED_ONLY})
 
 
 class _Selected(NamedTuple):
@@ -111,7 +111,7 @@ def compile_subset(
         elif node:
             names = _find_names(node)
             if not names & hidden and all(map(is_service_variable, names)):
-                selected[index] = _Selected(node, names, _converter(kind, node))
+                selected[index] = _Selected(node, names, _choose_converter(kind, node))
     evaluate_together = _compile(*(expression.node for expression in selected.values()))
 
     def evaluate(variables: dict[str, Any]) -> list[Any]:
@@ -248,7 +248,7 @@ def _is_allowed(node: nodes.Node) -> bool:
     return isinstance(node, _OPERATIONS)
 
 
-def _converter(kind: str, node: nodes.Expr) -> Callable[[Any], Any]:
+def _choose_converter(kind: str, node: nodes.Expr) -> Callable[[Any], Any]:
     """Return a function that converts a result as core would, to LEFT_TO_CORE if only core can convert it."""
     is_variable = isinstance(node, nodes.Name)
     if kind == "condition":

@@ -18,7 +18,7 @@ from ansible.errors import AnsibleParserError
 
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import is_ipv6, is_localhost
-from .expressions import EvaluationFailure, Expression, ExpressionBatch, evaluator
+from .expressions import EvaluationFailure, Expression, ExpressionBatch, create_evaluator
 from .hostvars import HostEntry, HostVars
 
 # The maximum length of a host name, in characters.
@@ -49,7 +49,7 @@ def filter_entries(plugin: Any, entries: list[HostEntry], hostvars: HostVars) ->
     exclude = [Expression(source, "condition") for source in plugin.get_option("exclude")]
     if not include and not exclude:
         return entries
-    batch = ExpressionBatch([*include, *exclude], evaluator(plugin), hostvars.is_generated_variable)
+    batch = ExpressionBatch([*include, *exclude], create_evaluator(plugin), hostvars.is_generated_variable)
     failures: list[EvaluationFailure] = []
     selected = []
     for entry in entries:
@@ -137,7 +137,7 @@ class _NameSource:
                 raise InvalidOptions(f"hostnames: there is no attribute {name}")
             # Not the stripped text: since 2.19 core only evaluates strings of the source file, which it has marked.
             expression = Expression(source, "template" if "{{" in name else "value")
-            self._batch = ExpressionBatch([expression], evaluator(plugin), hostvars.is_generated_variable)
+            self._batch = ExpressionBatch([expression], create_evaluator(plugin), hostvars.is_generated_variable)
 
     def read_name(self, entry: HostEntry) -> str:
         """Return the name of an entry, ``""`` if it has none."""

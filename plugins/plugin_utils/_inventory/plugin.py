@@ -49,7 +49,7 @@ LISTS = ("hostnames", "include", "exclude", "query", "filters")
 
 
 @contextmanager
-def gc_paused() -> Iterator[None]:
+def pause_gc() -> Iterator[None]:
     """Pause the garbage collection, which would take a quarter of the time and find hardly any garbage."""
     collecting = gc.isenabled()
     gc.disable()
@@ -61,7 +61,7 @@ def gc_paused() -> Iterator[None]:
 
 
 @contextmanager
-def private_files() -> Iterator[None]:
+def make_files_private() -> Iterator[None]:
     """Make files and folders that are created in the meantime accessible to the user only."""
     mask = os.umask(0o077)
     try:
@@ -111,7 +111,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
     RELATED: ClassVar[tuple[str, ResourceType]]
     ADDED: ClassVar[tuple[str, ...]] = ()
 
-    def cache_key_options(self) -> list[Any]:
+    def list_cache_key_options(self) -> list[Any]:
         """Return the values of the options that determine which data is read."""
         return [self.get_option(self.RELATED[0])]
 
@@ -135,7 +135,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
     def enrich_records(self, client: Client, records: list[Record]) -> None:
         """Add further data of the service to each record."""
 
-    def entry_factory(self, hostvars: HostVars, data: ServiceData) -> Callable[[Record], HostEntry]:
+    def create_entry_factory(self, hostvars: HostVars, data: ServiceData) -> Callable[[Record], HostEntry]:
         """Return a function from a record of a service to its entry, which may contain values of related records."""
         return lambda record: hostvars.create_entry(record, data.service, {}, "")
 
@@ -162,12 +162,12 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
         self._path = path
         try:
             # A cache plugin creates the folder for its files when it is loaded.
-            with private_files():
+            with make_files_private():
                 self._read_config_data(path)
         except (VirtinfraError, AnsibleError) as error:
             raise AnsibleParserError(f"{path}: {error}") from error
         try:
-            with gc_paused():
+            with pause_gc():
                 self._add_hosts(self._create_entries(self._read_services(path, cache)))
         except (VirtinfraError, AnsibleError) as error:
             # From here on messages quote the service. Core would also print the messages of chained exceptions,
@@ -180,7 +180,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
 
     def update_cache_if_changed(self) -> None:
         """Write new data to the cache, readable by the user only."""
-        with private_files():
+        with make_files_private():
             super().update_cache_if_changed()
         # Core makes the files of its cache plugins readable to others regardless of the umask.
         if folder := getattr(getattr(self._cache, "_plugin", None), "_cache_dir", None):
@@ -194,9 +194,8 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
         """Yield the data of each service, from the cache if it has an entry for the same services and options."""
         options = {name: self.get_option(name) for name in OPTIONS}
         services = create_services(options, self.get_option("services"), self.get_option("page_size"))
-        requested = [
-            [self.RESOURCE_TYPE.cursor_type, *self.cache_key_options(), *service.cache_key()] for service in services
-        ]
+        source_key = [self.RESOURCE_TYPE.cursor_type, *self.list_cache_key_options()]
+        requested = [[*source_key, *service.create_cache_key()] for service in services]
         uses_cache, key = self.get_option("cache"), self.get_cache_key(path)
         if uses_cache and cache and (cached := self._read_cache(key, requested)) is not None:
             for service, (records, related) in zip(services, cached, strict=True):
@@ -246,7 +245,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
         entries: list[HostEntry] = []
         completed: list[ServiceData] = []
         for data in services:
-            create_entry = self.entry_factory(hostvars, data)
+            create_entry = self.create_entry_factory(hostvars, data)
             for page in data.pages:
                 entries += map(create_entry, page)
             completed.append(data)

@@ -74,7 +74,7 @@ class Service:
             return bool(self.query)
         return self.connection.has_session
 
-    def cache_key(self) -> list[Any]:
+    def create_cache_key(self) -> list[Any]:
         """Return the values that determine which records are read, without secrets."""
         return [
             *(self.name, self.connection.origin, self.connection.path_prefix, self.source),

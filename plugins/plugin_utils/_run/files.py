@@ -34,7 +34,7 @@ def is_owner() -> bool:
     return os.getpid() == OWNER
 
 
-def run_file(*key: str | None, kind: str = "") -> Path:
+def locate_file(*key: str | None, kind: str = "") -> Path:
     """Return the path of the file for a key. Without a kind, the owner removes the file."""
     folder = ansible.constants.DEFAULT_LOCAL_TMP
     return Path(folder, f"virtinfra-{kind or OWNER}-{hashlib.sha256(json.dumps([folder, *key]).encode()).hexdigest()}")

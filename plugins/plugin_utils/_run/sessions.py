@@ -34,7 +34,7 @@ from ...module_utils._client.sessions import (
 from ...module_utils._http.connection import ConnectionOptions
 from ...module_utils._http.hooks import Hooks
 from ...module_utils._masking.masker import Masker
-from .files import edit_values, is_owner, list_owned_files, parse_values, run_file
+from .files import edit_values, is_owner, list_owned_files, locate_file, parse_values
 from .signals import CleanupOnSignal
 
 display = Display()
@@ -60,7 +60,7 @@ class FileStore:
     def __init__(self, connection: ConnectionOptions) -> None:
         self._connection = connection
         key = (connection.origin, connection.path_prefix, connection.account, connection.account_password)
-        self._path, self._failure_path = run_file(*key), run_file(*key, kind="failure")
+        self._path, self._failure_path = locate_file(*key), locate_file(*key, kind="failure")
         self.facts = FileFacts(connection)
 
     @contextmanager
@@ -83,7 +83,7 @@ class FileFacts:
     """Stores the facts about a server in a file, for all processes of this run."""
 
     def __init__(self, connection: ConnectionOptions) -> None:
-        self._path = run_file(connection.origin, connection.path_prefix, kind="facts")
+        self._path = locate_file(connection.origin, connection.path_prefix, kind="facts")
 
     def get(self, name: str, /) -> str | None:
         """Return a fact, None if it is not known."""
@@ -105,7 +105,7 @@ class TaskSession:
 
     def watch(self, task: str) -> None:
         """Let the owner warn at the end of the run if the task still runs. ``task`` describes it."""
-        with edit_values(run_file("task", self.session_id)) as values:
+        with edit_values(locate_file("task", self.session_id)) as values:
             values.update(session_id=self.session_id, task=task, connection=asdict(self._connection))
 
     def end(self) -> None:

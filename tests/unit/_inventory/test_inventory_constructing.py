@@ -16,7 +16,10 @@ from ansible.plugins.inventory import BaseInventoryPlugin
 from ansible.plugins.loader import inventory_loader
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import VirtinfraError
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory import compose as _constructed
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory.expressions import Expression, evaluator
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory.expressions import (
+    Expression,
+    create_evaluator,
+)
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory.plugin import ServiceData
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -148,7 +151,7 @@ RECORDS = st.lists(st.dictionaries(st.sampled_from(FIELDS), VALUES, max_size=6),
 NOTHING: dict[str, Any] = {"compose": {}, "groups": {}, "keyed_groups": []}
 
 
-def filled_by_us(options: dict[str, Any], extra: dict[str, Any], records: list[dict[str, Any]]) -> InventoryData:
+def fill_by_us(options: dict[str, Any], extra: dict[str, Any], records: list[dict[str, Any]]) -> InventoryData:
     """Return the inventory that our plugin creates from records."""
     inventory = InventoryData()
     plugin = inventory_loader.get("virtinfra.manager.hosts")
@@ -159,9 +162,9 @@ def filled_by_us(options: dict[str, Any], extra: dict[str, Any], records: list[d
     return inventory
 
 
-def filled_by_core(options: dict[str, Any], extra: dict[str, Any], records: list[dict[str, Any]]) -> InventoryData:
+def fill_by_core(options: dict[str, Any], extra: dict[str, Any], records: list[dict[str, Any]]) -> InventoryData:
     """Return the inventory that ansible-core creates from hosts with the variables of our plugin."""
-    hosts = {name: host.vars for name, host in filled_by_us({**options, **NOTHING}, extra, records).hosts.items()}
+    hosts = {name: host.vars for name, host in fill_by_us({**options, **NOTHING}, extra, records).hosts.items()}
     inventory = InventoryData()
     Reference(options).fill(inventory, extra, hosts)
     return inventory
@@ -172,7 +175,7 @@ def both(options: dict[str, Any], extra: dict[str, Any], records: list[dict[str,
     options, extra = trusted(options), trusted(extra)
     records = [{**record, "uuid": f"{number:032x}"} for number, record in enumerate(records)]
     shapes: list[Any] = []
-    for fill in (filled_by_core, filled_by_us):
+    for fill in (fill_by_core, fill_by_us):
         try:
             shapes.append(shape(fill(options, extra, records)))
         except (AnsibleError, VirtinfraError):
@@ -238,10 +241,10 @@ CORNERS: list[dict[str, Any]] = [
     {"keyed_groups": [{}, {"prefix": "p"}]},
     {"compose": {"value": "-(virtinfra_name if 'a'.name)", "other": "virtinfra_name ~ ('a'.name ~ 'b')"}},
     {"groups": {"g": "virtinfra_name in [1 // 0]", "h": "virtinfra_name == 'a' or 1 / 0"}},
-    {"groups": {each: f"virtinfra_extra_member is {each}" for each in ("none", "string", "number", "defined")}},
-    {"groups": {each: f"virtinfra_extra_member is not {each}" for each in ("none", "string", "number", "defined")}},
+    {"groups": {test: f"virtinfra_extra_member is {test}" for test in ("none", "string", "number", "defined")}},
+    {"groups": {test: f"virtinfra_extra_member is not {test}" for test in ("none", "string", "number", "defined")}},
     {"compose": {"value": "virtinfra_extra_member.a is none", "other": "virtinfra_extra_member[5] is defined"}},
-    {"compose": {f"v{place}": f"virtinfra_extra_member | {each}" for place, each in enumerate(FILTERS)}},
+    {"compose": {f"v{number}": f"virtinfra_extra_member | {name}" for number, name in enumerate(FILTERS)}},
     {"keyed_groups": [{"key": "inventory_hostname_short"}, {"key": "inventory_hostname", "prefix": "n"}]},
     {"use_extra_vars": True, "compose": {"value": "virtinfra_name", "other": "site"}},
     {"use_extra_vars": True, "groups": {"g": "virtinfra_name == 's'"}, "keyed_groups": [{"key": "virtinfra_name"}]},
@@ -287,7 +290,7 @@ def test_supported_expressions_are_not_passed_to_core(expression: str, monkeypat
     evaluated: list[Any] = []
 
     def counting(plugin: Any) -> Any:
-        evaluate = evaluator(plugin)
+        evaluate = create_evaluator(plugin)
 
         def counted(expression: Expression, variables: dict[str, Any]) -> Any:
             evaluated.append(expression.source)
@@ -295,11 +298,11 @@ def test_supported_expressions_are_not_passed_to_core(expression: str, monkeypat
 
         return counted
 
-    monkeypatch.setattr(_constructed, "evaluator", counting)
+    monkeypatch.setattr(_constructed, "create_evaluator", counting)
     names = [f"host-{number}" for number in range(50)]
     records = [
         {"uuid": name, "name": name, "cpuNum": 8, "state": "Enabled", "architecture": "x86_64"} for name in names
     ]
-    inventory = filled_by_us(trusted(one(compose={"value": expression})), {}, records)
+    inventory = fill_by_us(trusted(one(compose={"value": expression})), {}, records)
     assert all("value" in host.vars for host in inventory.hosts.values())
     assert len(evaluated) <= 1, "only what is constant may be left to core, once"

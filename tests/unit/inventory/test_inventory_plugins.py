@@ -17,7 +17,7 @@ from ansible.inventory.data import InventoryData
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import RECORD_FIELDS, to_snake_case
 
 from simulator.launch import Simulator
-from support.inventory_sources import Source, listened, names, trusted
+from support.inventory_sources import Source, collect_warnings, names, trusted
 from support.stub_server import StubRequest, StubResponse, StubServer
 
 Fill = Callable[..., InventoryData]
@@ -26,18 +26,18 @@ Fill = Callable[..., InventoryData]
 @pytest.fixture
 def warnings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The warnings."""
-    return listened(monkeypatch)
+    return collect_warnings(monkeypatch)
 
 
 @pytest.fixture
 def fill(sim: Simulator, tmp_path: Path) -> Fill:
     """Fill an inventory with a plugin and its options."""
 
-    def filled(plugin: str, inventory: InventoryData | None = None, **options: Any) -> InventoryData:
+    def fill_inventory(plugin: str, inventory: InventoryData | None = None, **options: Any) -> InventoryData:
         connection = {"base_url": sim.url, "session_id": sim.session}
         return Source(tmp_path, plugin, **{**connection, **options}).fill(inventory)
 
-    return filled
+    return fill_inventory
 
 
 # ---------------------------------------------------------------------------------------------------------- variables
@@ -55,7 +55,7 @@ def test_every_documented_field_is_a_variable(
     sim: Simulator, fill: Fill, plugin: str, kind: str, record: str, name: str
 ) -> None:
     variables = fill(plugin).hosts[name].vars
-    (stored,) = [each for each in sim.records(kind) if each["name"] == name]
+    (stored,) = [stored for stored in sim.records(kind) if stored["name"] == name]
     for field in RECORD_FIELDS[record]:
         value = variables[f"virtinfra_{to_snake_case(field)}"]
         if not isinstance(value, (list, dict)) and not field.endswith("Date"):
@@ -66,12 +66,12 @@ def test_every_documented_field_is_a_variable(
 def test_records_in_variables_have_all_their_fields(sim: Simulator, fill: Fill) -> None:
     sim.configure(null_members=False)
     hosts, vms = fill("hosts", network_facts=True).hosts.values(), fill("vms").hosts.values()
-    for kind, variable, filled in (
+    for kind, variable, entries in (
         ("HostNetworkInterface", "virtinfra_nics", hosts),
         ("VmNicInventory", "virtinfra_vm_nics", vms),
         ("Volume", "virtinfra_all_volumes", vms),
     ):
-        records = [record for host in filled for record in host.vars[variable] or []]
+        records = [record for host in entries for record in host.vars[variable] or []]
         assert records
         assert all({to_snake_case(field) for field in RECORD_FIELDS[kind]} <= record.keys() for record in records)
 
@@ -272,7 +272,7 @@ def test_deleted_vms_are_listed_only_by_their_state(
 
 def test_a_vm_has_its_host(sim: Simulator, fill: Fill) -> None:
     vm = sim.records("vm")[0]
-    (host,) = [each for each in sim.records("host") if each["uuid"] == vm["hostUuid"]]
+    (host,) = [host for host in sim.records("host") if host["uuid"] == vm["hostUuid"]]
     sim.change("vm", sim.records("vm")[1]["uuid"], hostUuid=None)
     inventory = fill("vms", keyed_groups=[{"key": "virtinfra_host.name", "prefix": "on"}])
     assert inventory.hosts["vm-1"].vars["virtinfra_host"] == {
@@ -293,8 +293,8 @@ def test_a_host_has_the_storages_of_its_cluster(sim: Simulator, fill: Fill) -> N
     for record in sim.records("host"):
         storages = inventory.hosts[record["name"]].vars["virtinfra_primary_storages"]
         expected = [storage["name"]] if record["clusterUuid"] in storage["attachedClusterUuids"] else []
-        assert [each["name"] for each in storages] == expected
-        assert all(each["total_capacity"] == storage["totalCapacity"] for each in storages)
+        assert [variable["name"] for variable in storages] == expected
+        assert all(variable["total_capacity"] == storage["totalCapacity"] for variable in storages)
 
 
 def test_a_host_without_storages_has_an_empty_list(tmp_path: Path) -> None:
@@ -348,16 +348,16 @@ def test_network_facts_that_cannot_be_read_are_a_failure(sim: Simulator, tmp_pat
 
 
 def test_network_facts_are_read_concurrently_within_a_limit(tmp_path: Path) -> None:
-    gate, asking, most = Barrier(8), Semaphore(16), []
+    gate, slots, acquired = Barrier(8), Semaphore(16), []
 
     def answer(request: StubRequest) -> StubResponse:
         if "network-facts" not in request.path:
             page = [{"uuid": f"{number:032x}", "name": f"host-{number}"} for number in range(64)]
             return StubResponse(200, {"inventories": page, "total": 64})
-        most.append(asking.acquire(blocking=False))
+        acquired.append(slots.acquire(blocking=False))
         # No request is answered before eight have arrived.
         gate.wait(timeout=20)
-        asking.release()
+        slots.release()
         return StubResponse(200, {"nics": [{"uuid": request.path[-32:]}]})
 
     with StubServer(answer) as service:
@@ -365,17 +365,17 @@ def test_network_facts_are_read_concurrently_within_a_limit(tmp_path: Path) -> N
         inventory = Source(tmp_path, "hosts", **options).fill()
     for host in inventory.hosts.values():
         assert [nic["uuid"] for nic in host.vars["virtinfra_nics"]] == [host.vars["virtinfra_uuid"]]
-    assert len(most) == 64
-    assert all(most), "more than 16 were asked at once"
+    assert len(acquired) == 64
+    assert all(acquired), "more than 16 were asked at once"
 
 
 def test_the_hosts_of_a_storage(sim: Simulator, fill: Fill) -> None:
     inventory = fill("primary_storages", groups={"local": "virtinfra_type == 'LocalStorage'"})
     for storage in sim.records("primarystorage"):
-        hosts = [each for each in sim.records("host") if each["clusterUuid"] in storage["attachedClusterUuids"]]
-        behind = sorted(each["name"] for each in hosts)
-        assert names(inventory, f"hosts_of_{storage['name'].replace('-', '_')}") == behind
-        assert sorted(inventory.hosts[storage["name"]].vars["virtinfra_hosts"]) == behind
+        clusters = storage["attachedClusterUuids"]
+        attached = sorted(host["name"] for host in sim.records("host") if host["clusterUuid"] in clusters)
+        assert names(inventory, f"hosts_of_{storage['name'].replace('-', '_')}") == attached
+        assert sorted(inventory.hosts[storage["name"]].vars["virtinfra_hosts"]) == attached
         assert "ansible_host" not in inventory.hosts[storage["name"]].vars
     assert inventory.hosts["host-1"].vars["ansible_host"] == "10.0.0.11"
     assert "host-1" not in names(inventory, "local")

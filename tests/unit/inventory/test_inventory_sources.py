@@ -17,7 +17,7 @@ from ansible.errors import AnsibleParserError
 from ansible.inventory.data import InventoryData
 
 from simulator.launch import Simulator
-from support.inventory_sources import Source, listened, names
+from support.inventory_sources import Source, collect_warnings, names
 from support.stub_server import StubRequest, StubResponse, StubServer
 
 MANY = 2345
@@ -26,7 +26,7 @@ MANY = 2345
 @pytest.fixture
 def warnings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The warnings."""
-    return listened(monkeypatch)
+    return collect_warnings(monkeypatch)
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ class Pages:
     def answer(self, request: StubRequest) -> StubResponse:
         """Respond to a query."""
         start, limit = (int(request.query[name][0]) for name in ("start", "limit"))
-        page = [{"uuid": each, "name": each} for each in self.uuids[start : start + min(limit, self.most)]]
+        page = [{"uuid": uuid, "name": uuid} for uuid in self.uuids[start : start + min(limit, self.most)]]
         response = StubResponse(200, {"inventories": page, "total": len(self.uuids)})
         self.requests += 1
         self.change()
@@ -134,7 +134,7 @@ def test_a_service_that_repeats_a_page_is_a_failure(tmp_path: Path) -> None:
 
         def answer(self, request: StubRequest) -> StubResponse:
             request.query["start"][0] = "0"
-            page = [{"uuid": each, "name": each} for each in self.uuids[:100]]
+            page = [{"uuid": uuid, "name": uuid} for uuid in self.uuids[:100]]
             return StubResponse(200, {"inventories": page, "total": len(self.uuids)})
 
     with StubServer(Repeating(250).answer) as service:
@@ -150,8 +150,8 @@ def test_hosts_that_move_to_an_earlier_page_are_listed(tmp_path: Path) -> None:
                 del self.uuids[0]
 
     with StubServer(Shrinking(250).answer) as service:
-        found = names(source_of(tmp_path, service, page_size=50).fill())
-    assert set(found) - {f"a{0:031x}"} == {f"a{number:031x}" for number in range(1, 250)}
+        hosts = names(source_of(tmp_path, service, page_size=50).fill())
+    assert set(hosts) - {f"a{0:031x}"} == {f"a{number:031x}" for number in range(1, 250)}
 
 
 def test_a_list_that_keeps_changing_is_a_failure(tmp_path: Path) -> None:
@@ -217,8 +217,8 @@ def test_conditions_go_to_the_service_and_are_checked_again(
 
 def test_a_service_that_ignores_conditions_is_checked(tmp_path: Path, warnings: list[str]) -> None:
     with StubServer(Pages(10).answer) as service:
-        found = names(source_of(tmp_path, service, query=[f"uuid=a{7:031x}"]).fill())
-    assert found == [f"a{7:031x}"]
+        hosts = names(source_of(tmp_path, service, query=[f"uuid=a{7:031x}"]).fill())
+    assert hosts == [f"a{7:031x}"]
     (warning,) = warnings
     assert "9 records that do not meet the conditions" in warning
 
@@ -365,8 +365,8 @@ def test_another_query_is_not_answered_from_the_cache(sim: Simulator, tmp_path: 
     ],
 )
 def test_a_wrong_option_is_named(sim: Simulator, tmp_path: Path, options: dict[str, Any], words: str) -> None:
-    given = {"base_url": sim.url, "session_id": sim.session, "primary_storages": False, **options}
-    source = Source(tmp_path, "hosts", **{name: value for name, value in given.items() if value is not None})
+    all_options = {"base_url": sim.url, "session_id": sim.session, "primary_storages": False, **options}
+    source = Source(tmp_path, "hosts", **{name: value for name, value in all_options.items() if value is not None})
     assert words in refused(source)
 
 
