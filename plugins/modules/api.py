@@ -95,6 +95,7 @@ job:
 """
 
 from ..module_utils._modules.act import generic_module
+from ..module_utils._modules.process import run_as_module
 
 MODULE = generic_module(
     options={
@@ -106,7 +107,7 @@ MODULE = generic_module(
 
 def main() -> None:
     """Run as a module."""
-    MODULE.run_as_module()
+    run_as_module(MODULE)
 
 
 if __name__ == "__main__":

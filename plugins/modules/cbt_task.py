@@ -212,6 +212,7 @@ job:
 
 from ..module_utils._engine.plan import ResourceSpec, StateTransition
 from ..module_utils._modules.options import CREATE_OPTIONS, reference, references
+from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.resource import resource_module
 from ..module_utils._resources.cbt import find_cbt_task, find_other_cbt_task, plan_cbt_task
 
@@ -252,7 +253,7 @@ MODULE = resource_module(
 
 def main() -> None:
     """Run as a module."""
-    MODULE.run_as_module()
+    run_as_module(MODULE)
 
 
 if __name__ == "__main__":

@@ -101,6 +101,7 @@ total:
 """
 
 from ..module_utils._modules.options import reference
+from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.read import list_module
 from ..module_utils._resources.cbt import protects, with_all_resources
 
@@ -115,7 +116,7 @@ MODULE = list_module(
 
 def main() -> None:
     """Run as a module."""
-    MODULE.run_as_module()
+    run_as_module(MODULE)
 
 
 if __name__ == "__main__":

@@ -83,6 +83,7 @@ job:
 
 from ..module_utils._modules.act import action_module
 from ..module_utils._modules.options import reference, references
+from ..module_utils._modules.process import run_as_module
 
 MODULE = action_module(
     "ExportNbdVolumes",
@@ -96,7 +97,7 @@ MODULE = action_module(
 
 def main() -> None:
     """Run as a module."""
-    MODULE.run_as_module()
+    run_as_module(MODULE)
 
 
 if __name__ == "__main__":

@@ -96,6 +96,7 @@ total:
   sample: 1
 """
 
+from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.read import list_module
 
 MODULE = list_module("QueryHost", returns="hosts", cursor="host")
@@ -103,7 +104,7 @@ MODULE = list_module("QueryHost", returns="hosts", cursor="host")
 
 def main() -> None:
     """Run as a module."""
-    MODULE.run_as_module()
+    run_as_module(MODULE)
 
 
 if __name__ == "__main__":

@@ -137,6 +137,7 @@ hosts:
 """
 
 from ..module_utils._modules.options import references
+from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.read import info_module_per_item
 
 MODULE = info_module_per_item(
@@ -153,7 +154,7 @@ MODULE = info_module_per_item(
 
 def main() -> None:
     """Run as a module."""
-    MODULE.run_as_module()
+    run_as_module(MODULE)
 
 
 if __name__ == "__main__":

@@ -94,6 +94,7 @@ candidate_nics:
 """
 
 from ..module_utils._modules.options import references
+from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.read import info_module
 
 MODULE = info_module(
@@ -110,7 +111,7 @@ MODULE = info_module(
 
 def main() -> None:
     """Run as a module."""
-    MODULE.run_as_module()
+    run_as_module(MODULE)
 
 
 if __name__ == "__main__":

@@ -142,6 +142,7 @@ job:
 
 from ..module_utils._engine.plan import ResourceSpec
 from ..module_utils._modules.options import reference, references
+from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.resource import resource_module
 from ..module_utils._resources.hosts import MANAGEMENT, plan_service_types, read_nic_services
 
@@ -173,7 +174,7 @@ MODULE = resource_module(
 
 def main() -> None:
     """Run as a module."""
-    MODULE.run_as_module()
+    run_as_module(MODULE)
 
 
 if __name__ == "__main__":

@@ -109,13 +109,14 @@ summary:
 """
 
 from ..module_utils._modules.act import job_module
+from ..module_utils._modules.process import run_as_module
 
 MODULE = job_module(wait=False)
 
 
 def main() -> None:
     """Run as a module."""
-    MODULE.run_as_module()
+    run_as_module(MODULE)
 
 
 if __name__ == "__main__":

@@ -104,6 +104,7 @@ from ..module_utils._api.errors import InvalidOptions
 from ..module_utils._api.resource_types import LISTED_TYPES
 from ..module_utils._client.lists import PAGE_SIZE
 from ..module_utils._engine.context import ModuleContext
+from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.read import list_module
 from ..module_utils._modules.spec import ModuleSpec
 
@@ -139,7 +140,7 @@ MODULE = ModuleSpec(
 
 def main() -> None:
     """Run as a module."""
-    MODULE.run_as_module()
+    run_as_module(MODULE)
 
 
 if __name__ == "__main__":

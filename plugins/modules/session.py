@@ -80,6 +80,7 @@ session_id:
 """
 
 from ..module_utils._modules.act import session_module
+from ..module_utils._modules.process import run_as_module
 
 MODULE = session_module(
     options={
@@ -92,7 +93,7 @@ MODULE = session_module(
 
 def main() -> None:
     """Run as a module."""
-    MODULE.run_as_module()
+    run_as_module(MODULE)
 
 
 if __name__ == "__main__":

@@ -211,6 +211,7 @@ from typing import Any
 from ..module_utils._client.lists import first_readable
 from ..module_utils._engine.plan import ResourceSpec
 from ..module_utils._modules.options import CREATE_OPTIONS, reference
+from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.resource import resource_module
 from ..module_utils._resources.finders import find_by_query, with_assumed_fields
 from ..module_utils._resources.notifications import (
@@ -262,7 +263,7 @@ MODULE = resource_module(
 
 def main() -> None:
     """Run as a module."""
-    MODULE.run_as_module()
+    run_as_module(MODULE)
 
 
 if __name__ == "__main__":

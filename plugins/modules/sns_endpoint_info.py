@@ -148,6 +148,7 @@ from typing import Any
 
 from ..module_utils._api.errors import Unsupported
 from ..module_utils._engine.context import ModuleContext
+from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.read import list_module, query_by
 from ..module_utils._modules.spec import ModuleSpec
 
@@ -187,7 +188,7 @@ MODULE = ModuleSpec(
 
 def main() -> None:
     """Run as a module."""
-    MODULE.run_as_module()
+    run_as_module(MODULE)
 
 
 if __name__ == "__main__":

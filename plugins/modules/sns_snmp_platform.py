@@ -111,6 +111,7 @@ job:
 
 from ..module_utils._client.lists import first_readable
 from ..module_utils._engine.plan import ResourceSpec
+from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.resource import resource_module
 from ..module_utils._resources.finders import find_by_query
 from ..module_utils._resources.notifications import is_snmp_platform
@@ -140,7 +141,7 @@ MODULE = resource_module(
 
 def main() -> None:
     """Run as a module."""
-    MODULE.run_as_module()
+    run_as_module(MODULE)
 
 
 if __name__ == "__main__":

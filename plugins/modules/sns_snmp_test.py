@@ -91,6 +91,7 @@ import json
 from ..module_utils._api.records import Record
 from ..module_utils._modules.act import action_module
 from ..module_utils._modules.options import reference
+from ..module_utils._modules.process import run_as_module
 
 
 def connection_error(result: Record) -> str | None:
@@ -117,7 +118,7 @@ MODULE = action_module(
 
 def main() -> None:
     """Run as a module."""
-    MODULE.run_as_module()
+    run_as_module(MODULE)
 
 
 if __name__ == "__main__":

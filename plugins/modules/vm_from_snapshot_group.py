@@ -301,6 +301,7 @@ job:
 
 from ..module_utils._engine.plan import ResourceSpec
 from ..module_utils._modules.options import CREATE_OPTIONS, reference, references
+from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.resource import resource_module
 from ..module_utils._resources.finders import find_by_type
 from ..module_utils._resources.vms import plan_new_vm
@@ -346,7 +347,7 @@ MODULE = resource_module(
 
 def main() -> None:
     """Run as a module."""
-    MODULE.run_as_module()
+    run_as_module(MODULE)
 
 
 if __name__ == "__main__":

@@ -200,6 +200,7 @@ total:
   sample: 1
 """
 
+from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.read import list_module
 
 MODULE = list_module("QueryVmInstance", returns="vms", cursor="vm")
@@ -207,7 +208,7 @@ MODULE = list_module("QueryVmInstance", returns="vms", cursor="vm")
 
 def main() -> None:
     """Run as a module."""
-    MODULE.run_as_module()
+    run_as_module(MODULE)
 
 
 if __name__ == "__main__":

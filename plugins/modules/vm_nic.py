@@ -327,6 +327,7 @@ job:
 
 from ..module_utils._engine.plan import ResourceSpec, StateTransition
 from ..module_utils._modules.options import reference
+from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.resource import resource_module
 from ..module_utils._resources.vms import find_vm_nic, plan_vm_nic, separate_vm
 
@@ -362,7 +363,7 @@ MODULE = resource_module(
 
 def main() -> None:
     """Run as a module."""
-    MODULE.run_as_module()
+    run_as_module(MODULE)
 
 
 if __name__ == "__main__":

@@ -78,6 +78,7 @@ job:
 """
 
 from ..module_utils._engine.plan import ResourceSpec
+from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.resource import resource_module
 from ..module_utils._resources.vms import find_bandwidth_limit
 
@@ -93,7 +94,7 @@ MODULE = resource_module(
 
 def main() -> None:
     """Run as a module."""
-    MODULE.run_as_module()
+    run_as_module(MODULE)
 
 
 if __name__ == "__main__":

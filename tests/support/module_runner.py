@@ -14,7 +14,8 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.references import mark_nulls
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Hooks, MemoryStore, SessionStore
-from ansible_collections.virtinfra.manager.plugins.module_utils._modules.spec import ModuleResult, ModuleSpec
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules.run import ModuleResult, build_masker, execute
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules.spec import ModuleSpec
 
 from simulator.launch import Simulator
 from support.collection import load_spec
@@ -31,7 +32,7 @@ def run_spec(spec: ModuleSpec, options: Mapping[str, Any], check: bool = False, 
     validation = validator.validate(mark_nulls(dict(options), spec.parameters))
     assert not validation.error_messages, validation.error_messages
     params = validation.validated_parameters
-    return spec.execute(params, check, Hooks(spec.masker(params), **hooks))
+    return execute(spec, params, check, Hooks(build_masker(spec, params), **hooks))
 
 
 @dataclass(frozen=True)

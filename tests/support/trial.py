@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._modules.spec import ModuleResult
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules.run import ModuleResult
 
 from simulator.launch import Simulator
 from support.module_runner import run_module

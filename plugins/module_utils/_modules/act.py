@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -57,6 +58,7 @@ from .._engine.results import (
     format_pending_job,
     format_predicted_job,
 )
+from .._http.connection import ConnectionOptions
 from .._masking.terminal import escape_controls
 from .options import JOB_HANDLES, TAGS, WAIT, WAIT_LIMITS, Options
 from .spec import ModuleSpec
@@ -220,9 +222,18 @@ def job_to_result(job: Job) -> Record:
     return {**job.handle(), **result, **failure}
 
 
+class SessionSpec(ModuleSpec):
+    """The module of which a session is the object."""
+
+    def connection(self, params: Mapping[str, Any]) -> ConnectionOptions:
+        """Return the connection. If it has an account, the session among the options is not its credential."""
+        connection = super().connection(params)
+        return replace(connection, session_id=None) if connection.account_password else connection
+
+
 def session_module(options: Options, **constraints: Any) -> ModuleSpec:
     """Return the module that returns a valid session as ``session_id``, or ends the session of the options."""
-    return ModuleSpec(
+    return SessionSpec(
         _run,
         options,
         ("LogInByAccount", "ValidateSession", "LogOut"),

@@ -26,12 +26,8 @@ from ...module_utils._http.connection import ConnectionOptions
 from ...module_utils._http.hooks import Hooks
 from ...module_utils._masking.terminal import escape_controls
 from ...module_utils._modules.options import CONNECTION
-from ...module_utils._modules.spec import (
-    OWN_SESSION,
-    REQUEST_LOG,
-    ModuleSpec,
-    own_session_mark,
-)
+from ...module_utils._modules.process import OWN_SESSION, REQUEST_LOG, mark_own_session
+from ...module_utils._modules.spec import ModuleSpec
 from .._run.sessions import FileStore, TaskSession
 from .environment import patch_environ, pop_credentials
 
@@ -153,7 +149,7 @@ class ModuleProcess:
     ) -> dict[str, Any]:
         """Run the process, which ends the session of the task. End that session if no process starts."""
         session, task_environment = handover.task_session, self._task.environment
-        mark = {OWN_SESSION: own_session_mark(session.session_id)} if session else {}
+        mark = {OWN_SESSION: mark_own_session(session.session_id)} if session else {}
         with ExitStack() as not_started:
             if session:
                 not_started.callback(session.end)

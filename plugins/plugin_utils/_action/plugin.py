@@ -28,7 +28,9 @@ from ...module_utils._http.connection import tls_context
 from ...module_utils._http.hooks import Hooks
 from ...module_utils._masking.patterns import compile_patterns
 from ...module_utils._modules.options import GROUP_OPTIONS
-from ...module_utils._modules.spec import REQUEST_LOG_VERBOSITY, ModuleSpec, options_message
+from ...module_utils._modules.process import REQUEST_LOG_VERBOSITY
+from ...module_utils._modules.run import build_masker, describe_option_errors, execute
+from ...module_utils._modules.spec import ModuleSpec
 from .._run.sessions import FileStore, prefer_account
 from .environment import patch_environ
 from .handover import ModuleProcess
@@ -103,9 +105,9 @@ class ActionModule(ActionBase):
     def _run_in_process(self, name: str, spec: ModuleSpec, arguments: dict[str, Any]) -> dict[str, Any]:
         validation = ArgumentSpecValidator(spec.argument_spec, **spec.constraints).validate(arguments)
         params = validation.validated_parameters
-        masker = spec.masker(params)
+        masker = build_masker(spec, params)
         if validation.error_messages:
-            message = options_message(name, validation.errors.errors)
+            message = describe_option_errors(name, validation.errors.errors)
             error = InvalidOptions(masker.mask_text(message))
             result: dict[str, Any] = {"failed": True, "msg": str(error), "error": error.error}
         else:
@@ -129,7 +131,7 @@ class ActionModule(ActionBase):
         """Execute the module. If it is stopped during a call, report the call in the result or at least in a line."""
         with raise_on_signals():
             try:
-                outcome = spec.execute(params, self._task.check_mode, hooks)
+                outcome = execute(spec, params, self._task.check_mode, hooks)
             except KeyboardInterrupt:
                 end_worker()
             except TaskInterrupted as stop:

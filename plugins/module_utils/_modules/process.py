@@ -1,0 +1,101 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The run of a module in a module process, with the only AnsibleModule."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from ansible.module_utils import basic
+
+from .._api.errors import InvalidOptions
+from .._client.sessions import end_session
+from .._http.connection import ConnectionOptions
+from .._http.hooks import Hooks
+from .._masking.masker import MIN_SECRET_LENGTH, collect_secrets
+from .run import build_masker, describe_option_errors, execute, mask_result
+from .spec import ModuleSpec
+
+# At this verbosity a module process returns a line for each request in this member, which the action plugin removes and
+# shows. In the result of an asynchronous task the member remains.
+REQUEST_LOG_VERBOSITY = 3
+REQUEST_LOG = "virtinfra_requests"
+
+# The environment variable with the mark of a session that the controller created for one module process, which ends it.
+# It is on the command line, so it does not contain the session.
+OWN_SESSION = "VIRTINFRA_OWN_SESSION"
+
+
+def run_as_module(spec: ModuleSpec) -> None:
+    """Run in a module process."""
+
+    # Linters replace the class in its module to read the options, so it is looked up there when it is needed.
+    class Module(basic.AnsibleModule):
+        """An AnsibleModule that masks all its output, also for invalid options; Ansible itself masks less."""
+
+        params: dict[str, Any]
+
+        def exit_json(self, **result: Any) -> None:
+            super().exit_json(**self._masked(result))
+
+        def fail_json(self, msg: str, **result: Any) -> None:
+            # Without an error, the failure is Ansible's own: it does not accept the options.
+            if "error" not in result and (errors := self.validation_result.errors.errors):
+                msg = describe_option_errors(self._name, errors)
+            super().fail_json(**self._masked({"msg": msg, "error": InvalidOptions(msg).error, **result}))
+
+        def log(self, msg: str, log_args: Mapping[str, Any] | None = None) -> None:
+            """Write to the system log, where Ansible does not mask options without C(no_log)."""
+            masker = build_masker(spec, self.params)
+            arguments = {name: masker.mask_text(str(value)) for name, value in (log_args or {}).items()}
+            super().log(masker.mask_text(msg), arguments)
+
+        def _masked(self, result: dict[str, Any]) -> dict[str, Any]:
+            masker = build_masker(spec, self.params)
+            # Ansible would mask the characters of a very short secret in every word.
+            secrets = collect_secrets(spec.argument_spec, self.params)
+            secrets -= {result.get(name) for name in spec.secret_results}
+            self.no_log_values = {secret for secret in secrets if len(secret) >= MIN_SECRET_LENGTH}
+            self.params = masker.mask_value(self.params)
+            return mask_result(spec, result, masker)
+
+    module = Module(argument_spec=spec.argument_spec, supports_check_mode=True, **spec.constraints)
+    requests: list[str] = []
+    is_logged = module._verbosity >= REQUEST_LOG_VERBOSITY and not module.no_log
+    hooks = Hooks(build_masker(spec, module.params), on_request=requests.append if is_logged else None)
+    with _end_session_afterwards(module.params, hooks):
+        outcome = execute(spec, module.params, module.check_mode, hooks)
+    if requests:
+        outcome.result[REQUEST_LOG] = requests
+    for warning in outcome.warnings:
+        module.warn(warning)
+    # Without this the interpreter takes 27 ms longer to exit, because it collects all objects of requests.
+    gc.freeze()
+    if outcome.result.get("failed"):
+        module.fail_json(**outcome.result)
+    module.exit_json(**outcome.result)
+
+
+def mark_own_session(session_id: str) -> str:
+    """Return the value of OWN_SESSION for a session."""
+    return hashlib.sha256(session_id.encode()).hexdigest()
+
+
+@contextmanager
+def _end_session_afterwards(params: Mapping[str, Any], hooks: Hooks) -> Iterator[None]:
+    """Log out after the task, if the controller created the session for this process only."""
+    session_id = params["session_id"]
+    try:
+        yield
+    finally:
+        if session_id and os.environ.get(OWN_SESSION) == mark_own_session(session_id):
+            end_session(ConnectionOptions.from_params(params), session_id, hooks)

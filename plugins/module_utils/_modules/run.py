@@ -1,0 +1,139 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The run of a module: its options become a `ModuleContext`, and its outcome a result without secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from traceback import format_exc
+from typing import Any
+
+from ansible.module_utils.errors import AnsibleValidationError, UnsupportedError
+
+from .._api.errors import Bug, VirtinfraError
+from .._api.operations import OPERATIONS
+from .._api.records import RECORD_FIELDS, NullReference, to_snake_case
+from .._client.client import CallOptions
+from .._client.jobs import RUNNING, UNKNOWN
+from .._client.names import resolve_names
+from .._client.sessions import open_client
+from .._engine.context import ModuleContext, TaskInterrupted
+from .._http.hooks import Hooks
+from .._http.webhooks import Webhook
+from .._masking.masker import Masker, collect_secrets
+from .._masking.terminal import escape_controls
+from .spec import ModuleSpec
+
+
+@dataclass(frozen=True)
+class ModuleResult:
+    """The outcome of a run: the result for Ansible, with ``failed`` and ``msg`` after a failure, and warnings."""
+
+    result: dict[str, Any]
+    warnings: list[str]
+
+
+def execute(spec: ModuleSpec, params: Mapping[str, Any], check_mode: bool, hooks: Hooks) -> ModuleResult:
+    """Run with validated options and return the result without the secrets of the masker in ``hooks``.
+
+    This is the only place where a VirtinfraError becomes a failed result, where secrets are masked in all output,
+    and where control characters are removed from messages and warnings. Raise TaskInterrupted when an exception
+    from outside, or from the hook ``before_send``, stops it during a call.
+    """
+    outcome = _run(spec, params, check_mode, hooks)
+    result = mask_result(spec, outcome.result, hooks.masker)
+    if check_mode:
+        # The events of a job show it in no other way.
+        result["check_mode"] = True
+    # After masking, which must find the secrets unchanged.
+    if "msg" in result:
+        result["msg"] = escape_controls(result["msg"])
+    if "exception" in result:
+        result["exception"] = "\n".join(map(escape_controls, result["exception"].split("\n")))
+    return ModuleResult(result, [escape_controls(hooks.masker.mask_text(warning)) for warning in outcome.warnings])
+
+
+def _run(spec: ModuleSpec, params: Mapping[str, Any], check_mode: bool, hooks: Hooks) -> ModuleResult:
+    """Run with validated options and return the result with its secrets."""
+    context = None
+    try:
+        params = spec.with_references(params, check_mode)
+        with open_client(spec.connection(params), _build_call_options(params, check_mode), hooks) as client:
+            params = resolve_names(client, params, spec.parameters)
+            has_null_key = isinstance(params.get("uuid"), NullReference) or any(spec.null_selecting_options(params))
+            desired = spec.desired(params)
+            context = ModuleContext(params, desired, client, check_mode, check_mode and has_null_key)
+            result = spec.run(context)
+        return ModuleResult({"changed": context.changed, **result}, context.warnings)
+    except VirtinfraError as failure:
+        return _build_failure(context, failure)
+    except Exception as mistake:
+        bug = Bug(f"This is a bug in the collection: {type(mistake).__name__}: {mistake}", exception=format_exc())
+        return _build_failure(context, bug)
+    except BaseException as stop:
+        jobs = context.client.jobs if context else []
+        if context and jobs and jobs[-1].state in (RUNNING, UNKNOWN):
+            raise TaskInterrupted(jobs[-1], context.completed_operations, hooks.masker) from stop
+        raise
+
+
+def _build_failure(context: ModuleContext | None, failure: VirtinfraError) -> ModuleResult:
+    """Return the failed result; the guide Errors lists its members."""
+    result = {
+        "failed": True,
+        "msg": str(failure),
+        "error": failure.error,
+        "changed": bool(context and context.changed),
+        **({"done": context.completed_operations} if context and context.completed_operations else {}),
+        **failure.result,
+    }
+    return ModuleResult(result, context.warnings if context else [])
+
+
+def mask_result(spec: ModuleSpec, result: Mapping[str, Any], masker: Masker) -> dict[str, Any]:
+    """Return a result with secrets masked, except for the members that a success returns to later tasks."""
+    unmasked = () if result.get("failed") else spec.secret_results
+    return {name: value if name in unmasked else masker.mask_value(value) for name, value in result.items()}
+
+
+def build_masker(spec: ModuleSpec, params: Mapping[str, Any]) -> Masker:
+    """Return the masker of the secrets in these options."""
+    return Masker(collect_secrets(spec.argument_spec, params), lambda: _documented_names() | spec.argument_spec.keys())
+
+
+# Members of results that the tables of operations and records do not contain.
+_OTHER_NAMES = (
+    "module_args before after uuid location operation state result error code description details cause causes"
+)
+
+
+@lru_cache(maxsize=1)
+def _documented_names() -> frozenset[str]:
+    """Return the documented member names of results, which are never masked."""
+    names = {*_OTHER_NAMES.split(), *(name for fields in RECORD_FIELDS.values() for name in fields)}
+    for operation in OPERATIONS.values():
+        names.update(operation.parameters, operation.result)
+    return frozenset({*names, *map(to_snake_case, names)})
+
+
+def _build_call_options(params: Mapping[str, Any], check_mode: bool) -> CallOptions:
+    """Return how a task makes its calls; a module does not have all of these options."""
+    waiting = {name: params[name] for name in ("wait_timeout", "wait_interval") if name in params}
+    webhook = Webhook(params.get("webhook_url"), params.get("webhook_key"))
+    return CallOptions(read_only=check_mode, webhook=webhook, api_timeout=params.get("api_timeout"), **waiting)
+
+
+def describe_option_errors(name: str, errors: Iterable[AnsibleValidationError]) -> str:
+    """Return the message about options of the module ``name`` that Ansible does not accept.
+
+    A misspelt option comes first, because it can also be the one that another error misses.
+    """
+    first = min(errors, key=lambda error: not isinstance(error, UnsupportedError))
+    is_misspelt = isinstance(first, UnsupportedError)
+    return f"Unsupported parameters for ({name}) module: {first.msg}" if is_misspelt else str(first.msg)
