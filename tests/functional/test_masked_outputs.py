@@ -50,7 +50,7 @@ PASSWORD = "pA$$ <w0rd> & 'more' words"
 
 
 @pytest.mark.parametrize(
-    ("body", "shown"),
+    ("body", "masked"),
     [
         (f"no: <i>{PASSWORD}</i> <b>{html.escape(PASSWORD)}</b>".encode(), "400: no: ******** ********"),
         (f"{'x' * 287} {PASSWORD}".encode(), f"{'x' * 287} ********"),
@@ -58,7 +58,7 @@ PASSWORD = "pA$$ <w0rd> & 'more' words"
     ],
     ids=["markup", "cut text", "cut details"],
 )
-def test_secrets_are_masked_before_a_text_loses_its_markup_or_its_end(body: Any, shown: str) -> None:
+def test_secrets_are_masked_before_a_text_loses_its_markup_or_its_end(body: Any, masked: str) -> None:
     def refuse(request: StubRequest) -> StubResponse:
         if "/api-jobs/" in request.path:
             return StubResponse(404, b"")
@@ -67,7 +67,7 @@ def test_secrets_are_masked_before_a_text_loses_its_markup_or_its_end(body: Any,
     with StubServer(refuse) as service:
         result = run("kvm_host", base_url=service.url, session_id=SESSION, **{**NEW_HOST, "password": PASSWORD})
     assert result["failed"]
-    assert shown in result["msg"]
+    assert masked in result["msg"]
     assert "pA$$" not in json.dumps(result)
 
 
@@ -89,36 +89,36 @@ def test_progress_and_the_password_of_a_proxy_are_masked(monkeypatch: pytest.Mon
     def refuse() -> Iterator[bytes]:
         yield f"HTTP/1.1 407 no user:{PROXY_PASSWORD} for {SESSION}\r\nContent-Length: 0\r\n\r\n".encode()
 
-    shown: list[str] = []
+    lines: list[str] = []
     with ByteServer(refuse) as proxy:
         address = proxy.url.replace("http://", f"http://user:{PROXY_PASSWORD.replace('/', '%2F')}@")
         monkeypatch.setenv("HTTPS_PROXY", address)
         result = run(
             "host_info",
-            shown.append,
+            lines.append,
             base_url="https://manager.example.com",
             session_id=SESSION,
             request_retries=6,
         )
-    progress = [line for line in shown if "retry" in line]
-    assert progress, shown
+    progress = [line for line in lines if "retry" in line]
+    assert progress, lines
     for text in (result["msg"], *progress):
         assert "407 no user:******** for ********" in text
-    for text in (*shown, json.dumps(result)):
+    for text in (*lines, json.dumps(result)):
         assert SESSION not in text
         assert "s3cret" not in text
 
 
 def test_secrets_in_the_log_of_requests_are_masked() -> None:
-    shown: list[str] = []
+    lines: list[str] = []
     with StubServer(lambda request: StubResponse(200, {"inventories": [], "total": 0})) as service:
         query = [f"name={SESSION}", f"url={CHAT}"]
-        result = run("sns_endpoint_info", shown.append, base_url=service.url, session_id=SESSION, query=query)
-        (request, *dummy) = service.requests
+        result = run("sns_endpoint_info", lines.append, base_url=service.url, session_id=SESSION, query=query)
+        request = service.requests[0]
     assert not result.get("failed"), result
     assert SESSION in request.target
-    assert "name%3D********" in shown[0] or "name=********" in shown[0]
-    assert [line for line in shown if SESSION in line or KEY in line] == []
+    assert "name%3D********" in lines[0] or "name=********" in lines[0]
+    assert [line for line in lines if SESSION in line or KEY in line] == []
 
 
 def test_the_host_of_a_redirect_is_masked() -> None:
@@ -141,11 +141,11 @@ def test_an_address_that_cannot_be_changed_is_masked(sim: Simulator) -> None:
     assert [before.get("changed"), created.get("changed")] == [True, True], created
     assert refused["failed"]
     assert "url" in refused["msg"]
-    shown = json.dumps([before, created, refused])
+    results = json.dumps([before, created, refused])
     assert before["diff"]["after"]["url"] == created["endpoint"]["url"]
-    assert "hook" not in shown.replace("webhook", "")
-    assert KEY not in shown
-    assert "another-key-1" not in shown
+    assert "hook" not in results.replace("webhook", "")
+    assert KEY not in results
+    assert "another-key-1" not in results
 
 
 def test_an_invalid_option_of_a_module_process_shows_no_secret(playbook_runner: PlaybookRunner) -> None:

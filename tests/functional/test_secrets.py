@@ -55,7 +55,7 @@ LOOKUP = """{{ lookup('virtinfra.manager.session', base_url=url, account='admin'
 TELLTALES = all_forms(SESSION, TOKEN, PASSWORD, KEY, HOOK_KEY, OTHERS)
 
 
-def found_in(text: str) -> list[str]:
+def find_secrets(text: str) -> list[str]:
     """Return the secrets that a string contains."""
     return [telltale for telltale in TELLTALES if telltale in text]
 
@@ -79,8 +79,8 @@ class ProcessWatcher:
 
     def _watch(self) -> None:
         while not self._over.wait(0.01):
-            for each in self._descendants():
-                self.seen |= {read(Path("/proc", each, name)) for name in ("cmdline", "environ")}
+            for process in self._descendants():
+                self.seen |= {read(Path("/proc", process, name)) for name in ("cmdline", "environ")}
 
     def _descendants(self) -> list[str]:
         parents = {}
@@ -104,9 +104,9 @@ def read(path: Path) -> str:
 
 def repeat_secrets(sim: Simulator) -> None:
     """Configure the service to repeat the secrets that it received, in every form, in errors of two operations."""
-    for operation, own in (("AddKVMHost", PASSWORD), ("CreateSNSWorkchatEndpoint", CHAT)):
-        details = " | ".join(all_forms(SESSION, TOKEN, own))
-        cause = {"code": "HOST.1001", "details": f"login failed: {json.dumps({'password': own})}"}
+    for operation, secret in (("AddKVMHost", PASSWORD), ("CreateSNSWorkchatEndpoint", CHAT)):
+        details = " | ".join(all_forms(SESSION, TOKEN, secret))
+        cause = {"code": "HOST.1001", "details": f"login failed: {json.dumps({'password': secret})}"}
         sim.fault("fail", operation, count=None, error={"code": "SYS.1006", "details": details, "cause": cause})
 
 
@@ -114,13 +114,13 @@ def playbook(connection: str) -> list[dict[str, Any]]:
     """Return tasks that fail, succeed and are interrupted, each with secrets."""
     host = {**NEW_HOST, "password": "{{ ssh_password }}"}
     endpoint = {"type": "workchat", "url": "{{ chat }}"}
-    there = {**endpoint, "name": "chat"}
+    existing = {**endpoint, "name": "chat"}
     add = {"operation": "AddKVMHost", "params": {"name": "x", "username": "root", "password": "{{ ssh_password }}"}}
     make = {"operation": "CreateSNSWorkchatEndpoint", "params": {"name": "spoilt", "url": "{{ chat }}"}}
     tasks = [
         task("kvm_host", {**host, "webhook_url": "{{ hook }}"}),
         task("sns_endpoint", {**endpoint, "name": "spoilt"}),
-        task("sns_endpoint", {**there, "url": "{{ chat }}&other=1"}),
+        task("sns_endpoint", {**existing, "url": "{{ chat }}&other=1"}),
         task("sns_endpoint_info", {}, register="known"),
         task("api", add),
         task("api", make),
@@ -134,13 +134,13 @@ def playbook(connection: str) -> list[dict[str, Any]]:
             task("kvm_host", {**host, "nonsense": "{{ ssh_password }}"}),
             task("kvm_host", {**host, "ssh_port": "{{ ssh_password }}"}),
             task("kvm_host", {**host, "webhook_url": "{{ hook }}\nX-Other: 1"}),
-            task("sns_endpoint", there),
+            task("sns_endpoint", existing),
             task("sns_endpoint", {**endpoint, "name": "new"}, check_mode=True),
             task("host_info", {"session_id": "{{ session }}\n"}),
         ]
     else:
         tasks.append(task("kvm_host", host, **{"async": 30, "poll": 1}))
-    keep = {"ansible.builtin.set_fact": {"kept": "{{ known }}", "cacheable": True}}
+    keep = {"ansible.builtin.set_fact": {"endpoints": "{{ known }}", "cacheable": True}}
     defaults = {"base_url": "{{ url }}", "session_id": "{{ session }}", "api_token": "{{ token }}"}
     return [
         {
@@ -159,7 +159,7 @@ def task(module: str, options: Mapping[str, Any], **keywords: Any) -> dict[str, 
     return {f"virtinfra.manager.{module}": dict(options), **keywords}
 
 
-def environment_in(home: Path) -> dict[str, str]:
+def build_environment(home: Path) -> dict[str, str]:
     """Return an environment in which Ansible writes all files to a folder."""
     home.mkdir()
     return {
@@ -176,7 +176,7 @@ def environment_in(home: Path) -> dict[str, str]:
     }
 
 
-def watched(command: list[str], environment: Mapping[str, str]) -> tuple[str, set[str]]:
+def run_watched(command: list[str], environment: Mapping[str, str]) -> tuple[str, set[str]]:
     """Run a program; return its output and what others could read of its processes."""
     with (
         subprocess.Popen(
@@ -200,7 +200,7 @@ def test_nothing_is_shown_anywhere(sim: Simulator, tmp_path: Path, connection: s
     secrets.write_text(yaml.safe_dump(values), encoding="utf-8")
     book.write_text(yaml.safe_dump(playbook(connection)), encoding="utf-8")
     command = [str(PROGRAMS / "ansible-playbook"), "-vvvv", "--diff", "-e", f"@{secrets}", str(book)]
-    output, seen = watched(command, environment_in(home))
+    output, seen = run_watched(command, build_environment(home))
     assert "PLAY RECAP" in output, output
     local = connection == "local"
     words = (
@@ -211,14 +211,14 @@ def test_nothing_is_shown_anywhere(sim: Simulator, tmp_path: Path, connection: s
     )
     assert [word for word in words if word not in output] == []
     assert output.count("FAILED!") >= 6
-    assert found_in(output) == []
-    assert any("ansible-playbook" in each for each in seen)
-    assert any("AnsiballZ" in each for each in seen) is not local
-    assert [found for each in seen for found in found_in(each)] == []
-    kept = {path: read(path) for path in home.rglob("*") if path.is_file()}
-    assert any("SYS.1006" in text for path, text in kept.items() if path.name == "ansible.log")
-    assert any("chat.example.com" in text for path, text in kept.items() if path.parent.name == "facts")
-    assert {path: found_in(text) for path, text in kept.items() if found_in(text)} == {}
+    assert find_secrets(output) == []
+    assert any("ansible-playbook" in text for text in seen)
+    assert any("AnsiballZ" in text for text in seen) is not local
+    assert [secret for text in seen for secret in find_secrets(text)] == []
+    files = {path: read(path) for path in home.rglob("*") if path.is_file()}
+    assert any("SYS.1006" in text for path, text in files.items() if path.name == "ansible.log")
+    assert any("chat.example.com" in text for path, text in files.items() if path.parent.name == "facts")
+    assert {path: find_secrets(text) for path, text in files.items() if find_secrets(text)} == {}
 
 
 @pytest.mark.parametrize("connection", ["local", "elsewhere"])
@@ -265,7 +265,7 @@ def test_nothing_is_shown_of_an_account(tmp_path: Path, connection: str) -> None
         play |= {"tasks": tasks, "module_defaults": {"group/virtinfra.manager.api": {"base_url": "{{ url }}"}}}
         book.write_text(yaml.safe_dump([play]), encoding="utf-8")
         command = [str(PROGRAMS / "ansible-playbook"), "-vvvvv", "--diff", "-e", f"@{variables}", str(book)]
-        output, seen = watched(command, environment_in(home))
+        output, seen = run_watched(command, build_environment(home))
         logouts = [request.path for request in service.requests if request.method == "DELETE"]
     assert "registered 32 characters" in output
     assert "looked up 32 characters" in output
@@ -273,8 +273,8 @@ def test_nothing_is_shown_of_an_account(tmp_path: Path, connection: str) -> None
     assert files == {(0o700, 0o600)}
     # The task logs out once, and the run logs out at its end.
     assert len(logouts) == 2
-    kept = [read(path) for path in home.rglob("*") if path.is_file()]
-    assert [secret for secret in secrets for text in (output, *seen, *kept) if secret in text] == []
+    texts = [read(path) for path in home.rglob("*") if path.is_file()]
+    assert [secret for secret in secrets for text in (output, *seen, *texts) if secret in text] == []
 
 
 def test_nothing_is_shown_by_an_inventory(sim: Simulator, tmp_path: Path) -> None:
@@ -296,14 +296,14 @@ def test_nothing_is_shown_by_an_inventory(sim: Simulator, tmp_path: Path) -> Non
     hosts.write_text(yaml.safe_dump({"plugin": "virtinfra.manager.hosts", **options}), encoding="utf-8")
     broken.write_text(yaml.safe_dump({"plugin": "virtinfra.manager.primary_storages", **options}), encoding="utf-8")
     command = [str(PROGRAMS / "ansible-inventory"), "-vvvv", "--list", "-i", str(hosts), "-i", str(broken)]
-    output, seen = watched(command, environment_in(home))
+    output, seen = run_watched(command, build_environment(home))
     assert "host-1" in output
     assert "SYS.1006" in output
-    assert found_in(output) == []
-    assert [found for each in seen for found in found_in(each)] == []
-    kept = {path: read(path) for path in home.rglob("*") if path.is_file()}
-    assert any("host-1" in text for path, text in kept.items() if path.parent.name == "inventory")
-    assert {path: found_in(text) for path, text in kept.items() if found_in(text)} == {}
+    assert find_secrets(output) == []
+    assert [secret for text in seen for secret in find_secrets(text)] == []
+    files = {path: read(path) for path in home.rglob("*") if path.is_file()}
+    assert any("host-1" in text for path, text in files.items() if path.parent.name == "inventory")
+    assert {path: find_secrets(text) for path, text in files.items() if find_secrets(text)} == {}
 
 
 @pytest.mark.parametrize("as_module", [False, True], ids=["in process", "as module"])
@@ -313,7 +313,7 @@ def test_credentials_repeated_to_other_tasks_are_masked(playbook_runner: Playboo
     repeated = f"ssh root:{OTHERS}@10.0.0.1: denied; curl -u a:{OTHERS} x; {json.dumps({'password': OTHERS})}"
     cause = {"code": "HOST.1003", "details": f"{'x' * 1990} password={OTHERS}", "opaque": {"sshPassword": OTHERS}}
     failed = {"error": {"code": "SYS.1006", "details": repeated, "causes": [cause], f"password={OTHERS}": 1}}
-    answers = {
+    responses = {
         "a" * 32: StubResponse(503, failed),
         "b" * 32: StubResponse(200, {"inventory": inventory}),
         "c" * 32: StubResponse(403, f"<h1>no</h1> <i>root:{OTHERS}@h-1</i> {TOKEN}".encode()),
@@ -321,9 +321,9 @@ def test_credentials_repeated_to_other_tasks_are_masked(playbook_runner: Playboo
 
     def answer(request: StubRequest) -> StubResponse:
         job = request.path.rpartition("/")[2]
-        return answers.get(job, StubResponse(200, {"inventories": [inventory]}))
+        return responses.get(job, StubResponse(200, {"inventories": [inventory]}))
 
-    jobs = [{"uuid": job} for job in answers]
+    jobs = [{"uuid": job} for job in responses]
     with StubServer(answer) as service:
         where = {"base_url": service.url, "session_id": SESSION, "api_token": TOKEN}
         run = playbook_runner.play(
@@ -336,11 +336,11 @@ def test_credentials_repeated_to_other_tasks_are_masked(playbook_runner: Playboo
             arguments=["-vvvv", "--diff"],
         )
     assert [played.status for played in run] == ["ok", "failed", "failed", "ok", "ok"], run.output
-    assert found_in(run.output) == []
+    assert find_secrets(run.output) == []
     for played in run:
-        assert found_in(json.dumps(played.result)) == [], played.result
-    for shown in ("root:********@10.0.0.1: denied", "https://chat.example.com/********"):
-        assert shown in run.output
+        assert find_secrets(json.dumps(played.result)) == [], played.result
+    for masked in ("root:********@10.0.0.1: denied", "https://chat.example.com/********"):
+        assert masked in run.output
 
 
 @pytest.mark.parametrize("subset_of_the_guide", [True, False])
@@ -394,9 +394,9 @@ def test_bugs_of_the_collection_show_no_secret(sim: Simulator) -> None:
     ],
 )
 def test_secret_parts_are_masked(text: str, parts: set[str]) -> None:
-    found = collect_secrets({"url": {"no_log": True}, "name": {}}, {"url": text, "name": "shown"})
-    assert parts <= found
-    assert not found & {"1", "", "shown", "https", "chat.example.com"}
+    secrets = collect_secrets({"url": {"no_log": True}, "name": {}}, {"url": text, "name": "shown"})
+    assert parts <= secrets
+    assert not secrets & {"1", "", "shown", "https", "chat.example.com"}
 
 
 def test_only_secret_parameters_are_masked() -> None:
@@ -409,10 +409,10 @@ def test_only_secret_parameters_are_masked() -> None:
 
 def test_credentials_are_not_sent_to_another_origin() -> None:
     with StubServer(lambda request: StubResponse(200, {"inventories": []})) as other:
-        for place in (other.url, other.url.replace("127.0.0.1", "localhost"), "http://127.0.0.1:9"):
+        for origin in (other.url, other.url.replace("127.0.0.1", "localhost"), "http://127.0.0.1:9"):
 
-            def answer(request: StubRequest, place: str = place) -> StubResponse:
-                return StubResponse(307, b"", (("Location", f"{place}{request.target}"),))
+            def answer(request: StubRequest, origin: str = origin) -> StubResponse:
+                return StubResponse(307, b"", (("Location", f"{origin}{request.target}"),))
 
             with StubServer(answer) as service, pytest.raises(VirtinfraError, match="redirected"):
                 client_of(service).get("QueryHost", {})

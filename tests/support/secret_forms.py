@@ -13,8 +13,8 @@ from urllib.parse import quote, quote_plus
 
 def forms(secret: str) -> set[str]:
     """Return the forms in which a service may repeat a secret."""
-    java = "".join(
-        f"\\u{ord(each):04x}" if each in "<>&='" else each for each in json.dumps(secret, ensure_ascii=False)
+    gson = "".join(
+        f"\\u{ord(char):04x}" if char in "<>&='" else char for char in json.dumps(secret, ensure_ascii=False)
     )
     return {
         secret,
@@ -24,7 +24,7 @@ def forms(secret: str) -> set[str]:
         html.escape(secret),
         json.dumps(secret)[1:-1],
         json.dumps(secret, ensure_ascii=False)[1:-1],
-        java[1:-1],
+        gson[1:-1],
     }
 
 

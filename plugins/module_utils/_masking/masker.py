@@ -125,7 +125,7 @@ def _split_url(url: SplitResult) -> list[str]:
 
 
 class Masker:
-    """Masks secrets, also encoded ones, and text in the form of credentials, in texts and in results.
+    """Masks secrets in any of their forms, and text in the form of credentials, in texts and in results.
 
     ``known_names`` are the documented keys of results, which are not masked, even if a secret is a word like ``host``.
     """
@@ -208,7 +208,7 @@ def _mask_spans(text: str, spans: list[tuple[int, int]]) -> str:
 
 
 def _is_whole_word(text: str, start: int, end: int) -> bool:
-    """Return whether a part of a text is not part of a longer word."""
+    """Return whether this part of a text stands alone, and not within a longer word."""
     neighbours = text[max(start - 1, 0) : start] + text[end : end + 1]
     return not any(char.isalnum() or char == "_" for char in neighbours)
 

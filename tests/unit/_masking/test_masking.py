@@ -158,8 +158,7 @@ def test_addresses_in_conditions_are_secret() -> None:
     assert collect_secrets(spec, {"query": ["name=https://a/b", "urls=https://a/b"], "params": {"q": "x=1"}}) == set()
 
 
-# ------------------------------------------------------------------------------------------------ credentials of other
-# tasks
+# --------------------------------------------------------------------------------- credentials of other tasks
 
 CREDENTIALS = [
     ("ssh root:{}@10.0.0.1 failed", "ssh root:{}@10.0.0.1 failed"),
@@ -193,11 +192,11 @@ WORDS = st.text("abcXYZ0189!$%^*_+~", min_size=4, max_size=24)
 @pytest.mark.parametrize(("text", "expected"), CREDENTIALS)
 @given(password=WORDS)
 def test_credentials_of_other_tasks_are_masked(text: str, expected: str, password: str) -> None:
-    shown = text.format(password)
-    masked = mask_credentials(shown)
+    repeated = text.format(password)
+    masked = mask_credentials(repeated)
     assert masked == expected.format(MASK)
     assert mask_credentials(masked) == masked
-    assert may_hold_credentials(shown)
+    assert may_hold_credentials(repeated)
 
 
 @pytest.mark.parametrize(
@@ -278,7 +277,7 @@ def test_masking_twice_changes_no_more(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "shown"),
+    ("url", "masked"),
     [
         ("https://chat.example.com/bot/v2/hook/SECRET", "https://chat.example.com/********"),
         ("https://user:SECRET@chat.example.com:8443/?key=SECRET#SECRET", "https://chat.example.com/********"),
@@ -292,8 +291,8 @@ def test_masking_twice_changes_no_more(text: str) -> None:
         (None, None),
     ],
 )
-def test_mask_url_shows_scheme_and_host(url: Any, shown: Any) -> None:
-    assert mask_url(url) == shown
+def test_mask_url_shows_scheme_and_host(url: Any, masked: Any) -> None:
+    assert mask_url(url) == masked
 
 
 def test_webhooks_are_masked_by_the_type_of_the_record() -> None:
