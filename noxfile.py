@@ -518,7 +518,7 @@ def galaxy_import(session: nox.Session) -> None:
 
 @nox.session
 def artifact(session: nox.Session) -> None:
-    """Build the collection twice, install it beside only ansible-core and requests, and run the demo."""
+    """Build the collection twice, install it with only ansible-core and requests, and run the demo."""
     session.install("ansible-core>=2.19,<2.22", "ansible-builder>=3.1,<4", *RUNTIME)
     first = built_archive(session).read_bytes()
     archive = built_archive(session)

@@ -4,7 +4,7 @@
 
 # Note that this doc fragment is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Document references by name, which ``_name_lookup`` resolves."""
+"""Document references by name, which ``_client/names.py`` resolves."""
 
 from __future__ import annotations
 

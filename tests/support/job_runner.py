@@ -23,7 +23,7 @@ IDENT = "1"
 
 
 def bare_environment(home: Path) -> dict[str, str]:
-    """Return the environment of a user with this home and the programs beside this interpreter."""
+    """Return the environment of a user with this home folder, and with the programs of this Python environment."""
     return {
         "HOME": str(home),
         "LC_ALL": "C.UTF-8",

@@ -59,7 +59,7 @@ def detached(sim: Simulator) -> str:
 
 
 def test_a_get_deletes_where_only_a_delete_has_the_path(sim: Simulator, detached: str) -> None:
-    """The simulator behaves like real servers, which is the reason for these tests."""
+    """The simulator, like real servers, executes GET on the path of a delete operation as the delete."""
     talk = HttpClient(sim)
     assert talk.send("GET", f"primary-storage/{detached}").status_code == 202
     sim.advance()

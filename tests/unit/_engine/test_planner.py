@@ -213,7 +213,7 @@ PLANS: dict[str, tuple[ResourceSpec, str, Record, Record | None, list[tuple[str,
         {"uuid": UUID, "name": "old", "snmpAddress": "192.0.2.1", "snmpPort": 162},
         [("UpdateSNSSnmpPlatform", {"uuid": UUID, "snmpAddress": "192.0.2.1", "snmpPort": 163})],
     ),
-    "parameters that the record calls otherwise": (
+    "parameters that the record names differently": (
         NIC,
         "disabled",
         {"uuid": UUID},

@@ -167,7 +167,7 @@ def cases(places: Places) -> dict[str, tuple[dict[str, Any], str]]:
     }
 
 
-# One of each kind is enough for a module process, which is slow.
+# Module processes are slow, so they run one task of each kind.
 IN_A_PROCESS = {
     "wrong cluster",
     "empty name",
