@@ -103,13 +103,13 @@ total:
 from ..module_utils._modules.options import reference
 from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.read import list_module
-from ..module_utils._resources.cbt import protects, with_all_resources
+from ..module_utils._resources.cbt import add_all_resources, protects
 
 MODULE = list_module(
     "QueryCbtTask",
     returns="cbt_tasks",
     options={"vm": reference("vmInstanceUuid")},
-    view=with_all_resources,
+    view=add_all_resources,
     predicates={"vmInstanceUuid": protects},
 )
 

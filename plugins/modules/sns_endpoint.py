@@ -213,12 +213,12 @@ from ..module_utils._engine.plan import ResourceSpec
 from ..module_utils._modules.options import CREATE_OPTIONS, reference
 from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.resource import resource_module
-from ..module_utils._resources.finders import find_by_query, with_assumed_fields
+from ..module_utils._resources.finders import assume_fields, find_by_query
 from ..module_utils._resources.notifications import (
-    fields_missing_from_generic_query,
+    assume_missing_fields,
     find_endpoint_of_type,
+    map_persons_by_user_id,
     plan_workchat_endpoint,
-    with_persons_by_user_id,
 )
 
 SHARED: dict[str, Any] = {"result_key": "endpoint", "update": "UpdateSNSApplicationEndpoint"}
@@ -226,8 +226,8 @@ ENDPOINTS = {
     "workchat": ResourceSpec(
         record_type="SNSWorkchatEndpointInventory",
         find=first_readable(
-            find_by_query("QuerySNSWorkchatEndpoint", "uuid", "name", view=with_persons_by_user_id),
-            with_assumed_fields(find_endpoint_of_type("workchat"), fields_missing_from_generic_query),
+            find_by_query("QuerySNSWorkchatEndpoint", "uuid", "name", view=map_persons_by_user_id),
+            assume_fields(find_endpoint_of_type("workchat"), assume_missing_fields),
         ),
         create="CreateSNSWorkchatEndpoint",
         plan=plan_workchat_endpoint,

@@ -170,10 +170,10 @@ def equality(field: str, value: str) -> str | None:
 def parse_conditions(texts: Iterable[str], record_type: str) -> tuple[list[str], list[Condition]]:
     """Return the conditions to send to the service, and those to check afterwards."""
     conditions = [parse_condition(text, record_type) for text in texts]
-    return texts_to_send(conditions), [condition for condition in conditions if condition.is_local]
+    return list_texts_to_send(conditions), [condition for condition in conditions if condition.is_local]
 
 
-def texts_to_send(conditions: Iterable[Condition]) -> list[str]:
+def list_texts_to_send(conditions: Iterable[Condition]) -> list[str]:
     """Return the texts of the conditions that a service can check, at least in part."""
     return [text for condition in conditions if (text := condition.sent)]
 

@@ -222,7 +222,7 @@ class Overloaded(TransportError):
     description = "The service is overloaded."
 
     def __init__(self, message: str, status: int, retry_after: float) -> None:
-        super().__init__(f"{message.rstrip('.')}. {_overload_hint(status, retry_after)}")
+        super().__init__(f"{message.rstrip('.')}. {_find_overload_hint(status, retry_after)}")
         self.code, self.retry_after = f"HTTP_{status}", retry_after
 
 
@@ -293,7 +293,11 @@ class ApiError(VirtinfraError):
             message = f"{operation} failed with HTTP status {status}"
             if text.strip():
                 message += f": {text.strip()}"
-            hint = _hint("ID.1001", credential) if status == UNAUTHORIZED else _overload_hint(status, retry_after)
+            hint = (
+                _find_hint("ID.1001", credential)
+                if status == UNAUTHORIZED
+                else _find_overload_hint(status, retry_after)
+            )
             message = _add_hint(message, hint)
         super().__init__(message, operation=operation, status=status)
 
@@ -335,7 +339,7 @@ class LoginFailed(VirtinfraError):
     @property
     def is_final(self) -> bool:
         """Whether the service refused the account, so that no client repeats the login in this run."""
-        return any(map(_FINAL_REFUSAL.fullmatch, error_codes(self._error)))
+        return any(map(_FINAL_REFUSAL.fullmatch, list_error_codes(self._error)))
 
     @property
     def error(self) -> dict[str, Any]:
@@ -398,13 +402,13 @@ def with_causes(error: Mapping[str, Any]) -> dict[str, Any]:
     All errors have the strings ``code``, ``description`` and ``details``. There are at most MAX_CAUSES causes, on at
     most MAX_DEPTH levels.
     """
-    top = _without_causes(error)
+    top = _copy_without_causes(error)
     level, remaining = [(error, top)], MAX_CAUSES
     for dummy in range(MAX_DEPTH):
         next_level = []
         for source, target in level:
-            for cause in _causes_of(source)[:remaining]:
-                nested = _without_causes(cause)
+            for cause in _list_causes(source)[:remaining]:
+                nested = _copy_without_causes(cause)
                 target["causes"].append(nested)
                 next_level.append((cause, nested))
                 remaining -= 1
@@ -412,7 +416,7 @@ def with_causes(error: Mapping[str, Any]) -> dict[str, Any]:
     return top
 
 
-def _causes_of(error: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _list_causes(error: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the errors directly below an ErrorCode. Some are only texts, which become the details of an error."""
     causes = list(error["causes"]) if isinstance(error.get("causes"), list) else [error.get("causes")]
     if error.get("cause") not in causes:
@@ -421,7 +425,7 @@ def _causes_of(error: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [cause for cause in errors if isinstance(cause, Mapping)]
 
 
-def _without_causes(error: Mapping[str, Any]) -> dict[str, Any]:
+def _copy_without_causes(error: Mapping[str, Any]) -> dict[str, Any]:
     texts = {name: str(error.get(name) or "") for name in ("code", "description", "details")}
     others = {name: value for name, value in error.items() if name not in (*texts, "cause", "causes")}
     return {**texts, **others, "causes": []}
@@ -432,7 +436,7 @@ def list_errors(error: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [error, *(nested for cause in error["causes"] for nested in list_errors(cause))]
 
 
-def error_codes(error: Mapping[str, Any]) -> list[str]:
+def list_error_codes(error: Mapping[str, Any]) -> list[str]:
     """Return the code of an error in the form of `with_causes`, followed by those of all its nested errors."""
     return [str(nested["code"]) for nested in list_errors(error)]
 
@@ -444,7 +448,7 @@ def _explain(error: Mapping[str, Any], credential: str) -> str:
     codes = ", caused by ".join(filter(None, [error["code"], ", ".join(cause_codes[:MAX_QUOTED])]))
     explanation = f" ({codes}): " if codes else ": "
     explanation += _quote_texts(error, deepest[:MAX_QUOTED])
-    hint = next((_hint(code, credential) for code in (error["code"], *cause_codes) if code in HINTS), "")
+    hint = next((_find_hint(code, credential) for code in (error["code"], *cause_codes) if code in HINTS), "")
     return _add_hint(explanation, hint)
 
 
@@ -470,12 +474,12 @@ def _add_hint(message: str, hint: str) -> str:
     return f"{message.rstrip('.')}. {hint}" if hint else message
 
 
-def _hint(code: str, credential: str) -> str:
+def _find_hint(code: str, credential: str) -> str:
     """Return the remedy for a code of the service."""
     return HINTS[code].format_map(CREDENTIALS[credential])
 
 
-def _overload_hint(status: int, retry_after: float) -> str:
+def _find_overload_hint(status: int, retry_after: float) -> str:
     """Return the remedy for a status of an overloaded service; empty for another status."""
     wait = f" and asks to wait {retry_after:.0f} s" if retry_after else ""
     return OVERLOAD_HINTS[status].format(wait=wait) if status in OVERLOAD_HINTS else ""

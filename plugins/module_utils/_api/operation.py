@@ -222,11 +222,11 @@ class Operation:
     def has_result(self, reply: Mapping[str, Any]) -> bool:
         """Return whether a reply of success contains a documented member of the result."""
         members = [reply.get(name) for name in self.extra_results]
-        records = self.records_in(reply)
+        records = self.get_records(reply)
         members += [records] if isinstance(records, (dict, list)) else []
         return is_success(reply) and any(value is not None for value in members)
 
-    def records_in(self, reply: Mapping[str, Any]) -> Any:
+    def get_records(self, reply: Mapping[str, Any]) -> Any:
         """Return the record or the records in a reply, None if it has none, or if the operation returns none.
 
         Some servers return several records as ``inventories``, others as ``inventory``. A service that ignores the verb

@@ -140,12 +140,12 @@ def find_invalid_member(record: Record) -> str | None:
     """Return the first member of a record with an unexpected type; None if there is none."""
     for name in _DECISIVE:
         # Most records have few of these members, and lists may have many records.
-        if name in record and (wrong := _invalid_member(name, record[name])):
+        if name in record and (wrong := _find_invalid_part(name, record[name])):
             return wrong
     return None
 
 
-def _invalid_member(name: str, value: Any) -> str | None:
+def _find_invalid_part(name: str, value: Any) -> str | None:
     if name in _MEMBER_TYPES:
         return None if isinstance(value, (_MEMBER_TYPES[name], type(None))) else name
     kind, elements = _LISTS[name], value or []
@@ -159,13 +159,13 @@ def _invalid_member(name: str, value: Any) -> str | None:
 def rename_reserved_keys(value: Any) -> Any:
     """Return decoded JSON without keys that are special to Ansible: ``__ansible_type`` becomes ``ansible_type``."""
     if isinstance(value, dict):
-        return {_without_reserved_prefix(key): rename_reserved_keys(member) for key, member in value.items()}
+        return {_strip_reserved_prefix(key): rename_reserved_keys(member) for key, member in value.items()}
     if isinstance(value, list):
         return [rename_reserved_keys(item) for item in value]
     return value
 
 
-def _without_reserved_prefix(key: str) -> str:
+def _strip_reserved_prefix(key: str) -> str:
     return key.lstrip("_") if key.startswith(RESERVED_KEY_PREFIX) else key
 
 
@@ -182,7 +182,7 @@ def to_snake_case(name: str) -> str:
     if len(name) > MAX_NAME:
         return name
     # The conversion can create a reserved name, for example from _AnsibleType.
-    return _without_reserved_prefix(str(next(iter(camel_dict_to_snake_dict({name: None})))))
+    return _strip_reserved_prefix(str(next(iter(camel_dict_to_snake_dict({name: None})))))
 
 
 @lru_cache(maxsize=1024)
@@ -228,7 +228,7 @@ def holds_null_reference(value: Any) -> bool:
     return any(isinstance(item, NullReference) for item in (value if isinstance(value, list) else [value]))
 
 
-def without_null_references(values: Mapping[str, Any]) -> Record:
+def drop_null_references(values: Mapping[str, Any]) -> Record:
     """Return values without null references, including those in lists."""
     return {
         name: [item for item in value if not isinstance(item, NullReference)] if isinstance(value, list) else value
@@ -259,13 +259,13 @@ def with_all_fields(kind: str, record: Mapping[str, Any]) -> Record:
 
 def shaped_members(record: Mapping[str, Any], members: Iterable[str] = tuple(NESTED)) -> Mapping[str, Any]:
     """Return a record in which the nested records in ``members`` have every documented field."""
-    nested = {name: _shaped_value(NESTED[name], record[name]) for name in members if name in record}
+    nested = {name: _complete_value(NESTED[name], record[name]) for name in members if name in record}
     return {**record, **nested} if nested else record
 
 
-def _shaped_value(kind: str, value: Any) -> Any:
+def _complete_value(kind: str, value: Any) -> Any:
     if isinstance(value, list):
-        return [_shaped_value(kind, item) for item in value]
+        return [_complete_value(kind, item) for item in value]
     return with_all_fields(kind, value) if isinstance(value, dict) else value
 
 
@@ -294,7 +294,7 @@ def _to_set(values: Iterable[Any]) -> frozenset[str]:
     return frozenset(map(_to_text, values))
 
 
-def canonical_address(text: str) -> str:
+def normalize_address(text: str) -> str:
     """Return an IP or MAC address in its canonical form."""
     text = text.strip().lower()
     try:
@@ -303,9 +303,9 @@ def canonical_address(text: str) -> str:
         return text.replace("-", ":")
 
 
-def canonical_addresses(nic: Record) -> Record:
+def normalize_addresses(nic: Record) -> Record:
     """Return a NIC with its addresses in canonical form."""
-    return {name: canonical_address(value) if value and name in ("ip", "mac") else value for name, value in nic.items()}
+    return {name: normalize_address(value) if value and name in ("ip", "mac") else value for name, value in nic.items()}
 
 
 _ADDRESS = re.compile(r"[0-9A-Za-z:][0-9A-Za-z.:_-]{0,252}")

@@ -61,7 +61,7 @@ def _resolve(client: Client, options: Mapping[str, Any], types: Mapping[str, Res
     names = {
         (resource_type, name): option
         for option, resource_type in types.items()
-        for name in _names_in(options.get(option))
+        for name in _list_names(options.get(option))
     }
 
     def find(item: tuple[tuple[ResourceType, str], str]) -> str:
@@ -84,7 +84,7 @@ def _resolve(client: Client, options: Mapping[str, Any], types: Mapping[str, Res
     return {**options, **resolved}
 
 
-def _names_in(value: Any) -> list[str]:
+def _list_names(value: Any) -> list[str]:
     return [item for item in (value if isinstance(value, list) else [value]) if is_name(item)]
 
 
@@ -105,7 +105,7 @@ def find_uuid(client: Client, resource_type: ResourceType, name: str, owner: Rec
     named = [record for record in candidates if values_equal(name, record.get(resource_type.name_field))]
     record = require_unique(list(filter(resource_type.is_usable, named)), f"the name {name!r}")
     if record is None:
-        raise _no_object_error(resource_type, name, named, candidates if owner else [])
+        raise _build_not_found(resource_type, name, named, candidates if owner else [])
     return str(record["uuid"])
 
 
@@ -139,7 +139,7 @@ def _read_by_cursor(resource_type: ResourceType, client: Client, owner: Record) 
     return [record for page, total in paginate_cursor(client, resource_type.cursor_type) for record in page]
 
 
-def _no_object_error(resource_type: ResourceType, name: str, deleted: list[Record], of_owner: list[Record]) -> NotFound:
+def _build_not_found(resource_type: ResourceType, name: str, deleted: list[Record], of_owner: list[Record]) -> NotFound:
     """Return the failure for a name that no object has, with the deleted objects that have it and existing names."""
     message = f"no {resource_type.noun} has the name {name!r}."
     if of_owner:

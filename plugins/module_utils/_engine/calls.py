@@ -23,11 +23,11 @@ from .._api.errors import (
     Unsupported,
     VirtinfraError,
     WaitTimeout,
-    error_codes,
+    list_error_codes,
 )
 from .._api.operation import Operation
 from .._api.operations import get_operation
-from .._api.records import Record, canonical_address, to_snake_case
+from .._api.records import Record, normalize_address, to_snake_case
 from .._client.client import Client
 from .._client.jobs import RUNNING, SUCCEEDED, UNKNOWN, Job, find_own_job, job_exists, poll_again, wait_for_jobs
 from .._http.hooks import Lock
@@ -306,7 +306,7 @@ def can_answer_second_delivery(error: VirtinfraError) -> bool:
 def is_refused_as_duplicate(call: PlannedCall, error: VirtinfraError) -> bool:
     """Return whether the service may have refused a call because its effect already exists."""
     code = get_operation(call.operation).duplicate_code
-    return bool(code) and code in error_codes(error.error) and not call.params.get("force")
+    return bool(code) and code in list_error_codes(error.error) and not call.params.get("force")
 
 
 def warn_of_second_delivery(call: PlannedCall, label: str, error: VirtinfraError) -> str:
@@ -378,4 +378,4 @@ def build_creation_key(resource: ResourceSpec, params: Mapping[str, Any], desire
     found_by = resource.choose_key(desired)
     required = [name for name, row in get_operation(str(resource.create)).parameters.items() if row.required]
     values = {found_by: desired[found_by]} if found_by else {name: params.get(name) for name in required}
-    return json.dumps([resource.create, *((name, canonical_address(str(value))) for name, value in values.items())])
+    return json.dumps([resource.create, *((name, normalize_address(str(value))) for name, value in values.items())])

@@ -26,12 +26,12 @@ from .._api.records import (
     RECORD_FIELDS,
     NullReference,
     Record,
+    drop_null_references,
     holds_null_reference,
     record_to_result,
     to_snake_case,
     values_equal,
     with_all_fields,
-    without_null_references,
 )
 from .._api.references import option_name
 from .guards import Guard
@@ -144,7 +144,7 @@ class ResourceSpec:
 
     def choose_key(self, desired: Record) -> str | None:
         """Return the option, by its API name, by which ``find`` selects the object."""
-        return next((key for key in self.keys if without_null_references(desired).get(key)), None)
+        return next((key for key in self.keys if drop_null_references(desired).get(key)), None)
 
     @property
     def operations(self) -> tuple[str, ...]:
@@ -206,7 +206,7 @@ def default_plan(resource: ResourceSpec, state: str, desired: Record, current: C
         return [build_call(resource, resource.delete, desired, record, None)] if record else []
     calls = []
     if record is None:
-        if "uuid" in without_null_references(desired):
+        if "uuid" in drop_null_references(desired):
             raise build_not_found(resource, desired)
         record = predict_created(resource, desired)
         calls.append(build_call(resource, resource.create, desired, None, record))

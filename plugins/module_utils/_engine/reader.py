@@ -27,8 +27,8 @@ from .._api.records import (
     RECORD_FIELDS,
     NullReference,
     Record,
+    drop_null_references,
     values_equal,
-    without_null_references,
 )
 from .._api.references import option_name
 from .._client.jobs import Job, asks_to_wait_longer
@@ -89,7 +89,7 @@ class ObjectReader:
     def __init__(self, resource: ResourceSpec, context: ModuleContext, state: str, desired: Record) -> None:
         self.resource, self.context, self.client = resource, context, context.client
         self.state, self.desired = state, desired
-        self.label = describe_target(without_null_references(desired), resource.noun)
+        self.label = describe_target(drop_null_references(desired), resource.noun)
         self._first_unreadable: Unreadable | None = None
 
     def read(self) -> Current:
@@ -97,7 +97,7 @@ class ObjectReader:
         if self.context.is_object_predicted:
             return predict_object(self.resource, self.state, self.desired)
         try:
-            record = self.resource.find(self.client, without_null_references(self.desired))
+            record = self.resource.find(self.client, drop_null_references(self.desired))
         except Unsupported as reason:
             unreadable = Unreadable(reason, assume_record(self.resource, self.desired))
             self._require_existence(unreadable)

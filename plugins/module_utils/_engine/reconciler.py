@@ -22,9 +22,9 @@ from .._api.operations import get_operation
 from .._api.records import (
     NullReference,
     Record,
+    drop_null_references,
     record_to_result,
     values_equal,
-    without_null_references,
 )
 from .._client.jobs import RUNNING, Job
 from .calls import (
@@ -113,7 +113,7 @@ class Reconciler:
         find_conflict = self.resource.find_conflict
         if call.operation != self.resource.create or find_conflict is None:
             return
-        if conflict := find_conflict(self.client, without_null_references(call.params)):
+        if conflict := find_conflict(self.client, drop_null_references(call.params)):
             raise Unchangeable(conflict)
 
     def _apply(self, current: Current) -> tuple[Record | None, Record]:

@@ -57,7 +57,7 @@ def extract_extras(resource: ResourceSpec, operation: str, reply: Record) -> Rec
     """Return the members of a reply in addition to the record: further values, and records of another type."""
     row = get_operation(operation)
     extras = {name: reply.get(name, []) for name in row.extra_results}
-    record_type, records = row.record, row.records_in(reply)
+    record_type, records = row.record, row.get_records(reply)
     if record_type != resource.record_type and isinstance(records, list):
         extras["records"] = [with_all_fields(record_type, record) for record in records if isinstance(record, dict)]
     return extras

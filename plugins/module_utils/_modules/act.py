@@ -20,9 +20,9 @@ from .._api.operations import OPERATIONS, get_operation
 from .._api.records import (
     NullReference,
     Record,
+    drop_null_references,
     mask_webhooks,
     record_to_result,
-    without_null_references,
 )
 from .._api.references import (
     mark_nulls,
@@ -81,7 +81,7 @@ def action_module(
     def run(context: ModuleContext) -> dict[str, Any]:
         params = {name: value for name, value in context.desired.items() if name in (*row.parameters, *TAG_PARAMS)}
         params = _without_optional_nulls(row, params)
-        with _with_label(without_null_references(params)) as about:
+        with _with_label(drop_null_references(params)) as about:
             if context.check_mode:
                 context.client.build_request(operation, params)
                 job_result = format_predicted_job(operation, context.params["wait"])
@@ -110,7 +110,7 @@ def generic_module(options: Options, **rules: Any) -> ModuleSpec:
                 f"operation must not be {name}, which handles a session. Use virtinfra.manager.session"
             )
         params = _without_optional_nulls(row, {**normalize_references(mark_nulls(context.desired["params"])), **tags})
-        with _with_label(without_null_references(params)) as about:
+        with _with_label(drop_null_references(params)) as about:
             null = [value for value in params.values() if isinstance(value, NullReference)]
             if null and not context.check_mode:
                 raise InvalidOptions(f"{null[0]} of {name} must not be null or empty")

@@ -150,7 +150,7 @@ class TaskOptions:
         """The API's names for the options."""
         return parameter_names(self.all_options)
 
-    def alias_warnings(self, arguments: Mapping[str, Any]) -> list[str]:
+    def find_alias_warnings(self, arguments: Mapping[str, Any]) -> list[str]:
         """Return the warnings of a module process for options that are given both by name and by alias."""
         return [
             f"Both option {name} and its alias {alias} are set."
@@ -181,10 +181,10 @@ class TaskOptions:
                 raise InvalidOptions(f"{name} must not be empty")
             if isinstance(value, list) and holds_null_reference(value):
                 raise InvalidOptions(f"{name} must not contain a null or an empty string")
-        for name in self.null_selecting_options(options):
+        for name in self.find_null_selecting_options(options):
             raise InvalidOptions(f"{name} must not be null: it selects the object")
 
-    def null_selecting_options(self, options: Mapping[str, Any]) -> Iterator[str]:
+    def find_null_selecting_options(self, options: Mapping[str, Any]) -> Iterator[str]:
         """Yield the options that are null although they are needed to select the object."""
         for group in self._selecting_groups(options):
             null = [name for name in group if isinstance(options.get(name), NullReference)]

@@ -54,7 +54,7 @@ def info_module(operation: str, options: Options) -> ModuleSpec:
     """Return the module that calls a reading operation. Its options are the parameters, its result the reply."""
 
     def run(context: ModuleContext) -> dict[str, Any]:
-        if any(isinstance(item, NullReference) for value in context.desired.values() for item in _as_list(value)):
+        if any(isinstance(item, NullReference) for value in context.desired.values() for item in _to_list(value)):
             return _shape_members(operation, {})
         return _shape_members(operation, context.client.get(operation, context.desired))
 
@@ -140,7 +140,7 @@ class Listing:
     def _read_by_query(self, client: Client, desired: Record) -> tuple[list[Record], int]:
         if self.operation is None:
             raise Unsupported(f"no query is known for the resource type {self.cursor}")
-        equal, limit = self._equalities(desired), self._limit_of_read(desired)
+        equal, limit = self._select_equalities(desired), self._choose_limit(desired)
         conditions, local_conditions = parse_conditions(desired.get("query", ()), self.record_type)
         if not equal and not local_conditions:
             return _collect_pages(paginate(client, self.operation, conditions, limit=limit))
@@ -155,7 +155,7 @@ class Listing:
 
     def _read_by_cursor(self, client: Client, desired: Record) -> tuple[list[Record], int]:
         """Read with a cursor query, and apply conditions and equality afterwards: its filters are not documented."""
-        equal, limit = self._equalities(desired), self._limit_of_read(desired)
+        equal, limit = self._select_equalities(desired), self._choose_limit(desired)
         conditions = parse_local_conditions(desired.get("query", ()), self.record_type)
         selects = bool(equal or conditions)
         pages = paginate_cursor(
@@ -173,21 +173,21 @@ class Listing:
     def _select(self, desired: Record, records: list[Record], total: int) -> tuple[list[Record], int]:
         """Return those of the records, with members added by ``view``, that match all predicates, and their number."""
         viewed = [self.view(record) for record in records]
-        names = self._active_predicates(desired)
+        names = self._list_active_predicates(desired)
         if not names:
             return viewed, total
         matches = [record for record in viewed if all(self.predicates[name](record, desired[name]) for name in names)]
         return matches[: desired.get("limit")], len(matches)
 
-    def _equalities(self, desired: Record) -> Record:
+    def _select_equalities(self, desired: Record) -> Record:
         return {field: desired[field] for field in self.fields if field in desired}
 
-    def _active_predicates(self, desired: Record) -> list[str]:
+    def _list_active_predicates(self, desired: Record) -> list[str]:
         return [name for name in self.predicates if name in desired]
 
-    def _limit_of_read(self, desired: Record) -> int | None:
+    def _choose_limit(self, desired: Record) -> int | None:
         """Return how many records to read: all of them if predicates select among them afterwards."""
-        return None if self._active_predicates(desired) else desired.get("limit")
+        return None if self._list_active_predicates(desired) else desired.get("limit")
 
 
 def list_module(
@@ -226,7 +226,7 @@ def _check_list_options(desired: Record) -> None:
         )
 
 
-def _as_list(value: Any) -> list[Any]:
+def _to_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 

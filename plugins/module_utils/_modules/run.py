@@ -66,7 +66,9 @@ def _run(spec: ModuleSpec, params: Mapping[str, Any], check_mode: bool, hooks: H
         params = spec.with_references(params, check_mode)
         with open_client(spec.connection(params), _build_call_options(params, check_mode), hooks) as client:
             params = resolve_names(client, params, spec.parameters)
-            has_null_key = isinstance(params.get("uuid"), NullReference) or any(spec.null_selecting_options(params))
+            has_null_key = isinstance(params.get("uuid"), NullReference) or any(
+                spec.find_null_selecting_options(params)
+            )
             desired = spec.desired(params)
             context = ModuleContext(params, desired, client, check_mode, check_mode and has_null_key)
             result = spec.run(context)

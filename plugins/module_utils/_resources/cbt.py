@@ -21,7 +21,7 @@ from .._engine.plan import Current, PlannedCall, ResourceSpec, default_plan
 from .finders import find_by_query
 
 
-def with_resources(task: Record) -> Record:
+def add_resources(task: Record) -> Record:
     """Return a task with ``resourceUuids`` and ``vmInstanceUuid``, the first of them, if ``resourceRefs`` has any."""
     refs = [ref["resourceUuid"] for ref in task.get("resourceRefs") or [] if ref.get("resourceUuid")]
     return {**task, "resourceUuids": refs, "vmInstanceUuid": refs[0]} if refs else task
@@ -30,7 +30,7 @@ def with_resources(task: Record) -> Record:
 def protects(task: Record, vm_uuid: str) -> bool:
     """Return whether a task protects a VM; raise Unsupported if the record does not show the VMs.
 
-    ``task`` is what `with_resources` returns.
+    ``task`` is what `add_resources` returns.
     """
     if task.get("resourceRefs") is None:
         raise Unsupported(
@@ -40,9 +40,9 @@ def protects(task: Record, vm_uuid: str) -> bool:
     return vm_uuid in task.get("resourceUuids", [])
 
 
-def with_all_resources(task: Record) -> Record:
+def add_all_resources(task: Record) -> Record:
     """Return a task with the uuids of the VMs that it protects, None if the service does not show them."""
-    return {"vmInstanceUuid": None, "resourceUuids": None, **with_resources(task)}
+    return {"vmInstanceUuid": None, "resourceUuids": None, **add_resources(task)}
 
 
 def find_cbt_task(client: Client, desired: Record) -> Record | None:
@@ -50,7 +50,7 @@ def find_cbt_task(client: Client, desired: Record) -> Record | None:
 
     Raise Unsupported when no task of the VM is found, but some tasks do not show the VMs that they protect.
     """
-    task = find_by_query("QueryCbtTask", "uuid", "name", view=with_resources)(client, desired)
+    task = find_by_query("QueryCbtTask", "uuid", "name", view=add_resources)(client, desired)
     vm = desired.get("vmInstanceUuid")
     if vm and not (task or desired.get("uuid") or desired.get("name")):
         task = _find_task_of_vm(client, vm)
@@ -60,7 +60,7 @@ def find_cbt_task(client: Client, desired: Record) -> Record | None:
 
 
 def _find_task_of_vm(client: Client, vm: str) -> Record | None:
-    tasks = [with_resources(task) for task in query(client, "QueryCbtTask")]
+    tasks = [add_resources(task) for task in query(client, "QueryCbtTask")]
     if task := require_unique([task for task in tasks if vm in task.get("resourceUuids", ())], f"the vm {vm!r}"):
         return task
     return next((task for task in tasks if protects(task, vm)), None)
@@ -72,7 +72,7 @@ def find_other_cbt_task(client: Client, params: Record) -> str | None:
     Section "Operations", CreateCbtTask: a VM has one task.
     """
     vms = {params.get("vmInstanceUuid"), *params.get("resourceUuids", ())}
-    for task in map(with_resources, query(client, "QueryCbtTask")):
+    for task in map(add_resources, query(client, "QueryCbtTask")):
         if protected := vms.intersection(task.get("resourceUuids", ())):
             return (
                 f"the VM {min(protected)} has the CBT task {task.get('name')!r} ({task.get('uuid')}), and a VM has"

@@ -76,7 +76,7 @@ def list_by_cursor(client: Client, resource_type: str) -> list[Record]:
     return validate_records(records, "CursorQuery")
 
 
-def with_assumed_fields(reader: Finder, assumed: Callable[[Record], Record]) -> Finder:
+def assume_fields(reader: Finder, assumed: Callable[[Record], Record]) -> Finder:
     """Return a finder that adds the ``assumed`` values of fields that the records do not show."""
 
     def read(client: Client, desired: Record) -> Record | None:

@@ -49,17 +49,17 @@ def find_running_vms(client: Client, host: Record, choice: str) -> Dependents:
             warnings=[f"cannot check which VMs the maintenance would stop: {_explain_unreadable(failure)}"]
         )
     if choice == "any" or not records:
-        return Dependents([_dependent(vm, effect="") for vm in records])
+        return Dependents([_to_dependent(vm, effect="") for vm in records])
     local, warnings = _find_local_vms(client, records)
-    stopped = [replace(_dependent(vm, STOPPED), reason="its root volume is on local storage") for vm in local]
-    others = [_dependent(vm, MIGRATED) for vm in records if vm not in local]
+    stopped = [replace(_to_dependent(vm, STOPPED), reason="its root volume is on local storage") for vm in local]
+    others = [_to_dependent(vm, MIGRATED) for vm in records if vm not in local]
     examined, unknowable = _predict_migrations(client, others, host["uuid"])
     if unknowable:
         warnings.append(f"cannot check whether other hosts can take the VMs: {unknowable}")
     return Dependents([*stopped, *examined], warnings)
 
 
-def _dependent(vm: Record, effect: str) -> Dependent:
+def _to_dependent(vm: Record, effect: str) -> Dependent:
     """Return the dependent object for the record of a VM."""
     return Dependent(str(vm.get("uuid")), str(vm.get("name")), effect)
 
@@ -75,7 +75,7 @@ def _find_local_vms(client: Client, vms: list[Record]) -> tuple[list[Record], li
     if not storages or not hidden:
         return local, []
     warning = (
-        f"cannot check whether {_dependent(hidden[0], MIGRATED)} has local storage and would be stopped, because its"
+        f"cannot check whether {_to_dependent(hidden[0], MIGRATED)} has local storage and would be stopped, because its"
         f" record does not show its root volume ({len(hidden)} VMs in all)"
     )
     return local, [warning]

@@ -74,7 +74,7 @@ def _group_interfaces(
     """Return the interfaces whose types differ from the desired ones, by their new types and the VLANs that differ."""
     vlans: dict[tuple[str, tuple[str, ...]], list[int]] = {}
     for interface, vlan in _list_pairs(desired):
-        types = with_management(desired["serviceTypes"], current.get((interface, vlan)), (interface, vlan))
+        types = add_management(desired["serviceTypes"], current.get((interface, vlan)), (interface, vlan))
         if types != current.get((interface, vlan)):
             vlans.setdefault((interface, tuple(types)), []).append(vlan)
     interfaces: dict[tuple[tuple[str, ...], tuple[int, ...]], list[str]] = {}
@@ -83,7 +83,7 @@ def _group_interfaces(
     return interfaces
 
 
-def with_management(types: list[str], current: list[str] | None, pair: Pair) -> list[str]:
+def add_management(types: list[str], current: list[str] | None, pair: Pair) -> list[str]:
     """Return the types to set, sorted. The API can neither add nor remove the management network."""
     if current is not None and MANAGEMENT in set(types) - set(current):
         raise Unchangeable(f"the API cannot add {MANAGEMENT} to the interface {pair[0]} on VLAN {pair[1]}")

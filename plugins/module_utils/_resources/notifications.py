@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._api.errors import InvalidOptions, Unsupported
-from .._api.records import Record, values_equal, without_null_references
+from .._api.records import Record, drop_null_references, values_equal
 from .._client.client import Client
 from .._client.lists import find_by_attribute, require_unique
 from .._engine.plan import Current, PlannedCall, ResourceSpec, Unreadable, build_unchangeable, default_plan
@@ -32,7 +32,7 @@ def normalize_persons(desired: Record) -> Record:
     return both if desired.keys() & both.keys() else {}
 
 
-def compared_persons(desired: Record, current: Record) -> Record:
+def select_compared_persons(desired: Record, current: Record) -> Record:
     """Return the desired persons for the comparison: the user IDs, and the remarks if one differs."""
     persons, current_remarks = normalize_persons(desired), current.get("atPersonList") or {}
     compared = {"atPersonUserIds": persons["atPersonUserIds"]} if persons else {}
@@ -45,13 +45,13 @@ def compared_persons(desired: Record, current: Record) -> Record:
     return compared
 
 
-def fields_missing_from_generic_query(desired: Record) -> Record:
+def assume_missing_fields(desired: Record) -> Record:
     """Return the desired values of the workchat fields that a list of all endpoints may omit."""
     values = {**desired, **normalize_persons(desired)}
     return {name: values[name] for name in ("url", "atAll", "atPersonUserIds") if name in values}
 
 
-def with_persons_by_user_id(endpoint: Record) -> Record:
+def map_persons_by_user_id(endpoint: Record) -> Record:
     """Return an endpoint whose ``atPersonList``, which services show as a list of records, maps user IDs to remarks."""
     persons = endpoint.get("atPersonList")
     if not isinstance(persons, list):
@@ -70,7 +70,7 @@ def plan_workchat_endpoint(resource: ResourceSpec, state: str, desired: Record, 
     if current.record is None:
         persons = {name: value for name, value in normalize_persons(desired).items() if value}
     else:
-        persons = {} if isinstance(current, Unreadable) else compared_persons(desired, current.record)
+        persons = {} if isinstance(current, Unreadable) else select_compared_persons(desired, current.record)
     others = {name: value for name, value in desired.items() if not name.startswith("atPerson")}
     return default_plan(resource, state, {**others, **persons}, current)
 
@@ -81,7 +81,7 @@ def find_endpoint_of_type(type_name: str) -> Finder:
     def is_one(endpoint: Record) -> bool:
         return type_name in (endpoint.get("type") or type_name).lower()
 
-    return find_by_query("QuerySNSApplicationEndpoint", "uuid", "name", view=with_persons_by_user_id, among=is_one)
+    return find_by_query("QuerySNSApplicationEndpoint", "uuid", "name", view=map_persons_by_user_id, among=is_one)
 
 
 def is_snmp_platform(platform: Record) -> bool:
@@ -91,7 +91,7 @@ def is_snmp_platform(platform: Record) -> bool:
 
 def plan_person(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
     """Plan the change of a person. Never send the current user ID or another endpoint: services refuse both."""
-    endpoint, person = without_null_references(desired).get("endpointUuid"), current.record
+    endpoint, person = drop_null_references(desired).get("endpointUuid"), current.record
     if person and isinstance(current, Unreadable):
         if "userId" in desired:
             raise Unsupported(

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from .._api.errors import ApiError, InvalidOptions, NotFound, ReadExecutedAsChange, Unsupported
 from .._api.operations import get_operation
-from .._api.records import Record, canonical_address, canonical_addresses, with_all_fields
+from .._api.records import Record, normalize_address, normalize_addresses, with_all_fields
 from .._api.references import option_name
 from .._api.resource_types import VM
 from .._client.client import Client
@@ -67,7 +67,7 @@ def _select_by_addresses(nics: list[Record], desired: Record) -> list[Record]:
 
 def shows_ip_address(nic: Record, address: str | None) -> bool:
     """Return whether a NIC has an address; a NIC with IPv4 and IPv6 has further addresses in ``usedIps``."""
-    return bool(address) and canonical_address(str(address)) in map(canonical_address, _list_ip_addresses(nic))
+    return bool(address) and normalize_address(str(address)) in map(normalize_address, _list_ip_addresses(nic))
 
 
 def _list_ip_addresses(nic: Record) -> list[str]:
@@ -83,7 +83,7 @@ def _require_ip_addresses(nics: list[Record], address: str) -> None:
 
 
 def _shows_mac_address(nic: Record, address: str) -> bool:
-    return canonical_address(address) == canonical_address(str(nic.get("mac")))
+    return normalize_address(address) == normalize_address(str(nic.get("mac")))
 
 
 _ADDRESSES = {"staticIp": shows_ip_address, "customMac": _shows_mac_address}
@@ -120,9 +120,9 @@ def _select_nics(vms: list[Record], desired: Record) -> list[Record]:
 
 def plan_vm_nic(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
     """Plan the change of a NIC. The service chooses the address of a moved NIC, and the VM is not predicted."""
-    desired = canonical_addresses(desired)
+    desired = normalize_addresses(desired)
     if current.record:
-        nic = canonical_addresses(current.record)
+        nic = normalize_addresses(current.record)
         equal = {"ip": shows_ip_address(nic, desired.get("ip")), "driverType": nic.get("driverType") is None}
         desired = {name: value for name, value in desired.items() if not equal.get(name)}
         if changes := find_drift(resource, desired, nic):

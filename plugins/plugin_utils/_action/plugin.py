@@ -120,7 +120,7 @@ class ActionModule(ActionBase):
                 new_lock=RunLock,
             )
             result = self._execute(spec, params, hooks)
-        if warnings := [*spec.alias_warnings(arguments), *result.pop("warnings", ())]:
+        if warnings := [*spec.find_alias_warnings(arguments), *result.pop("warnings", ())]:
             result["warnings"] = warnings
         # Newer versions of core show it only on demand; older versions lack this option and always show it.
         if getattr(ansible.constants, "INJECT_INVOCATION", True):

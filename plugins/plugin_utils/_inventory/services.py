@@ -19,8 +19,8 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ...module_utils._api.conditions import (
     Condition,
+    list_texts_to_send,
     parse_condition,
-    texts_to_send,
 )
 from ...module_utils._api.errors import (
     InvalidOptions,
@@ -95,7 +95,7 @@ class Service:
         """
         if self.uses_query:
             conditions = [parse_condition(source, resource_type.record) for source in self.query]
-            pages = self._query(client, resource_type, texts_to_send(conditions))
+            pages = self._query(client, resource_type, list_texts_to_send(conditions))
         else:
             conditions = self._parse_filters(resource_type)
             pages = self._query_by_cursor(client, resource_type)

@@ -20,8 +20,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors impo
     MAX_DEPTH,
     ApiError,
     VirtinfraError,
-    error_codes,
     is_error_code,
+    list_error_codes,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -140,7 +140,7 @@ def test_no_nested_error_is_lost(error: dict[str, Any]) -> None:
     raised = ApiError("AddKVMHost", 503, error)
     nested = [each for level in levels(error)[: MAX_DEPTH + 1] for each in level]
     assert len(nested) <= MAX_CAUSES
-    assert sorted(error_codes(raised.error)) == sorted(each["code"] for each in nested)
+    assert sorted(list_error_codes(raised.error)) == sorted(each["code"] for each in nested)
     assert "'cause'" not in str(raised.error)
     first = error
     while below := [*(first.get("causes") or []), *filter(None, [first.get("cause")])]:

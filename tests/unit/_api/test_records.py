@@ -14,8 +14,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations 
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import (
     PRESERVED_KEY_MEMBERS,
     RECORD_FIELDS,
-    canonical_address,
     find_invalid_member,
+    normalize_address,
     record_to_result,
     to_camel_case,
     to_datetime,
@@ -161,7 +161,7 @@ def test_not_same(desired: Any, current: Any) -> None:
     ],
 )
 def test_addresses_have_one_form(text: str, canonical: str) -> None:
-    assert canonical_address(text) == canonical
+    assert normalize_address(text) == canonical
 
 
 TEXTS = st.text("aZ0 \n\u00e9\u202f", max_size=4)

@@ -11,9 +11,9 @@ from typing import Any
 
 import ansible.constants
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._resources.finders import with_assumed_fields
+from ansible_collections.virtinfra.manager.plugins.module_utils._resources.finders import assume_fields
 from ansible_collections.virtinfra.manager.plugins.module_utils._resources.notifications import (
-    fields_missing_from_generic_query,
+    assume_missing_fields,
 )
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._run.sessions import FileStore
 
@@ -316,12 +316,8 @@ def test_workchat_query_with_an_empty_reply(run: ModuleRunner, sim: Simulator) -
 
 def test_fields_missing_from_the_general_query_are_not_compared() -> None:
     desired = {"name": "n", "url": "u", "atPersonList": {"user-1": ""}}
-    short = with_assumed_fields(
-        lambda dummy, desired: {"uuid": "1", "name": desired["name"]}, fields_missing_from_generic_query
-    )
-    full = with_assumed_fields(
-        lambda *dummy: {"uuid": "1", "url": "other", "atPersonUserIds": []}, fields_missing_from_generic_query
-    )
+    short = assume_fields(lambda dummy, desired: {"uuid": "1", "name": desired["name"]}, assume_missing_fields)
+    full = assume_fields(lambda *dummy: {"uuid": "1", "url": "other", "atPersonUserIds": []}, assume_missing_fields)
     unknown: Any = None
     assert short(unknown, desired) == {"uuid": "1", "name": "n", "url": "u", "atPersonUserIds": ["user-1"]}
     assert full(unknown, desired) == {"uuid": "1", "url": "other", "atPersonUserIds": []}
