@@ -94,7 +94,13 @@ from ..module_utils._api.errors import ApiError, TransportError
 from ..module_utils._api.records import Record
 from ..module_utils._api.resource_types import HOST, PRIMARY_STORAGE
 from ..module_utils._client.client import Client
-from ..plugin_utils._inventory.hostvars import HostEntry, HostVars, create_host_entry, group_by_cluster
+from ..plugin_utils._inventory.hostvars import (
+    HOST_ADDED,
+    HostEntry,
+    HostVars,
+    create_host_entry,
+    group_by_cluster,
+)
 from ..plugin_utils._inventory.plugin import Inventory, ServiceData
 
 # A host that does not respond must not delay the others as long as request_timeout would allow.
@@ -107,7 +113,7 @@ class InventoryModule(Inventory):
     NAME = "virtinfra.manager.hosts"
     RESOURCE_TYPE = HOST
     RELATED = ("primary_storages", PRIMARY_STORAGE)
-    ADDED = ("bondings", "nics", "networkFactsError", "primaryStorages")
+    ADDED = HOST_ADDED
 
     def list_cache_key_options(self) -> list[Any]:
         """Return the options that add data to the cache entry."""

@@ -61,6 +61,7 @@ keyed_groups:
 
 from ..module_utils._api.resource_types import HOST, PRIMARY_STORAGE
 from ..plugin_utils._inventory.hostvars import (
+    HOST_ADDED,
     HostEntry,
     HostVars,
     create_host_entry,
@@ -106,7 +107,7 @@ class InventoryModule(Inventory):
 
     def _create_hosts(self, storages: list[HostEntry], services: list[ServiceData]) -> list[HostEntry]:
         """Return the hosts of all services, without variables if an earlier source has added the host."""
-        hostvars = self.create_hostvars(HOST, ("primaryStorages",))
+        hostvars = self.create_hostvars(HOST, HOST_ADDED)
         storages_of_clusters = group_by_cluster(storage.record for storage in storages)
         hosts = [
             create_host_entry(hostvars, record, data.service, storages_of_clusters)
