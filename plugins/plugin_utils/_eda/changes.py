@@ -42,7 +42,7 @@ class Threshold:
         """Return the capacity in percent of the total, None if the record does not show it."""
         name = to_camel_case(self.field)
         available, total = record.get(name), record.get(total_of(name))
-        if not all(isinstance(each, (int, float)) for each in (available, total)) or not total:
+        if not all(isinstance(value, (int, float)) for value in (available, total)) or not total:
             return None
         return round(100 * float(available or 0) / float(total), 2)
 

@@ -51,13 +51,13 @@ class Refusals:
         self._log = log
         self._counts: Counter[str] = Counter()
 
-    def add(self, reason: str, peer: object, what: str = "posts", detail: str = "") -> None:
-        """Count a refusal. ``detail`` is not part of the reason: it can be different each time."""
+    def add(self, reason: str, peer: object, kind: str = "posts", detail: str = "") -> None:
+        """Count a refusal of posts, requests or connections. ``detail`` may vary, so it is no part of the reason."""
         self._counts[reason] += 1
         count = self._counts[reason]
         if count & (count - 1) == 0:
             text = escape_controls(f"{reason}: {detail}" if detail else reason)
-            self._log.warning("refused %s %s so far, the last from %s: %s", count, what, peer, text)
+            self._log.warning("refused %s %s so far, the last from %s: %s", count, kind, peer, text)
 
 
 class HttpLog(logging.Handler):
@@ -164,7 +164,7 @@ class Listener:
 
     def _make_room(self, peer: str) -> bool:
         """Return whether there is room for another connection of a peer, and close one for it if necessary."""
-        self._connections = {key: each for key, each in self._connections.items() if each.is_open}
+        self._connections = {key: connection for key, connection in self._connections.items() if connection.is_open}
         counts = Counter(connection.peer for connection in self._connections.values())
         if counts[peer] >= self._max_per_peer:
             candidates = [key for key, connection in self._connections.items() if connection.peer == peer]
@@ -223,19 +223,19 @@ async def listening(
 
 
 async def _open_sockets(host: str, port: int) -> list[socket.socket]:
-    found = await asyncio.get_running_loop().getaddrinfo(
+    addresses = await asyncio.get_running_loop().getaddrinfo(
         host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )
-    opened: list[socket.socket] = []
+    sockets: list[socket.socket] = []
     try:
-        for family, address in dict.fromkeys((each[0], each[4]) for each in found):
-            opened.append(socket.create_server(address, family=family, backlog=128))
-            opened[-1].setblocking(False)
+        for family, address in dict.fromkeys((info[0], info[4]) for info in addresses):
+            sockets.append(socket.create_server(address, family=family, backlog=128))
+            sockets[-1].setblocking(False)
     except OSError:
-        for each in opened:
-            each.close()
+        for opened in sockets:
+            opened.close()
         raise
-    return opened
+    return sockets
 
 
 def limit_connections() -> int:

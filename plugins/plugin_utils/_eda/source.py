@@ -40,12 +40,12 @@ def read_options(spec: Options, args: Mapping[str, Any]) -> dict[str, Any]:
 
     ansible-rulebook does not validate arguments. Raise InvalidOptions for the first error.
     """
-    given = {name: value for name, value in args.items() if value is not None}
-    for name in given.keys() - spec.keys():
+    arguments = {name: value for name, value in args.items() if value is not None}
+    for name in arguments.keys() - spec.keys():
         raise InvalidOptions(f"unknown argument {name}.{did_you_mean(name, spec)}")
-    validation = ArgumentSpecValidator(spec).validate(given)
+    validation = ArgumentSpecValidator(spec).validate(arguments)
     if validation.error_messages:
-        raise InvalidOptions(Masker(collect_secrets(spec, given)).mask_text(validation.error_messages[0]))
+        raise InvalidOptions(Masker(collect_secrets(spec, arguments)).mask_text(validation.error_messages[0]))
     params: dict[str, Any] = validation.validated_parameters
     return params
 
