@@ -6,10 +6,10 @@
 
 from __future__ import annotations
 
-import pathlib
 import shlex
 import signal
 import sys
+from pathlib import Path
 
 
 def main() -> int:
@@ -19,7 +19,7 @@ def main() -> int:
     try:
         from .switches import command_line
     except ModuleNotFoundError as error:
-        requirements = pathlib.Path(__file__).with_name("requirements.txt")
+        requirements = Path(__file__).with_name("requirements.txt")
         install = shlex.join([sys.executable, "-m", "pip", "install", "-r", str(requirements)])
         print(
             f"The simulator needs the Python package {error.name}. Start it with 'make simulator', which installs its"

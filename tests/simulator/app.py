@@ -7,10 +7,10 @@
 from __future__ import annotations
 
 import collections
-import collections.abc as c
 import functools
 import re
-import typing as t
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -41,10 +41,10 @@ SUGGESTED = {
     "GetHostNicServiceTypeStatistic",
 }
 """The companions that the conventions of the service suggest. A server without ``all_companions`` has only these."""
-Endpoint = c.Callable[[Request], t.Any]
+Endpoint = Callable[[Request], Any]
 
 
-class RoutingSwitches(t.NamedTuple):
+class RoutingSwitches(NamedTuple):
     """The switches that decide which paths are served."""
 
     root: str
@@ -56,7 +56,7 @@ class RoutingSwitches(t.NamedTuple):
     verbs_matter: bool
 
 
-def create_app(service: Service, stop: c.Callable[[], None]) -> ASGIApp:
+def create_app(service: Service, stop: Callable[[], None]) -> ASGIApp:
     """Return the application that serves the operations, the control API and the page."""
     app = Starlette(exception_handlers={HTTPException: _rejection})
     app.router.redirect_slashes = False
@@ -74,7 +74,7 @@ def create_app(service: Service, stop: c.Callable[[], None]) -> ASGIApp:
 
 
 async def _rejection(request: Request, error: Exception) -> Response:
-    rejection = t.cast(HTTPException, error)
+    rejection = cast(HTTPException, error)
     return plain_response(rejection.status_code, rejection.detail)
 
 

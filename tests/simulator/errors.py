@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-import typing as t
+from typing import Any
 
 DESCRIPTIONS = {
     "SYS.1000": "An internal error occurred",
@@ -54,7 +54,7 @@ class OperationError(Exception):
         self.details = details
         self.causes = causes
 
-    def to_error_code(self, nesting: str, extras: bool) -> dict[str, t.Any]:
+    def to_error_code(self, nesting: str, extras: bool) -> dict[str, Any]:
         """Return the ErrorCode with all documented members.
 
         `nesting` is `cause` (the first cause only), `causes` (a list of all) or `both`.

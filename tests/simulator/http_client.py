@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import time
-import typing as t
+from typing import Any
 
 import requests
 
@@ -25,7 +25,7 @@ class HttpClient:
         self.http.trust_env = False
 
     def send(
-        self, method: str, path: str, body: t.Any = None, headers: dict[str, t.Any] | None = None
+        self, method: str, path: str, body: Any = None, headers: dict[str, Any] | None = None
     ) -> requests.Response:
         """Send a request and return the response; a header of None is not sent."""
         absolute = path.startswith("/")
@@ -52,31 +52,31 @@ class HttpClient:
             time.sleep(POLL_INTERVAL)
         return response
 
-    def call(self, method: str, path: str, body: t.Any = None, headers: dict[str, t.Any] | None = None) -> t.Any:
+    def call(self, method: str, path: str, body: Any = None, headers: dict[str, Any] | None = None) -> Any:
         """Call an operation that succeeds and return its reply."""
         response = self.wait_for_job(self.send(method, path, body, headers))
         assert response.status_code == 200, (response.status_code, response.text)
         return response.json()
 
-    def inventory(self, method: str, path: str, body: t.Any = None) -> t.Any:
+    def inventory(self, method: str, path: str, body: Any = None) -> Any:
         """Call an operation that succeeds and return its inventory."""
         return self.call(method, path, body)["inventory"]
 
-    def error(self, method: str, path: str, body: t.Any = None, headers: dict[str, t.Any] | None = None) -> t.Any:
+    def error(self, method: str, path: str, body: Any = None, headers: dict[str, Any] | None = None) -> Any:
         """Call an operation that fails and return its ErrorCode."""
         response = self.wait_for_job(self.send(method, path, body, headers))
         assert response.status_code == 503, (response.status_code, response.text)
         return response.json()["error"]
 
-    def error_code(self, method: str, path: str, body: t.Any = None) -> t.Any:
+    def error_code(self, method: str, path: str, body: Any = None) -> Any:
         """Call an operation that fails and return the code of its error."""
         return self.error(method, path, body)["code"]
 
-    def is_rejected(self, method: str, path: str, body: t.Any = None) -> bool:
+    def is_rejected(self, method: str, path: str, body: Any = None) -> bool:
         """Return whether a request is rejected at once with 400 in plain text."""
         response = self.send(method, path, body)
         return response.status_code == 400 and "Content-Type" not in response.headers
 
-    def query(self, path: str) -> t.Any:
+    def query(self, path: str) -> Any:
         """Return the inventories of a query."""
         return self.call("GET", path)["inventories"]

@@ -12,17 +12,17 @@ from __future__ import annotations
 
 import json
 import os
-import pathlib
 import ssl
 import subprocess
 import sys
 import tempfile
 import time
-import typing as t
 import urllib.error
 import urllib.request
+from pathlib import Path
+from typing import Any, cast
 
-FOLDER = pathlib.Path(__file__).resolve().parent.parent
+FOLDER = Path(__file__).resolve().parent.parent
 START_TIMEOUT = 30.0
 CONTROL_TIMEOUT = 120
 STOP_TIMEOUT = 5.0
@@ -59,7 +59,7 @@ class Simulator:
     def __enter__(self) -> Simulator:
         """Start the simulator and wait until it listens."""
         with tempfile.TemporaryDirectory(prefix="simulator-") as folder:
-            port_file = pathlib.Path(folder, "port")
+            port_file = Path(folder, "port")
             command = [self._python, "-m", "simulator", "--port", "0", "--port-file", str(port_file)]
             command += ["--parent", str(os.getpid()), *self._arguments]
             self._process = subprocess.Popen(
@@ -76,7 +76,7 @@ class Simulator:
         self.stop()
 
     @staticmethod
-    def _port(port_file: pathlib.Path, process: subprocess.Popen[bytes]) -> int:
+    def _port(port_file: Path, process: subprocess.Popen[bytes]) -> int:
         deadline = time.monotonic() + START_TIMEOUT
         while time.monotonic() < deadline:
             if port_file.exists():
@@ -100,7 +100,7 @@ class Simulator:
             process.kill()
             process.wait()
 
-    def control(self, method: str, name: str, body: t.Any = None) -> t.Any:
+    def control(self, method: str, name: str, body: Any = None) -> Any:
         """Send a control request and return its reply; raise SimulatorError with the message of a rejection."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(f"{self.url}/_simulator/{name}", data=data, method=method)
@@ -110,31 +110,31 @@ class Simulator:
         except urllib.error.HTTPError as error:
             raise SimulatorError(json.load(error)["error"]) from None
 
-    def health(self) -> dict[str, t.Any]:
+    def health(self) -> dict[str, Any]:
         """Return the seed options and the switches."""
-        return t.cast("dict[str, t.Any]", self.control("GET", "health"))
+        return cast("dict[str, Any]", self.control("GET", "health"))
 
-    def operations(self) -> list[dict[str, t.Any]]:
+    def operations(self) -> list[dict[str, Any]]:
         """Return the operations of the simulator with their paths and parameters."""
-        return t.cast("list[dict[str, t.Any]]", self.control("GET", "operations"))
+        return cast("list[dict[str, Any]]", self.control("GET", "operations"))
 
-    def log(self) -> list[dict[str, t.Any]]:
+    def log(self) -> list[dict[str, Any]]:
         """Return the requests since the last reset or clear_log, oldest first."""
-        return t.cast("list[dict[str, t.Any]]", self.control("GET", "log"))
+        return cast("list[dict[str, Any]]", self.control("GET", "log"))
 
     def clear_log(self) -> None:
         """Clear the request log."""
         self.control("DELETE", "log")
 
-    def state(self) -> dict[str, t.Any]:
+    def state(self) -> dict[str, Any]:
         """Return the whole state: a list of records by type, and services, qos, exported, tags, traps."""
-        return t.cast("dict[str, t.Any]", self.control("GET", "state"))
+        return cast("dict[str, Any]", self.control("GET", "state"))
 
-    def records(self, kind: str) -> list[dict[str, t.Any]]:
+    def records(self, kind: str) -> list[dict[str, Any]]:
         """Return the records of one type, as stored."""
-        return t.cast("list[dict[str, t.Any]]", self.control("GET", f"state?kind={kind}")[kind])
+        return cast("list[dict[str, Any]]", self.control("GET", f"state?kind={kind}")[kind])
 
-    def change(self, kind: str, uuid: str, **members: t.Any) -> None:
+    def change(self, kind: str, uuid: str, **members: Any) -> None:
         """Replace members of a record, bypassing the rules of the service."""
         self.control("POST", "change", {"kind": kind, "uuid": uuid, "members": members})
 
@@ -142,34 +142,34 @@ class Simulator:
         """Finish pending jobs and reconnections of hosts at once, however long they would take."""
         self.control("POST", "advance")
 
-    def reset(self, **options: t.Any) -> None:
+    def reset(self, **options: Any) -> None:
         """Restore the seeded state; the options replace those of the command line."""
         self.control("POST", "reset", options)
 
-    def configure(self, **switches: t.Any) -> None:
+    def configure(self, **switches: Any) -> None:
         """Change switches and keep the state."""
         self.control("POST", "config", switches)
 
     def sessions(self) -> dict[str, int]:
         """Return how many sessions created by logging in are valid (live), and logins, failed_logins and logouts."""
-        return t.cast("dict[str, int]", self.control("GET", "sessions"))
+        return cast("dict[str, int]", self.control("GET", "sessions"))
 
     def end_sessions(self) -> None:
         """End all sessions created by logging in, as if they had expired."""
         self.control("DELETE", "sessions")
 
-    def fault(self, fault: str, operation: str = "*", **details: t.Any) -> None:
+    def fault(self, fault: str, operation: str = "*", **details: Any) -> None:
         """Inject a fault."""
         self.control("POST", "faults", {"fault": fault, "operation": operation, **details})
 
-    def deliver(self, url: str, job: str, **forged: t.Any) -> int | None:
+    def deliver(self, url: str, job: str, **forged: Any) -> int | None:
         """Post the result of a job now, or a forged one with `success` and `body`; return the response's status."""
         reply = self.control("POST", "deliveries", {"url": url, "job": job, **forged})
-        return t.cast("int | None", reply["status"])
+        return cast("int | None", reply["status"])
 
-    def faults(self) -> list[dict[str, t.Any]]:
+    def faults(self) -> list[dict[str, Any]]:
         """Return the injected faults, each with the number of times that it occurred."""
-        return t.cast("list[dict[str, t.Any]]", self.control("GET", "faults"))
+        return cast("list[dict[str, Any]]", self.control("GET", "faults"))
 
     def clear_faults(self) -> None:
         """Remove all faults."""

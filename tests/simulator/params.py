@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 import re
-import typing as t
+from collections.abc import Iterable
+from typing import Any
 
 from .description import Parameter
 from .errors import RequestRejected, invalid_argument
@@ -36,26 +37,26 @@ def is_known(since: str | None, version: str) -> bool:
     return not version or not since or version_key(since) <= version_key(version)
 
 
-def parse_body_params(params: t.Iterable[Parameter], given: dict[str, t.Any], version: str) -> dict[str, t.Any]:
+def parse_body_params(params: Iterable[Parameter], values: dict[str, Any], version: str) -> dict[str, Any]:
     """Return the parameters in a body, trimmed and converted; raise RequestRejected if one cannot be parsed."""
     return {
         param.name: _parse_body_value(param, trim(value))
         for param in params
-        if is_known(param.since, version) and (value := given.get(param.name)) is not None
+        if is_known(param.since, version) and (value := values.get(param.name)) is not None
     }
 
 
-def validate(params: t.Iterable[Parameter], given: dict[str, t.Any], version: str) -> dict[str, t.Any]:
+def validate(params: Iterable[Parameter], values: dict[str, Any], version: str) -> dict[str, Any]:
     """Return the parameters unchanged; raise OperationError for the first that is missing or invalid."""
     for param in params:
-        if param.name in given:
-            _validate_param(param, given[param.name])
+        if param.name in values:
+            _validate_param(param, values[param.name])
         elif is_required(param) and is_known(param.since, version):
             raise invalid_argument(f"field[{param.name}] is mandatory, can not be null")
-    return given
+    return values
 
 
-def trim(value: t.Any) -> t.Any:
+def trim(value: Any) -> Any:
     """Return the value with all its strings trimmed, also in lists and maps."""
     if isinstance(value, str):
         return value.strip()
@@ -66,7 +67,7 @@ def trim(value: t.Any) -> t.Any:
     return value
 
 
-def _validate_param(param: Parameter, value: t.Any) -> None:
+def _validate_param(param: Parameter, value: Any) -> None:
     elements = value if isinstance(value, list) else [value]
     if param.choices and any(element not in param.choices for element in elements):
         raise invalid_argument(f"valid values for field[{param.name}] are {list(param.choices)}, but {value!r} found")
@@ -81,7 +82,7 @@ def _validate_param(param: Parameter, value: t.Any) -> None:
         raise invalid_argument(f"field[{param.name}] cannot be empty")
 
 
-def _parse_body_value(param: Parameter, value: t.Any) -> t.Any:
+def _parse_body_value(param: Parameter, value: Any) -> Any:
     """Return the value of a body parameter, converted; an integer may be a numeric string."""
     kind = get_kind(param)
     if kind == "integer":
@@ -95,7 +96,7 @@ def _parse_body_value(param: Parameter, value: t.Any) -> t.Any:
     raise _unparsable(param.name, kind, value)
 
 
-def parse_query_params(params: t.Iterable[Parameter], values: dict[str, list[str]], version: str) -> dict[str, t.Any]:
+def parse_query_params(params: Iterable[Parameter], values: dict[str, list[str]], version: str) -> dict[str, Any]:
     """Return the parameters in a query string, trimmed and converted; raise RequestRejected if one cannot be parsed.
 
     The values of a repeated parameter form a list; of other parameters the last one counts.
@@ -107,7 +108,7 @@ def parse_query_params(params: t.Iterable[Parameter], values: dict[str, list[str
     }
 
 
-def _parse_query_value(param: Parameter, texts: list[str]) -> t.Any:
+def _parse_query_value(param: Parameter, texts: list[str]) -> Any:
     kind = get_kind(param)
     if kind in ("list", "strings"):
         return texts
@@ -120,7 +121,7 @@ def _parse_query_value(param: Parameter, texts: list[str]) -> t.Any:
     return texts[-1]
 
 
-def _parse_integer(name: str, value: t.Any) -> int:
+def _parse_integer(name: str, value: Any) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if isinstance(value, str) and re.fullmatch(r"[+-]?\d+", value):
@@ -134,5 +135,5 @@ def _parse_boolean(name: str, text: str) -> bool:
     return text.lower() == "true"
 
 
-def _unparsable(name: str, kind: str, value: t.Any) -> RequestRejected:
+def _unparsable(name: str, kind: str, value: Any) -> RequestRejected:
     return RequestRejected(400, f"Invalid value[{value!r}] of field[{name}]: it must be of type {kind}")

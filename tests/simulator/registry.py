@@ -6,35 +6,35 @@
 
 from __future__ import annotations
 
-import collections.abc as c
-import dataclasses
 import functools
 import inspect
-import typing as t
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from . import description
 from .description import Parameter
 
-if t.TYPE_CHECKING:
+if TYPE_CHECKING:
     from .service import Service
     from .state.store import Store
     from .switches.options import Switches
 
 TAG_NAMES = ("systemTags", "userTags")
-Reply = dict[str, t.Any]
-Steps = c.Generator[float, None, Reply]
+Reply = dict[str, Any]
+Steps = Generator[float, None, Reply]
 """An operation in two parts: up to `yield` at the start of its job, the rest at the end of the job.
 It yields the seconds that its job takes in addition to its latency. If the job fails or times out, the error is
 raised at the `yield`."""
 
 
-@dataclasses.dataclass
+@dataclass
 class Call:
     """A call of an operation: its validated parameters and the service."""
 
-    params: dict[str, t.Any]
+    params: dict[str, Any]
     path: dict[str, str]
-    tags: dict[str, t.Any]
+    tags: dict[str, Any]
     query: dict[str, list[str]]
     service: Service
 
@@ -48,22 +48,22 @@ class Call:
         """The switches of the service."""
         return self.service.switches
 
-    def __getitem__(self, name: str) -> t.Any:
+    def __getitem__(self, name: str) -> Any:
         return self.params[name]
 
-    def get(self, name: str, default: t.Any = None) -> t.Any:
+    def get(self, name: str, default: Any = None) -> Any:
         """Return a parameter, or the default if it was not given."""
         return self.params.get(name, default)
 
-    def given(self, *names: str) -> dict[str, t.Any]:
+    def select(self, *names: str) -> dict[str, Any]:
         """Return the named parameters that were given."""
         return {name: self.params[name] for name in names if name in self.params}
 
 
-Handler = c.Callable[[Call], t.Any]
+Handler = Callable[[Call], Any]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Operation:
     """An operation: its description, its handler, and what only the simulator knows of it."""
 
@@ -138,7 +138,7 @@ class Operation:
 OPERATIONS: dict[str, Operation] = {}
 
 
-def operation(name: str, **details: t.Any) -> c.Callable[[Handler], Handler]:
+def operation(name: str, **details: Any) -> Callable[[Handler], Handler]:
     """Register the decorated function as the handler of an operation; `details` are further members of Operation."""
 
     def register(handler: Handler) -> Handler:

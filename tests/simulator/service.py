@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import random
-import typing as t
+from typing import Any
 
 from .errors import OperationError, RequestRejected
 from .http.replies import ReplySerializer
@@ -45,7 +45,7 @@ class Service:
         self.serializer = ReplySerializer(switches)
         self.sessions = Sessions(switches, self.store.new_uuid)
 
-    def reset(self, overrides: dict[str, t.Any]) -> None:
+    def reset(self, overrides: dict[str, Any]) -> None:
         """Restore the seeded state; the options replace those of the start. Raise InvalidOption for an invalid one."""
         seed, switches = option_parsing.apply_options(*self._initial_options, overrides)
         self.jobs.cancel()
@@ -53,7 +53,7 @@ class Service:
         self.log.entries.clear()
         self._initialize(seed, switches)
 
-    def configure(self, overrides: dict[str, t.Any]) -> None:
+    def configure(self, overrides: dict[str, Any]) -> None:
         """Change switches and keep the state; raise InvalidOption for an invalid one."""
         seed, self.switches = option_parsing.apply_options(self.seed, self.switches, overrides)
         if seed != self.seed:
@@ -88,7 +88,7 @@ class Service:
         if not valid:
             raise OperationError("ID.1001", "the session is invalid or expired")
 
-    def reply_text(self, operation: Operation, outcome: dict[str, t.Any] | OperationError) -> str:
+    def reply_text(self, operation: Operation, outcome: dict[str, Any] | OperationError) -> str:
         """Return the reply of an operation, or of its error, as JSON."""
         reply = self.serializer.error_reply(outcome) if isinstance(outcome, OperationError) else outcome
         if self.switches.success_members and operation.has_envelope:
@@ -103,5 +103,5 @@ class Service:
             self.webhooks.deliver(job)
 
 
-def _elements(records: list[t.Any]) -> list[str]:
+def _elements(records: list[Any]) -> list[str]:
     return [f"inventories[{index}]" for index in range(len(records))]

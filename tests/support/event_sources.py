@@ -81,8 +81,8 @@ async def running(name: str, args: Mapping[str, Any], rules: Rules) -> AsyncIter
 async def receiving(rules: Rules, scheme: str = "http", **args: Any) -> AsyncIterator[str]:
     """Run the source job_results and yield its URL as soon as it listens."""
     port = free_port()
-    given = {"host": "127.0.0.1", "port": port, "path": "/secret", "confirm": False, **args}
-    async with running("job_results", given, rules) as source:
+    options = {"host": "127.0.0.1", "port": port, "path": "/secret", "confirm": False, **args}
+    async with running("job_results", options, rules) as source:
         await wait_until(lambda: source.done() or is_listening(port))
         if source.done():
             source.result()

@@ -226,13 +226,13 @@ def _end(lines: list[str], start: int, indent: int) -> int:
 
 def _without(lines: list[str], indent: int, names: tuple[str, ...]) -> list[str]:
     """Return the lines of a block without some of its members."""
-    kept, line = [], 0
+    remaining, line = [], 0
     while line < len(lines):
         is_unwanted = lines[line].startswith(tuple(f"{' ' * indent}{name}:" for name in names))
         end = _end(lines, line, indent) if is_unwanted else line + 1
-        kept += [] if is_unwanted else lines[line:end]
+        remaining += [] if is_unwanted else lines[line:end]
         line = end
-    return kept
+    return remaining
 
 
 def main() -> None:

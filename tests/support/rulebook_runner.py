@@ -121,11 +121,11 @@ def running_rulebook(
 
     ``others`` are environment variables.
     """
-    inventory, given, output = (folder / name for name in ("inventory.json", "vars.json", "output"))
+    inventory, vars_file, output = (folder / name for name in ("inventory.json", "vars.json", "output"))
     inventory.write_text(json.dumps(INVENTORY), encoding="utf-8")
-    given.write_text(json.dumps(dict(variables)), encoding="utf-8")
+    vars_file.write_text(json.dumps(dict(variables)), encoding="utf-8")
     command = [str(Path(sys.executable).parent / "ansible-rulebook"), "--rulebook", rulebook]
-    command += ["-i", str(inventory), "--vars", str(given)]
+    command += ["-i", str(inventory), "--vars", str(vars_file)]
     with output.open("ab") as file:
         process = subprocess.Popen(
             command, cwd=folder, env=environment(collections, **others), stdout=file, stderr=subprocess.STDOUT

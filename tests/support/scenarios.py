@@ -75,8 +75,8 @@ def has(kind: str, uuid: str, **members: Any) -> Times:
     """Count whether a record has these members."""
 
     def times(before: State, after: State) -> int:
-        found = [record for record in after[kind] if record["uuid"] == uuid]
-        return sum(all(record.get(name) == value for name, value in members.items()) for record in found)
+        matches = [record for record in after[kind] if record["uuid"] == uuid]
+        return sum(all(record.get(name) == value for name, value in members.items()) for record in matches)
 
     return times
 

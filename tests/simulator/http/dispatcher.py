@@ -11,8 +11,9 @@ import dataclasses
 import json
 import time
 import traceback
-import typing as t
 import uuid as uuids
+from collections.abc import Callable
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -105,7 +106,7 @@ class Dispatcher:
             return plain_response(500, "Internal Server Error")
 
     async def _answer_in_place(
-        self, operation: Operation, request: Request, prepare: t.Callable[[], Call], faults: list[Fault]
+        self, operation: Operation, request: Request, prepare: Callable[[], Call], faults: list[Fault]
     ) -> Response:
         switches = self._service.switches
         execution = Execution(operation)
@@ -119,7 +120,7 @@ class Dispatcher:
         return self._json(200, self._service.reply_text(operation, reply))
 
     def _start_job(
-        self, operation: Operation, request: Request, prepare: t.Callable[[], Call], faults: list[Fault]
+        self, operation: Operation, request: Request, prepare: Callable[[], Call], faults: list[Fault]
     ) -> Response:
         service, switches = self._service, self._service.switches
         names = {fault.fault for fault in faults}
@@ -156,7 +157,7 @@ class Dispatcher:
         switches = self._service.switches
         base = BASES.get(switches.location, f"{request.url.scheme}://{request.url.netloc}")
         location = f"{base}{switches.root}/v1/api-jobs/{job.id}"
-        reply: dict[str, t.Any] = {} if switches.location == "missing" else {"location": location}
+        reply: dict[str, Any] = {} if switches.location == "missing" else {"location": location}
         if switches.api_timeout:
             reply["apiTimeout"] = round(job.timeout * 1000)
         return self._json(202, json.dumps(reply), {"Location": location} if switches.location_header else {})
@@ -177,7 +178,7 @@ def _injected_error(faults: list[Fault]) -> OperationError | None:
     return _build_error(error) if error else None
 
 
-def _build_error(error: dict[str, t.Any]) -> OperationError:
+def _build_error(error: dict[str, Any]) -> OperationError:
     causes = error.get("causes") or [error.get("cause")]
     return OperationError(
         str(error["code"]), str(error["details"]), *(_build_error(cause) for cause in causes if cause)

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import base64
 import collections
-import collections.abc as c
 import functools
 import hashlib
 import html
 import itertools
 import json
-import pathlib
 import time
-import typing as t
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -35,13 +35,13 @@ POLICY = (
     "default-src 'none'; connect-src 'self'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}';"
     " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-Row = dict[str, t.Any]
+Row = dict[str, Any]
 
 
 @functools.cache
 def _page() -> tuple[str, str]:
     """Return the page and its Content-Security-Policy, which permits its own script and no other."""
-    text = pathlib.Path(__file__).with_name("page.html").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
     options = {
         "<!-- faults -->": (f'<option data-text="{html.escape(meaning)}">{name}' for name, meaning in FAULTS.items()),
         "<!-- garbage -->": (f"<option>{name}" for name in GARBAGE),
@@ -93,16 +93,14 @@ class Overview:
         vms = [self._name("vm", ref["resourceUuid"]) for ref in task["resourceRefs"]]
         return {"name": task["name"], "status": task["status"], "vms": vms}
 
-    def _calls(self) -> c.Iterator[Entry]:
+    def _calls(self) -> Iterator[Entry]:
         """Return the API calls, newest first, without the polls that no fault met: a job can have hundreds."""
         return (
             entry for entry in reversed(self._service.log.entries) if entry["operation"] != "poll" or entry["faults"]
         )
 
 
-def _table(
-    items: list[t.Any], row: c.Callable[[t.Any], Row], state: c.Callable[[t.Any], str], newest_first: bool = False
-) -> Row:
+def _table(items: list[Any], row: Callable[[Any], Row], state: Callable[[Any], str], newest_first: bool = False) -> Row:
     rows = [row(item) for item in items[-MAX_ROWS:]]
     states = collections.Counter(map(state, items))
     return {"total": len(items), "states": states, "rows": rows[::-1] if newest_first else rows}

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import json
-import typing as t
+from typing import Any
 
 from ..errors import OperationError
 from ..params import is_known
@@ -55,11 +55,11 @@ class ReplySerializer:
             for kind in (*EXTRA, *SINCE)
         }
 
-    def error_reply(self, failure: OperationError) -> dict[str, t.Any]:
+    def error_reply(self, failure: OperationError) -> dict[str, Any]:
         """Return the reply of a failed operation."""
         return {"error": failure.to_error_code(self._nesting, self._extras)}
 
-    def to_json(self, reply: dict[str, t.Any]) -> str:
+    def to_json(self, reply: dict[str, Any]) -> str:
         """Return the reply as JSON."""
         members = (
             f"{json.dumps(name)}:{self._serialize(value)}"
@@ -68,7 +68,7 @@ class ReplySerializer:
         )
         return "{" + ",".join(members) + "}"
 
-    def _serialize(self, value: t.Any) -> str:
+    def _serialize(self, value: Any) -> str:
         if isinstance(value, Record):
             return self._serialize_record(value)
         if isinstance(value, list) and value and isinstance(value[0], Record):
@@ -80,7 +80,7 @@ class ReplySerializer:
             record.cached_json = (self._generation, _dumps(self.to_plain(record)))
         return record.cached_json[1]
 
-    def to_plain(self, value: t.Any) -> t.Any:
+    def to_plain(self, value: Any) -> Any:
         """Return the value as it is sent: without null members, and without internal and hidden members of records."""
         if isinstance(value, list):
             return [self.to_plain(element) for element in value]
@@ -107,7 +107,7 @@ class ReplySerializer:
         return sent
 
 
-def _dumps(value: t.Any) -> str:
+def _dumps(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 

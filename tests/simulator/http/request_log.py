@@ -9,8 +9,9 @@ from __future__ import annotations
 import collections
 import json
 import time
-import typing as t
 import urllib.parse
+from collections.abc import Callable
+from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -19,7 +20,7 @@ from ..switches.options import Switches
 MAX_ENTRIES = 200_000
 CONTROL_PATH = "/_simulator"
 PAGE_PATH = "/"
-Entry = dict[str, t.Any]
+Entry = dict[str, Any]
 
 
 class RequestLog:
@@ -53,7 +54,7 @@ def _mask_header(name: bytes, value: bytes) -> str:
     return text.partition(" ")[0] if name.lower() in (b"authorization", b"proxy-authorization") else text
 
 
-def mask_passwords(value: t.Any) -> t.Any:
+def mask_passwords(value: Any) -> Any:
     """Return a body with masked passwords."""
     if isinstance(value, list):
         return [mask_passwords(element) for element in value]
@@ -65,7 +66,7 @@ def mask_passwords(value: t.Any) -> t.Any:
     return value
 
 
-def loggable_body(body: bytes) -> t.Any:
+def loggable_body(body: bytes) -> Any:
     """Return the body for the log: JSON with masked passwords, anything else only as its length."""
     if not body:
         return None
@@ -78,7 +79,7 @@ def loggable_body(body: bytes) -> t.Any:
 class RequestLogMiddleware:
     """ASGI middleware: logs all requests but those to the control API and for the page, and limits their rate."""
 
-    def __init__(self, app: ASGIApp, log: RequestLog, switches: t.Callable[[], Switches]) -> None:
+    def __init__(self, app: ASGIApp, log: RequestLog, switches: Callable[[], Switches]) -> None:
         self._app = app
         self._log = log
         self._switches = switches

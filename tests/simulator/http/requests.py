@@ -6,11 +6,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
-import typing as t
 import urllib.parse
+from dataclasses import dataclass
+from typing import Any
 
 from starlette.requests import Request
 
@@ -24,7 +24,7 @@ JOB_UUID = re.compile(r"[0-9a-fA-F]{32}")
 TAGS = tuple(Parameter(name, "list", element_type="str") for name in TAG_NAMES)
 
 
-def parse_body(operation: Operation, body: bytes, location: str) -> dict[str, t.Any]:
+def parse_body(operation: Operation, body: bytes, location: str) -> dict[str, Any]:
     """Return the body as an object, {} where it is ignored; raise RequestRejected if it cannot be parsed."""
     if operation.method == "GET" or (operation.method == "DELETE" and location == "query") or not body:
         return _with_key(operation, {})
@@ -37,7 +37,7 @@ def parse_body(operation: Operation, body: bytes, location: str) -> dict[str, t.
     return _with_key(operation, parsed)
 
 
-def _with_key(operation: Operation, parsed: dict[str, t.Any]) -> dict[str, t.Any]:
+def _with_key(operation: Operation, parsed: dict[str, Any]) -> dict[str, Any]:
     if operation.method == "PUT" and operation.body_key not in parsed:
         raise RequestRejected(400, f"the body doesn't contain action mapping to the URL[{operation.paths[0]}]")
     inner = parsed.get(operation.body_key)
@@ -46,11 +46,11 @@ def _with_key(operation: Operation, parsed: dict[str, t.Any]) -> dict[str, t.Any
     return parsed
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class ParsedRequest:
     """The parts of a request, converted to the types of the parameters but not validated."""
 
-    params: dict[str, t.Any]
+    params: dict[str, Any]
     path: dict[str, str]
     tags: dict[str, list[str]]
     query: dict[str, list[str]]
@@ -79,13 +79,13 @@ def create_call(service: Service, operation: Operation, parsed: ParsedRequest) -
     return Call({**validated, **parsed.path}, parsed.path, parsed.tags, parsed.query, service)
 
 
-def _tags(tag: Parameter, members: dict[str, t.Any]) -> list[str]:
+def _tags(tag: Parameter, members: dict[str, Any]) -> list[str]:
     return list(params.parse_body_params([tag], members, "").get(tag.name, ()))
 
 
 def _delete_params(
-    operation: Operation, query: dict[str, list[str]], body: dict[str, t.Any], location: str, version: str
-) -> dict[str, t.Any]:
+    operation: Operation, query: dict[str, list[str]], body: dict[str, Any], location: str, version: str
+) -> dict[str, Any]:
     """Return the parameters of a DELETE. `direction` is documented as part of the URL, so it is always read."""
     values = params.parse_body_params(operation.params, body, version) if location != "query" else {}
     in_query = params.parse_query_params(operation.params, query, version)

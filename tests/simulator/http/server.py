@@ -7,11 +7,11 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import os
-import pathlib
 import socket
 import ssl
+from dataclasses import dataclass
+from pathlib import Path
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -27,13 +27,13 @@ class StartFailed(RuntimeError):
     """The server cannot start; the message says why, and what to do."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class ServerOptions:
     """Options of the server."""
 
     host: str
     port: int
-    port_file: pathlib.Path | None
+    port_file: Path | None
     parent: int | None
     """PID of the process whose end stops the server; None: the one that started it; 0: none."""
     tls_cert: str | None

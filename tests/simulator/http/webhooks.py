@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import typing as t
+from typing import TYPE_CHECKING, cast
 
 from ..state.jobs import Job
 
-if t.TYPE_CHECKING:
+if TYPE_CHECKING:
     from ..service import Service
 
 TIMEOUT = 10.0
@@ -58,7 +58,7 @@ class Webhooks:
             headers["X-Job-Batch"] = "SUCCESS" if succeeded else "FAILED"
         try:
             async with httpx.AsyncClient(verify=False, trust_env=False, timeout=TIMEOUT) as client:
-                return t.cast(int, (await client.post(url, content=body.encode(), headers=headers)).status_code)
+                return cast(int, (await client.post(url, content=body.encode(), headers=headers)).status_code)
         except (httpx.HTTPError, httpx.InvalidURL, ValueError):
             return None
 

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import base64
-import typing as t
+from typing import Any
 
 from ..errors import OperationError, invalid_argument, operation_refused
 from ..params import is_known
@@ -91,7 +91,7 @@ def enable_cbt_task(call: Call) -> Steps:
     return {name: value for name, value in full.items() if reply_form in ("both", name)}
 
 
-def _backup_info(volume: Record, bitmap: str | None) -> dict[str, t.Any]:
+def _backup_info(volume: Record, bitmap: str | None) -> dict[str, Any]:
     """Return the NBD export of a volume and the bitmap of its changed blocks."""
     name = bitmap or f"bitmap-{volume['uuid'][-8:]}"
     return {

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-import typing as t
+from typing import Any
 
 from ..errors import OperationError, invalid_argument
 from ..registry import Call, Reply, operation
@@ -64,11 +64,11 @@ def get_candidate_network_interfaces(call: Call) -> Reply:
 
 def _interface_types(call: Call) -> tuple[str, ...]:
     """Return the requested types of NICs, by default all."""
-    given = call.get("interfaceType", "all")
+    requested = call.get("interfaceType", "all")
     types = CANDIDATE_TYPES[call.switches.candidate_types]
-    if given not in types:
-        raise invalid_argument(f"interfaceType[{given}] is not one of {list(types)}")
-    return types[given]
+    if requested not in types:
+        raise invalid_argument(f"interfaceType[{requested}] is not one of {list(types)}")
+    return types[requested]
 
 
 def _candidate(nic: Record) -> Record:
@@ -80,7 +80,7 @@ def _candidate(nic: Record) -> Record:
 def set_service_types(call: Call) -> Reply:
     """Replace the services of each interface on each VLAN; keep the changes before the first error."""
     services = list(dict.fromkeys(call.get("serviceTypes", [])))
-    new_records: list[dict[str, t.Any]] = []
+    new_records: list[dict[str, Any]] = []
     for uuid in call["interfaceUuids"]:
         nic = call.store["hostnic"].get(uuid)
         for vlan in call.get("vlanIds") or [0]:
@@ -88,7 +88,7 @@ def set_service_types(call: Call) -> Reply:
     return {call.switches.service_types_member: new_records}
 
 
-def _replace(store: Store, nic: Record, vlan: int, services: list[str]) -> list[dict[str, t.Any]]:
+def _replace(store: Store, nic: Record, vlan: int, services: list[str]) -> list[dict[str, Any]]:
     if vlan not in VLANS:
         raise invalid_argument(f"vlanId[{vlan}] must be in 0..{VLANS.stop - 1}")
     before = [record["serviceType"] for record in _services(store, nic, vlan)]
@@ -109,7 +109,7 @@ def _replace(store: Store, nic: Record, vlan: int, services: list[str]) -> list[
     return new_records
 
 
-def _services(store: Store, nic: Record, vlan: int) -> list[dict[str, t.Any]]:
+def _services(store: Store, nic: Record, vlan: int) -> list[dict[str, Any]]:
     """Return the service records of an interface on a VLAN. Initially eth0 has the management network on VLAN 0."""
     if (nic["uuid"], vlan) in store.services:
         return store.services[nic["uuid"], vlan]
@@ -123,7 +123,7 @@ def _services(store: Store, nic: Record, vlan: int) -> list[dict[str, t.Any]]:
 @operation("GetHostNicServiceTypeStatistic")
 def get_service_type_statistic(call: Call) -> Reply:
     """List the service types by interface and VLAN."""
-    filters = call.given("interfaceUuid", "vlanId", "hostUuid")
+    filters = call.select("interfaceUuid", "vlanId", "hostUuid")
     statistics = [
         statistic for statistic in _statistics(call) if all(statistic[name] == value for name, value in filters.items())
     ]
@@ -132,7 +132,7 @@ def get_service_type_statistic(call: Call) -> Reply:
     return {"serviceTypeStatistics": statistics[start : start + limit], **total}
 
 
-def _statistics(call: Call) -> list[dict[str, t.Any]]:
+def _statistics(call: Call) -> list[dict[str, Any]]:
     """Return the service types by interface and VLAN, restricted to the requested interface or host."""
     store, nics = call.store, call.store["hostnic"]
     if "interfaceUuid" in call.params:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-import typing as t
+from typing import Any
 
 from ..errors import invalid_argument, operation_refused
 from ..registry import Call, Reply, operation
@@ -20,14 +20,14 @@ BANDWIDTH = 10 * 1024**2
 ATTACHABLE = ("Running", "Stopped")
 
 
-def new_nic(store: Store, vm_uuid: str, network: Record, device: int, given: dict[str, t.Any] | None = None) -> Record:
-    """Return a new NIC of a VM; `given` may have staticIp, customMac and driverType."""
-    given = given or {}
-    identity: dict[str, t.Any] = {"uuid": store.new_uuid(), "vmInstanceUuid": vm_uuid, "deviceId": device}
-    identity["mac"] = _allocate_mac(store, given.get("customMac"))
-    if given.get("driverType"):
-        identity["driverType"] = given["driverType"]
-    address = allocate_address(store, network, given.get("staticIp"))
+def new_nic(store: Store, vm_uuid: str, network: Record, device: int, options: dict[str, Any] | None = None) -> Record:
+    """Return a new NIC of a VM; `options` may have staticIp, customMac and driverType."""
+    options = options or {}
+    identity: dict[str, Any] = {"uuid": store.new_uuid(), "vmInstanceUuid": vm_uuid, "deviceId": device}
+    identity["mac"] = _allocate_mac(store, options.get("customMac"))
+    if options.get("driverType"):
+        identity["driverType"] = options["driverType"]
+    address = allocate_address(store, network, options.get("staticIp"))
     return record_builders.build_nic(identity, network, address, store.new_uuid(), store.dates())
 
 
@@ -71,7 +71,7 @@ def attach_l3_network(call: Call) -> Reply:
     if attached and call.switches.attach_duplicates == "refuse":
         raise operation_refused(f"l3Network[uuid: {network['uuid']}] is already attached to vm[uuid: {vm['uuid']}]")
     device = max((nic["deviceId"] for nic in vm["vmNics"]), default=-1) + 1
-    nic = new_nic(store, vm["uuid"], network, device, call.given("staticIp", "driverType", "customMac"))
+    nic = new_nic(store, vm["uuid"], network, device, call.select("staticIp", "driverType", "customMac"))
     default = vm["defaultL3NetworkUuid"] or network["uuid"]
     return {"inventory": store.change("vm", vm["uuid"], vmNics=[*vm["vmNics"], nic], defaultL3NetworkUuid=default)}
 
@@ -86,7 +86,7 @@ def change_vm_nic_state(call: Call) -> Reply:
     return {"inventory": _with_nic(call.store, vm, nic, {"state": state or nic["state"]})}
 
 
-def _with_nic(store: Store, vm: Record, nic: Record, members: dict[str, t.Any], **of_vm: t.Any) -> Record:
+def _with_nic(store: Store, vm: Record, nic: Record, members: dict[str, Any], **of_vm: Any) -> Record:
     """Change a NIC and return the new record of its VM."""
     changed = Record("vmnic", {**nic, **members, "lastOpDate": store.now()})
     nics = [changed if other["uuid"] == nic["uuid"] else other for other in vm["vmNics"]]

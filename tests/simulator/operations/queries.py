@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
-import collections.abc as c
-import typing as t
+from collections.abc import Callable
+from typing import Any
 
 from ..errors import invalid_argument
 from ..registry import Call, Reply, operation
@@ -21,9 +21,9 @@ DEFAULT_LIMIT = 1000
 def _query(
     name: str,
     kind: str,
-    only: c.Callable[[Record], bool] | None = None,
-    view: c.Callable[[Call, Record], Record] | None = None,
-    **details: t.Any,
+    only: Callable[[Record], bool] | None = None,
+    view: Callable[[Call, Record], Record] | None = None,
+    **details: Any,
 ) -> None:
     """Register a query of the records of a type that match the predicate `only`, each converted by `view`."""
 
@@ -38,7 +38,7 @@ def _query(
     operation(name, **details)(handler)
 
 
-def _select(call: Call, kind: str, only: c.Callable[[Record], bool] | None) -> Reply:
+def _select(call: Call, kind: str, only: Callable[[Record], bool] | None) -> Reply:
     if "uuid" in call.path:
         record = call.store.find(kind, call.path["uuid"])
         return {"inventories": [record] if record and (only is None or only(record)) else []}

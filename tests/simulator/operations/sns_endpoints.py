@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-import typing as t
+from typing import Any
 
 from ..errors import OperationError, invalid_argument
 from ..registry import Call, Reply, operation
@@ -22,7 +22,7 @@ def with_platform(call: Call, endpoint: Record) -> Record:
     return Record("endpoint", {**endpoint, "platform": call.store["platform"].find(endpoint["platformUuid"])})
 
 
-def _new_endpoint(call: Call, kind: str, platform_uuid: str, members: dict[str, t.Any]) -> Record:
+def _new_endpoint(call: Call, kind: str, platform_uuid: str, members: dict[str, Any]) -> Record:
     store = call.store
     endpoint = Record(
         "endpoint",
@@ -103,7 +103,7 @@ def update_endpoint(call: Call) -> Reply:
         platform = call.store["platform"].get(call["platformUuid"])
         if platform["type"] != endpoint["type"]:
             raise invalid_argument(f"platform[uuid: {platform['uuid']}] is of type {platform['type']}")
-    members = call.given("name", "description", "platformUuid")
+    members = call.select("name", "description", "platformUuid")
     return {"inventory": call.store.change("endpoint", endpoint["uuid"], **members)}
 
 
@@ -121,7 +121,7 @@ def update_person(call: Call) -> Reply:
     others = [other for other in store["person"].all() if other["endpointUuid"] == endpoint["uuid"]]
     if any(other["userId"] == call.get("userId") for other in others):
         raise invalid_argument(f"userId[{call['userId']}] exists on endpoint[uuid: {endpoint['uuid']}]")
-    return {"inventory": store.change("person", person["uuid"], **call.given("userId", "remark"))}
+    return {"inventory": store.change("person", person["uuid"], **call.select("userId", "remark"))}
 
 
 @operation("DeleteSNSApplicationEndpoint", has_envelope=False)

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-import collections.abc as c
+from collections.abc import Callable
 
 from ..errors import invalid_argument, not_found
 from ..registry import Call, Reply, operation
@@ -22,7 +22,7 @@ def get_snmp_platform(store: Store, uuid: str) -> Record:
     return platform
 
 
-def delete_endpoints(store: Store, matches: c.Callable[[Record], bool]) -> None:
+def delete_endpoints(store: Store, matches: Callable[[Record], bool]) -> None:
     """Delete the endpoints that match, with their subscriptions and persons."""
     uuids = {endpoint["uuid"] for endpoint in store["endpoint"].remove_where(matches)}
     for kind in ("subscriber", "person"):
@@ -33,7 +33,7 @@ def delete_endpoints(store: Store, matches: c.Callable[[Record], bool]) -> None:
 def update_snmp_platform(call: Call) -> Reply:
     """Change the address of an SNMP platform, and the name and description if they are given."""
     platform = get_snmp_platform(call.store, call["uuid"])
-    members = call.given("snmpAddress", "snmpPort", "name", "description")
+    members = call.select("snmpAddress", "snmpPort", "name", "description")
     return {"inventory": call.store.change("platform", platform["uuid"], **members)}
 
 
@@ -41,7 +41,7 @@ def update_snmp_platform(call: Call) -> Reply:
 def test_snmp_connection(call: Call) -> Reply:
     """Send one trap and return whether that succeeded."""
     store = call.store
-    if not call.given("platformUuid", "endpointUuid"):
+    if not call.select("platformUuid", "endpointUuid"):
         raise invalid_argument("platformUuid or endpointUuid is needed")
     if "endpointUuid" in call.params:
         platform = get_snmp_platform(store, store["endpoint"].get(call["endpointUuid"])["platformUuid"])
@@ -56,7 +56,7 @@ def test_snmp_connection(call: Call) -> Reply:
 @operation("CreateSNSSnmpPlatform")
 def create_snmp_platform(call: Call) -> Reply:
     """Create an SNMP platform; no other one may have its address and port."""
-    address = call.given("snmpAddress", "snmpPort")
+    address = call.select("snmpAddress", "snmpPort")
     if any(address.items() <= platform.items() for platform in call.store["platform"].all()):
         raise invalid_argument(f"a platform with the address {call['snmpAddress']}:{call['snmpPort']} exists")
     platform = Record(
@@ -66,7 +66,7 @@ def create_snmp_platform(call: Call) -> Reply:
             "description": None,
             "type": "Snmp",
             "state": "Enabled",
-            **call.given("name", "description", "snmpAddress", "snmpPort"),
+            **call.select("name", "description", "snmpAddress", "snmpPort"),
             **call.store.dates(),
         },
     )

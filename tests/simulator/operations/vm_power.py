@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+from dataclasses import dataclass
 
 from ..errors import OperationError, operation_refused
 from ..registry import Call, Reply, Steps, operation
@@ -113,7 +113,7 @@ def _stop(store: Store, vm: Record) -> Record:
     return store.change("vm", vm["uuid"], state="Stopped", hostUuid=None, lastHostUuid=vm["hostUuid"])
 
 
-@dataclasses.dataclass
+@dataclass
 class Evacuation:
     """The VMs that run on a host that goes into maintenance. Nothing starts them again afterwards.
 

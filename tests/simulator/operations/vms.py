@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-import typing as t
+from typing import Any
 
 from ..errors import OperationError, invalid_argument, operation_refused
 from ..registry import Call, Reply, operation
@@ -44,7 +44,7 @@ def create_vm_from_snapshot_group(call: Call) -> Reply:
                 **{name: source[name] for name in ("imageUuid", "platform", "architecture", "guestOsType", "zoneUuid")},
                 **_size(call, source),
                 **_placement(call, source),
-                **call.given("name", "description", "type"),
+                **call.select("name", "description", "type"),
                 "uuid": uuid,
                 "defaultL3NetworkUuid": default,
                 "rootVolumeUuid": volumes[0]["uuid"],
@@ -70,7 +70,7 @@ def _default_network(call: Call, networks: list[Record]) -> str | None:
     return default or next(iter(uuids), None)
 
 
-def _size(call: Call, source: Record) -> dict[str, t.Any]:
+def _size(call: Call, source: Record) -> dict[str, Any]:
     """Return CPUs and memory: as given, or of the offering, or of the source."""
     offering = call.get("instanceOfferingUuid")
     origin = call.store["instanceoffering"].get(offering) if offering else source
@@ -78,7 +78,7 @@ def _size(call: Call, source: Record) -> dict[str, t.Any]:
     return {**size, "instanceOfferingUuid": offering}
 
 
-def _placement(call: Call, source: Record) -> dict[str, t.Any]:
+def _placement(call: Call, source: Record) -> dict[str, Any]:
     """Return state, cluster and host; a VM can only start on an enabled and connected host."""
     cluster = call.get("clusterUuid", source["clusterUuid"])
     if call.get("strategy") == "CreateStopped":

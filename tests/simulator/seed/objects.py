@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-import collections.abc as c
+from collections.abc import Callable
 
 from ..state import records as record_builders
 from ..state.records import NICS_PER_HOST
@@ -28,7 +28,7 @@ class Seeder:
         """Return the store after a reset."""
         seed = self._seed
         hosts, vms = HostSeeder(seed), VmSeeder(seed, self.l3_network(1))
-        builders: dict[str, tuple[int, c.Callable[[int], Record]]] = {
+        builders: dict[str, tuple[int, Callable[[int], Record]]] = {
             "zone": (1, self.zone),
             "cluster": (seed.clusters, self.cluster),
             "host": (seed.hosts, hosts.host),

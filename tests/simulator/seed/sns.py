@@ -6,17 +6,17 @@
 
 from __future__ import annotations
 
-import collections.abc as c
+from collections.abc import Callable
 
 from ..state.store import Record, seeded_uuid
 
-Dates = c.Callable[[int], dict[str, str]]
+Dates = Callable[[int], dict[str, str]]
 PLATFORMS = ("Snmp", "TeamChat", "WorkChat")
 """Types of the seeded platforms, from number 1."""
 ENDPOINTS = ("snmp-endpoint-1", "teamchat-endpoint-1")
 
 
-def builders(persons: int, dates: Dates) -> dict[str, tuple[int, c.Callable[[int], Record]]]:
+def builders(persons: int, dates: Dates) -> dict[str, tuple[int, Callable[[int], Record]]]:
     """Return the number of records of each type, and the function that builds record n."""
     return {
         "platform": (len(PLATFORMS), lambda number: _platform(number, dates)),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import secrets
 import time
-import typing as t
+from typing import Any
 
 from ..errors import OperationError, RequestRejected
 from ..switches.options import Switches
@@ -34,11 +34,11 @@ class Cursors:
         self.switches = switches
         self._cursors: dict[str, Cursor] = {}
 
-    def first(self, records: list[Record], page_size: int) -> dict[str, t.Any]:
+    def first(self, records: list[Record], page_size: int) -> dict[str, Any]:
         """Return the first page of the snapshot."""
         return self._page(Cursor(records, 0, 0, page_size, time.monotonic()), "")
 
-    def next(self, token: str, page_size: int | None) -> dict[str, t.Any]:
+    def next(self, token: str, page_size: int | None) -> dict[str, Any]:
         """Return the page of a token; raise OperationError or RequestRejected for an unknown token."""
         self._drop_expired()
         cursor = self._cursors.get(token)
@@ -51,7 +51,7 @@ class Cursors:
             )
         return self._page(dataclasses.replace(cursor, page_size=page_size or cursor.page_size), token)
 
-    def _page(self, cursor: Cursor, token: str) -> dict[str, t.Any]:
+    def _page(self, cursor: Cursor, token: str) -> dict[str, Any]:
         end = cursor.start + cursor.page_size
         has_more = end < len(cursor.records)
         next_token = None

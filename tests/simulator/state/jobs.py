@@ -7,11 +7,11 @@
 from __future__ import annotations
 
 import asyncio
-import collections.abc as c
-import dataclasses
 import time
 import traceback
-import typing as t
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast
 
 from ..errors import OperationError
 from ..registry import Call, Operation, Reply, Steps
@@ -43,7 +43,7 @@ class Execution:
             return self._advance(self._steps, failure) or {}
         if failure:
             raise failure
-        return t.cast(Reply, self._operation.handler(t.cast(Call, self._call)))
+        return cast(Reply, self._operation.handler(cast(Call, self._call)))
 
     def _advance(self, steps: Steps, failure: OperationError | None = None) -> Reply | None:
         try:
@@ -52,11 +52,11 @@ class Execution:
             else:
                 self.duration = next(steps)
         except StopIteration as stop:
-            return t.cast(Reply, stop.value)
+            return cast(Reply, stop.value)
         return None
 
 
-@dataclasses.dataclass
+@dataclass
 class Job:
     """A job. `result` is the status and the body of its poll."""
 
@@ -81,9 +81,9 @@ class Job:
 class Jobs:
     """All jobs by id, and the timers of scheduled actions."""
 
-    def __init__(self, on_finished: c.Callable[[Job], None]) -> None:
+    def __init__(self, on_finished: Callable[[Job], None]) -> None:
         self._jobs: dict[str, Job] = {}
-        self._timers: dict[asyncio.TimerHandle, c.Callable[[], None]] = {}
+        self._timers: dict[asyncio.TimerHandle, Callable[[], None]] = {}
         self._on_finished = on_finished
 
     def find(self, job_id: str, lifetime: float) -> Job | None:
@@ -102,7 +102,7 @@ class Jobs:
         """Add a job that has ended."""
         self._jobs[job.id] = job
 
-    def start(self, job: Job, prepare: c.Callable[[], Call], latency: float, serialize: Serializer) -> None:
+    def start(self, job: Job, prepare: Callable[[], Call], latency: float, serialize: Serializer) -> None:
         """Start the job. Check session and parameters now; execute the second part after the latency in seconds."""
         self._jobs[job.id] = job
         execution = Execution(job.operation)
@@ -122,7 +122,7 @@ class Jobs:
             duration = min(latency + execution.duration, job.timeout)
             self.schedule(duration, lambda: self._run_part(job, end, serialize))
 
-    def _run_part(self, job: Job, part: c.Callable[[], Reply | None], serialize: Serializer) -> None:
+    def _run_part(self, job: Job, part: Callable[[], Reply | None], serialize: Serializer) -> None:
         try:
             reply = part()
         except OperationError as failure:
@@ -136,7 +136,7 @@ class Jobs:
             job.result = (200, serialize(reply))
         self._on_finished(job)
 
-    def schedule(self, delay: float, action: c.Callable[[], None]) -> None:
+    def schedule(self, delay: float, action: Callable[[], None]) -> None:
         """Run an action after a delay in seconds, unless a reset cancels it."""
 
         def act() -> None:
@@ -159,5 +159,5 @@ class Jobs:
         self._timers.clear()
 
 
-Serializer = c.Callable[["Reply | OperationError"], str]
+Serializer = Callable[["Reply | OperationError"], str]
 """Returns the body of the poll of a finished job."""

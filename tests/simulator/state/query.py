@@ -6,12 +6,12 @@
 
 from __future__ import annotations
 
-import collections.abc as c
 import datetime as dt
 import math
 import re
-import typing as t
 import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from ..errors import OperationError, RequestRejected, invalid_argument
 from ..switches.options import Switches
@@ -26,10 +26,10 @@ TAGS = {"__systemTag__": "systemTags", "__userTag__": "userTags"}
 """The names of conditions on tags, and the tags of a record that they refer to."""
 BOOLEANS = {"true": True, "false": False}
 
-Predicate = c.Callable[[Record], bool]
+Predicate = Callable[[Record], bool]
 
 
-class Condition(t.NamedTuple):
+class Condition(NamedTuple):
     """A condition: a field, which may be dotted, an operator, and the value as text."""
 
     field: str
@@ -78,12 +78,12 @@ class Selector:
         self.switches = switches
         self._store = store
         self._calls = 0
-        self._cache: dict[tuple[t.Any, ...], tuple[int, list[Record]]] = {}
+        self._cache: dict[tuple[Any, ...], tuple[int, list[Record]]] = {}
 
     def select(
         self,
         kind: str,
-        conditions: c.Sequence[str],
+        conditions: Sequence[str],
         sort: str = "",
         descending: bool = False,
         predicate: Predicate | None = None,
@@ -108,7 +108,7 @@ class Selector:
         return selected
 
     def _filter(
-        self, kind: str, records: list[Record], conditions: c.Sequence[Condition], predicate: Predicate | None
+        self, kind: str, records: list[Record], conditions: Sequence[Condition], predicate: Predicate | None
     ) -> list[Record]:
         if predicate:
             records = [record for record in records if predicate(record)]
@@ -142,7 +142,7 @@ class Selector:
     def _tags(self, record: Record, field: str) -> list[str]:
         return list(self._store.tags.get(record.get("uuid", ""), {}).get(TAGS[field], ()))
 
-    def _values(self, value: t.Any, path: list[str]) -> c.Iterator[t.Any]:
+    def _values(self, value: Any, path: list[str]) -> Iterator[Any]:
         if isinstance(value, list):
             for element in value:
                 yield from self._values(element, path)
@@ -163,19 +163,19 @@ def check_field(kind: str, field: str) -> None:
         raise invalid_argument(f"condition name[{field}] is invalid, {kind} has no such field")
 
 
-def _as_list(value: t.Any) -> list[t.Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _any_matches(matches: c.Callable[[t.Any], bool], values: list[t.Any], operator: str) -> bool:
+def _any_matches(matches: Callable[[Any], bool], values: list[Any], operator: str) -> bool:
     if operator == "is null":
         return all(value is None for value in values)
     return any(value is not None and matches(value) for value in values)
 
 
 def _matcher(
-    field: str, condition: Condition, compared: c.Callable[[str], str], matched: c.Callable[[str], str]
-) -> c.Callable[[t.Any], bool]:
+    field: str, condition: Condition, compared: Callable[[str], str], matched: Callable[[str], str]
+) -> Callable[[Any], bool]:
     """Return the predicate on a value. Texts are passed through `compared`, or `matched` with a pattern."""
     operator, text = condition.operator, condition.value
     if operator in ("is null", "not null"):
@@ -203,12 +203,12 @@ def _matcher(
     )
 
 
-def _is_plain(field: str, value: t.Any) -> bool:
+def _is_plain(field: str, value: Any) -> bool:
     """Whether a value is compared as a text."""
     return isinstance(value, str) and field not in DATES
 
 
-def _compare(field: str, value: t.Any, text: str) -> int | None:
+def _compare(field: str, value: Any, text: str) -> int | None:
     """Return -1, 0 or 1, or None if the two cannot be compared."""
     converted = _convert(value, field, text)
     if converted is None:
@@ -223,7 +223,7 @@ def _is_ordered(order: int | None, operator: str) -> bool:
     return {">": order > 0, ">=": order >= 0, "<": order < 0, "<=": order <= 0}[operator]
 
 
-def _convert(value: t.Any, field: str, text: str) -> t.Any:
+def _convert(value: Any, field: str, text: str) -> Any:
     """Return the text converted to the type of the value, or None if that is not possible."""
     try:
         if isinstance(value, bool):
@@ -235,7 +235,7 @@ def _convert(value: t.Any, field: str, text: str) -> t.Any:
         return None
 
 
-def _sort_key(field: str, value: t.Any) -> tuple[bool, t.Any]:
+def _sort_key(field: str, value: Any) -> tuple[bool, Any]:
     if value is None:
         return (False, 0)
     if field in DATES:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import ipaddress
-import typing as t
+from typing import Any
 
 from .store import Record
 
@@ -24,7 +24,7 @@ def mac_address(family: int, number: int) -> str:
     return ":".join(digits[position : position + 2] for position in range(0, 12, 2))
 
 
-def build_host(identity: dict[str, t.Any], dates: dict[str, str]) -> Record:
+def build_host(identity: dict[str, Any], dates: dict[str, str]) -> Record:
     """Return an enabled, connected host; `identity` has uuid, name, addresses, references and overrides."""
     return Record(
         "host",
@@ -96,7 +96,7 @@ def build_bonding(host_uuid: str, uuid: str, slaves: list[Record], dates: dict[s
     )
 
 
-def build_nic(identity: dict[str, t.Any], network: Record, ip: str, used_ip_uuid: str, dates: dict[str, str]) -> Record:
+def build_nic(identity: dict[str, Any], network: Record, ip: str, used_ip_uuid: str, dates: dict[str, str]) -> Record:
     """Return an enabled NIC; `identity` has uuid, vmInstanceUuid, deviceId, mac and overrides."""
     return Record(
         "vmnic",
@@ -116,7 +116,7 @@ def build_nic(identity: dict[str, t.Any], network: Record, ip: str, used_ip_uuid
 
 def address_members(
     nic_uuid: str, network: Record, ip: str, used_ip_uuid: str, dates: dict[str, str]
-) -> dict[str, t.Any]:
+) -> dict[str, Any]:
     """Return the members of a NIC that depend on its address on an L3 network."""
     ip_range = network["ipRanges"][0]
     shared = {
@@ -138,7 +138,7 @@ def address_members(
     return {**shared, "usedIps": [Record("usedip", used_ip)]}
 
 
-def build_volume(identity: dict[str, t.Any], dates: dict[str, str]) -> Record:
+def build_volume(identity: dict[str, Any], dates: dict[str, str]) -> Record:
     """Return a ready volume; `identity` has uuid, name, type, deviceId, VM and primary storage."""
     root = identity["type"] == "Root"
     return Record(
@@ -164,7 +164,7 @@ def build_volume(identity: dict[str, t.Any], dates: dict[str, str]) -> Record:
     )
 
 
-def build_vm(identity: dict[str, t.Any], dates: dict[str, str]) -> Record:
+def build_vm(identity: dict[str, Any], dates: dict[str, str]) -> Record:
     """Return a VM; `identity` has uuid, name, references, state, vmNics, allVolumes and overrides."""
     return Record(
         "vm",

@@ -6,10 +6,10 @@
 
 from __future__ import annotations
 
-import collections.abc as c
 import hashlib
 import hmac
 import time
+from collections.abc import Callable
 
 from ..errors import LOGIN_REFUSALS, OperationError
 from ..switches.options import Switches
@@ -19,7 +19,7 @@ class Sessions:
     """The sessions of the account."""
 
     def __init__(
-        self, switches: Switches, new_uuid: c.Callable[[], str], now: c.Callable[[], float] = time.monotonic
+        self, switches: Switches, new_uuid: Callable[[], str], now: Callable[[], float] = time.monotonic
     ) -> None:
         self._switches = switches
         self._new_uuid = new_uuid

@@ -10,11 +10,11 @@ cursor, to a finished job) stays the same, and its JSON can be cached.
 
 from __future__ import annotations
 
-import collections.abc as c
 import datetime as dt
 import random
-import typing as t
 import uuid as uuids
+from collections.abc import Callable
+from typing import Any
 
 from ..errors import not_found
 
@@ -69,12 +69,12 @@ def timestamp(when: dt.datetime) -> str:
     return f"{MONTHS[when.month - 1]} {when.day}, {when.year}, {time} {'AM' if when.hour < 12 else 'PM'}"
 
 
-class Record(dict[str, t.Any]):
+class Record(dict[str, Any]):
     """A record of a type. Members whose names start with an underscore are never sent."""
 
     __slots__ = ("cached_json", "kind")
 
-    def __init__(self, kind: str, members: dict[str, t.Any]) -> None:
+    def __init__(self, kind: str, members: dict[str, Any]) -> None:
         super().__init__(members)
         self.kind = kind
         self.cached_json: tuple[int, str] | None = None
@@ -83,7 +83,7 @@ class Record(dict[str, t.Any]):
 class Table:
     """The records of one type by uuid. Seeded records are built on first access."""
 
-    def __init__(self, kind: str, count: int = 0, make: c.Callable[[int], Record] | None = None) -> None:
+    def __init__(self, kind: str, count: int = 0, make: Callable[[int], Record] | None = None) -> None:
         self.kind = kind
         self.version = 0
         self._records: dict[str, Record] = {}
@@ -119,7 +119,7 @@ class Table:
         self._records[record["uuid"]] = record
         return record
 
-    def change(self, uuid: str, **members: t.Any) -> Record:
+    def change(self, uuid: str, **members: Any) -> Record:
         """Replace members of the record and return the new record."""
         return self.put(Record(self.kind, {**self.get(uuid), **members}))
 
@@ -136,7 +136,7 @@ class Table:
         self.version += 1
         self._records[f"{len(self._records)}-{self.version}"] = record
 
-    def remove_where(self, matches: c.Callable[[Record], bool]) -> list[Record]:
+    def remove_where(self, matches: Callable[[Record], bool]) -> list[Record]:
         """Remove the records that match and return them."""
         self._fill()
         removed = {key: record for key, record in self._records.items() if matches(record)}
@@ -159,15 +159,15 @@ class Store:
 
     def __init__(self, tables: dict[str, Table], random_seed: int) -> None:
         self.tables = tables
-        self.services: dict[tuple[str, int], list[dict[str, t.Any]]] = {}
+        self.services: dict[tuple[str, int], list[dict[str, Any]]] = {}
         """Service records by interface uuid and VLAN, if they differ from the seed."""
         self.qos: dict[str, set[str]] = {}
         """Directions that have a bandwidth limit, by NIC uuid."""
         self.exported: dict[str, set[str]] = {}
         """Volume uuids that are exported, by virtual machine uuid."""
-        self.tags: dict[str, dict[str, t.Any]] = {}
+        self.tags: dict[str, dict[str, Any]] = {}
         """System and user tags given at creation, by resource uuid."""
-        self.traps: list[dict[str, t.Any]] = []
+        self.traps: list[dict[str, Any]] = []
         """SNMP traps sent by connection tests."""
         self._random = random.Random(random_seed)
         self._last_id = 10**6
@@ -205,7 +205,7 @@ class Store:
             return networks.version, [part for network in networks.all() for part in network["ipRanges"]]
         return self[kind].version, self[kind].all()
 
-    def change(self, kind: str, uuid: str, **members: t.Any) -> Record:
+    def change(self, kind: str, uuid: str, **members: Any) -> Record:
         """Replace members of a record and its lastOpDate; return the new record."""
         return self[kind].change(uuid, lastOpDate=self.now(), **members)
 
@@ -238,7 +238,7 @@ class Store:
                     return nic, vm
         return None, None
 
-    def dump(self, kind: str | None) -> dict[str, t.Any]:
+    def dump(self, kind: str | None) -> dict[str, Any]:
         """Return everything, or the records of one type, as data for JSON."""
         if kind:
             return {kind: self.records(kind)[1]}

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import argparse
 import os
-import pathlib
 import shlex
 import signal
 import sys
+from pathlib import Path
 
 from ..app import create_app
 from ..http.server import Server, ServerOptions, StartFailed
@@ -81,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
     parser.add_argument("--port", type=_port, default=8080, help="port to listen on; 0: any free port")
-    parser.add_argument("--port-file", type=pathlib.Path, help="file to write the port to when the server listens")
+    parser.add_argument("--port-file", type=Path, help="file to write the port to when the server listens")
     parser.add_argument(
         "--parent",
         type=int,

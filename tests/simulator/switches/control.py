@@ -6,10 +6,10 @@
 
 from __future__ import annotations
 
-import collections.abc as c
 import dataclasses
 import json
-import typing as t
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse as CompactResponse
@@ -29,7 +29,7 @@ from .parsing import InvalidOption
 class JSONResponse(CompactResponse):
     """JSON with a newline at its end, for terminals."""
 
-    def render(self, content: t.Any) -> bytes:
+    def render(self, content: Any) -> bytes:
         """Return the body."""
         return super().render(content) + b"\n"
 
@@ -41,7 +41,7 @@ class InvalidControlRequest(ValueError):
 class Control:
     """The handlers. `update_routes` updates the routes of the operations after a change of the switches."""
 
-    def __init__(self, service: Service, stop: c.Callable[[], None], update_routes: c.Callable[[], None]) -> None:
+    def __init__(self, service: Service, stop: Callable[[], None], update_routes: Callable[[], None]) -> None:
         self._service = service
         self._stop = stop
         self._update_routes = update_routes
@@ -156,21 +156,21 @@ class Control:
         return JSONResponse({})
 
 
-async def _json(request: Request) -> t.Any:
+async def _json(request: Request) -> Any:
     try:
         return json.loads(await request.body() or b"{}")
     except ValueError:
         raise InvalidControlRequest("the body is not JSON") from None
 
 
-async def _object(request: Request) -> dict[str, t.Any]:
+async def _object(request: Request) -> dict[str, Any]:
     body = await _json(request)
     if not isinstance(body, dict):
         raise InvalidControlRequest("the body is not an object")
     return body
 
 
-def routes(service: Service, stop: c.Callable[[], None], update_routes: c.Callable[[], None]) -> list[BaseRoute]:
+def routes(service: Service, stop: Callable[[], None], update_routes: Callable[[], None]) -> list[BaseRoute]:
     """Return the routes of the control API."""
     control = Control(service, stop, update_routes)
     table = (
@@ -192,7 +192,7 @@ def routes(service: Service, stop: c.Callable[[], None], update_routes: c.Callab
     ]
 
 
-Handler = c.Callable[[Request], c.Awaitable[Response]]
+Handler = Callable[[Request], Awaitable[Response]]
 
 
 def _with_error_reply(handler: Handler) -> Handler:

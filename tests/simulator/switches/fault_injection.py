@@ -7,12 +7,12 @@
 from __future__ import annotations
 
 import asyncio
-import collections.abc as c
 import functools
 import json
 import socket
 import struct
 import zlib
+from collections.abc import Awaitable, Callable, Iterable
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -45,9 +45,7 @@ WRONG_TYPES = {
 }
 
 
-async def apply_faults(
-    faults: list[Fault], request: Request, respond: c.Callable[[], c.Awaitable[Response]]
-) -> Response:
+async def apply_faults(faults: list[Fault], request: Request, respond: Callable[[], Awaitable[Response]]) -> Response:
     """Return the response to a request, as changed by the faults."""
     request.scope["simulator.entry"]["faults"] = [fault.fault for fault in faults]
     await _delay(fault for fault in faults if fault.taken is False)
@@ -67,7 +65,7 @@ async def apply_faults(
     return response
 
 
-async def _delay(faults: c.Iterable[Fault]) -> None:
+async def _delay(faults: Iterable[Fault]) -> None:
     await asyncio.sleep(sum(fault.seconds for fault in faults if fault.fault == "slow"))
 
 
@@ -110,7 +108,7 @@ def _garbage_response(kind: str, status: int) -> Response:
         return Response('{"status": "login required"}', 200, headers)
     if kind == "bomb":
         return Response(_compression_bomb(), status, {**headers, "Content-Encoding": "gzip"})
-    bodies: dict[str, c.Callable[[], bytes]] = {
+    bodies: dict[str, Callable[[], bytes]] = {
         "json": lambda: b'{"inventory": {"uuid": ',
         "utf8": lambda: b'{"inventory": {"name": "\xff\xfe\xfa"}}',
         "types": lambda: json.dumps(WRONG_TYPES).encode(),

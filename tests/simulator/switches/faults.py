@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import random
-import typing as t
+from collections.abc import Container
+from typing import Any
 
 FAULTS = {
     "drop_before": "The connection is reset before the request is executed.",
@@ -84,10 +85,10 @@ class Fault:
     form: str = ""
     """Form of the body of a status: plain, html, json; empty: the usual one for the status."""
     url: str = ""
-    error: dict[str, t.Any] = dataclasses.field(
+    error: dict[str, Any] = dataclasses.field(
         default_factory=lambda: {"code": "SYS.1006", "details": "the operation failed on demand"}
     )
-    reply: dict[str, t.Any] = dataclasses.field(default_factory=dict)
+    reply: dict[str, Any] = dataclasses.field(default_factory=dict)
     """The reply to another request; empty: the error."""
     happened: int = 0
 
@@ -113,12 +114,12 @@ class Fault:
         """Whether the request is executed: by default with a wrong body, not with other damaged responses."""
         return self.fault in ("garbage", "other_response") if self.taken is None else self.taken
 
-    def to_json(self) -> dict[str, t.Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the fault as the control API shows it."""
         return dataclasses.asdict(self)
 
 
-def _check_members(members: dict[str, t.Any]) -> None:
+def _check_members(members: dict[str, Any]) -> None:
     for name, value in members.items():
         if name not in TYPES:
             raise InvalidFault(f"unknown member {name}")
@@ -129,7 +130,7 @@ def _check_members(members: dict[str, t.Any]) -> None:
             raise InvalidFault(f"{name} must be one of {', '.join(filter(None, choices))}")
 
 
-def parse(members: t.Any, operations: t.Container[str]) -> Fault:
+def parse(members: Any, operations: Container[str]) -> Fault:
     """Return the fault that a JSON object describes; raise InvalidFault if it is invalid."""
     if not isinstance(members, dict):
         raise InvalidFault("a fault is an object")

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import dataclasses
-import typing as t
+from typing import Annotated, Any
 
 from ..errors import LOGIN_REFUSALS
 
@@ -20,7 +20,7 @@ class OptionInfo:
     choices: tuple[str, ...] = ()
     pattern: str = ".*"
     least: float = 0
-    literal: t.Any = None
+    literal: Any = None
     """The value in `literal` mode; None if the document does not differ."""
 
 
@@ -28,39 +28,39 @@ class OptionInfo:
 class Seed:
     """The number of objects of each type after start and reset."""
 
-    clusters: t.Annotated[int, OptionInfo("clusters", least=1)] = 2
-    hosts: t.Annotated[int, OptionInfo("hosts")] = 3
-    vms: t.Annotated[int, OptionInfo("virtual machines, each with a NIC, a root and a data volume")] = 6
-    destroyed_vms: t.Annotated[
+    clusters: Annotated[int, OptionInfo("clusters", least=1)] = 2
+    hosts: Annotated[int, OptionInfo("hosts")] = 3
+    vms: Annotated[int, OptionInfo("virtual machines, each with a NIC, a root and a data volume")] = 6
+    destroyed_vms: Annotated[
         int, OptionInfo("destroyed virtual machines; number n has the name of virtual machine n")
     ] = 0
-    deleted_volumes: t.Annotated[
+    deleted_volumes: Annotated[
         int, OptionInfo("deleted volumes; number n has the name of the data volume of virtual machine n")
     ] = 0
-    l3_networks: t.Annotated[int, OptionInfo("L3 networks, each with an IP range", least=1)] = 3
-    primary_storages: t.Annotated[int, OptionInfo("primary storages", least=1)] = 2
-    snapshot_groups: t.Annotated[int, OptionInfo("volume snapshot groups; number n is of virtual machine n")] = 1
-    cbt_tasks: t.Annotated[int, OptionInfo("CBT tasks; number n is of virtual machine n")] = 0
-    local_storages: t.Annotated[int, OptionInfo("primary storages of type LocalStorage, the last ones")] = 1
-    persons: t.Annotated[int, OptionInfo("persons that the teamchat endpoint mentions")] = 2
-    ragged_nics: t.Annotated[bool, OptionInfo("hosts of even number have a fifth NIC, eth4")] = False
-    random_seed: t.Annotated[int, OptionInfo("seed of the pseudo-random uuids of new objects")] = 1
+    l3_networks: Annotated[int, OptionInfo("L3 networks, each with an IP range", least=1)] = 3
+    primary_storages: Annotated[int, OptionInfo("primary storages", least=1)] = 2
+    snapshot_groups: Annotated[int, OptionInfo("volume snapshot groups; number n is of virtual machine n")] = 1
+    cbt_tasks: Annotated[int, OptionInfo("CBT tasks; number n is of virtual machine n")] = 0
+    local_storages: Annotated[int, OptionInfo("primary storages of type LocalStorage, the last ones")] = 1
+    persons: Annotated[int, OptionInfo("persons that the teamchat endpoint mentions")] = 2
+    ragged_nics: Annotated[bool, OptionInfo("hosts of even number have a fifth NIC, eth4")] = False
+    random_seed: Annotated[int, OptionInfo("seed of the pseudo-random uuids of new objects")] = 1
 
 
 @dataclasses.dataclass
 class Switches:
     """The behaviour of the service. The defaults follow real servers, not the letter of the document."""
 
-    latency: t.Annotated[float, OptionInfo("seconds that a job takes")] = 0.05
-    latencies: t.Annotated[
+    latency: Annotated[float, OptionInfo("seconds that a job takes")] = 0.05
+    latencies: Annotated[
         dict[str, float], OptionInfo("latency by operation name; for an operation that is answered in place, its delay")
     ] = dataclasses.field(default_factory=dict)
-    latency_spread: t.Annotated[
+    latency_spread: Annotated[
         float, OptionInfo("the part of its latency by which a job takes at most longer or shorter, at random")
     ] = 0.0
-    reconnect: t.Annotated[float, OptionInfo("seconds until a host that left maintenance is Connected again")] = 0.2
-    migration: t.Annotated[float, OptionInfo("seconds that the migration of a virtual machine takes")] = 0.05
-    maintenance_policy: t.Annotated[
+    reconnect: Annotated[float, OptionInfo("seconds until a host that left maintenance is Connected again")] = 0.2
+    migration: Annotated[float, OptionInfo("seconds that the migration of a virtual machine takes")] = 0.05
+    maintenance_policy: Annotated[
         str,
         OptionInfo(
             "what happens to a virtual machine that cannot migrate when its host goes into maintenance: it is stopped,"
@@ -68,60 +68,58 @@ class Switches:
             choices=("StopVmOnMigrationFailure", "JustMigrate"),
         ),
     ] = "StopVmOnMigrationFailure"
-    failing_migrations: t.Annotated[
+    failing_migrations: Annotated[
         list[str], OptionInfo("uuids of virtual machines whose migration fails although a host could take them")
     ] = dataclasses.field(default_factory=list)
-    prefix: t.Annotated[str, OptionInfo("path prefix of the service operations", pattern=r"([^/].*[^/]|[^/]?)")] = (
+    prefix: Annotated[str, OptionInfo("path prefix of the service operations", pattern=r"([^/].*[^/]|[^/]?)")] = (
         "service"
     )
-    version: t.Annotated[
+    version: Annotated[
         str,
         OptionInfo(
             "version of the service, which lacks newer operations and parameters; empty: the newest",
             pattern=r"(\d+(\.\d+)*)?",
         ),
     ] = ""
-    session: t.Annotated[str, OptionInfo("the session that is accepted by the service operations")] = (
-        "simulator-session"
-    )
-    token: t.Annotated[str, OptionInfo("the token that is accepted by the cursor operations")] = "simulator-token"
-    session_expired: t.Annotated[bool, OptionInfo("the session is invalid")] = False
-    token_expired: t.Annotated[bool, OptionInfo("the token is invalid")] = False
-    account: t.Annotated[str, OptionInfo("the account that can log in")] = "admin"
-    account_password: t.Annotated[str, OptionInfo("its password")] = "password"
-    login_refusal: t.Annotated[
+    session: Annotated[str, OptionInfo("the session that is accepted by the service operations")] = "simulator-session"
+    token: Annotated[str, OptionInfo("the token that is accepted by the cursor operations")] = "simulator-token"
+    session_expired: Annotated[bool, OptionInfo("the session is invalid")] = False
+    token_expired: Annotated[bool, OptionInfo("the token is invalid")] = False
+    account: Annotated[str, OptionInfo("the account that can log in")] = "admin"
+    account_password: Annotated[str, OptionInfo("its password")] = "password"
+    login_refusal: Annotated[
         str,
         OptionInfo(
             "error with which the service refuses every login; empty: it accepts the account",
             choices=("", *LOGIN_REFUSALS),
         ),
     ] = ""
-    session_limit: t.Annotated[int, OptionInfo("maximum number of sessions of the account", least=1)] = 500
-    session_lifetime: t.Annotated[
-        float, OptionInfo("seconds after its last authorized call until a session expires")
-    ] = 7200.0
-    rate_limit: t.Annotated[float, OptionInfo("requests a second and client address before 429; 0: no limit")] = 0.0
+    session_limit: Annotated[int, OptionInfo("maximum number of sessions of the account", least=1)] = 500
+    session_lifetime: Annotated[float, OptionInfo("seconds after its last authorized call until a session expires")] = (
+        7200.0
+    )
+    rate_limit: Annotated[float, OptionInfo("requests a second and client address before 429; 0: no limit")] = 0.0
 
-    sync: t.Annotated[bool, OptionInfo("asynchronous operations answer 200 with the result")] = False
-    location: t.Annotated[
+    sync: Annotated[bool, OptionInfo("asynchronous operations answer 200 with the result")] = False
+    location: Annotated[
         str,
         OptionInfo(
             "host of the polling address in the 202",
             choices=("wrong", "right", "relative", "foreign", "malformed", "missing"),
         ),
     ] = "wrong"
-    location_header: t.Annotated[bool, OptionInfo("the 202 has a Location header, too")] = False
-    api_timeout: t.Annotated[bool, OptionInfo("the 202 has apiTimeout")] = True
-    job_uuid: t.Annotated[str, OptionInfo("whether X-Job-UUID is honoured", choices=("honour", "ignore"))] = "honour"
-    job_lifetime: t.Annotated[float, OptionInfo("seconds after its start during which a job can be polled")] = 10800.0
-    webhook_interval: t.Annotated[float, OptionInfo("seconds between two delivery attempts of a webhook")] = 2.0
-    webhook_tries: t.Annotated[int, OptionInfo("delivery attempts of a webhook")] = 15
+    location_header: Annotated[bool, OptionInfo("the 202 has a Location header, too")] = False
+    api_timeout: Annotated[bool, OptionInfo("the 202 has apiTimeout")] = True
+    job_uuid: Annotated[str, OptionInfo("whether X-Job-UUID is honoured", choices=("honour", "ignore"))] = "honour"
+    job_lifetime: Annotated[float, OptionInfo("seconds after its start during which a job can be polled")] = 10800.0
+    webhook_interval: Annotated[float, OptionInfo("seconds between two delivery attempts of a webhook")] = 2.0
+    webhook_tries: Annotated[int, OptionInfo("delivery attempts of a webhook")] = 15
 
-    success_members: t.Annotated[bool, OptionInfo("replies always have success and error", literal=True)] = False
-    null_members: t.Annotated[bool, OptionInfo("null members are sent", literal=True)] = False
-    extra_members: t.Annotated[bool, OptionInfo("members that the document lacks are sent", literal=False)] = True
-    content_type: t.Annotated[bool, OptionInfo("JSON is sent with a Content-Type")] = True
-    timestamps: t.Annotated[
+    success_members: Annotated[bool, OptionInfo("replies always have success and error", literal=True)] = False
+    null_members: Annotated[bool, OptionInfo("null members are sent", literal=True)] = False
+    extra_members: Annotated[bool, OptionInfo("members that the document lacks are sent", literal=False)] = True
+    content_type: Annotated[bool, OptionInfo("JSON is sent with a Content-Type")] = True
+    timestamps: Annotated[
         str,
         OptionInfo(
             "form of all timestamps; comma: one after the year, too; narrow: and a narrow no-break space before AM",
@@ -129,19 +127,19 @@ class Switches:
             literal="plain",
         ),
     ] = "comma"
-    error_nesting: t.Annotated[
+    error_nesting: Annotated[
         str,
         OptionInfo("member of an error that contains its causes", choices=("causes", "cause", "both"), literal="cause"),
     ] = "causes"
-    single_inventory: t.Annotated[bool, OptionInfo("GET on <collection>/{uuid} answers with one inventory")] = False
-    query_paging: t.Annotated[
+    single_inventory: Annotated[bool, OptionInfo("GET on <collection>/{uuid} answers with one inventory")] = False
+    query_paging: Annotated[
         bool,
         OptionInfo(
             "queries support limit, start, sort, count, replyWithCount and fields, or else return everything",
             literal=False,
         ),
     ] = True
-    query_values: t.Annotated[
+    query_values: Annotated[
         str,
         OptionInfo(
             "values of conditions: servers fail on an apostrophe, drop leading operators, and ignore case, accents and"
@@ -150,7 +148,7 @@ class Switches:
             literal="document",
         ),
     ] = "servers"
-    companions: t.Annotated[
+    companions: Annotated[
         str,
         OptionInfo(
             "operations that the document lacks: present, or answered with this status",
@@ -158,21 +156,21 @@ class Switches:
             literal="404",
         ),
     ] = "present"
-    all_companions: t.Annotated[
+    all_companions: Annotated[
         bool,
         OptionInfo(
             "all companions are present, not only those that the conventions of the document suggest", literal=False
         ),
     ] = True
-    service_type_statistic: t.Annotated[bool, OptionInfo("the service types of host interfaces can be read")] = True
-    verbs_matter: t.Annotated[
+    service_type_statistic: Annotated[bool, OptionInfo("the service types of host interfaces can be read")] = True
+    verbs_matter: Annotated[
         bool, OptionInfo("a path with one operation accepts only its own verb, or else any", literal=True)
     ] = False
-    delete_params: t.Annotated[
+    delete_params: Annotated[
         str, OptionInfo("where a DELETE has its parameters", choices=("query", "body", "both"), literal="body")
     ] = "query"
 
-    cbt_create: t.Annotated[
+    cbt_create: Annotated[
         str,
         OptionInfo(
             "parameters that CreateCbtTask reads: any; literal: taskType, resourceUuids; vm_only: vmInstanceUuid",
@@ -180,19 +178,19 @@ class Switches:
             literal="literal",
         ),
     ] = "any"
-    enable_reply: t.Annotated[
+    enable_reply: Annotated[
         str,
         OptionInfo(
             "what EnableCbtTask returns", choices=("volumeCbtBackupInfos", "inventory", "both", "empty"), literal="both"
         ),
     ] = "volumeCbtBackupInfos"
-    disable_reply: t.Annotated[
+    disable_reply: Annotated[
         str, OptionInfo("what DisableCbtTask returns", choices=("inventory", "empty"), literal="inventory")
     ] = "empty"
-    at_all_spelling: t.Annotated[
+    at_all_spelling: Annotated[
         str, OptionInfo("spelling of the parameter atAll", choices=("atAll", "atALL", "both"), literal="both")
     ] = "atAll"
-    chats: t.Annotated[
+    chats: Annotated[
         str,
         OptionInfo(
             "chats in the paths of endpoints and persons: workchat and teamchat, as the document, or those of the open"
@@ -200,10 +198,10 @@ class Switches:
             choices=("documented", "open", "none"),
         ),
     ] = "documented"
-    persons_required: t.Annotated[
+    persons_required: Annotated[
         bool, OptionInfo("CreateSNSWorkchatEndpoint requires atPersonUserIds and atPersonList", literal=True)
     ] = False
-    at_person_list: t.Annotated[
+    at_person_list: Annotated[
         str,
         OptionInfo(
             "atPersonList in the records of workchat endpoints: a list of records, a map, or absent",
@@ -211,25 +209,23 @@ class Switches:
             literal="absent",
         ),
     ] = "list"
-    remark_required: t.Annotated[
-        bool, OptionInfo("UpdateAtPersonOfAtTeamchatEndpoint requires remark", literal=True)
-    ] = False
-    workchat_query_empty: t.Annotated[bool, OptionInfo("QuerySNSWorkchatEndpoint answers with {}", literal=True)] = (
+    remark_required: Annotated[bool, OptionInfo("UpdateAtPersonOfAtTeamchatEndpoint requires remark", literal=True)] = (
         False
     )
-    snmp_platform_required: t.Annotated[bool, OptionInfo("CreateSNSSnmpEndpoint fails without platformUuid")] = False
-    snmp_connected: t.Annotated[bool, OptionInfo("the SNMP test connection succeeds")] = True
-    attach_duplicates: t.Annotated[
-        str, OptionInfo("attaching a network a second time", choices=("permit", "refuse"))
-    ] = "permit"
-    enable_enabled_nic: t.Annotated[str, OptionInfo("enabling an enabled NIC", choices=("refuse", "permit"))] = "refuse"
-    nic_services: t.Annotated[list[str], OptionInfo("uuids of the NICs that have network services attached")] = (
+    workchat_query_empty: Annotated[bool, OptionInfo("QuerySNSWorkchatEndpoint answers with {}", literal=True)] = False
+    snmp_platform_required: Annotated[bool, OptionInfo("CreateSNSSnmpEndpoint fails without platformUuid")] = False
+    snmp_connected: Annotated[bool, OptionInfo("the SNMP test connection succeeds")] = True
+    attach_duplicates: Annotated[str, OptionInfo("attaching a network a second time", choices=("permit", "refuse"))] = (
+        "permit"
+    )
+    enable_enabled_nic: Annotated[str, OptionInfo("enabling an enabled NIC", choices=("refuse", "permit"))] = "refuse"
+    nic_services: Annotated[list[str], OptionInfo("uuids of the NICs that have network services attached")] = (
         dataclasses.field(default_factory=list)
     )
-    interface_types: t.Annotated[
+    interface_types: Annotated[
         str, OptionInfo("spelling of interfaceType: bondingSlave or bondSlave", choices=("examples", "described"))
     ] = "examples"
-    candidate_types: t.Annotated[
+    candidate_types: Annotated[
         str,
         OptionInfo(
             "interfaceType of GetCandidateNetworkInterfaces is one of interface, bonding, all; document: of the types"
@@ -238,8 +234,8 @@ class Switches:
             literal="document",
         ),
     ] = "servers"
-    candidate_paging: t.Annotated[bool, OptionInfo("GetCandidateNetworkInterfaces honours limit and start")] = True
-    service_types_member: t.Annotated[
+    candidate_paging: Annotated[bool, OptionInfo("GetCandidateNetworkInterfaces honours limit and start")] = True
+    service_types_member: Annotated[
         str,
         OptionInfo(
             "member for the list that SetServiceTypeOnHostNetworkInterface returns",
@@ -247,15 +243,15 @@ class Switches:
         ),
     ] = "inventory"
 
-    cursor_lifetime: t.Annotated[float, OptionInfo("seconds after which a cursor expires")] = 600.0
-    cursor_expired: t.Annotated[
+    cursor_lifetime: Annotated[float, OptionInfo("seconds after which a cursor expires")] = 600.0
+    cursor_expired: Annotated[
         str,
         OptionInfo(
             "reply to an unknown or expired cursor: 400 in plain text, or an ErrorCode", choices=("text", "error")
         ),
     ] = "text"
-    cursor_repeat: t.Annotated[bool, OptionInfo("from the second page on, nextCursor is the given cursor")] = False
-    cursor_shrink: t.Annotated[bool, OptionInfo("total decreases by one per page")] = False
+    cursor_repeat: Annotated[bool, OptionInfo("from the second page on, nextCursor is the given cursor")] = False
+    cursor_shrink: Annotated[bool, OptionInfo("total decreases by one per page")] = False
 
     @property
     def root(self) -> str:

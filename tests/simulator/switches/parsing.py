@@ -10,7 +10,7 @@ import argparse
 import dataclasses
 import functools
 import re
-import typing as t
+from typing import Any, NamedTuple, get_type_hints
 
 from ..registry import OPERATIONS
 from .options import OptionInfo, Seed, Switches
@@ -20,22 +20,22 @@ class InvalidOption(ValueError):
     """An option is unknown or has an invalid value."""
 
 
-class Option(t.NamedTuple):
+class Option(NamedTuple):
     """One option."""
 
     name: str
-    default: t.Any
+    default: Any
     info: OptionInfo
 
 
 @functools.cache
 def list_options(options: type[Seed] | type[Switches]) -> tuple[Option, ...]:
     """Return the options of a class."""
-    defaults, hints = dataclasses.asdict(options()), t.get_type_hints(options, include_extras=True)
+    defaults, hints = dataclasses.asdict(options()), get_type_hints(options, include_extras=True)
     return tuple(Option(name, defaults[name], hints[name].__metadata__[0]) for name in defaults)
 
 
-def _validate(option: Option, value: t.Any) -> t.Any:
+def _validate(option: Option, value: Any) -> Any:
     name, default, info = option
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
@@ -50,12 +50,12 @@ def _validate(option: Option, value: t.Any) -> t.Any:
     return value
 
 
-def expand_literal(given: dict[str, t.Any]) -> dict[str, t.Any]:
+def expand_literal(options: dict[str, Any]) -> dict[str, Any]:
     """Replace `literal` (true or false) by the switches that it implies; explicit switches take precedence."""
-    given = dict(given)
-    literal = given.pop("literal", None)
+    options = dict(options)
+    literal = options.pop("literal", None)
     if literal is None:
-        return given
+        return options
     if not isinstance(literal, bool):
         raise InvalidOption(f"literal must be a bool, not {literal!r}")
     implied = {
@@ -63,16 +63,16 @@ def expand_literal(given: dict[str, t.Any]) -> dict[str, t.Any]:
         for option in list_options(Switches)
         if option.info.literal is not None
     }
-    return {**implied, **given}
+    return {**implied, **options}
 
 
-def apply_options(seed: Seed, switches: Switches, given: dict[str, t.Any]) -> tuple[Seed, Switches]:
+def apply_options(seed: Seed, switches: Switches, options: dict[str, Any]) -> tuple[Seed, Switches]:
     """Return both with the given options replaced; raise InvalidOption if one is invalid."""
     seed_options = {option.name: option for option in list_options(Seed)}
     switch_options = {option.name: option for option in list_options(Switches)}
-    new_seed: dict[str, t.Any] = {}
-    new_switches: dict[str, t.Any] = {}
-    for name, value in expand_literal(given).items():
+    new_seed: dict[str, Any] = {}
+    new_switches: dict[str, Any] = {}
+    for name, value in expand_literal(options).items():
         if name in seed_options:
             new_seed[name] = _validate(seed_options[name], value)
         elif name in switch_options:
@@ -84,13 +84,13 @@ def apply_options(seed: Seed, switches: Switches, given: dict[str, t.Any]) -> tu
     return dataclasses.replace(seed, **new_seed), dataclasses.replace(switches, **new_switches)
 
 
-def _validate_latencies(given: dict[str, t.Any]) -> dict[str, float]:
-    for name, seconds in given.items():
+def _validate_latencies(latencies: dict[str, Any]) -> dict[str, float]:
+    for name, seconds in latencies.items():
         if name not in OPERATIONS:
             raise InvalidOption(f"unknown operation {name}")
         if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or seconds < 0:
             raise InvalidOption(f"the latency of {name} must be a number of seconds, not {seconds!r}")
-    return given
+    return latencies
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -117,20 +117,20 @@ def _add_argument(group: argparse._ArgumentGroup, option: Option) -> None:
         group.add_argument(flag, type=default.__class__, choices=info.choices or None, help=info.help)
 
 
-def parse_arguments(arguments: argparse.Namespace) -> dict[str, t.Any]:
+def parse_arguments(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the options of the command line by name."""
     names = ["literal", *(option.name for options in (Seed, Switches) for option in list_options(options))]
-    given = {name: getattr(arguments, name, None) for name in names}
-    given = {name: value for name, value in given.items() if value is not None}
+    values = {name: getattr(arguments, name, None) for name in names}
+    values = {name: value for name, value in values.items() if value is not None}
     latencies = {}
-    for text in given.pop("latency", None) or ():
+    for text in values.pop("latency", None) or ():
         operation, separator, seconds = text.rpartition("=")
         try:
             latencies[operation if separator else ""] = float(seconds)
         except ValueError:
             raise InvalidOption(f"latency must be SECONDS or OPERATION=SECONDS, not {text!r}") from None
     if "" in latencies:
-        given["latency"] = latencies.pop("")
+        values["latency"] = latencies.pop("")
     if latencies:
-        given["latencies"] = latencies
-    return given
+        values["latencies"] = latencies
+    return values
