@@ -133,7 +133,6 @@ MODULE = ModuleSpec(
         "order": {"type": "str", "choices": ["asc", "desc"]},
         "page_size": {"type": "int", "default": PAGE_SIZE},
     },
-    (*(listed.query for listed in LISTED_TYPES.values()), *BY_CURSOR.operations),
     selecting_options=BY_CURSOR.selecting_options,
 )
 

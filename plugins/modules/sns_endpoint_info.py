@@ -181,7 +181,6 @@ def list_endpoints(context: ModuleContext) -> dict[str, Any]:
 MODULE = ModuleSpec(
     list_endpoints,
     {**LISTS["any"].options, "type": {"type": "str", "choices": list(TYPES)}},
-    (PERSONS, TYPES["workchat"], TYPES["any"]),
     selecting_options=LISTS["any"].selecting_options,
 )
 

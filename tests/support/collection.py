@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +17,8 @@ from typing import Any
 import yaml
 from ansible.plugins.loader import fragment_loader
 from ansible.utils.plugin_docs import get_docstring
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import OPERATIONS
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.resource_types import LISTED_TYPES
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.spec import ModuleSpec
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -107,3 +110,16 @@ def shape_differences(value: Any, spec: Mapping[str, Any], path: str) -> Iterato
         yield from (f"{path} lacks {name}" for name in always - value.keys())
         for name in value.keys() & spec["contains"].keys():
             yield from shape_differences(value[name], spec["contains"][name], f"{path}.{name}")
+
+
+@cache
+def called_operations(name: str) -> tuple[str, ...]:
+    """Return the operations that a module calls: those that its source names, and those of its resource types."""
+    source = ast.parse((ROOT / "plugins" / "modules" / f"{name}.py").read_text())
+    texts = [node.value for node in ast.walk(source) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    options = load_spec(name).options
+    if "resource_type" in options:
+        texts += [resource_type.query for resource_type in LISTED_TYPES.values()]
+    if "filters" in options:
+        texts += ["CursorQuery", "CursorNext"]
+    return tuple(text for text in dict.fromkeys(texts) if text in OPERATIONS)

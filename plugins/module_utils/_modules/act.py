@@ -95,7 +95,7 @@ def action_module(
                 raise VirtinfraError(error, **result)
             return result
 
-    return ModuleSpec(run, options, (operation,), (WAIT, TAGS), rules)
+    return ModuleSpec(run, options, (WAIT, TAGS), rules)
 
 
 def generic_module(options: Options, **rules: Any) -> ModuleSpec:
@@ -123,7 +123,7 @@ def generic_module(options: Options, **rules: Any) -> ModuleSpec:
             job = _execute(context, name, params, about)
             return {"reply": mask_webhooks(job.result, row.record), **format_pending_job(job)}
 
-    return ModuleSpec(run, options, tuple(OPERATIONS), (WAIT, TAGS), rules)
+    return ModuleSpec(run, options, (WAIT, TAGS), rules)
 
 
 def _without_optional_nulls(row: Operation, params: Record) -> Record:
@@ -236,7 +236,6 @@ def session_module(options: Options, **constraints: Any) -> ModuleSpec:
     return SessionSpec(
         _run,
         options,
-        ("LogInByAccount", "ValidateSession", "LogOut"),
         constraints=constraints,
         secret_results=("session_id",),
     )

@@ -58,7 +58,7 @@ def info_module(operation: str, options: Options) -> ModuleSpec:
             return _shape_members(operation, {})
         return _shape_members(operation, context.client.get(operation, context.desired))
 
-    return ModuleSpec(run, options, (operation,), (TAGS,))
+    return ModuleSpec(run, options, (TAGS,))
 
 
 def info_module_per_item(operation: str, returns: str, over: str, parameter: str, options: Options) -> ModuleSpec:
@@ -93,7 +93,7 @@ def info_module_per_item(operation: str, returns: str, over: str, parameter: str
         context.warnings.extend(f"{item[to_snake_case(parameter)]}: {item['msg']}" for item in failed)
         return {returns: items}
 
-    return ModuleSpec(run, options, (operation,), (TAGS,))
+    return ModuleSpec(run, options, (TAGS,))
 
 
 @dataclass(frozen=True)
@@ -206,11 +206,9 @@ def list_module(
     fields = list(parameter_names(equality_options).values())
     listing = Listing(operation, cursor, returns, fields, view, predicates or {})
     filter_option: Options = {"filters": {"type": "list", "elements": "str"}} if cursor else {}
-    called = (*([operation] if operation else ()), *(("CursorQuery", "CursorNext") if cursor else ()))
     return ModuleSpec(
         listing.run,
         {**equality_options, **LIST_OPTIONS, **filter_option, **(options or {})},
-        called,
         selecting_options=(*equality_options, *map(option_name, listing.predicates)),
     )
 

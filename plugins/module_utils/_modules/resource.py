@@ -46,8 +46,7 @@ def resource_module(
         _reject_foreign_options(resource[kind], desired, f"{by} {kind}")
         return Reconciler(resource[kind], context, desired).run()
 
-    operations = tuple(dict.fromkeys(operation for kind in kinds for operation in kind.operations))
-    return ModuleSpec(run, options, operations, (WAIT, TAGS), rules, selecting_options)
+    return ModuleSpec(run, options, (WAIT, TAGS), rules, selecting_options)
 
 
 def _reject_foreign_options(resource: ResourceSpec, desired: Record, kind: str) -> None:

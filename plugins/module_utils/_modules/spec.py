@@ -19,7 +19,7 @@ from .options import Options, TaskOptions
 
 @dataclass(frozen=True)
 class ModuleSpec(TaskOptions):
-    """A module: its function, its own options, the operations that it calls, and the constraints on its options.
+    """A module: its function, its own options, and the constraints on its options.
 
     ``shared_options`` are further option groups, in addition to the connection's. ``selecting_options`` are not
     required, but select the object of the module when they have a value. ``secret_results`` are members of the result
@@ -28,7 +28,6 @@ class ModuleSpec(TaskOptions):
 
     run: Callable[[ModuleContext], dict[str, Any]]
     options: Options
-    operations: tuple[str, ...] = ()
     shared_options: tuple[Options, ...] = ()
     constraints: Mapping[str, Any] = field(default_factory=dict)
     selecting_options: tuple[str, ...] = ()
