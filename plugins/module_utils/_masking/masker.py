@@ -170,11 +170,14 @@ class Masker:
         if isinstance(value, (list, tuple, set, frozenset)):
             return [self.mask_value(item) for item in value]
         if isinstance(value, (int, float)) and not isinstance(value, bool):
-            text = str(value)
-            is_secret = any(len(secret) >= MIN_SECRET_LENGTH and secret in text for secret in self._secrets)
-            return MASKED_OPTION if is_secret else value
+            return MASKED_OPTION if self._has_secret_digits(value) else value
         # Before core 2.19 an encrypted value is not a string.
         return MASKED_OPTION if hasattr(value, "__ENCRYPTED__") else value
+
+    def _has_secret_digits(self, number: float) -> bool:
+        """Return whether the digits of a number contain a secret that is not very short."""
+        digits = str(number)
+        return any(len(secret) >= MIN_SECRET_LENGTH and secret in digits for secret in self._secrets)
 
     def _is_clean(self, value: Mapping[Any, Any]) -> bool:
         """Return whether there is certainly nothing to mask, which is the case for most records of a list."""
