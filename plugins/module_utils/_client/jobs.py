@@ -4,17 +4,14 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Jobs of asynchronous operations: their state, the policy for waiting, and the wait.
-
-Sections "What the service does" and "Events".
-"""
+"""Jobs of asynchronous operations: their state, the policy for waiting, and the wait."""
 
 from __future__ import annotations
 
 import math
 import re
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -211,44 +208,107 @@ def wait_for_jobs(client: Client, jobs: Iterable[Job], deadline: float | None = 
     ``deadline`` is that of the task, if it has already waited for something. An inconclusive response ends the wait
     only if it asks to wait until after the deadline. Raise WaitTimeout when the jobs have not ended by the deadline.
     """
-    running = [job for job in jobs if job.state == RUNNING]
-    if not running:
+    batch = JobBatch(client, jobs, client.wait.deadline() if deadline is None else deadline, wait_for)
+    if batch.has_ended:
         return
-    last_error: TransportError | None = None
-    first, count = running[0], len(running)
-    label = " ".join(filter(None, (first.operation or "job", first.label, f"(job {first.uuid})")))
-    label = label if count == 1 else f"{count} jobs, the first {label}"
-    deadline = client.wait.deadline() if deadline is None else deadline
-    poll = partial(poll_job, client.until(deadline))
-    for number, dummy in enumerate(client.wait.poll_intervals(label, deadline, _ratio(count, wait_for))):
-        try:
-            if wait_for == ANY:
-                _poll_in_turn(client, poll, running, number)
-            else:
-                _poll_in_order(client, poll, running)
-            last_error = None
-        except TransportError as error:
-            last_error = error
-            if asks_to_wait_longer(client, error, deadline):
+    last_error = batch.poll_until_deadline()
+    if last_error is None and not batch.has_ended:
+        batch.poll_others()
+    if not batch.has_ended:
+        raise batch.new_timeout(last_error)
+
+
+class JobBatch:
+    """The jobs of one wait, which ends with all of them or with any of them."""
+
+    def __init__(self, client: Client, jobs: Iterable[Job], deadline: float, wait_for: str) -> None:
+        self._client, self._limited = client, client.until(deadline)
+        self._deadline, self._waits_for_any = deadline, wait_for == ANY
+        self._running = [job for job in jobs if job.state == RUNNING]
+        self._count = len(self._running)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing is left to wait for."""
+        return not self._running or (self._waits_for_any and len(self._running) < self._count)
+
+    def poll_until_deadline(self) -> TransportError | None:
+        """Poll until the wait has ended or the deadline; return the error of the last poll if it was inconclusive."""
+        last_error = None
+        ratio = _choose_ratio(self._count, self._waits_for_any)
+        for number, dummy in enumerate(self._client.wait.poll_intervals(self._describe(), self._deadline, ratio)):
+            last_error = self._poll_round(number)
+            if self.has_ended or (last_error and asks_to_wait_longer(self._client, last_error, self._deadline)):
                 break
-        running = [job for job in running if job.state == RUNNING]
-        if not running or (wait_for == ANY and len(running) < count):
-            return
-    if last_error is None:
+        return last_error
+
+    def poll_others(self) -> None:
+        """Poll once the jobs of which the last round has not polled all."""
         with suppress(TransportError):
-            client.map_concurrently(poll, running if wait_for == ANY else running[1:])
-        running = [job for job in running if job.state == RUNNING]
-        if not running or (wait_for == ANY and len(running) < count):
-            return
-    first, others = running[0], len(running) - 1
-    state = "has no result" if last_error else "is still running"
-    more = f" (and {others} more jobs)" if others else ""
-    reason = f" The last poll failed: {str(last_error).rstrip('.')}." if last_error else ""
-    raise WaitTimeout(
-        f"{first.operation or 'The operation'} {state} after {client.wait.waited(deadline)} s of waiting{more}."
-        f" Continue with job_wait, job {first.uuid}.{reason}",
-        job=first.handle(),
-    )
+            self._poll(self._running if self._waits_for_any else self._running[1:])
+        self._drop_ended()
+
+    def new_timeout(self, last_error: TransportError | None) -> WaitTimeout:
+        """Return the error that jobs have not ended, with the error of the last poll."""
+        first, others = self._running[0], len(self._running) - 1
+        state = "has no result" if last_error else "is still running"
+        more = f" (and {others} more jobs)" if others else ""
+        reason = f" The last poll failed: {str(last_error).rstrip('.')}." if last_error else ""
+        return WaitTimeout(
+            f"{first.operation or 'The operation'} {state} after {self._client.wait.waited(self._deadline)} s of"
+            f" waiting{more}. Continue with job_wait, job {first.uuid}.{reason}",
+            job=first.handle(),
+        )
+
+    def _describe(self) -> str:
+        """Describe the jobs in lines of progress."""
+        first = self._running[0]
+        label = " ".join(filter(None, (first.operation or "job", first.label, f"(job {first.uuid})")))
+        return label if self._count == 1 else f"{self._count} jobs, the first {label}"
+
+    def _poll_round(self, number: int) -> TransportError | None:
+        """Poll some of the running jobs; return the error of a poll that was inconclusive."""
+        error = None
+        try:
+            if self._waits_for_any:
+                self._poll_in_turn(number)
+            else:
+                self._poll_in_order()
+        except TransportError as inconclusive:
+            error = inconclusive
+        self._drop_ended()
+        return error
+
+    def _poll_in_order(self) -> None:
+        """Poll the oldest job; when it has ended the next one, then the next two, four, ... until one is running.
+
+        Each job is polled once after its end, and rarely before.
+        """
+        done, jobs = 0, self._running
+        while done < len(jobs) and all(self._poll(jobs[done : 2 * done + 1])):
+            done = 2 * done + 1
+
+    def _poll_in_turn(self, number: int) -> None:
+        """Poll the jobs of this round; when one of them has ended, poll all others too."""
+        rounds = min(ROUNDS_FOR_ANY, len(self._running))
+        turn = self._running[number % rounds :: rounds]
+        if any(self._poll(turn)):
+            self._poll([job for job in self._running if job not in turn])
+
+    def _poll(self, jobs: list[Job]) -> list[bool]:
+        """Poll jobs concurrently; return which have ended."""
+        return self._client.map_concurrently(partial(poll_job, self._limited), jobs)
+
+    def _drop_ended(self) -> None:
+        """Stop waiting for the jobs that have ended."""
+        self._running = [job for job in self._running if job.state == RUNNING]
+
+
+def _choose_ratio(count: int, waits_for_any: bool) -> float:
+    """Return the growth of the elapsed time after which this number of jobs is polled again."""
+    if count == 1:
+        return BACKOFF_RATIO
+    return MAX_BATCH_RATIO if waits_for_any else max(BACKOFF_RATIO, min(MAX_BATCH_RATIO, BATCH_RATIO_BY_JOB / count))
 
 
 def poll_job(client: Client, job: Job) -> bool:
@@ -302,31 +362,6 @@ def find_own_job(client: Client, job: Job) -> bool | None:
 def asks_to_wait_longer(client: Client, error: VirtinfraError, deadline: float) -> bool:
     """Return whether an overloaded service asks to wait until after the deadline of the task, so that it must end."""
     return error.retry_after > 0 and client.hooks.clock.monotonic() + error.retry_after > deadline
-
-
-def _ratio(jobs: int, wait_for: str) -> float:
-    """Return the growth of the elapsed time after which this number of jobs is polled again."""
-    if jobs == 1:
-        return BACKOFF_RATIO
-    return MAX_BATCH_RATIO if wait_for == ANY else max(BACKOFF_RATIO, min(MAX_BATCH_RATIO, BATCH_RATIO_BY_JOB / jobs))
-
-
-def _poll_in_order(client: Client, poll: Callable[[Job], bool], jobs: list[Job]) -> None:
-    """Poll the oldest job; when it has ended the next one, then the next two, four, ... until one is running.
-
-    This polls each job once after its end, and rarely before.
-    """
-    done = 0
-    while done < len(jobs) and all(client.map_concurrently(poll, jobs[done : 2 * done + 1])):
-        done = 2 * done + 1
-
-
-def _poll_in_turn(client: Client, poll: Callable[[Job], bool], jobs: list[Job], number: int) -> None:
-    """Poll the jobs of this round; when one of them has ended, poll all others too."""
-    rounds = min(ROUNDS_FOR_ANY, len(jobs))
-    turn = jobs[number % rounds :: rounds]
-    if any(client.map_concurrently(poll, turn)):
-        client.map_concurrently(poll, [job for job in jobs if job not in turn])
 
 
 def job_exists(client: Client, job: Job, deadline: float, seconds: float = JOB_LOOKUP_GRACE) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 from .._api.conditions import equality
 from .._api.errors import (
@@ -136,13 +136,8 @@ def paginate(
     """
     operation = get_operation(name)
     size = page_size if limit is None else min(page_size, limit)
-    params = {
-        **(extra_params or {}),
-        "q": list(conditions) or None,
-        "sort": _choose_sort(operation),
-        "replyWithCount": True,
-        "limit": size,
-    }
+    query_params = {"q": list(conditions) or None, "sort": _choose_sort(operation), "replyWithCount": True}
+    params = {**(extra_params or {}), **query_params, "limit": size}
     completeness = Completeness(limit)
     for dummy in range(MAX_LIST_ATTEMPTS):
         completeness.restart()
@@ -238,7 +233,7 @@ def paginate_cursor(
         cursor = reply.get("nextCursor")
         if not reply.get("hasMore", cursor):
             break
-        if not new or not isinstance(cursor, str) or not cursor or cursor in cursors:
+        if not new or not _is_usable_cursor(cursor, cursors):
             raise VirtinfraError(f"{label} repeats itself after {completeness.count} records. Run the task again.")
         if total is not None and completeness.count > 2 * total + page_size:
             raise VirtinfraError(f"{label} does not end: {completeness.count} records of {total}")
@@ -249,6 +244,11 @@ def paginate_cursor(
         raise VirtinfraError(f"{label} ended after {completeness.count} of {total} records. Run the task again.")
     if equal_records := completeness.select_equal_records():
         yield equal_records, total
+
+
+def _is_usable_cursor(cursor: Any, used: set[str]) -> TypeGuard[str]:
+    """Return whether a cursor leads to a page that was not read yet."""
+    return isinstance(cursor, str) and cursor != "" and cursor not in used
 
 
 def records_of(reply: Mapping[str, Any], name: str, member: str = "inventories") -> list[Record]:
