@@ -136,8 +136,7 @@ def paginate(
     """
     operation = get_operation(name)
     size = page_size if limit is None else min(page_size, limit)
-    query_params = {"q": list(conditions) or None, "sort": _choose_sort(operation), "replyWithCount": True}
-    params = {**(extra_params or {}), **query_params, "limit": size}
+    params = {**(extra_params or {}), **_build_query(operation, conditions), "limit": size}
     completeness = Completeness(limit)
     for dummy in range(MAX_LIST_ATTEMPTS):
         completeness.restart()
@@ -164,10 +163,11 @@ def paginate(
     )
 
 
-def _choose_sort(operation: Operation) -> str | None:
-    """Return how to sort the records, so that they do not move to other pages; None if they have no uuid."""
+def _build_query(operation: Operation, conditions: Iterable[str]) -> Record:
+    """Return the parameters of a query. It sorts the records, so that they do not move to other pages."""
     fields = RECORD_FIELDS.get(operation.record, ())
-    return next((f"+{name}" for name in ("uuid", "topicUuid") if name in fields), None)
+    sort = next((f"+{name}" for name in ("uuid", "topicUuid") if name in fields), None)
+    return {"q": list(conditions) or None, "sort": sort, "replyWithCount": True}
 
 
 def _read_pages(

@@ -58,12 +58,12 @@ def reply_to_read(
 ) -> dict[str, Any]:
     """Return the reply of a reading operation.
 
-    ``credential`` is the kind of its credential, see _errors.CREDENTIALS. Raise Unsupported when the service lacks
+    ``credential`` is the kind of its credential, see CREDENTIALS in ``_api/errors.py``. Raise Unsupported when the service lacks
     the operation, JobNotFound when it does not know the job of GetApiJob, ReadExecutedAsChange when it started a job,
     ApiError when it reports a failure, and TransportError when the response is not a JSON object.
     """
     if response.status == 202 and operation.name != "GetApiJob":
-        raise ReadExecutedAsChange(operation.name, request.path, _named_job(response, operation.name, prefix))
+        raise ReadExecutedAsChange(operation.name, request.path, _find_named_job(response, operation.name, prefix))
     if operation.name == "GetApiJob" and _is_unknown_job(response):
         raise JobNotFound(Job(request.path.rpartition("/")[2], request.path))
     if lacks_operation(response):
@@ -89,9 +89,7 @@ def apply_response(job: Job, response: Response, prefix: str) -> None:
     if response.error_code is not None and response.status not in INCONCLUSIVE_STATUSES:
         raise ApiError(job.operation, response.status, response.error, credential=job.credential)
     if response.status == 202:
-        location = _location(response)
-        job.location = polling_path(location) or job_path(extract_job_uuid(location) or job.uuid, prefix)
-        job.uuid = job.location.rpartition("/")[2].partition("?")[0]
+        _follow_location(job, response, prefix)
         return
     if is_duplicate(response):
         return
@@ -101,7 +99,8 @@ def apply_response(job: Job, response: Response, prefix: str) -> None:
         status, wait = response.status, response.retry_after()
         raise ApiError(job.operation, status, None, response.text(), job.credential, wait)
     reply = response.object
-    if 200 <= response.status < 300 and reply is not None and get_operation(job.operation).is_reply(reply):
+    is_success_status = 200 <= response.status < 300
+    if is_success_status and reply is not None and get_operation(job.operation).is_reply(reply):
         job.state, job.result = SUCCEEDED, reply
         return
     lost = ResponseLost(
@@ -110,6 +109,13 @@ def apply_response(job: Job, response: Response, prefix: str) -> None:
     )
     lost.status, lost.retry_after = response.status, response.retry_after()
     raise lost
+
+
+def _follow_location(job: Job, response: Response, prefix: str) -> None:
+    """Take uuid and path of a job from the polling address of a 202 response."""
+    location = _read_location(response)
+    job.location = polling_path(location) or job_path(extract_job_uuid(location) or job.uuid, prefix)
+    job.uuid = job.location.rpartition("/")[2].partition("?")[0]
 
 
 def apply_poll(job: Job, response: Response) -> None:
@@ -182,13 +188,13 @@ def _may_be_result(operation: str, reply: Mapping[str, Any]) -> bool:
     return is_bare(reply) or (known.is_reply(reply) if known else is_success(reply))
 
 
-def _named_job(response: Response, operation: str, prefix: str) -> Job | None:
+def _find_named_job(response: Response, operation: str, prefix: str) -> Job | None:
     """Return the job of a 202 response, None if the response does not identify it."""
-    location = _location(response)
+    location = _read_location(response)
     uuid = extract_job_uuid(location)
     return Job(uuid, polling_path(location) or job_path(uuid, prefix), operation) if uuid else None
 
 
-def _location(response: Response) -> Any:
+def _read_location(response: Response) -> Any:
     """Return the polling address of a 202 response, from the body or the header."""
     return (response.object or {}).get("location") or response.headers.get("Location")

@@ -14,6 +14,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import inf
+from typing import Any
 from urllib.parse import unquote, urlencode
 
 from ansible.module_utils.basic import missing_required_lib
@@ -73,6 +74,72 @@ class Limits:
     slack: float = 0.0
 
 
+class Retries:
+    """The retries of one request: whether there is another one, and after which wait."""
+
+    def __init__(self, limits: Limits, clock: Any) -> None:
+        self._limits, self._clock = limits, clock
+        self.attempts = 0
+        self._begin = clock.monotonic()
+        self._max_outage = max(MAX_OUTAGE, sum(_backoffs(CONNECT_BACKOFF, limits.retries)))
+        self._overload_end = self._begin + max(MAX_RETRY_AFTER, sum(_backoffs(OVERLOAD_BACKOFF, limits.retries)))
+        self._outage_end = inf
+
+    @property
+    def remaining_outage(self) -> float:
+        """The seconds from the begin of the attempt until no response is a failure."""
+        return self._outage_end - self._sent
+
+    def begin_attempt(self) -> None:
+        """Count an attempt."""
+        self.attempts += 1
+        self._sent: float = self._clock.monotonic()
+
+    def choose_wait_after_response(self, response: Response, is_read: bool) -> float | None:
+        """Return the seconds before the next attempt, None if the response is final."""
+        if self._is_last or not response.is_retryable(is_read, self.attempts - 1):
+            return None
+        wait = self._overload_backoff(response.retry_after())
+        if self._clock.monotonic() + wait > min(self._overload_end, self._limits.deadline):
+            return None
+        self._outage_end = inf
+        return wait
+
+    def choose_wait_after_error(self, error: TransportError) -> float | None:
+        """Return the seconds before the next attempt, None if the error is final."""
+        self._outage_end = min(self._outage_end, self._sent + self._max_outage)
+        now = self._clock.monotonic()
+        wait: float = min(self._connect_backoff(), self._outage_end - now)
+        is_in_time = wait > 0 and now + wait <= self._limits.deadline
+        is_retryable = error.transient and not isinstance(error, ResponseLost)
+        return wait if is_in_time and is_retryable and not self._is_last else None
+
+    def describe_attempts(self, error: TransportError) -> None:
+        """Add the number of attempts to the message of the last error."""
+        if self.attempts > 1:
+            seconds = self._clock.monotonic() - self._begin
+            error.message = f"{error.message.rstrip('.')}. {self.attempts} attempts in {seconds:.0f} s."
+
+    @property
+    def _is_last(self) -> bool:
+        """Whether no retry is left."""
+        return self.attempts > self._limits.retries
+
+    def _connect_backoff(self) -> float:
+        """Return the seconds before a retry without a response: exponential, up to 20 % less at random."""
+        return _backoffs(CONNECT_BACKOFF, self.attempts)[-1] * (0.8 + 0.2 * float(self._clock.random()))
+
+    def _overload_backoff(self, retry_after: float) -> float:
+        """Return the seconds before a retry: those that the service asks for, or exponential.
+
+        Exponential waits are reduced by up to half at random. With shorter waits, one task among a hundred uses up its
+        retries before the others have finished.
+        """
+        if retry_after:
+            return retry_after + float(self._clock.random())
+        return _backoffs(OVERLOAD_BACKOFF, self.attempts)[-1] * (0.5 + 0.5 * float(self._clock.random()))
+
+
 class Transport:
     """One connection to one service, kept alive for a task. It must not be used by several threads at once."""
 
@@ -103,55 +170,31 @@ class Transport:
         ``label`` names the operation in messages, ``auth`` is the Authorization header. Raise TransportError when there
         is no usable response, and its subclass ResponseLost for a write that the service may have processed.
         """
-        attempt, begin, retries = 0, self._clock.monotonic(), limits.retries
-        outage_end, max_outage = inf, max(MAX_OUTAGE, sum(_backoffs(CONNECT_BACKOFF, retries)))
-        overload_end = begin + max(MAX_RETRY_AFTER, sum(_backoffs(OVERLOAD_BACKOFF, retries)))
+        retries = Retries(limits, self._clock)
         while True:
-            last = attempt >= retries
-            sent = self._clock.monotonic()
+            retries.begin_attempt()
             self._hooks.before_send()
+            timeouts = self._timeout(limits), retries.remaining_outage
             try:
-                seconds = self._timeout(limits), outage_end - sent
-                response = self._send_once(request, label, auth, headers, *seconds)
-                if last or not response.is_retryable(request.method == "GET", attempt):
-                    return response
-                reason = f"{label}: HTTP status {response.status}"
-                wait = self._overload_backoff(attempt, response.retry_after())
-                if self._clock.monotonic() + wait > min(overload_end, limits.deadline):
-                    return response
-                outage_end = inf
+                response = self._send_once(request, label, auth, headers, *timeouts)
             except TransportError as error:
-                outage_end = min(outage_end, sent + max_outage)
-                now = self._clock.monotonic()
-                wait, reason = min(self._connect_backoff(attempt), outage_end - now), str(error).rstrip(".")
-                is_retryable = error.transient and not isinstance(error, ResponseLost)
-                if last or wait <= 0 or now + wait > limits.deadline or not is_retryable:
-                    if attempt:
-                        error.message = f"{error.message.rstrip('.')}. {attempt + 1} attempts in {now - begin:.0f} s."
+                wait, reason = retries.choose_wait_after_error(error), str(error).rstrip(".")
+                if wait is None:
+                    retries.describe_attempts(error)
                     raise
-            attempt += 1
+            else:
+                wait = retries.choose_wait_after_response(response, is_read=request.method == "GET")
+                reason = f"{label}: HTTP status {response.status}"
+                if wait is None:
+                    return response
             if wait >= REPORTED_WAIT:
-                self._hooks.show_progress(f"{reason}; retry {attempt} of {retries} in {wait:.0f} s")
+                self._hooks.show_progress(f"{reason}; retry {retries.attempts} of {limits.retries} in {wait:.0f} s")
             self._clock.sleep(wait)
 
     def _timeout(self, limits: Limits) -> float:
         """Return the timeout of a request, in seconds."""
         remaining: float = max(limits.deadline - self._clock.monotonic(), 0)
         return min(self._options.request_timeout, remaining + limits.slack)
-
-    def _connect_backoff(self, attempt: int) -> float:
-        """Return the seconds before a retry without a response: exponential, up to 20 % less at random."""
-        return _backoffs(CONNECT_BACKOFF, attempt + 1)[-1] * (0.8 + 0.2 * float(self._clock.random()))
-
-    def _overload_backoff(self, attempt: int, retry_after: float) -> float:
-        """Return the seconds before a retry: those that the service asks for, or exponential.
-
-        Exponential waits are reduced by up to half at random. With shorter waits, one task among a hundred uses up its
-        retries before the others have finished.
-        """
-        if retry_after:
-            return retry_after + float(self._clock.random())
-        return _backoffs(OVERLOAD_BACKOFF, attempt + 1)[-1] * (0.5 + 0.5 * float(self._clock.random()))
 
     def _send_once(
         self,
@@ -162,49 +205,57 @@ class Transport:
         seconds: float,
         connect_seconds: float,
     ) -> Response:
+        sent, body = _encode_request(request, auth, headers)
         target = f"{request.path}?{urlencode(request.query)}" if request.query else request.path
-        sent = {**HEADERS, **headers}
-        body = None
-        if request.body is not None:
-            sent["Content-Type"] = "application/json;charset=UTF-8"
-            body = json.dumps(request.body).encode()
-        if auth:
-            sent["Authorization"] = auth
-        started, outcome = time.monotonic(), "no response"
         connect_seconds = min(MAX_CONNECT_TIME, max(MIN_CONNECT_TIME, connect_seconds))
+        started, status = time.monotonic(), "no response"
         try:
-            answer = self._adapter.exchange(
+            response = self._adapter.exchange(
                 request.method, self._options.origin + target, sent, body, seconds, connect_seconds
             )
-            response = replace(answer, masker=self._masker)
-            outcome = str(response.status)
+            response = replace(response, masker=self._masker)
+            status = str(response.status)
         except ConnectFailed as failure:
-            raise connect_error(self._peer, label, failure.cause, self._reason(failure.cause)) from None
+            raise connect_error(self._peer, label, failure.cause, self._describe_cause(failure.cause)) from None
         except ExchangeFailed as failure:
-            reason = self._reason(failure.cause)
+            reason = self._describe_cause(failure.cause)
             raise read_error(self._peer, label, failure.cause, reason, request.method, seconds) from None
         finally:
             if self._hooks.on_request:
-                took = f"{(time.monotonic() - started) * 1000:.0f} ms"
+                milliseconds = (time.monotonic() - started) * 1000
                 job = f", job {sent['X-Job-UUID']}" if "X-Job-UUID" in sent else ""
-                self._hooks.log_request(f"{request.method} {self._shown_target(request)}: {outcome}, {took}{job}")
+                target = self._mask_target(request)
+                self._hooks.log_request(f"{request.method} {target}: {status}, {milliseconds:.0f} ms{job}")
         if 300 <= response.status < 400 or response.is_complaint_about_tls:
             raise rejected(self._peer, label, response, request.method)
         return response
 
-    def _reason(self, error: BaseException) -> str:
-        if of_system := getattr(error, "strerror", None):
-            return str(of_system)
-        # It may quote the response of the service.
+    def _describe_cause(self, error: BaseException) -> str:
+        """Return the printable text of an exception of Python."""
+        if system_message := getattr(error, "strerror", None):
+            return str(system_message)
+        # The text of an exception may quote the response of the service.
         return make_printable(self._masker.mask_text(str(error)))[:300] or type(error).__name__
 
-    def _shown_target(self, request: Request) -> str:
+    def _mask_target(self, request: Request) -> str:
         """Return the path and the query of a request for the log, without secret values."""
-        shown = []
+        pairs = []
         for name, value in request.query:
-            value = MASK if is_secret_name(name) else re.sub(r"(?s)^(url\W+).*", rf"\1{MASK}", value)
-            shown.append(f"{name}={value}")
-        return make_printable(self._masker.mask_text("?".join(filter(None, (request.path, "&".join(shown))))))
+            masked = MASK if is_secret_name(name) else re.sub(r"(?s)^(url\W+).*", rf"\1{MASK}", value)
+            pairs.append(f"{name}={masked}")
+        return make_printable(self._masker.mask_text("?".join(filter(None, (request.path, "&".join(pairs))))))
+
+
+def _encode_request(
+    request: Request, auth: str | None, headers: Mapping[str, str]
+) -> tuple[dict[str, str], bytes | None]:
+    """Return all headers and the body of a request."""
+    sent = {**HEADERS, **headers}
+    if auth:
+        sent["Authorization"] = auth
+    if request.body is None:
+        return sent, None
+    return {**sent, "Content-Type": "application/json;charset=UTF-8"}, json.dumps(request.body).encode()
 
 
 def _backoffs(limits: tuple[float, float], retries: int) -> list[float]:
