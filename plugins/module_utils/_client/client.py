@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Call operations: one client for each task or inventory, with one connection for each thread."""
+"""Call operations, with one connection for each thread."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ from .jobs import (
 from .replies import (
     apply_poll,
     apply_response,
+    extract_reply,
     is_duplicate,
-    reply_to_read,
 )
 from .substitutes import (
     read_either,
@@ -88,7 +88,7 @@ READ_AND_MASK = CallOptions(read_only=True, mask_replies=True)
 
 
 class Client:
-    """The client of one task or inventory, which `open_client` creates.
+    """The client of one task or inventory, which `open_client` in sessions.py creates.
 
     ``sessions`` provides the session, and ``facts`` is what is known about the server. ``jobs`` are the jobs of the
     calls that were sent, in this order.
@@ -142,12 +142,12 @@ class Client:
     def build_request(self, name: str, params: Mapping[str, Any]) -> tuple[Operation, Request, str | None]:
         """Return operation, request and Authorization header of a call; fail as the call would before sending."""
         operation = get_operation(name)
-        return operation, self._request(operation, params), self._auth(operation)
+        return operation, self._encode(operation, params), self._choose_auth(operation)
 
     def get(self, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Call a reading operation and return its reply. Raise Unsupported when the service does not have it."""
         operation = get_operation(name)
-        self._auth(operation)  # Unsupported without credentials, which says nothing about the server
+        self._choose_auth(operation)  # Missing credentials say nothing about the server, so they are checked first.
         return read_either(operation, params, self.facts, self._get)
 
     def _get(self, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -157,12 +157,12 @@ class Client:
         except ApiError as failure:
             if not self.renew_session(failure, auth):
                 raise
-        return self._read(operation, request, self._auth(operation))
+        return self._read(operation, request, self._choose_auth(operation))
 
     def _read(self, operation: Operation, request: Request, auth: str | None) -> dict[str, Any]:
-        response = self._transport().send(request, operation.name, auth, {}, self._limits)
+        response = self._open_transport().send(request, operation.name, auth, {}, self._limits)
         credential = "api_token" if operation.uses_token else self.sessions.credential
-        reply = reply_to_read(operation, request, response, self.connection.path_prefix, credential)
+        reply = extract_reply(operation, request, response, self.connection.path_prefix, credential)
         if self.options.mask_replies and may_hold_credentials(response.body.decode("utf-8", "replace")):
             masked: dict[str, Any] = self.hooks.masker.mask_value(reply)
             return masked
@@ -194,9 +194,9 @@ class Client:
         job.credential = self.sessions.credential
         self.jobs.append(job)
         try:
-            response = self._transport().send(request, name, auth, self._headers(uuid), self._limits)
+            response = self._open_transport().send(request, name, auth, self._build_headers(uuid), self._limits)
             if is_duplicate(response) and not may_be_known:
-                raise _used_before(self, job)
+                raise _describe_reuse(self, job)
             apply_response(job, response, self.connection.path_prefix)
             return job
         except ResponseLost as lost:
@@ -214,7 +214,7 @@ class Client:
         """
         label = " ".join(filter(None, (job.operation, f"job {job.uuid}")))
         request = Request("GET", job.location)
-        transport = self._transport()
+        transport = self._open_transport()
         auth = f"OAuth {self.sessions.current()}" if job.needs_auth else None
         response = transport.send(request, label, auth, {}, self._limits)
         if response.status in (401, 403) and self.connection.has_session and not job.needs_auth:
@@ -243,7 +243,7 @@ class Client:
             self._pools.append(ThreadPoolExecutor(MAX_CONNECTIONS))
         return list(self._pools[0].map(function, items))
 
-    def _request(self, operation: Operation, params: Mapping[str, Any]) -> Request:
+    def _encode(self, operation: Operation, params: Mapping[str, Any]) -> Request:
         version = self.connection.service_version
         if version and (reason := operation.unsupported_reason(params, version)):
             raise InvalidOptions(
@@ -252,7 +252,7 @@ class Client:
             )
         return operation.request(params, self.connection.path_prefix)
 
-    def _auth(self, operation: Operation) -> str | None:
+    def _choose_auth(self, operation: Operation) -> str | None:
         """Return the Authorization header of a call; None for an operation that needs none."""
         if operation.is_public:
             return None
@@ -266,15 +266,15 @@ class Client:
             raise Unsupported(f"{operation.name} needs {options} in the environment)")
         return f"{scheme} {value}"
 
-    def _headers(self, job_uuid: str) -> dict[str, str]:
+    def _build_headers(self, job_uuid: str) -> dict[str, str]:
         """Return the headers of a writing call."""
         headers = {"X-Job-UUID": job_uuid, **self.options.webhook.headers(job_uuid)}
         if self.options.api_timeout:
             headers["X-API-Timeout"] = str(self.options.api_timeout)
         return headers
 
-    def _transport(self) -> Transport:
-        """Return this thread's connection."""
+    def _open_transport(self) -> Transport:
+        """Return the connection of the current thread, a new one for its first request."""
         if not hasattr(self._local, "transport"):
             self._local.transport = Transport(self.connection, self.hooks)
             self._transports.append(self._local.transport)
@@ -282,7 +282,7 @@ class Client:
         return transport
 
 
-def _used_before(client: Client, job: Job) -> JobUuidUsed:
+def _describe_reuse(client: Client, job: Job) -> JobUuidUsed:
     """Return the failure that a job id was used for an earlier call, with the state of that call."""
     earlier = Job(job.uuid, job.location)
     with suppress(TransportError):

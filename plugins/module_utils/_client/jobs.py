@@ -40,7 +40,7 @@ class Job:
     ``state`` is running, succeeded, failed, or unknown when the service no longer knows the job. ``result`` is the
     reply of the operation, ``failure`` what went wrong. ``needs_auth`` is True when the service refused a poll without
     credentials. ``sent_uuid`` is the id that was sent with the call. ``auth`` is the Authorization header of the call,
-    ``credential`` the kind of its credential, see _errors.CREDENTIALS.
+    ``credential`` the kind of its credential, one of CREDENTIALS in ``_api/errors.py``.
     """
 
     uuid: str
@@ -79,8 +79,12 @@ class Job:
 
     def handle(self) -> dict[str, Any]:
         """Return the handle with which a later task can wait for the job."""
-        known = {"uuid": self.uuid or None, "location": self.location or None}
-        return {**known, "operation": self.operation, "state": self.state}
+        return {
+            "uuid": self.uuid or None,
+            "location": self.location or None,
+            "operation": self.operation,
+            "state": self.state,
+        }
 
 
 def predicted_job(operation: str) -> Job:
@@ -95,8 +99,8 @@ def new_uuid() -> str:
 
 def extract_job_uuid(location: Any) -> str | None:
     """Return the job id in a polling address, also in a malformed one; None without one."""
-    found = re.findall(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])", str(location))
-    return found[-1] if found else None
+    uuids = re.findall(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])", str(location))
+    return uuids[-1] if uuids else None
 
 
 def job_path(uuid: str, prefix: str) -> str:
@@ -171,26 +175,20 @@ def next_interval(elapsed: float, interval: float, chance: float, ratio: float =
     return max(SHORTEST_INTERVAL, min(ratio * elapsed, interval * (1 - 0.1 * chance)))
 
 
-# For how many seconds the job of a call whose response was lost is looked up.
+# The time, in seconds, for which the job of a call whose response was lost is looked up.
 JOB_LOOKUP_GRACE = 2.0
-
 
 # How often a job that failed is polled again, to confirm it.
 MAX_REPEATED_POLLS = 3
 
-
 # The conditions that end a wait for several jobs.
 ALL, ANY = "all", "any"
 
-
-# While waiting for any of several jobs, each is polled once in so many rounds.
+# While waiting for any of several jobs, every job is polled once in this number of rounds.
 ROUNDS_FOR_ANY = 8
-
 
 # A small batch of jobs is polled less often than one job, so that it needs at most four polls per job too.
 MAX_BATCH_RATIO = 0.15
-
-
 BATCH_RATIO_BY_JOB = 1.5
 
 
@@ -348,14 +346,14 @@ def find_own_job(client: Client, job: Job) -> bool | None:
     job. Return None if nothing shows which is right.
     """
     for dummy in range(2):
-        own = job.as_sent(client.connection.path_prefix)
+        sent_job = job.as_sent(client.connection.path_prefix)
         try:
-            poll_job(client, own)
+            poll_job(client, sent_job)
         except TransportError:
             return None
-        if own.state == UNKNOWN:
+        if sent_job.state == UNKNOWN:
             return False
-    job.update(own)
+    job.update(sent_job)
     return True
 
 

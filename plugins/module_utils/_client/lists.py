@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Read complete lists of records, page by page. Section "Cursor queries" of the API document."""
+"""Read complete lists of records, page by page, and find single records in them."""
 
 from __future__ import annotations
 
@@ -281,13 +281,13 @@ def _check_page_count(label: str, pages: int, size: int, total: int | None, limi
     """Raise VirtinfraError when a list takes too many requests; the last of ``pages`` had ``size`` records."""
     expected = total or 0 if limit is None else min(total or 0, limit)
     if pages > MAX_PAGES or expected > MAX_PAGES * max(size, 1):
-        announced = f"the service announces {total} records and sends {size} at a time" if total else "it does not end"
+        reason = f"the service announces {total} records and sends {size} at a time" if total else "it does not end"
         raise VirtinfraError(
-            f"{label}: the list takes more than {MAX_PAGES} requests: {announced}. Set limit, or add conditions."
+            f"{label}: the list takes more than {MAX_PAGES} requests: {reason}. Set limit, or add conditions."
         )
 
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 def get_by_uuid(client: Client, name: str, uuid: str) -> list[Record]:
@@ -323,10 +323,10 @@ def query(client: Client, name: str, conditions: Iterable[str] = ()) -> list[Rec
     return [record for page, dummy in paginate(client, name, conditions) for record in page]
 
 
-def first_readable(*readers: Callable[[Client, Record], Found]) -> Callable[[Client, Record], Found]:
+def first_readable(*readers: Callable[[Client, Record], Result]) -> Callable[[Client, Record], Result]:
     """Return a finder that uses the first of several finders that the service and the credentials support."""
 
-    def read(client: Client, desired: Record) -> Found:
+    def read(client: Client, desired: Record) -> Result:
         reasons = []
         for reader in readers:
             try:
@@ -338,8 +338,8 @@ def first_readable(*readers: Callable[[Client, Record], Found]) -> Callable[[Cli
     return read
 
 
-def require_unique(records: list[Record], what: str) -> Record | None:
-    """Return the only record, or None; raise AmbiguousMatch when there are several."""
+def require_unique(records: list[Record], label: str) -> Record | None:
+    """Return the only record, or None. Raise AmbiguousMatch with the ``label`` of the record when there are several."""
     if len(records) > 1:
-        raise AmbiguousMatch(what, [str(record.get("uuid")) for record in records])
+        raise AmbiguousMatch(label, [str(record.get("uuid")) for record in records])
     return records[0] if records else None

@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Conclusions from responses: the reply of a read, and the outcome of a call and of its job. Pure: no I/O."""
+"""Conclude from responses: the reply of a read, and the outcome of a call and of its job. This file does no I/O."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from .jobs import (
     polling_path,
 )
 
-# Statuses with which a gateway reports that it received no response. This proves nothing, regardless of the body.
+# Statuses with which a gateway reports that it received no response: the call may have been performed or not.
 INCONCLUSIVE_STATUSES = (408, 429, 502, 504)
 
 # Statuses with which the service itself, in plain text, refuses a call at once: it was not performed.
@@ -53,17 +53,17 @@ _NO_OPERATION = {
 }
 
 
-def reply_to_read(
+def extract_reply(
     operation: Operation, request: Request, response: Response, prefix: str, credential: str
 ) -> dict[str, Any]:
     """Return the reply of a reading operation.
 
-    ``credential`` is the kind of its credential, see CREDENTIALS in ``_api/errors.py``. Raise Unsupported when the service lacks
-    the operation, JobNotFound when it does not know the job of GetApiJob, ReadExecutedAsChange when it started a job,
-    ApiError when it reports a failure, and TransportError when the response is not a JSON object.
+    ``credential`` is the kind of its credential, one of CREDENTIALS in ``_api/errors.py``. Raise Unsupported when the
+    service lacks the operation, JobNotFound when it does not know the job of GetApiJob, ReadExecutedAsChange when it
+    started a job, ApiError when it reports a failure, and TransportError when the response is not a JSON object.
     """
     if response.status == 202 and operation.name != "GetApiJob":
-        raise ReadExecutedAsChange(operation.name, request.path, _find_named_job(response, operation.name, prefix))
+        raise ReadExecutedAsChange(operation.name, request.path, _identify_job(response, operation.name, prefix))
     if operation.name == "GetApiJob" and _is_unknown_job(response):
         raise JobNotFound(Job(request.path.rpartition("/")[2], request.path))
     if lacks_operation(response):
@@ -188,7 +188,7 @@ def _may_be_result(operation: str, reply: Mapping[str, Any]) -> bool:
     return is_bare(reply) or (known.is_reply(reply) if known else is_success(reply))
 
 
-def _find_named_job(response: Response, operation: str, prefix: str) -> Job | None:
+def _identify_job(response: Response, operation: str, prefix: str) -> Job | None:
     """Return the job of a 202 response, None if the response does not identify it."""
     location = _read_location(response)
     uuid = extract_job_uuid(location)

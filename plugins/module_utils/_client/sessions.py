@@ -136,23 +136,23 @@ class AccountSession:
     def __exit__(self, *dummy: object) -> None:
         """Log out, unless other clients share the session. A login of another thread ends first."""
         if self._store.is_private:
-            with self._store.open() as kept:
-                session_id = kept.pop("session_id", None)
+            with self._store.open() as values:
+                session_id = values.pop("session_id", None)
             if session_id:
                 end_session(self._connection, session_id, self._hooks)
 
     def current(self) -> str:
         """Return the session; log in if there is none."""
-        return self._session_id or self._shared_session(refused=None)
+        return self._session_id or self._share_session(refused=None)
 
     def renew(self, refused: str) -> str:
         """Return a session other than the one that the service refused, which another client may have created."""
-        return self._shared_session(refused)
+        return self._share_session(refused)
 
     def validate(self) -> None:
         """Replace the session if the service says that it is invalid."""
         session_id = self.current()
-        with self._client() as client:
+        with self._open_login_client() as client:
             if is_valid(client, session_id) is False:
                 self.renew(session_id)
 
@@ -163,48 +163,49 @@ class AccountSession:
 
     def new_session(self) -> str:
         """Return a new session that no client shares. The caller must end it."""
-        with self._store.open() as kept, self._client() as client:
-            return self._log_in(client, kept, time.monotonic())
+        with self._store.open() as values, self._open_login_client() as client:
+            return self._log_in(client, values, time.monotonic())
 
-    def _shared_session(self, refused: str | None) -> str:
+    def _share_session(self, refused: str | None) -> str:
+        """Return the stored session. Log in if there is none, or only the one that the service refused."""
         since = time.monotonic()
-        with self._store.open() as kept:
-            if kept.get("session_id") in (None, refused):
-                with self._client() as client:
-                    if refused and kept.pop("session_id", None):
+        with self._store.open() as values:
+            if values.get("session_id") in (None, refused):
+                with self._open_login_client() as client:
+                    if refused and values.pop("session_id", None):
                         with suppress(VirtinfraError):
                             log_out(client, refused)
-                    kept["session_id"] = self._log_in(client, kept, since)
-            self._session_id = str(kept["session_id"])
+                    values["session_id"] = self._log_in(client, values, since)
+            self._session_id = str(values["session_id"])
         self._hooks.masker.add(self._session_id)
         return self._session_id
 
-    def _log_in(self, client: Client, kept: dict[str, Any], since: float) -> str:
+    def _log_in(self, client: Client, values: dict[str, Any], since: float) -> str:
         """Log in, unless an equivalent login has already failed."""
-        self._raise_known_failure(kept, since)
+        self._raise_known_failure(values, since)
         try:
             session_id = log_in(client, str(self._connection.account), str(self._connection.account_password))
         except LoginFailed as failed:
-            kept["failure"] = self._failure(failed.message, failed.error, failed.result)
+            values["failure"] = self._describe_failure(failed.message, failed.error, failed.result)
             raise
-        kept.pop("failure", None)
+        values.pop("failure", None)
         return session_id
 
     def raise_refusal(self) -> None:
         """Raise LoginFailed if the service has refused the account in this run."""
-        with self._store.open() as kept:
-            self._raise_known_failure(kept)
+        with self._store.open() as values:
+            self._raise_known_failure(values)
 
-    def _raise_known_failure(self, kept: Mapping[str, Any], since: float = math.inf) -> None:
+    def _raise_known_failure(self, values: Mapping[str, Any], since: float = math.inf) -> None:
         """Raise the failure of the last login if it is final, or if it happened after ``since``, with as many retries.
 
         All clients that wait for a login share its failure, because their own logins would take as long, one after the
         other.
         """
-        if failure := kept.get("failure"):
-            is_own = failure["time"] > since and failure["retries"] >= self._connection.request_retries
+        if failure := values.get("failure"):
+            is_shared = failure["time"] > since and failure["retries"] >= self._connection.request_retries
             failed = LoginFailed(failure["message"], failure["error"], **failure["facts"])
-            if is_own or failed.is_final:
+            if is_shared or failed.is_final:
                 raise failed.with_label(f"account {self._connection.account}")
 
     def remember_failure(self, result: Mapping[str, Any]) -> None:
@@ -215,14 +216,17 @@ class AccountSession:
         error = result.get("error")
         message = str(result.get("msg")).removeprefix(f"account {self._connection.account}: ")
         facts = {name: result[name] for name in ("operation", "status") if name in result}
-        with self._store.open() as kept:
-            kept["failure"] = self._failure(message, with_causes(error if isinstance(error, Mapping) else {}), facts)
+        with self._store.open() as values:
+            values["failure"] = self._describe_failure(
+                message, with_causes(error if isinstance(error, Mapping) else {}), facts
+            )
 
-    def _failure(self, message: str, error: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
+    def _describe_failure(self, message: str, error: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a failed login as it is stored."""
         retries = self._connection.request_retries
         return {"message": message, "error": error, "facts": facts, "time": time.monotonic(), "retries": retries}
 
-    def _client(self) -> AbstractContextManager[Client]:
+    def _open_login_client(self) -> AbstractContextManager[Client]:
         """Open a client that may log in, also in check mode, because this changes nothing that users manage."""
         options = CallOptions(wait_timeout=self._connection.request_timeout)
         return open_client(without_credentials(self._connection), options, self._hooks)

@@ -49,6 +49,7 @@ class ConnectionOptions:
             )
         try:
             parts = urlsplit(self.base_url)
+            # Both raise a ValueError: a port that is no number, and a name that cannot be encoded.
             dummy = parts.port, str(parts.hostname).encode("idna")
         except ValueError as error:
             raise InvalidOptions(f"base_url cannot be used: {error}") from None
@@ -141,7 +142,7 @@ class SessionSource(Protocol):
 
     @property
     def credential(self) -> str:
-        """The kind of the credential, see _errors.CREDENTIALS."""
+        """The kind of the credential, one of CREDENTIALS in ``_api/errors.py``."""
 
     def current(self) -> str | None:
         """Return the session, None without one."""

@@ -57,7 +57,7 @@ def read_error(peer: str, label: str, cause: BaseException, reason: str, method:
     return _lost(f"{label}: the connection to {peer} broke: {reason}{hint}", method)
 
 
-def rejected(peer: str, label: str, response: Response, method: str) -> TransportError:
+def rejection_error(peer: str, label: str, response: Response, method: str) -> TransportError:
     """Return the error of a redirect, which is not followed, or of a server that requires TLS."""
     if response.is_complaint_about_tls:
         return _lost(f"{peer} expects TLS: use https in base_url ({response.text()})", method, transient=False)

@@ -132,7 +132,7 @@ def read_response(status: int, headers: Mapping[str, str], chunks: Iterable[byte
 def decode_object(body: bytes) -> dict[str, Any] | None:
     """Return the JSON object in a body; None if it is another value, is nested too deeply, or is not finite."""
     try:
-        value = json.loads(body.decode("utf-8-sig"), parse_constant=_reject_constant, parse_float=_finite_float)
+        value = json.loads(body.decode("utf-8-sig"), parse_constant=_reject_constant, parse_float=_parse_finite_float)
     except (ValueError, RecursionError):
         return None
     if not isinstance(value, dict) or _is_too_deep(value):
@@ -150,7 +150,7 @@ def _reject_constant(constant: str) -> None:
     raise ValueError(f"{constant} is not JSON")
 
 
-def _finite_float(text: str) -> float:
+def _parse_finite_float(text: str) -> float:
     if math.isinf(value := float(text)):
         raise ValueError(f"{text} is too large for a number")
     return value

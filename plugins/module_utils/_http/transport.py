@@ -34,7 +34,7 @@ from .adapter import (
     ExchangeFailed,
 )
 from .connection import ConnectionOptions
-from .failures import connect_error, read_error, rejected
+from .failures import connect_error, read_error, rejection_error
 from .hooks import Hooks
 from .response import Response
 
@@ -227,7 +227,7 @@ class Transport:
                 target = self._mask_target(request)
                 self._hooks.log_request(f"{request.method} {target}: {status}, {milliseconds:.0f} ms{job}")
         if 300 <= response.status < 400 or response.is_complaint_about_tls:
-            raise rejected(self._peer, label, response, request.method)
+            raise rejection_error(self._peer, label, response, request.method)
         return response
 
     def _describe_cause(self, error: BaseException) -> str:

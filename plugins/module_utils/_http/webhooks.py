@@ -56,15 +56,15 @@ def sign_url(url: str, job_uuid: str, key: str) -> str:
     """Return a webhook URL with the signature for the call with this job id."""
     address, mark, fragment = url.partition("#")
     joint = "&" if "?" in address else "?"
-    return f"{address}{joint}{SIGNATURE}={_signature(url, job_uuid, key)}{mark}{fragment}"
+    return f"{address}{joint}{SIGNATURE}={_sign(url, job_uuid, key)}{mark}{fragment}"
 
 
 def is_signed(target: str, job_uuid: str, key: str) -> bool:
     """Return whether the URL or path of a post has the signature for its job id, ``about`` and ``operation``."""
-    given = read_parameter(target, SIGNATURE).encode("utf-8", "replace")
-    return hmac.compare_digest(given, _signature(target, job_uuid, key).encode())
+    signature = read_parameter(target, SIGNATURE).encode("utf-8", "replace")
+    return hmac.compare_digest(signature, _sign(target, job_uuid, key).encode())
 
 
-def _signature(target: str, job_uuid: str, key: str) -> str:
+def _sign(target: str, job_uuid: str, key: str) -> str:
     signed = [job_uuid, read_parameter(target, "about"), read_parameter(target, "operation")]
     return hmac.new(key.encode(), json.dumps(signed).encode(), "sha256").hexdigest()
