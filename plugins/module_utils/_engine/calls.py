@@ -370,10 +370,10 @@ class CreationTurn:
 
 
 def build_creation_key(resource: ResourceSpec, params: Mapping[str, Any], desired: Record) -> str:
-    """Return what all tasks that create the same object have in common.
+    """Return the key of the lock that all tasks share which create the same object.
 
-    This is the option by which it is found, or else the required parameters of the call. Tasks that create different
-    objects may have it in common too, for example NICs of one VM.
+    It consists of the option by which the object is found, or else of the required parameters of the call. Tasks that
+    create different objects can have the same key, for example for NICs of one VM.
     """
     found_by = resource.choose_key(desired)
     required = [name for name, row in get_operation(str(resource.create)).parameters.items() if row.required]

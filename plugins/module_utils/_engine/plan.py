@@ -115,7 +115,7 @@ class ResourceSpec:
     ``record_type`` names its record, ``result_key`` the member of the result. ``find`` returns the record that the
     options (API names) select, None when there is none. ``transitional_values`` of a record change without a call, so
     the task waits until they have changed. ``failed_values`` show that an operation failed although it reported
-    success. ``keys`` are the parameters by which ``find`` selects the object: it uses the first one that is given.
+    success. ``keys`` are the parameters by which ``find`` selects the object: it uses the first one that has a value.
     ``guards`` are those of the calls that lead to a state and affect other objects, by that state.
     ``find_conflict`` returns why the service would refuse to create the object, for check mode. ``plan`` replaces
     `default_plan`. ``format_result`` returns the members of the result for the record that ``find`` returned, if they
@@ -181,7 +181,7 @@ def plan(
 ) -> list[PlannedCall]:
     """Return the calls that change the object to ``state`` and to the desired values; none when nothing differs.
 
-    ``desired`` contains only the options that were given, by their API names. In check mode, a null reference differs
+    ``desired`` contains only the options that have a value, by their API names. In check mode, a null reference differs
     from the record, because it refers to an object that an earlier task would have created. In a real run it is omitted
     if the calls do not require it.
 

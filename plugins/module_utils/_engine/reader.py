@@ -52,7 +52,7 @@ _KEYS = {"uuid", "name", "managementIp"}
 
 
 def assume_record(resource: ResourceSpec, desired: Record) -> Record | None:
-    """Return the assumed record of an object that cannot be read: it exists if its uuid is given.
+    """Return the assumed record of an object that cannot be read: it exists if the options have its uuid.
 
     Fields that the API cannot change are assumed to have the desired values; all others are set.
     """

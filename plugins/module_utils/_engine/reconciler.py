@@ -80,7 +80,7 @@ class Reconciler:
             before = self.reader.read()
             after, members = self._predict(before) if self.context.check_mode else self._apply(before)
         except Unsupported as failure:
-            # Its own message says what the service lacks.
+            # The message says which operation the service lacks.
             raise failure.with_label(self.reader.label) from None
         except VirtinfraError as failure:
             self.reader.warn_if_unreadable()

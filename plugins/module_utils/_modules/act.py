@@ -81,12 +81,12 @@ def action_module(
     def run(context: ModuleContext) -> dict[str, Any]:
         params = {name: value for name, value in context.desired.items() if name in (*row.parameters, *TAG_PARAMS)}
         params = _without_optional_nulls(row, params)
-        with _with_label(drop_null_references(params)) as about:
+        with _with_label(drop_null_references(params)) as label:
             if context.check_mode:
                 context.client.build_request(operation, params)
                 job_result = format_predicted_job(operation, context.params["wait"])
                 return {**record_to_result(dict.fromkeys(row.result)), **job_result, "changed": changes}
-            job = _execute(context, operation, params, about, changes, find_error)
+            job = _execute(context, operation, params, label, changes, find_error)
             result = {
                 **record_to_result({name: job.result.get(name) for name in row.result}, row.record),
                 **format_pending_job(job),
@@ -110,7 +110,7 @@ def generic_module(options: Options, **rules: Any) -> ModuleSpec:
                 f"operation must not be {name}, which handles a session. Use virtinfra.manager.session"
             )
         params = _without_optional_nulls(row, {**normalize_references(mark_nulls(context.desired["params"])), **tags})
-        with _with_label(drop_null_references(params)) as about:
+        with _with_label(drop_null_references(params)) as label:
             null = [value for value in params.values() if isinstance(value, NullReference)]
             if null and not context.check_mode:
                 raise InvalidOptions(f"{null[0]} of {name} must not be null or empty")
@@ -120,7 +120,7 @@ def generic_module(options: Options, **rules: Any) -> ModuleSpec:
                 context.client.build_request(name, params)
                 job_result = format_predicted_job(name, context.params["wait"]) if row.is_write else {}
                 return {"reply": {}, **job_result, "changed": row.is_write}
-            job = _execute(context, name, params, about)
+            job = _execute(context, name, params, label)
             return {"reply": mask_webhooks(job.result, row.record), **format_pending_job(job)}
 
     return ModuleSpec(run, options, (WAIT, TAGS), rules)
@@ -160,11 +160,11 @@ def _execute(
 @contextmanager
 def _with_label(params: Record) -> Iterator[str]:
     """Add the label of the object to failures."""
-    about = describe_target(params)
+    label = describe_target(params)
     try:
-        yield about
+        yield label
     except VirtinfraError as failure:
-        raise failure.with_label(about) from None
+        raise failure.with_label(label) from None
 
 
 WAIT_FOR: Options = {**JOB_HANDLES, "wait_for": {"type": "str", "choices": [ALL, ANY], "default": ALL}}
@@ -193,7 +193,7 @@ def job_module(wait: bool) -> ModuleSpec:
 
 
 def jobs_to_result(jobs: list[Job]) -> Record:
-    """Return the jobs in the form of the result, and the number of jobs in each state."""
+    """Return the jobs in the form of the result, and the number of jobs by state."""
     summary = {state: sum(job.state == state for job in jobs) for state in (SUCCEEDED, FAILED, RUNNING, UNKNOWN)}
     return {"jobs": [job_to_result(job) for job in jobs], "summary": summary}
 
@@ -233,30 +233,33 @@ class SessionSpec(ModuleSpec):
 
 def session_module(options: Options, **constraints: Any) -> ModuleSpec:
     """Return the module that returns a valid session as ``session_id``, or ends the session of the options."""
-    return SessionSpec(
-        _run,
-        options,
-        constraints=constraints,
-        secret_results=("session_id",),
-    )
+    return SessionSpec(_change_session, options, constraints=constraints, secret_results=("session_id",))
 
 
-def _run(context: ModuleContext) -> dict[str, Any]:
-    client, given = context.client, context.params["session_id"]
-    valid = is_valid(client, given) if given else False
+def _change_session(context: ModuleContext) -> dict[str, Any]:
+    """Log in unless the session of the options is valid, or end it."""
+    session_id = context.params["session_id"]
+    # None if the service cannot validate sessions.
+    valid = is_valid(context.client, session_id) if session_id else False
     if context.params["state"] == "absent":
         if valid is not False and not context.check_mode:
-            _log_out(client, given)
+            _log_out(context.client, session_id)
         context.changed = valid is not False
         return {"session_id": None}
     if valid or (valid is None and not context.params["account"]):
-        return {"session_id": given}
-    if not isinstance(client.sessions, AccountSession):
-        reason = ": session_id is invalid or has expired" if given else ""
+        return {"session_id": session_id}
+    return {"session_id": _log_in(context)}
+
+
+def _log_in(context: ModuleContext) -> str | None:
+    """Return a new session of the account, None in check mode."""
+    sessions = context.client.sessions
+    if not isinstance(sessions, AccountSession):
+        reason = ": session_id is invalid or has expired" if context.params["session_id"] else ""
         raise InvalidOptions(f"account and account_password are needed to log in{reason}")
-    session_id = None if context.check_mode else client.sessions.new_session()
+    session_id = None if context.check_mode else sessions.new_session()
     context.changed = True
-    return {"session_id": session_id}
+    return session_id
 
 
 def _log_out(client: Client, session_id: str) -> None:

@@ -45,13 +45,13 @@ def run_as_module(spec: ModuleSpec) -> None:
         params: dict[str, Any]
 
         def exit_json(self, **result: Any) -> None:
-            super().exit_json(**self._masked(result))
+            super().exit_json(**self._mask(result))
 
         def fail_json(self, msg: str, **result: Any) -> None:
             # Without an error, the failure is Ansible's own: it does not accept the options.
             if "error" not in result and (errors := self.validation_result.errors.errors):
                 msg = describe_option_errors(self._name, errors)
-            super().fail_json(**self._masked({"msg": msg, "error": InvalidOptions(msg).error, **result}))
+            super().fail_json(**self._mask({"msg": msg, "error": InvalidOptions(msg).error, **result}))
 
         def log(self, msg: str, log_args: Mapping[str, Any] | None = None) -> None:
             """Write to the system log, where Ansible does not mask options without C(no_log)."""
@@ -59,7 +59,8 @@ def run_as_module(spec: ModuleSpec) -> None:
             arguments = {name: masker.mask_text(str(value)) for name, value in (log_args or {}).items()}
             super().log(masker.mask_text(msg), arguments)
 
-        def _masked(self, result: dict[str, Any]) -> dict[str, Any]:
+        def _mask(self, result: dict[str, Any]) -> dict[str, Any]:
+            """Return a result with secrets masked, and mask the options, which Ansible shows with it."""
             masker = build_masker(spec, self.params)
             # Ansible would mask the characters of a very short secret in every word.
             secrets = collect_secrets(spec.argument_spec, self.params)

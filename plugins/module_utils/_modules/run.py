@@ -106,7 +106,8 @@ def mask_result(spec: ModuleSpec, result: Mapping[str, Any], masker: Masker) -> 
 
 def build_masker(spec: ModuleSpec, params: Mapping[str, Any]) -> Masker:
     """Return the masker of the secrets in these options."""
-    return Masker(collect_secrets(spec.argument_spec, params), lambda: _documented_names() | spec.argument_spec.keys())
+    secrets = collect_secrets(spec.argument_spec, params)
+    return Masker(secrets, lambda: _list_documented_names() | spec.argument_spec.keys())
 
 
 # Members of results that the tables of operations and records do not contain.
@@ -116,7 +117,7 @@ _OTHER_NAMES = (
 
 
 @lru_cache(maxsize=1)
-def _documented_names() -> frozenset[str]:
+def _list_documented_names() -> frozenset[str]:
     """Return the documented member names of results, which are never masked."""
     names = {*_OTHER_NAMES.split(), *(name for fields in RECORD_FIELDS.values() for name in fields)}
     for operation in OPERATIONS.values():
