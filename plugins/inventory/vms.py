@@ -83,7 +83,7 @@ from ..plugin_utils._inventory.hostvars import (
 )
 from ..plugin_utils._inventory.plugin import Inventory, ServiceData
 
-# The fields of a host in the variables of a virtual machine.
+# The fields of a host that are added to the variables of its VMs.
 HOST_FIELDS = ("uuid", "name", "managementIp", "state", "status")
 
 

@@ -155,7 +155,7 @@ class Cell:
         if self.target is not CALL:
             return False
         if self.fault["fault"] in ("other_job", "other_response") and SERVERS[self.server]:
-            # The service does not know the id of the call, so that nothing shows that the failure is that of another.
+            # The service does not know the id of the call, so nothing shows that the failure belongs to another call.
             return True
         # ``{}`` is the documented reply of success of some operations.
         is_bare = self.fault.get("garbage") == "missing" and self.fault.get("taken") is False

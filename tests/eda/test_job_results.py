@@ -178,7 +178,8 @@ def test_full_buffer_refuses_and_loses_nothing(caplog: pytest.LogCaptureFixture)
     async def play(rules: Rules) -> None:
         async with receiving(rules, buffer_size=2) as url, aiohttp.ClientSession() as session:
             statuses = [await post(session, url, f"{number:032x}") for number in range(5)]
-            # One has been taken and its action has begun, one is in the queue of the rules, one waits behind it.
+            # The rules run the action of one result; a second one is in their queue, and a third one waits for the
+            # queue.
             assert statuses[0] == 204
             assert statuses.count(204) in (2, 3)
             done.set()
@@ -199,7 +200,7 @@ def test_spool_delivers_acknowledged_results_after_a_restart(tmp_path: Path) -> 
         async with receiving(rules, spool=str(spool)) as url, aiohttp.ClientSession() as session:
             for number in range(3):
                 assert await post(session, url, f"{number:032x}") == 204
-            # The second is put into the queue when the first has been removed from the spool.
+            # The second result is put into the queue when the first result has been removed from the spool.
             await wait_until(rules.queue.full)
 
     async def restart(rules: Rules) -> None:
@@ -213,7 +214,7 @@ def test_spool_delivers_acknowledged_results_after_a_restart(tmp_path: Path) -> 
     asyncio.run(fill(blocked))
     asyncio.run(restart(after))
     assert spool.stat().st_mode & 0o777 == 0o600
-    # The first was taken and its action began; the second was in the queue of the rules.
+    # The rules began the action of the first result; the second result was still in their queue.
     assert [event["job"]["uuid"][-1] for event in blocked.events] == ["0"]
     assert [event["job"]["uuid"][-1] for event in after.events] == ["1", "2", "9"]
 

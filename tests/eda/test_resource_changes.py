@@ -75,7 +75,7 @@ def test_each_change_once_across_a_restart_and_an_outage(
             for portion in (0, 1):
                 await asyncio.to_thread(change, portion)
                 await rules.wait_for(40 * portion + 40)
-            # After a kill the last event would be delivered again.
+            # The next poll shows that the last event is stored; until then a restart would deliver the event again.
             await polls(crowd, "QueryHost", 8)
         events.extend(rules.events)
 

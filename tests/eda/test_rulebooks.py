@@ -235,7 +235,7 @@ def polls(sim: Simulator, operation: str) -> int:
 
 
 def changes(sim: Simulator) -> list[str]:
-    """Return the events of state that were requested of hosts."""
+    """Return the state events of all ChangeHostState calls."""
     return [
         entry["body"]["changeHostState"]["stateEvent"] for entry in sim.log() if entry["operation"] == "ChangeHostState"
     ]

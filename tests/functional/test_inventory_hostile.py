@@ -172,7 +172,7 @@ CARELESS: list[Task] = [
     {"ansible.builtin.set_fact": {"set": "{{ VALUE }}"}},
     {"ansible.builtin.debug": {"msg": "{{ set }}"}, "when": "{{ set }}"},
 ]
-# The places of the value: plain, composed, and in the result of a module.
+# The variables with the hostile value: plain, composed, and in the result of a module.
 EXPRESSIONS = [
     *("virtinfra_description", "copied", "joined", "by_core", "virtinfra_extra_member[0].a"),
     *("(virtinfra_extra_member[0] | list)[1]", "hostvars[inventory_hostname].copied"),

@@ -69,7 +69,7 @@ REFUSED: dict[str, dict[str, dict[str, str]]] = {
 # The test of an SNMP platform sends a trap, and changes nothing.
 CALLS_WITHOUT_CHANGE = {"sns_snmp_test"}
 
-# The service sets these fields.
+# The fields that the service itself sets.
 UNPREDICTABLE = {"last_op_date", "create_date"}
 TIMESTAMP = re.compile(r"[A-Z][a-z]{2} \d{1,2}, \d{4},? \d{1,2}:\d\d:\d\d\s[AP]M")
 

@@ -44,7 +44,7 @@ TASKS: list[dict[str, Any]] = [
     {"vm_from_snapshot_group": {"name": "restored", **SNAPSHOT}},
     {"api": {"operation": "QueryVmInstance", "params": {"q": ["name=vm-5"]}}},
     {"resource_info": {"resource_type": "vm", "query": ["name=vm-6"]}},
-    # These show other records, or nothing.
+    # Tasks whose results contain no records of hosts or VMs, or are hidden.
     {"host_network_info": {"hosts": ["host-92"]}},
     {"host_info": {"name": "host-92"}, "no_log": True},
     {"cbt_task": {"name": "backup", "task_type": "full", "vms": ["vm-1"]}},
@@ -104,7 +104,7 @@ def test_every_host_and_vm_of_a_job_is_one_node(job: Job, running_simulator: Sim
 
 def test_nothing_is_counted_in_check_mode(job: Job) -> None:
     assert list(counted(job, "check")) == []
-    # The results show records all the same.
+    # Results in check mode contain records although none is counted.
     shown = [result for dummy, data, result in job.results() if data["play"] == "check" and HOLDERS & result.keys()]
     assert len(shown) > len(QUERIES)
 

@@ -68,7 +68,7 @@ def test_only_the_file_command_holds_secrets(sim: Simulator, tmp_path: Path) -> 
     kept = {path: read(path) for path in job.artifacts.rglob("*") if path.is_file()}
     holders = {path.name for path, text in kept.items() if any(secret in text for secret in SECRETS)}
     assert holders == {"command"}
-    # The guide says so: it is the environment of the run.
+    # The file command contains the environment of the run, as the guide says.
     command = job.artifacts / "command"
     assert command.stat().st_mode & 0o077 == 0
     assert all(secret in kept[command] for secret in (SESSION, TOKEN))

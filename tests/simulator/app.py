@@ -132,5 +132,6 @@ async def _no_api(request: Request) -> Response:
     return plain_response(500, f"No {kind} API found for the path[{request.url.path}]")
 
 
-# How a path without an operation is answered. Without an entry, no route exists, and the answer is 404.
+# The endpoints that refuse a path without an operation, by their status. 404 needs none: without a route, every path is
+# refused with it.
 _REFUSALS: dict[str, Endpoint] = {"405": _not_allowed, "500": _no_api}

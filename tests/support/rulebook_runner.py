@@ -87,7 +87,7 @@ class Rulebook:
 
     @property
     def output(self) -> str:
-        """Its output, including that before a restart."""
+        """The output of ansible-rulebook, including the output before a restart."""
         return self._output.read_text(encoding="utf-8")
 
     def fired(self) -> list[str]:

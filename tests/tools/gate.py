@@ -26,7 +26,7 @@ from typing import Any
 
 GATE = Path(".cache", "gate")
 LAST_TIMES = GATE / "last_times.json"
-# The sessions that have passed, and a hash of the files with which they did.
+# The sessions that have passed, each with a hash of the files that it tested.
 PASSED = GATE / "passed.json"
 NOX = (sys.executable, "-m", "nox")
 AT_A_TIME = 2
@@ -34,7 +34,7 @@ STOP_TIMEOUT = 10.0
 
 POLL_INTERVAL = 0.2
 
-# A session that runs longer shows its progress, each time so many seconds have passed.
+# The interval, in seconds, at which a running session shows its progress.
 PROGRESS_INTERVAL = 20.0
 
 # Durations in seconds until the machine has its own: the longest sessions start first, so that none runs alone at the

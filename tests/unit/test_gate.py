@@ -17,7 +17,7 @@ import pytest
 
 GATE = Path(__file__).parents[1] / "tools" / "gate.py"
 
-# Replaces nox: sessions that pass, fail, are skipped or never end and have a child process.
+# A substitute for nox, with sessions that pass, fail, are skipped, or never end and have a child process.
 NOX = """
 import json, os, subprocess, sys, time
 if "--list" in sys.argv:
@@ -133,7 +133,7 @@ def test_interrupt_stops_the_processes_of_the_sessions(gate: Path) -> None:
     with (gate / "alive").open(encoding="utf-8") as held_by_the_session:
         process.send_signal(signal.SIGINT)
         output, dummy = process.communicate()
-        # This waits until the session and its process have ended.
+        # read() returns when the session and its child process have ended.
         assert held_by_the_session.read() == ""
     assert process.returncode == 128 + signal.SIGINT
     assert "stopping" in output

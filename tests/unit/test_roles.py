@@ -115,7 +115,7 @@ def subscripts_in(text: str) -> Iterator[str]:
     try:
         tree = Environment(autoescape=True).parse(text)
     except TemplateSyntaxError:
-        # A text that is no template is prose.
+        # A text that does not parse as a template is prose.
         return
     for item in tree.find_all(nodes.Getitem):
         if not isinstance(item.arg, (nodes.Const, nodes.Slice)):

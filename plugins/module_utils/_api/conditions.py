@@ -142,7 +142,8 @@ def parse_condition(text: str, record_type: str) -> Condition:
     if operator.endswith("=") and operator not in (">=", "<=") and _is_checkable(condition, record_type):
         return replace(condition, is_local=True)
     raise InvalidOptions(
-        f"query {text!r} cannot be sent: {condition.problem}. Use ~=, and replace such characters by _."
+        f"query {text!r} cannot be sent: {condition.problem}. Use ~=, and write _ for each character"
+        " that services misread."
     )
 
 

@@ -382,7 +382,7 @@ def did_you_mean(name: str, known: Iterable[str], similarity: float = 0.6) -> st
 
     ``similarity`` is measured by difflib, from 0 to 1. Names that differ only in case are the same.
     """
-    # Only failures need it, and it takes a module process 1.5 ms.
+    # difflib is imported late because only failures need it, and the import takes 1.5 ms.
     from difflib import get_close_matches
 
     names = {candidate.casefold(): candidate for candidate in known}

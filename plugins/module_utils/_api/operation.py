@@ -144,7 +144,7 @@ def _check_json(label: str, text: str) -> None:
         raise InvalidOptions(f"{label} must be JSON: {error}") from None
 
 
-# Every operation accepts these in addition to the parameters in its row.
+# The parameters that every operation accepts in addition to those in its row.
 TAG_PARAMS = {name: optional(name, "list") for name in ("systemTags", "userTags")}
 
 

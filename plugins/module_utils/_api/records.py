@@ -116,7 +116,7 @@ PRESERVED_KEY_MEMBERS = frozenset(("webhookResp", "opaque", "atPersonList", "dat
 # Members that contain a webhook URL in some types of records.
 WEBHOOKS = frozenset(("url", "webhook", "webhookUrl", "callbackUrl"))
 
-# Ansible's JSON decoders convert mappings with such keys to trusted templates or decrypted values.
+# The prefix of keys by which Ansible's JSON decoders recognize trusted templates and encrypted values.
 RESERVED_KEY_PREFIX = "__ansible_"
 
 
@@ -139,7 +139,7 @@ _DECISIVE = (*_MEMBER_TYPES, *_LISTS)
 def find_invalid_member(record: Record) -> str | None:
     """Return the first member of a record with an unexpected type; None if there is none."""
     for name in _DECISIVE:
-        # Most records have few of these members, and lists may have many records.
+        # The check runs for every record of a list, so it skips members that the record lacks.
         if name in record and (wrong := _find_invalid_part(name, record[name])):
             return wrong
     return None

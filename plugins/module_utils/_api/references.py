@@ -91,7 +91,7 @@ def _normalize(name: str, parameter: str, is_option: bool, value: Any) -> Any:
         return _normalize_nested(value) if isinstance(value, list) else value
     may_be_name = is_option and parameter in REFERS_TO
     if isinstance(value, list):
-        # Ansible converts an empty string to this list.
+        # Ansible converts an empty string to a list with an empty string.
         items = [] if value == [""] else value
         return [_normalize_reference(name, may_be_name, item) for item in items]
     return None if value is None else _normalize_reference(name, may_be_name, value)

@@ -182,7 +182,8 @@ class Client:
         Raise ResponseLost, with the member ``job``, when the service may have accepted the call, and JobUuidUsed when
         it knows another call with this id.
         """
-        # With one id for both, a call that was performed although its refusal arrived is not performed twice.
+        # The operation and its substitute get the same job id, so the service does not perform the call twice if it was
+        # performed in spite of a refusal.
         send = partial(self._start_job, params, label, job_uuid or new_uuid(), job_uuid is None or is_resend)
         return start_either(get_operation(name), self.facts, send)
 
@@ -218,7 +219,8 @@ class Client:
         auth = f"OAuth {self.sessions.current()}" if job.needs_auth else None
         response = transport.send(request, label, auth, {}, self._limits)
         if response.status in (401, 403) and self.connection.has_session and not job.needs_auth:
-            # Servers of this API family need no credentials for polls. One that does gets them from now on.
+            # Servers of this API family need no credentials for polls. A server that requires them gets them from now
+            # on.
             job.needs_auth = True
             response = transport.send(request, label, f"OAuth {self.sessions.current()}", {}, self._limits)
         apply_poll(job, response)

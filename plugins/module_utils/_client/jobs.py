@@ -253,8 +253,8 @@ class JobBatch:
         more = f" (and {others} more jobs)" if others else ""
         reason = f" The last poll failed: {str(last_error).rstrip('.')}." if last_error else ""
         return WaitTimeout(
-            f"{first.operation or 'The operation'} {state} after {self._client.wait.waited(self._deadline)} s of"
-            f" waiting{more}. Continue with job_wait, job {first.uuid}.{reason}",
+            f"{first.operation or 'The operation'} {state} after {self._client.wait.waited(self._deadline)} s"
+            f"{more}. Continue with job_wait, job {first.uuid}.{reason}",
             job=first.handle(),
         )
 

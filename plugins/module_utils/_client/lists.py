@@ -152,8 +152,8 @@ def paginate(
             continue
         if not completeness.is_complete(is_last_page_full=len(records) == size):
             raise VirtinfraError(
-                f"{name} returned only {completeness.count} of {total or 'more'} records: the service repeats or cuts"
-                " pages"
+                f"{name} returned only {completeness.count} of {total or 'more'} records: the service repeats or"
+                " truncates pages. Set limit, or add conditions."
             )
         if equal_records := completeness.select_equal_records():
             yield equal_records, total
@@ -236,7 +236,7 @@ def paginate_cursor(
         if not new or not _is_usable_cursor(cursor, cursors):
             raise VirtinfraError(f"{label} repeats itself after {completeness.count} records. Run the task again.")
         if total is not None and completeness.count > 2 * total + page_size:
-            raise VirtinfraError(f"{label} does not end: {completeness.count} records of {total}")
+            raise VirtinfraError(f"{label} does not end: {completeness.count} of {total} records were read. Set limit.")
         cursors.add(cursor)
         _check_page_count(label, len(cursors), len(records), total, limit)
         name, params = "CursorNext", {"cursor": cursor, "pageSize": page_size}

@@ -70,7 +70,7 @@ def _log_in(client: Client, account: str, password: str) -> str:
                 raise
             client.hooks.clock.sleep(LOGIN_BACKOFF * 2**attempt)
         except Unsupported as refusal:
-            # A part of the reason, because no other remedy of the caller helps.
+            # The remedy is part of the reason, because the remedies that callers add would not help.
             raise Unsupported(
                 f"{refusal.reason}. Get a session in another way and pass it as session_id.", **refusal.result
             ) from None

@@ -18,8 +18,8 @@ from .._api.operations import OPERATIONS
 from .._http.hooks import ServerFacts
 from .jobs import Job
 
-# What is known about the operations of a record type: the server has the documented ones, their substitutes, or none of
-# the reads; then it may still have one of the writes.
+# Which operations of a record type the server has: the documented ones, their substitutes, or neither form of the
+# reads. A server without the reads may still have one of the writes.
 DOCUMENTED, SUBSTITUTE, UNREADABLE = "documented", "substitute", "unreadable"
 
 

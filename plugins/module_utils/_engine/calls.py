@@ -182,7 +182,7 @@ def _confirm(call: Call, job: Job, is_still_needed: Callable[[], bool | None]) -
     is_needed, read_error = _check(is_still_needed)
     if not (is_needed or read_error):
         return Done(job)
-    reason = JobNotFound(job, f"{job.operation} returned {job.result}, but the object has not changed")
+    reason = JobNotFound(job, f"{job.operation} returned no result ({job.result}), and the object has not changed")
     if not job_exists(call.client, job, call.deadline):
         return InDoubt(job, reason)
     return _follow_to_outcome(call, job)
@@ -355,8 +355,8 @@ class CreationTurn:
             if lock.acquire():
                 return lock
         raise WaitTimeout(
-            f"another task of this run is still creating it after {self._client.wait.timeout:g} s of waiting. Run the"
-            " task again, or raise wait_timeout."
+            f"another task of this run is still creating it after {self._client.wait.timeout:g} s. Run the task again,"
+            " or increase wait_timeout."
         )
 
     def end(self) -> None:

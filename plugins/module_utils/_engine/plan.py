@@ -96,7 +96,7 @@ class Predicted:
     record: Record
 
 
-# What is known of an object.
+# The current state of an object, as far as the task knows it.
 Current = Found | Missing | Unreadable | Predicted
 
 

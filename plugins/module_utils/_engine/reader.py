@@ -143,7 +143,7 @@ class ObjectReader:
             return {}
         keys = _KEYS & self.desired.keys() & reply.keys()
         if any(not values_equal(self.desired[name], reply[name]) for name in keys):
-            # This is the result of another call. Nothing in it belongs to this object.
+            # The reply is the result of another call, so nothing in it belongs to the object.
             return {}
         return reply
 
@@ -178,7 +178,7 @@ class ObjectReader:
             self.context.warnings.append(
                 f"{self.label}: {uuid} and {', '.join(others)} exist, because another one was created at the same time,"
                 f" by {self._describe_other_creators()}. This task uses the first. Delete the one that is not needed,"
-                " and run such tasks one at a time."
+                " and run the tasks that create it one at a time."
             )
 
     def _describe_other_creators(self) -> str:
@@ -211,8 +211,8 @@ class ObjectReader:
                 return Missing() if record is None else Found(record)
         value = find_transitional_value(self.resource, fields, record)
         raise WaitTimeout(
-            f"still {value} after {self.client.wait.waited(deadline)} s of waiting. Check the {self.resource.noun}, or"
-            f" raise wait_timeout.{reason}"
+            f"still {value} after {self.client.wait.waited(deadline)} s. Check the {self.resource.noun}, or"
+            f" increase wait_timeout.{reason}"
         )
 
     def warn_of_namesakes(self, name: str) -> None:
@@ -258,9 +258,9 @@ class DependentsReader:
         self.guard.require_permission(str(self.operation), self.dependents, choice)
 
     def review(self) -> None:
-        """Read what became of the dependents, unless the call was only predicted, or the task did not wait for it.
+        """Read the dependents again and warn of harmful effects of the call on them.
 
-        Warn of harmful effects.
+        The effects of a call that was only predicted, or not waited for, are described as future effects.
         """
         if self.guard is None or not self.dependents:
             return

@@ -36,7 +36,7 @@ else:
 
 CHUNK_SIZE = 64 * 1024
 
-# After more interim responses than this, the response counts as invalid.
+# The highest number of interim responses; a response after more of them counts as invalid.
 MAX_INTERIM_RESPONSES = 20
 
 
@@ -45,7 +45,7 @@ class ExchangeFailed(Exception):
 
     def __init__(self, error: BaseException) -> None:
         while isinstance(error, (RequestException, urllib3.exceptions.HTTPError)):
-            # urllib3 does not raise its SSLError, so that only its argument is the exception of Python.
+            # urllib3 creates its SSLError without a cause, so Python's exception is only in the arguments.
             inner = [it for it in (error.__cause__, error.__context__, *error.args) if isinstance(it, BaseException)]
             if not inner:
                 break
@@ -205,7 +205,7 @@ class Adapter(HTTPAdapter):
             raise ExchangeFailed(error) from None
         finally:
             if raw is not None:
-                # A released connection stays open.
+                # close() leaves a connection open that was released to the pool.
                 raw.close()
 
     def cert_verify(self, conn: Any, url: Any, verify: Any, cert: Any) -> None:

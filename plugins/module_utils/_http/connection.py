@@ -49,7 +49,8 @@ class ConnectionOptions:
             )
         try:
             parts = urlsplit(self.base_url)
-            # Both raise a ValueError: a port that is no number, and a name that cannot be encoded.
+            # urlsplit accepts an invalid port, and a host name that cannot be encoded; reading the port or encoding the
+            # name raises ValueError.
             dummy = parts.port, str(parts.hostname).encode("idna")
         except ValueError as error:
             raise InvalidOptions(f"base_url cannot be used: {error}") from None

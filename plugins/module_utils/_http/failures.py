@@ -63,7 +63,7 @@ def rejection_error(peer: str, label: str, response: Response, method: str) -> T
         return _lost(f"{peer} expects TLS: use https in base_url ({response.text()})", method, transient=False)
     url = "another path"
     with suppress(ValueError):
-        # Nothing else of the location, because it may contain credentials.
+        # The message shows only scheme and host of the location, because the rest may contain credentials.
         location = urlsplit(response.headers.get("Location", ""))
         url = response.masker.mask_text(f"{location.scheme}://{location.hostname}") if location.hostname else url
     message = f"{label} was redirected to {url}, which is not followed. Check base_url."

@@ -42,7 +42,7 @@ class ServerFacts(Protocol):
 class SessionStore(Protocol):
     """Stores the session of an account for all clients that share it."""
 
-    # Whether the session is used by no other client after its owner closes it.
+    # Whether no other client uses the session after its owner has closed it.
     is_private: bool
 
     @property
@@ -76,7 +76,7 @@ class MemoryStore:
 class Lock(Protocol):
     """A lock that the tasks of a run share. It ends with the process that holds it."""
 
-    # Whether nobody has held the lock before.
+    # Whether no task has held the lock before.
     is_first: bool
     # The handles of jobs that still ran when the lock was released.
     running: list[dict[str, Any]]

@@ -58,7 +58,7 @@ MIN_CONNECT_TIME = 1.0
 # For how many seconds a request is retried if the service asks for long waits. A response that asks for more is final.
 MAX_RETRY_AFTER = 300.0
 
-# A wait of at least so many seconds is reported as progress.
+# The shortest wait, in seconds, that is reported as progress.
 REPORTED_WAIT = 3.0
 
 

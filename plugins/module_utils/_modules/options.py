@@ -213,6 +213,6 @@ class TaskOptions:
                 if not value and name.endswith(IDENTIFIERS):
                     raise InvalidOptions(f"{name} must not be empty")
             if value is not None:
-                # Ansible converts an empty string to this list.
+                # Ansible converts an empty string to a list with an empty string.
                 desired[parameters[name]] = [] if value == [""] else value
         return desired

@@ -49,9 +49,9 @@ def execute(spec: ModuleSpec, params: Mapping[str, Any], check_mode: bool, hooks
     outcome = _run(spec, params, check_mode, hooks)
     result = mask_result(spec, outcome.result, hooks.masker)
     if check_mode:
-        # The events of a job show it in no other way.
+        # The job events of Automation Controller show check mode only by the member check_mode.
         result["check_mode"] = True
-    # After masking, which must find the secrets unchanged.
+    # Control characters are escaped after masking, because masking finds only unchanged secrets.
     if "msg" in result:
         result["msg"] = escape_controls(result["msg"])
     if "exception" in result:

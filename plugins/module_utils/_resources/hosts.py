@@ -17,7 +17,7 @@ from .._client.client import Client
 from .._client.lists import paginate
 from .._engine.plan import Current, PlannedCall, ResourceSpec, build_call
 
-# An interface and a VLAN.
+# The name of an interface and the number of a VLAN.
 Pair = tuple[str, int]
 
 MANAGEMENT = "ManagementNetwork"

@@ -164,7 +164,7 @@ class ModuleProcess:
                     )
                 )
             finally:
-                # A retry of the task reads its credentials again.
+                # The environment is restored, because a retry of the task adds its credentials again.
                 self._task.environment = task_environment
             if job := result.get("ansible_job_id"):
                 not_started.pop_all()

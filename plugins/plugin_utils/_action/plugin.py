@@ -37,7 +37,7 @@ from .handover import ModuleProcess
 from .interrupts import end_worker, log_after_exit, raise_on_signals, stop_with_parent
 from .locks import RunLock
 
-# Built once, in the parent process, and inherited by every worker.
+# The parent process builds the TLS context and the patterns once, and every worker inherits them.
 tls_context(True, None, None, None)
 compile_patterns()
 
@@ -72,7 +72,7 @@ class ActionModule(ActionBase):
             process = ModuleProcess(self, spec, self._label)
             result = process.run(full_name, arguments, variables, task_vars, self._choose_request_log())
         if spec.secret_results and not result.get("failed"):
-            # Ansible does not show the secret, which later tasks use.
+            # The result contains a secret that later tasks use, so Ansible must not show it.
             result["_ansible_no_log"] = True
         return result
 
@@ -122,7 +122,7 @@ class ActionModule(ActionBase):
             result = self._execute(spec, params, hooks)
         if warnings := [*spec.find_alias_warnings(arguments), *result.pop("warnings", ())]:
             result["warnings"] = warnings
-        # Newer versions of core show it only on demand; older versions lack this option and always show it.
+        # Newer versions of core show the invocation only on demand; older versions lack the option and always show it.
         if getattr(ansible.constants, "INJECT_INVOCATION", True):
             result["invocation"] = masker.mask_value({"module_args": params})
         return result

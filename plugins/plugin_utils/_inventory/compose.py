@@ -99,7 +99,7 @@ class Constructor:
         compose, groups = plugin.get_option("compose") or {}, plugin.get_option("groups") or {}
         keyed_groups = plugin.get_option("keyed_groups") or []
         self.is_noop = not (compose or groups or keyed_groups)
-        # Extra variables, if they are used, hide others except in conditions.
+        # With use_extra_vars, extra variables hide host variables of the same name, except in conditions.
         hidden = frozenset(plugin._vars or ()) if plugin.get_option("use_extra_vars") else frozenset()
         self._composed = list(compose)
         self._groups: list[GroupMembership] = [(plugin._sanitize_group_name(name), None) for name in groups]

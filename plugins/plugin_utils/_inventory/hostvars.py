@@ -159,7 +159,7 @@ class HostVars:
 # The values that are added to the record of a host, by API names. The plugin hosts reads those of network facts.
 HOST_ADDED = ("bondings", "nics", "networkFactsError", "primaryStorages")
 
-# The fields of a primary storage in the variables of a host.
+# The fields of a primary storage that are added to the variables of a host.
 STORAGE_FIELDS = ("uuid", "name", "type", "state", "status", "totalCapacity", "availableCapacity")
 
 

@@ -134,8 +134,9 @@ class _NameSource:
         self._batch: ExpressionBatch | None = None
         if self._field is None:
             if name.isidentifier() and not hostvars.is_generated_variable(name):
-                raise InvalidOptions(f"hostnames: there is no attribute {name}")
-            # Not the stripped text: since 2.19 core only evaluates strings of the source file, which it has marked.
+                raise InvalidOptions(f"hostnames: hosts have no variable {name}. Check the name.")
+            # The text is not stripped: since 2.19 core only evaluates strings that it marked when it read the source
+            # file.
             expression = Expression(source, "template" if "{{" in name else "value")
             self._batch = ExpressionBatch([expression], create_evaluator(plugin), hostvars.is_generated_variable)
 

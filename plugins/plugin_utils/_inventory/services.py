@@ -211,9 +211,9 @@ def _create_service(options: Mapping[str, Any], spec: Options, page_size: int) -
 def _check_conditions(service: Service) -> None:
     """Raise InvalidOptions for conditions of the other kind of query."""
     if service.query and (service.filters or not service.uses_query):
-        raise InvalidOptions("query goes with source query, filters with source cursor")
+        raise InvalidOptions("query needs source: query, filters need source: cursor. Remove one of them")
     if service.filters and service.uses_query:
-        raise InvalidOptions("filters go with source cursor")
+        raise InvalidOptions("filters need source: cursor")
 
 
 def prefetch(items: Iterator[Item]) -> Iterator[Item]:

@@ -120,7 +120,7 @@ def log_out_all() -> None:
     """
     if not is_owner():
         return
-    # The file of a session is created before the login. Without a file, no worker delays the end of the run.
+    # The file of a session is created before its login, so without a file no worker can be logging in.
     deadline = time.monotonic() + MAX_WAIT_FOR_WORKERS
     for worker in active_children() if list_owned_files() else ():
         worker.join(max(0.0, deadline - time.monotonic()))

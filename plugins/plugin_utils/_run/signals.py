@@ -29,7 +29,7 @@ class CleanupOnSignal:
         self._previous: dict[int, Any] = {}
 
     def install(self) -> None:
-        """Handle the signals that would end the owner now, without those that it ignores, as under nohup."""
+        """Handle SIGTERM and SIGHUP in the owner of the run, except signals that it ignores, as under nohup."""
         if not is_owner() or threading.current_thread() is not threading.main_thread():
             return
         for number in (signal.SIGTERM, signal.SIGHUP):

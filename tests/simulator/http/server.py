@@ -47,7 +47,7 @@ class Protocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Register a new connection."""
         super().connection_made(transport)
-        # asyncio does so only for sockets that were created with a protocol number.
+        # asyncio sets TCP_NODELAY only for sockets that were created with a protocol number.
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._address = tuple(transport.get_extra_info("peername")[:2])
         TRANSPORTS[self._address] = transport

@@ -185,7 +185,7 @@ def _matcher(
         pattern = re.compile("".join(wildcards.get(char) or re.escape(char) for char in matched(text)), re.DOTALL)
         return lambda value: bool(pattern.fullmatch(matched(str(value)))) == (operator == "~=")
     if operator in ("=", "!=", "?=", "!?="):
-        # A list can be long.
+        # The list of values can be long, so it is searched as a set.
         texts = text.split(",") if operator.endswith("?=") else [text]
         plain_texts = frozenset(map(compared, texts))
         return lambda value: (

@@ -110,7 +110,7 @@ def test_an_apostrophe_is_not_sent(text: str, sent: str | None, met: str, unmet:
 )
 def test_an_apostrophe_that_cannot_be_compared_is_refused(text: str) -> None:
     with pytest.raises(
-        InvalidOptions, match=r"services fail on an apostrophe\. Use ~=, and replace such characters by _"
+        InvalidOptions, match=r"services fail on an apostrophe\. Use ~=, and write _ for each character"
     ):
         parse_condition(text, HOST)
 

@@ -248,8 +248,7 @@ def test_every_job_has_its_state_when_the_time_is_up(run: ModuleRunner, sim: Sim
     ran = run("job_wait", {"jobs": [hanging, ended, other]}, wait_timeout=timeout)
     assert [job["state"] for job in ran["jobs"]] == ["running", "succeeded", "succeeded"]
     assert ran.message == (
-        f"ChangeHostState is still running after {timeout:g} s of waiting."
-        f" Continue with job_wait, job {hanging['uuid']}."
+        f"ChangeHostState is still running after {timeout:g} s. Continue with job_wait, job {hanging['uuid']}."
     )
 
 

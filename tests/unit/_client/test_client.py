@@ -617,7 +617,7 @@ def test_waiting_tolerates(response: StubResponse) -> None:
     with StubServer(lambda request: StubResponse(202, {}) if request.method == "PUT" else response) as service:
         client = client_of(service, request_retries=0)
         client.wait.timeout = 60
-        with pytest.raises(WaitTimeout, match=r"has no result after 60 s .* The last poll failed: .*job"):
+        with pytest.raises(WaitTimeout, match=r"has no result after 60 s\. .* The last poll failed: .*job"):
             reply_to(client, "ChangeHostState", DISABLE)
 
 

@@ -663,7 +663,7 @@ def test_endless_cursor() -> None:
         records = [{"uuid": f"{page}-{number}"} for number in range(4)]
         return StubResponse(200, cursor_page(records, hasMore=True, nextCursor=str(page)))
 
-    message = "the cursor for host does not end: 20 records of 7"
+    message = "the cursor for host does not end: 20 of 7 records were read"
     with StubServer(answer) as service, pytest.raises(VirtinfraError, match=message):
         by_cursor_pages(client_of(service), 4)
     assert len(service.requests) < 20

@@ -181,7 +181,7 @@ def both(options: dict[str, Any], extra: dict[str, Any], records: list[dict[str,
         except (AnsibleError, VirtinfraError):
             shapes.append(None)
         except Exception as error:
-            # Core refuses this with an exception; the plugin has its own message.
+            # Core raises a bare Exception for a group that is its own parent; the plugin has a message of its own.
             if str(error) != "can't add group to itself":
                 raise
             shapes.append(None)

@@ -184,7 +184,10 @@ async def main(queue: asyncio.Queue[Any], args: dict[str, Any]) -> None:
 def check_options(options: Mapping[str, Any]) -> None:
     """Raise InvalidOptions for an invalid value."""
     if not HAS_AIOHTTP:
-        raise InvalidOptions("the Python library aiohttp is missing where ansible-rulebook runs")
+        raise InvalidOptions(
+            f"the Python library aiohttp is not installed for {sys.executable}, which runs ansible-rulebook. Install it"
+            " there."
+        )
     if not 1 <= options["port"] <= 65535:
         raise InvalidOptions("port must be from 1 to 65535")
     if not re.fullmatch(r"/[\w./~-]+", options["path"], re.ASCII):

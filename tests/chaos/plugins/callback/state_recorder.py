@@ -38,13 +38,14 @@ class CallbackModule(CallbackBase):
         self._task: dict[str, Any] | None = None
 
     def v2_playbook_on_task_start(self, task: Any, is_conditional: bool) -> None:
-        """Record the task before and start with this one."""
+        """Record the previous task, and begin to record the new one."""
         state = self._note()
         self._task = {
             "name": task.get_name(),
             "action": task.action,
             "check": bool(task.check_mode),
-            # With these keywords, `changed` is not that of the module, or not that of all its attempts, or not final.
+            # With changed_when, until or async, `changed` is not the module's own, not that of all attempts, or not
+            # final.
             "apart": bool(task.changed_when or task.until or task.async_val),
             "before": state,
             "results": [],
@@ -64,7 +65,7 @@ class CallbackModule(CallbackBase):
 
     def _keep(self, result: Any, failed: bool) -> None:
         if self._task is not None:
-            # Recent versions of core have a string here, also without a traceback.
+            # Recent versions of core set exception to a string even without a traceback.
             result_members = {name: value for name, value in result.result.items() if name != "exception"}
             self._task["results"].append({**result_members, "failed": failed})
 

@@ -61,7 +61,7 @@ class CallbackModule(CallbackBase):
         self._record("unreachable", result)
 
     def _record(self, status: str, result: Any) -> None:
-        # Before 2.19 core has no public names for these.
+        # Before 2.19 core has only private names for the task and the result.
         names = ("task", "result") if hasattr(result, "task") else ("_task", "_result")
         task, members = (getattr(result, name) for name in names)
         line = {
