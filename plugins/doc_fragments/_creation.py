@@ -16,11 +16,11 @@ class ModuleDocFragment:
 options:
   resource_uuid:
     description:
-      - The uuid of the new object, on servers that support this.
+      - The uuid of the new object, on servers that support tags.
       - Unless O(uuid) is given, the module looks for an object with this uuid before it uses other options to find one.
     type: str
   tags:
-    description: Tags of the new object, on servers that support this.
+    description: Tags of the new object, on servers that support tags.
     type: list
     elements: str
     aliases: [tag_uuids]

@@ -61,7 +61,7 @@ options:
     default: 1800
   wait_interval:
     description:
-      - The longest interval between two polls, in seconds. The first intervals are much shorter.
+      - The longest interval between two polls, in seconds. The first intervals between polls are much shorter.
     type: float
     default: 5
 """

@@ -44,9 +44,9 @@ options:
   name:
     description:
       - The name of the task. It selects the task when O(uuid) is not given. The module fails when several tasks have
-        it.
+        the name.
       - Required to create a task.
-      - A VM has one task. If the VM has a task with another name, the service refuses to create this one. To use the
+      - A VM has one task. If the VM has a task with another name, the service refuses to create another. To use the
         task that the VM has, omit this option and give O(vm).
     type: str
   description:

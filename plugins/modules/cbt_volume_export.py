@@ -60,7 +60,7 @@ RETURN = r"""
 volume_infos:
   description:
     - What the service returned about the exports.
-    - Null when it returned nothing, in check mode and with O(wait=false).
+    - Null when the service returned nothing, in check mode and with O(wait=false).
   returned: success
   type: list
   elements: dict

@@ -12,8 +12,9 @@ author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Sets the service types (kinds of traffic) of physical interfaces of hosts, for each of the given VLANs.
   - The given types replace those of each interface and VLAN. Only interfaces and VLANs that differ are set.
-  - The API can neither add nor remove V(ManagementNetwork). The module keeps it on an interface that has it, and warns
-    when it sets other types there. It fails if V(ManagementNetwork) would have to be added.
+  - The API can neither add nor remove V(ManagementNetwork). The module keeps that type on an interface that
+    has it, and warns when it sets other types on the same interface. It fails if V(ManagementNetwork) would have to be
+    added.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait

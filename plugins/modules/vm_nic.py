@@ -39,8 +39,8 @@ attributes:
 options:
   state:
     description:
-      - V(present) attaches the network if the VM has no such NIC in it, and does not change the state of an existing
-        NIC.
+      - V(present) attaches the network if the VM has no matching NIC in it, and does not change the state of an
+        existing NIC.
       - V(enabled) and V(disabled) also attach the network if necessary, and change the NIC to that state.
     type: str
     choices: [present, enabled, disabled]

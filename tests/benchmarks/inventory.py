@@ -74,7 +74,7 @@ class Peer(BaseInventoryPlugin, Constructable):
         return {"use_extra_vars": False, "leading_separator": True}[option]
 
     def fill(self, inventory: InventoryData, records: list[dict[str, Any]], options: Mapping[str, Any]) -> None:
-        """Add the hosts of these records."""
+        """Add a host for each of the records."""
         self.parse(inventory, DataLoader(), "peer")
         options = trusted(options)
         for record in records:
@@ -139,7 +139,7 @@ def floor(hosts: int) -> float:
 
 
 def peer(hosts: int, options: Mapping[str, Any]) -> float:
-    """Return the seconds of a plugin like most others, without the time for reading the records."""
+    """Return the seconds that a plugin like those of other collections takes, without reading the records."""
     records = [{PREFIX + _snake(name): value for name, value in host(number).items()} for number in range(hosts)]
     for record in records:
         record["name"] = record[f"{PREFIX}name"]

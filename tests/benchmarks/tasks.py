@@ -31,7 +31,7 @@ HOST = "a0000003000040008000000000000001"
 def measure() -> Iterator[tuple[str, float, float | None]]:
     """Yield the label of each measurement, its value, and its limit (None: only for information)."""
     with Simulator() as simulator:
-        seconds = played(simulator.url)
+        seconds = measure_tasks(simulator.url)
     uri, debug = seconds["uri"], seconds["debug"]
     for name, value in seconds.items():
         yield f"{name}, ms", value * 1000, None
@@ -41,7 +41,7 @@ def measure() -> Iterator[tuple[str, float, float | None]]:
     yield "a module process / uri (G1b)", seconds["module process"] / uri, 1.05
 
 
-def played(url: str) -> dict[str, float]:
+def measure_tasks(url: str) -> dict[str, float]:
     """Return the median seconds of each kind of task. The kinds alternate, so that noise affects all of them."""
     session = "simulator-session"
     read: dict[str, Any] = {"virtinfra.manager.host_info": {"base_url": url, "session_id": session, "uuid": HOST}}

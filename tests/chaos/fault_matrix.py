@@ -100,7 +100,7 @@ class Target:
     is_poll: bool = False
 
     def selector(self, operation: str) -> dict[str, Any]:
-        """Return the members of a fault that select the request."""
+        """Return the members of a fault that select the request to fail."""
         if self.is_poll:
             return {"operation": "poll"}
         if self.read_index is None:

@@ -37,7 +37,7 @@ FAULTS: tuple[Mapping[str, Any], ...] = (
 )
 
 
-# Runs a playbook with faults and yields errors.
+# The type of a function that runs a playbook with faults and yields errors.
 Player = Callable[[Sequence[Mapping[str, Any]]], Iterator[str]]
 
 

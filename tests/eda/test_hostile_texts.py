@@ -79,7 +79,7 @@ def test_hardware_errors(sim: Simulator, installed_collection: Path, tmp_path: P
 
 
 def test_storage_low(sim: Simulator, installed_collection: Path, tmp_path: Path) -> None:
-    """The members of the primary storage's record are hostile."""
+    """A hostile record of a primary storage evaluates nothing in the rulebook storage_low."""
     report, (storage, *dummy) = tmp_path / "report.html", sim.records("primarystorage")
     sim.change("primarystorage", storage["uuid"], **hostile_records(tmp_path))
     variables = {"storage_low_interval": 0.2, "capacity_report_path": str(report)}

@@ -197,7 +197,7 @@ def test_a_post_in_progress_keeps_its_connection(caplog: pytest.LogCaptureFixtur
 
 
 def test_the_peer_with_most_connections_loses_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not the peer whose connection is older."""
+    """At the limit, the peer with most connections loses one, even if another peer has an older connection."""
     monkeypatch.setattr(_listener, "limit_connections", lambda: 4)
 
     async def play() -> tuple[bytes, bytes]:

@@ -168,7 +168,7 @@ def test_group_defaults_are_for_the_modules_that_have_the_option(
 
 
 def test_webhook_of_the_environment(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
-    """The URL does not break modules without the option, and is not on the command line of a module process."""
+    """A webhook URL in the environment does not break modules without the option, nor appear on a command line."""
     sim.configure(webhook_tries=1)
     environment = {"VIRTINFRA_WEBHOOK_URL": HOOK}
     again = {"virtinfra.manager.kvm_host": {"name": "host-1", "state": "enabled"}, "vars": ELSEWHERE}

@@ -372,7 +372,7 @@ def test_module_process_gives_the_same_result(example_runs: Try, name: str) -> N
     for in_process in example_runs(name, "module process"):
         (same_example,) = (example for example in here if example.name == in_process.name)
         for step, played in in_process.steps.items():
-            assert without_times(played.result) == without_times(same_example.result(step)), (in_process.name, step)
+            assert drop_times(played.result) == drop_times(same_example.result(step)), (in_process.name, step)
             assert played.written == same_example.steps[step].written
 
 
@@ -382,7 +382,7 @@ def test_every_module_was_run_as_a_process(example_runs: Try, name: str) -> None
     assert prepared or [example.name for example in example_runs(name, "module process")] == [first]
 
 
-def without_times(result: Mapping[str, Any]) -> str:
+def drop_times(result: Mapping[str, Any]) -> str:
     """Return a result as a string, without the options and the timestamps."""
     return TIMESTAMP.sub("(time)", json.dumps({**result, "invocation": None}, sort_keys=True, ensure_ascii=False))
 

@@ -298,7 +298,7 @@ def test_a_run_ended_by_a_signal_leaves_no_session_of_its_inventory(
 
 
 def test_a_run_that_ignores_hangups_goes_on_after_one(run: Run, sim: Simulator) -> None:
-    """The program nohup ignores SIGHUP in the same way."""
+    """SIGHUP is ignored as under nohup, so the run continues and logs out at its end."""
     tasks = [READ, {"ansible.builtin.shell": "kill -HUP $(cat pid)", "args": {"chdir": str(run.folder)}}, READ]
     begin = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:

@@ -77,7 +77,7 @@ def job(running_simulator: Simulator, tmp_path_factory: pytest.TempPathFactory) 
 
 
 def counted(job: Job, play: str) -> Iterator[dict[str, Any]]:
-    """Yield what the queries give for the events of a play, as the platform selects and evaluates them."""
+    """Yield the nodes that the queries return for the events of a play, selected and evaluated as the platform does."""
     for dummy, data, result in job.results():
         if data["play"] == play and data["resolved_action"] in QUERIES:
             yield from jq.compile(QUERIES[data["resolved_action"]]["query"]).input(result).all()

@@ -114,7 +114,7 @@ class PlaybookRunner:
         return self.playbook([self.a_play(*tasks, as_module=as_module, **keywords)], arguments, environment)
 
     def a_play(self, *tasks: Task, as_module: bool = False, **keywords: Any) -> Play:
-        """Return a play of these tasks."""
+        """Return a play that runs the tasks."""
         connection = {"ansible_connection": "elsewhere"} if as_module else {}
         return {
             "hosts": "localhost",

@@ -375,7 +375,7 @@ def test_secrets_are_marked() -> None:
 
 
 def test_conditions_of_the_targets_are_texts() -> None:
-    """Older cores take a mapping, which an unquoted colon makes of a condition, for true."""
+    """An unquoted colon turns a condition into a mapping, which older versions of core evaluate as true."""
     targets = sorted((ROOT / "tests" / "integration" / "targets").glob("*/tasks/*.yml"))
     assert targets
     for path in targets:

@@ -183,7 +183,7 @@ class Reconciler:
         return calls
 
     def _read_after(self, call: PlannedCall, before: Current, job: Job, deadline: float) -> Current:
-        """Return the stable object after a call that succeeded. Raise VirtinfraError when it shows that it failed."""
+        """Return the stable object after a call that succeeded. Raise VirtinfraError if it shows a failure."""
         self._add_extras(extract_extras(self.resource, call.operation, job.result))
         after = self.reader.read_after(call, before, job)
         if after.record is not None:

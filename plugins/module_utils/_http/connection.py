@@ -193,7 +193,7 @@ def tls_context(validate: bool, ca_path: str | None, cert: str | None, key: str 
         context.verify_mode = ssl.CERT_NONE
     if cert:
         try:
-            # Without this callback OpenSSL would ask for a password at the terminal.
+            # Without a callback OpenSSL would ask for the password of an encrypted key at the terminal.
             context.load_cert_chain(cert, key, password=lambda: "")
         except (OSError, ssl.SSLError) as error:
             raise InvalidOptions(f"client_cert {cert} with client_key {key or cert} cannot be used: {error}") from error

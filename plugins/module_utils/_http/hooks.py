@@ -33,7 +33,7 @@ class ServerFacts(Protocol):
     """Stores what is known about a server, by record type, for all clients that share it."""
 
     def get(self, name: str, /) -> str | None:
-        """Return a fact, None if it is not known."""
+        """Return what is known about a record type, None if nothing is known."""
 
     def __setitem__(self, name: str, fact: str, /) -> None:
         """Store a fact."""

@@ -201,7 +201,7 @@ class Masker:
 
 
 def _mask_spans(text: str, spans: list[tuple[int, int]]) -> str:
-    """Return a text with these parts masked, which are sorted by their start; overlapping parts are merged."""
+    """Return the text with its secret parts masked. ``spans`` are sorted by their start and may overlap."""
     masked, end = [], 0
     for start, stop in spans:
         if start >= end:

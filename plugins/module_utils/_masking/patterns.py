@@ -63,7 +63,7 @@ _NAMED_VALUE = _Form(
         {_VALUE}""",
 )
 
-# The path of a webhook address behind the word hook: https://hooks.example.com/..., https://chat.example.com/v2/hook/...
+# The path of a webhook address after the word hook: https://hooks.example.com/..., https://chat.example.com/v2/hook/...
 _WEBHOOK = _Form(
     ("hook",),
     rf"""(\bhttps?:// (?:hooks?\.[\w.:-]+/ | [\w.:\[\]-]+/(?:[^\s/?\#"'<>]{{1,128}}/){{0,12}}?(?:web)?hooks?/))

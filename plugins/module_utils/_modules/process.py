@@ -38,7 +38,7 @@ OWN_SESSION = "VIRTINFRA_OWN_SESSION"
 def run_as_module(spec: ModuleSpec) -> None:
     """Run in a module process."""
 
-    # Linters replace the class in its module to read the options, so it is looked up there when it is needed.
+    # Linters replace AnsibleModule in its module to read the options, so the class is looked up there at each call.
     class Module(basic.AnsibleModule):
         """An AnsibleModule that masks all its output, also for invalid options; Ansible itself masks less."""
 

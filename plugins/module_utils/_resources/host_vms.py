@@ -114,7 +114,7 @@ def _explain_unreadable(failure: Unsupported | ApiError) -> str:
 
 
 def _predict_migrations(client: Client, vms: Sequence[Dependent], host: str) -> tuple[list[Dependent], str]:
-    """Return the VMs that still exist, as stopped if no host can take them, and why this is unknown for some."""
+    """Return the VMs that still exist, as stopped if no host can take them, and why some cannot be predicted."""
     unknowable: list[str] = []
 
     def examine(vm: Dependent) -> Dependent | None:

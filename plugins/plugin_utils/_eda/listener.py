@@ -131,7 +131,7 @@ class Listener:
             else:
                 accepted.close()
                 self._refusals.add("too many connections", peer, "connections")
-            # The loop must also serve the connections while others are waiting to be accepted.
+            # sleep(0) lets the event loop serve open connections while others wait to be accepted.
             await asyncio.sleep(0)
 
     @contextmanager

@@ -162,7 +162,7 @@ class Constructor:
         with_core = existing_host is not None
         values = self._values.evaluate(self._build_scope(name, variables, existing_host), with_core)
         self._set_composed(name, variables, values.results)
-        # A value that core composed may be a template.
+        # A value that core composed may be a template, so core also evaluates the conditions that use it.
         with_core = with_core or (self._needs_composed and values.used_core)
         scope = self._build_scope(name, variables, existing_host)
         memberships = self._join_groups(name, self._conditions.evaluate(scope, with_core).results)

@@ -43,7 +43,7 @@ HAS_DATA_TAGGING = hasattr(Templar, "evaluate_expression")
 
 Element = TypeVar("Element")
 
-# A group, and its parent group if there is one.
+# The name of a group that a host joins, and the name of the parent group if it has one.
 GroupMembership = tuple[str, "str | None"]
 
 

@@ -86,7 +86,7 @@ class FileFacts:
         self._path = locate_file(connection.origin, connection.path_prefix, kind="facts")
 
     def get(self, name: str, /) -> str | None:
-        """Return a fact, None if it is not known."""
+        """Return what is known about a record type, None if nothing is known."""
         with suppress(VirtinfraError), edit_values(self._path) as facts:
             return facts.get(name)
         return None

@@ -48,7 +48,7 @@ class CleanupOnSignal:
     def _handle(self, number: int, dummy: Any) -> None:
         previous = dict(self._previous)
         for handled in previous:
-            # Closing a terminal sends SIGHUP twice.
+            # Closing a terminal sends SIGHUP twice, so further signals are ignored during the clean-up.
             signal.signal(handled, signal.SIG_IGN)
         try:
             self._clean_up(number)

@@ -212,7 +212,7 @@ def test_every_expression_has_the_result_of_core(expression: str, records: list[
     assert ours == theirs
 
 
-# Results of single versions of core, and of rare combinations.
+# Options whose results differ between versions of core, or that are rarely combined.
 CORNERS: list[dict[str, Any]] = [
     {"compose": {"value": r"virtinfra_name ~ 'a\nb'"}},
     {"compose": {"value": "virtinfra_name ~ '\n'"}},

@@ -476,7 +476,7 @@ def test_reading(sim: Simulator, label: str, option: str, data: st.DataObject) -
 class ExistingObject:
     """An existing object: the options that find it, its record, and the operation that updates it.
 
-    ``values`` are tried for options. ``recorded`` are the names of records for options.
+    ``values`` are the values to try for each option. ``recorded`` maps options to the names of their record fields.
     """
 
     module: str

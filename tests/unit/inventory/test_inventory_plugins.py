@@ -25,7 +25,7 @@ Fill = Callable[..., InventoryData]
 
 @pytest.fixture
 def warnings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The warnings."""
+    """Return the list to which the warnings of Ansible are added."""
     return collect_warnings(monkeypatch)
 
 

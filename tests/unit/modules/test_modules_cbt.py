@@ -193,7 +193,7 @@ def test_vm_without_a_task_where_there_are_none(run: ModuleRunner, vm: str) -> N
 
 
 def test_task_that_is_starting_is_disabled_at_once(run: ModuleRunner, sim: Simulator) -> None:
-    """The task would stay in the status Starting."""
+    """Disabling does not wait for a stable status, because the task would stay in the status Starting."""
     sim.reset(cbt_tasks=1)
     (task,) = sim.records("cbttask")
     sim.change("cbttask", task["uuid"], status="Starting")

@@ -106,7 +106,7 @@ CALLS: dict[str, tuple[str, Options]] = {
     "MigrateVm": ("api", lambda sim: action(sim, "MigrateVm")),
 }
 
-# How the messages of these operations begin: with the object's name, its uuid, or the uuids of its owners.
+# How the messages of each operation begin: with the object's name, its uuid, or the uuids of its owners.
 ABOUT = {
     "CreateCbtTask": "cbt task n: ",
     "ChangeHostState": r"host a\w{31}: ",

@@ -418,7 +418,7 @@ def maintenance(**options: Any) -> dict[str, Any]:
 
 
 def examined(ran: ModuleRun) -> int:
-    """Return of how many VMs the possible targets were read."""
+    """Return the number of VMs whose migration targets were read."""
     return sum(entry["operation"] == "GetVmMigrationCandidateHosts" for entry in ran.log)
 
 

@@ -211,7 +211,7 @@ def tls_context(options: Mapping[str, Any]) -> ssl.SSLContext | None:
         return None
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     try:
-        # Without this callback OpenSSL would ask for a password at the terminal.
+        # Without a callback OpenSSL would ask for the password of an encrypted key at the terminal.
         context.load_cert_chain(certfile, options["keyfile"], password=lambda: "")
     except (OSError, ssl.SSLError) as error:
         raise InvalidOptions(f"certfile {certfile} cannot be used: {error}") from None
