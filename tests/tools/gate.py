@@ -26,7 +26,7 @@ from typing import Any
 
 GATE = Path(".cache", "gate")
 LAST_TIMES = GATE / "last_times.json"
-# The sessions that have passed, each with a hash of the files that it tested.
+# The sessions that have passed, each with the hash of all files when it passed.
 PASSED = GATE / "passed.json"
 NOX = (sys.executable, "-m", "nox")
 AT_A_TIME = 2
