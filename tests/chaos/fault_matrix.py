@@ -165,7 +165,7 @@ class Cell:
     def may_repeat(self) -> bool:
         """Whether the service performs the call twice, because a proxy delivers it twice and the job id is ignored."""
         operation = get_operation(self.scenario.operation)
-        unique = operation.is_idempotent or operation.duplicate_code
+        unique = operation.is_idempotent or operation.duplicate_codes
         return self.fault["fault"] == "duplicate" and bool(SERVERS[self.server]) and not unique
 
     @property

@@ -158,7 +158,7 @@ SCENARIOS = (
         "migrate-vm",
         "MigrateVm",
         "api",
-        {"operation": "MigrateVm", "params": {"uuid": VM}},
+        {"operation": "MigrateVm", "params": {"uuid": VM, "hostUuid": THIRD_HOST}},
         has("vm", VM, hostUuid=THIRD_HOST),
         action=True,
     ),

@@ -174,8 +174,8 @@ class Operation:
     the members of the reply that contain the result, ``record`` the type of the records in them. ``alternatives`` maps
     a parameter to the required parameters that it replaces. ``is_idempotent`` is False if a second call creates a
     second object, or has its effect a second time. ``may_be_empty`` is True if ``{}`` is a reply of success, by the
-    document or on real servers. ``duplicate_code`` is the code of the error with which the service refuses a second
-    call if the object must be unique. ``replaces_values`` is True if the call removes the values that it does not name.
+    document or on real servers. ``duplicate_codes`` are the codes of the errors with which the service refuses a second
+    call whose effect exists already. ``replaces_values`` is True if the call removes the values that it does not name.
 
     ``get_by_uuid`` marks the queries that may be sent as ``GET <collection>/{uuid}``, because the document lists that
     path, or because servers are known to offer this read. If a path has only one operation, servers ignore the verb, so
@@ -200,7 +200,7 @@ class Operation:
     is_idempotent: bool = True
     get_by_uuid: bool = False
     may_be_empty: bool = False
-    duplicate_code: str = ""
+    duplicate_codes: tuple[str, ...] = ()
     substitute: str = ""
     replaces_values: bool = False
 

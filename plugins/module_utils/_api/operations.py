@@ -82,7 +82,7 @@ _ROWS = (
             optional("vmInstanceUuid", refers_to="vm"),
         ),
         alternatives={"vmInstanceUuid": ("taskType", "resourceUuids")},
-        duplicate_code="SYS.1006",
+        duplicate_codes=("SYS.1006",),
         result=("inventory",),
         record="CbtTaskInventory",
     ),
@@ -126,7 +126,7 @@ _ROWS = (
         "cbt-task/exportvolume",
         since="4.10.10",
         is_idempotent=False,
-        duplicate_code="SYS.1006",
+        duplicate_codes=("SYS.1006",),
         params=(
             required("volumeUuids", "list", refers_to="volume"),
             required("vmInstanceUuid", refers_to="vm"),
@@ -334,7 +334,7 @@ _ROWS = (
         "POST",
         "hosts/kvm",
         since="0.6",
-        duplicate_code="SYS.1007",
+        duplicate_codes=("SYS.1007",),
         params=(
             required("username"),
             required("password"),
@@ -503,7 +503,13 @@ _ROWS = (
         optional("hostUuid", refers_to="host"),
     ),
     _vm_action("StopVmInstance", optional("type", choices=("grace", "cold")), optional("stopHA", "bool")),
-    _vm_action("MigrateVm", optional("hostUuid", refers_to="host"), is_idempotent=False),
+    # A second call meets a VM that is migrating, or is on that host already.
+    _vm_action(
+        "MigrateVm",
+        optional("hostUuid", refers_to="host"),
+        is_idempotent=False,
+        duplicate_codes=("SYS.1006", "VM.1010"),
+    ),
     # Companions for sessions and jobs.
     Operation(
         "LogInByAccount",

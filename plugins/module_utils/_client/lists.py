@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, TypeAlias, TypeGuard, TypeVar
 
 from .._api.conditions import equality
 from .._api.errors import (
@@ -40,7 +40,7 @@ MAX_PAGES = 20_000
 
 
 # A page of records, with the total number of the list, None if the service does not send it.
-Page = tuple[list[Record], int | None]
+Page: TypeAlias = "tuple[list[Record], int | None]"
 
 
 class Completeness:

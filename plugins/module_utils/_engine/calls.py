@@ -305,8 +305,8 @@ def can_answer_second_delivery(error: VirtinfraError) -> bool:
 
 def is_refused_as_duplicate(call: PlannedCall, error: VirtinfraError) -> bool:
     """Return whether the service may have refused a call because its effect already exists."""
-    code = get_operation(call.operation).duplicate_code
-    return bool(code) and code in list_error_codes(error.error) and not call.params.get("force")
+    codes = get_operation(call.operation).duplicate_codes
+    return any(code in codes for code in list_error_codes(error.error)) and not call.params.get("force")
 
 
 def warn_of_second_delivery(call: PlannedCall, label: str, error: VirtinfraError) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 from .._api.errors import (
     InvalidOptions,
@@ -97,7 +97,7 @@ class Predicted:
 
 
 # The current state of an object, as far as the task knows it.
-Current = Found | Missing | Unreadable | Predicted
+Current: TypeAlias = "Found | Missing | Unreadable | Predicted"
 
 
 def replace_record(current: Current, record: Record) -> Current:

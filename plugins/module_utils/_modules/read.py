@@ -194,15 +194,16 @@ def list_module(
     operation: str | None,
     returns: str,
     cursor: str | None = None,
-    equality_options: Options = IDENTITY_OPTIONS,
+    equality_options: Options | None = None,
     options: Options | None = None,
     view: Callable[[Record], Record] = dict,
     predicates: Mapping[str, Callable[[Record, Any], bool]] | None = None,
 ) -> ModuleSpec:
     """Return the module of a `Listing`.
 
-    ``equality_options`` select records by equality. ``options`` are the options of the predicates.
+    ``equality_options`` select records by equality, by default by uuid or name. ``options`` are those of predicates.
     """
+    equality_options = IDENTITY_OPTIONS if equality_options is None else equality_options
     fields = list(parameter_names(equality_options).values())
     listing = Listing(operation, cursor, returns, fields, view, predicates or {})
     filter_option: Options = {"filters": {"type": "list", "elements": "str"}} if cursor else {}

@@ -210,7 +210,8 @@ async def listening(
     log.addHandler(HttpLog(refusals))
     runner = web.AppRunner(app, access_log=None, logger=log)
     await runner.setup()
-    assert runner.server
+    if runner.server is None:
+        raise RuntimeError("aiohttp has not created a server")
     listener = Listener(runner.server, context, max_per_peer, refusals)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(runner.cleanup)
