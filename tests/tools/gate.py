@@ -40,19 +40,22 @@ PROGRESS_INTERVAL = 20.0
 # Durations in seconds until the machine has its own: the longest sessions start first, so that none runs alone at the
 # end.
 USUAL_SECONDS = {
-    "unit-2.19": 600,
-    "integration-2.21": 400,
-    "integration-2.16": 350,
-    "unit-2.21": 300,
+    "functional-2.19": 330,
+    "integration-2.21": 310,
+    "integration-2.16": 290,
+    "unit": 240,
     "sanity-2.19": 240,
-    "chaos-short": 180,
-    "integration-2.19": 150,
-    "sanity-2.21": 120,
-    "unit-requests-2.28": 90,
-    "ansible-lint": 80,
-    "eda": 80,
-    "artifact": 60,
+    "functional-2.21": 200,
+    "sanity-2.21": 190,
+    "eda": 180,
+    "integration-2.19": 170,
+    "chaos-short": 150,
+    "proofs": 100,
     "integration-2.18": 60,
+    "unit-requests-2.28": 60,
+    "ansible-lint": 50,
+    "targets": 40,
+    "artifact": 30,
 }
 USUAL = 30
 
