@@ -33,7 +33,10 @@ SNAPSHOT = {"snapshot_group": SNAPSHOT_GROUP, "l3_networks": ["l3-1"]}
 TASKS: list[dict[str, Any]] = [
     {"kvm_host": {"name": "{{ item }}", "state": "disabled"}, "loop": ["host-1", "host-2", "no-such-host"]},
     {"kvm_host": {"name": "host-2", "state": "enabled"}},
-    {"kvm_host": {"name": "host-3", "state": "maintenance", "wait": False}, "register": "started"},
+    {
+        "kvm_host": {"name": "host-3", "state": "maintenance", "running_vms": "stop", "wait": False},
+        "register": "started",
+    },
     {"job_wait": {"jobs": ["{{ started.job }}"]}},
     {"kvm_host": NEW_HOST},
     {"host_info": {"query": ["name=host-1"]}},
