@@ -50,7 +50,6 @@ DEPENDS_ON_CORE = (
     "tests/unit/_action",
     "tests/unit/_eda",
     "tests/unit/_inventory",
-    "tests/unit/modules/test_option_values.py",
     "tests/functional",
 )
 

@@ -240,3 +240,20 @@ def test_the_failure_that_a_rescue_shows(sim: Simulator, playbook_runner: Playbo
         assert [played.status for played in run] == ["failed", "ok", "ok"], run.output
         assert run.results[1]["ansible_facts"]["saved"]["details"] == text
     assert evaluated(tmp_path) == []
+
+
+def test_values_of_the_service_are_never_templates(
+    sim: Simulator, playbook_runner: PlaybookRunner, tmp_path: Path
+) -> None:
+    trap = tmp_path / "trap"
+    sim.change("host", HOST, name=f"{{{{ lookup('ansible.builtin.pipe', 'touch {trap}') }}}}")
+    hosts, shown, dummy, used = playbook_runner.play(
+        {"virtinfra.manager.host_info": {"uuid": HOST}, "register": "found"},
+        {"ansible.builtin.debug": {"msg": "{{ found.hosts[0].name }} is {{ found }}"}},
+        {"ansible.builtin.set_fact": {"first": "{{ found.hosts[0] }}"}},
+        {"virtinfra.manager.kvm_host": {"uuid": "{{ first.uuid }}", "name": "{{ first.name }}", "state": "disabled"}},
+    ).results
+    assert hosts["hosts"][0]["name"].startswith("{{ lookup")
+    assert "{{ lookup" in shown["msg"]
+    assert used["changed"]
+    assert not trap.exists()

@@ -15,6 +15,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options
 
 from simulator.launch import Simulator
 from support.playbook_runner import PlaybookRunner, Run
+from support.stub_server import StubResponse, StubServer
+from support.tls import untrusted_context
 
 READ = {"virtinfra.manager.host_info": {"name": "host-1"}}
 ELSEWHERE = {"ansible_connection": "elsewhere"}
@@ -111,6 +113,20 @@ class TestEnvironment:
         run = playbook_runner.play({**READ, "environment": environment, **retries}, as_module=as_module)
         assert run.tasks[-1].status == "ok", run.output
 
+    def test_unverified_connection_ignores_the_authorities_of_the_environment(
+        self, playbook_runner: PlaybookRunner, as_module: bool
+    ) -> None:
+        bundles = dict.fromkeys(("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"), "/nonexistent/bundle.pem")
+        with StubServer(lambda request: StubResponse(200, {"inventories": []}), untrusted_context()) as service:
+            task = {"virtinfra.manager.host_info": {"base_url": service.url}}
+            verified, unverified = playbook_runner.play(
+                {**task, "environment": bundles},
+                {**task, "environment": {**bundles, "VIRTINFRA_VALIDATE_CERTS": "false"}},
+                as_module=as_module,
+            ).results
+        assert "TLS with" in verified["msg"]
+        assert unverified["total"] == 0
+
     def test_options_take_precedence(self, sim: Simulator, playbook_runner: PlaybookRunner, as_module: bool) -> None:
         environment = {"VIRTINFRA_BASE_URL": "http://192.0.2.1", "VIRTINFRA_SESSION_ID": "wrong"}
         run = playbook_runner.play({**READ, "environment": environment}, as_module=as_module)
@@ -179,6 +195,27 @@ def test_webhook_of_the_environment(sim: Simulator, playbook_runner: PlaybookRun
     assert "a-secret-path" not in run.output
 
 
+@pytest.mark.parametrize(
+    ("keywords", "host"), [({}, "localhost"), ({"delegate_to": "127.0.0.1"}, "localhost -> 127.0.0.1")]
+)
+def test_waiting_is_shown(
+    sim: Simulator,
+    playbook_runner: PlaybookRunner,
+    monkeypatch: pytest.MonkeyPatch,
+    keywords: dict[str, str],
+    host: str,
+) -> None:
+    """The worker shows on the terminal what the task waits for, and for which inventory host."""
+    monkeypatch.setattr(_jobs, "FIRST_PROGRESS_AFTER", 0.0)
+    run = playbook_runner.play(
+        {"name": "Rest", "virtinfra.manager.kvm_host": {"name": "host-1", "state": "disabled"}, **keywords}
+    )
+    assert run.tasks[0].status == "ok", run.output
+    job = next(entry["job"] for entry in sim.log() if entry["operation"] == "ChangeHostState")
+    line = re.escape(f"[{host}] Rest: still waiting for ChangeHostState host host-1 (job {job}), ")
+    assert re.search(rf"^{line}\d+ s, at most \d+ s more$", run.output, re.M), run.output
+
+
 def test_no_log_hides_the_result_and_the_progress(
     playbook_runner: PlaybookRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,15 +243,6 @@ def test_until_sees_the_result(sim: Simulator, playbook_runner: PlaybookRunner) 
     task = {**READ, "register": "found", "until": "found is success", "retries": 5, "delay": 0}
     (played,) = playbook_runner.play(task).tasks
     assert (played.status, played.result["attempts"]) == ("ok", 3)
-
-
-def test_values_of_the_service_are_not_evaluated(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
-    hostile = "{{ lookup('pipe', 'echo executed') }}"
-    sim.change("host", "a0000003000040008000000000000001", name=hostile)
-    read = {"virtinfra.manager.host_info": {"uuid": "a0000003000040008000000000000001"}, "register": "read"}
-    show = {"ansible.builtin.debug": {"msg": "{{ read.hosts[0].name }}"}}
-    run = playbook_runner.play(read, show)
-    assert run.results[1]["msg"] == hostile
 
 
 def test_warnings_come_both_ways(sim: Simulator, playbook_runner: PlaybookRunner) -> None:

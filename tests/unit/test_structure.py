@@ -222,6 +222,21 @@ def test_unit_tests_are_in_the_folders_of_the_rooms() -> None:
     assert folders - rooms == {"inventory", "modules", "simulator", "unit"}
 
 
+STARTS_ANSIBLE = {"playbook_runner", "job_runner", "rulebook_runner"}
+
+
+def test_no_unit_test_starts_ansible() -> None:
+    """Tests that start Ansible are in tests/functional: the unit tests are fast enough to run after each edit."""
+    found = set()
+    for path in sorted((ROOT / "tests" / "unit").rglob("*.py")):
+        for node in ast.walk(tree(path)):
+            used = {getattr(node, "arg", None), str(getattr(node, "module", None)).rpartition(".")[2]}
+            is_command = isinstance(node, ast.Constant) and re.fullmatch(r"ansible(-\w+)?", str(node.value))
+            if path.name != Path(__file__).name and (used & STARTS_ANSIBLE or is_command):
+                found.add(path.name)
+    assert found == set()
+
+
 def test_the_planner_is_pure() -> None:
     path = PLUGINS / "module_utils" / "_engine" / "plan.py"
     imported = {

@@ -9,11 +9,9 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from textwrap import dedent
 from typing import Any
 
 import pytest
-import yaml
 from ansible_collections.virtinfra.manager.plugins.module_utils._api import errors as exceptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import (
     MAX_CAUSES,
@@ -28,7 +26,6 @@ from hypothesis import strategies as st
 
 from simulator.launch import Simulator
 from support.module_runner import ModuleRun, ModuleRunner
-from support.playbook_runner import PlaybookRunner
 from support.stub_server import StubResponse, StubServer
 
 NOWHERE = "f" * 32
@@ -225,19 +222,6 @@ def test_code_after_a_timeout(run: ModuleRunner, sim: Simulator) -> None:
     assert ran["error"]["code"] == "TIMEOUT"
 
 
-@pytest.mark.parametrize("as_module", [False, True])
-def test_code_of_options_that_ansible_rejects(playbook_runner: PlaybookRunner, as_module: bool) -> None:
-    run = playbook_runner.play(
-        {"virtinfra.manager.host_network_info": {}},
-        {"virtinfra.manager.job_wait": {"jobs": [], "wait_timeout": "soon"}},
-        {"virtinfra.manager.kvm_host": {"hostname": "host-1"}},
-        as_module=as_module,
-    )
-    for played in run.tasks:
-        assert played.result["error"]["code"] == "INVALID"
-        assert played.result["error"]["details"] == played.result["msg"]
-
-
 @pytest.mark.parametrize("timeout", [0.0, 0.3])
 def test_every_job_has_its_state_when_the_time_is_up(run: ModuleRunner, sim: Simulator, timeout: float) -> None:
     sim.fault("hang", "ChangeHostState")
@@ -339,15 +323,6 @@ def test_every_code_is_documented() -> None:
 
     documented = set(re.findall(r"^   \* - ``([A-Z_]+)``$", ERRORS_GUIDE.read_text(encoding="utf-8"), re.M))
     assert documented == {kind.code for kind in subclasses(VirtinfraError) if isinstance(kind.code, str)}
-
-
-@pytest.mark.parametrize("number", [0, 1])
-def test_recipes(playbook_runner: PlaybookRunner, number: int) -> None:
-    """The recipes accept a missing object and fail on any other error."""
-    recipe = re.findall(r"yaml\+jinja\n\n(.*?)\n\n(?=\S)", ERRORS_GUIDE.read_text(encoding="utf-8"), re.S)[number]
-    for name, code in (("host-1", 0), ("nobody", 0), ("''", 2)):
-        run = playbook_runner.play(*yaml.safe_load(dedent(recipe).replace("host-1", name)), ignore_errors=False)
-        assert run.code == code, run.output
 
 
 def test_docstring_shows_the_tree_of_exceptions() -> None:

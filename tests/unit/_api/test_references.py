@@ -26,7 +26,6 @@ from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
 from support.collection import MODULES, module
 from support.module_runner import ModuleRun, ModuleRunner
-from support.playbook_runner import PlaybookRunner
 
 HEX = "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
 NOT_VERSION_4 = "ffffffffffffffffffffffffffffffff"
@@ -356,38 +355,3 @@ def test_null_parameter_of_any_operation(run: ModuleRunner, params: Mapping[str,
     checked = run("api", options, check=True)
     assert (checked.changed, checked.log) == (True, [])
     assert run("api", options).message == "uuid of ChangeHostState must not be null or empty"
-
-
-CHAIN: list[dict[str, Any]] = [
-    {
-        "virtinfra.manager.vm_from_snapshot_group": {
-            "name": "n",
-            "snapshot_group": seeded_uuid("snapshotgroup", 1),
-        },
-        "register": "vm",
-    },
-    {
-        "virtinfra.manager.vm_nic": {"vm": "{{ vm.vm.uuid }}", "l3_network": NETWORK},
-        "register": "nic",
-    },
-    {"virtinfra.manager.vm_nic": {"uuid": "{{ nic.nic.uuid }}", "state": "disabled"}},
-    {"virtinfra.manager.cbt_task": {"name": "n", "vm": "{{ vm.vm.uuid }}", "state": "enabled"}},
-    {"virtinfra.manager.cbt_task": {"name": "m", "task_type": "t", "vms": ["{{ vm.vm.uuid }}"]}},
-    {"virtinfra.manager.cbt_task": {"name": "o", "task_type": "t", "vms": "{{ [vm.vm.uuid] }}"}},
-    {"virtinfra.manager.cbt_task": {"vm": "{{ vm.vm.uuid }}", "state": "absent"}},
-    {"virtinfra.manager.vm_nic_qos": {"uuid": "{{ nic.nic.uuid }}", "direction": "in"}},
-    {
-        "virtinfra.manager.api": {
-            "operation": "ChangeVmNicState",
-            "params": {"vmNicUuid": "{{ nic.nic.uuid }}", "state": "disable"},
-        }
-    },
-]
-
-
-@pytest.mark.parametrize("as_module", [False, True], ids=["controller", "module process"])
-def test_chain_of_tasks_is_predicted_in_check_mode(playbook_runner: PlaybookRunner, as_module: bool) -> None:
-    run = playbook_runner.play(*CHAIN, as_module=as_module, arguments=["--check"])
-    assert [played.result.get("msg", "") for played in run] == [""] * len(CHAIN)
-    assert all(played.result["changed"] for played in run)
-    assert not any(played.written for played in run)

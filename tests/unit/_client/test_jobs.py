@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions, WaitTimeout
-from ansible_collections.virtinfra.manager.plugins.module_utils._client import jobs as _jobs
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import (
     Job,
@@ -32,7 +31,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.launch import Simulator
-from support.playbook_runner import PlaybookRunner
 from support.stub_server import StubRequest, StubResponse, StubServer
 
 HOST = "a0000003000040008000000000000001"
@@ -345,24 +343,3 @@ def test_lines_of_a_job_that_is_known_by_its_id_only(
     with pytest.raises(WaitTimeout, match="The operation is still running"):
         wait_for_jobs(client, [Job(known.uuid, known.location)])
     assert [line.startswith(f"still waiting for job (job {known.uuid}), ") for line in lines] == [True]
-
-
-@pytest.mark.parametrize(
-    ("keywords", "host"), [({}, "localhost"), ({"delegate_to": "127.0.0.1"}, "localhost -> 127.0.0.1")]
-)
-def test_waiting_is_shown(
-    sim: Simulator,
-    playbook_runner: PlaybookRunner,
-    monkeypatch: pytest.MonkeyPatch,
-    keywords: dict[str, str],
-    host: str,
-) -> None:
-    """The worker shows on the terminal what the task waits for, and for which inventory host."""
-    monkeypatch.setattr(_jobs, "FIRST_PROGRESS_AFTER", 0.0)
-    run = playbook_runner.play(
-        {"name": "Rest", "virtinfra.manager.kvm_host": {"name": "host-1", "state": "disabled"}, **keywords}
-    )
-    assert run.tasks[0].status == "ok", run.output
-    job = next(entry["job"] for entry in sim.log() if entry["operation"] == "ChangeHostState")
-    line = re.escape(f"[{host}] Rest: still waiting for ChangeHostState host host-1 (job {job}), ")
-    assert re.search(rf"^{line}\d+ s, at most \d+ s more$", run.output, re.M), run.output

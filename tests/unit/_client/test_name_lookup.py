@@ -14,7 +14,6 @@ import pytest
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
 from support.module_runner import ModuleRun, ModuleRunner
-from support.playbook_runner import PlaybookRunner
 
 NOWHERE = "ffffffffffff4fff8fffffffffffffff"
 LITERAL = {"literal": True, "sync": True}
@@ -289,18 +288,3 @@ def test_kind_without_a_query_is_looked_up_by_cursor_only(run: ModuleRunner) -> 
         "instance_offering: cannot look up the name 'small': no query is known for the resource type instanceoffering;"
         " CursorQuery needs api_token (or VIRTINFRA_API_TOKEN in the environment). Give the uuid."
     )
-
-
-# ------------------------------------------------------------------------------------------------- names of the options
-
-
-@pytest.mark.parametrize("as_module", [False, True], ids=["controller", "module process"])
-def test_name_of_the_api_is_an_alias(playbook_runner: PlaybookRunner, as_module: bool) -> None:
-    nic = {"vm_instance_uuid": "vm-5", "l3_network_uuid": "l3-2"}
-    both = {"vm": "vm-5", "l3_network": "l3-1", "l3_network_uuid": "l3-2"}
-    first, second = playbook_runner.play(
-        {"virtinfra.manager.vm_nic": nic}, {"virtinfra.manager.vm_nic": both}, as_module=as_module
-    )
-    assert first.result["nic"]["l3_network_uuid"] == seeded_uuid("l3network", 2)
-    assert (second.result["changed"], second.result["nic"]) == (False, first.result["nic"])
-    assert second.result["warnings"] == ["Both option l3_network and its alias l3_network_uuid are set."]

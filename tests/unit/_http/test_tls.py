@@ -38,7 +38,6 @@ from cryptography.hazmat.primitives.serialization import (
 
 from simulator.launch import Simulator
 from support.clients import make_client
-from support.playbook_runner import PlaybookRunner
 from support.socket_servers import Proxy, SocketServer
 from support.stub_server import TLS_ALERT, StubResponse, StubServer
 from support.tls import untrusted_context
@@ -153,22 +152,6 @@ def test_certificates_that_are_not_valid(authority: Authority, name: str, days: 
     assert reason in str(caught.value)
     assert not caught.value.transient
     assert str(caught.value).endswith(" (see validate_certs, ca_path and client_cert)")
-
-
-@pytest.mark.parametrize("as_module", [False, True])
-def test_unchecked_whatever_the_environment_says(
-    secure: StubServer, playbook_runner: PlaybookRunner, as_module: bool
-) -> None:
-    bundles = dict.fromkeys(("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"), "/nonexistent/bundle.pem")
-    task = {
-        "virtinfra.manager.host_info": {"base_url": secure.url, "session_id": SESSION},
-        "environment": bundles,
-    }
-    checked, unchecked = playbook_runner.play(
-        task, {**task, "environment": {**bundles, "VIRTINFRA_VALIDATE_CERTS": "false"}}, as_module=as_module
-    ).results
-    assert "TLS with" in checked["msg"]
-    assert unchecked["total"] == 3
 
 
 # ---------------------------------------------------------------------------------------------- certificates of clients

@@ -10,10 +10,12 @@ import re
 import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass
+from textwrap import dedent
 from typing import Any
 
 import pytest
 import trustme
+import yaml
 
 from simulator.launch import Simulator
 from support.collection import ROOT
@@ -255,46 +257,26 @@ def test_failed_host_is_removed(sim: Simulator, playbook_runner: PlaybookRunner)
     assert len(sim.records("host")) == 3
 
 
-# ------------------------------------------------------------------------------------------------------------ the demo
+@pytest.mark.parametrize("as_module", [False, True])
+def test_code_of_options_that_ansible_rejects(playbook_runner: PlaybookRunner, as_module: bool) -> None:
+    run = playbook_runner.play(
+        {"virtinfra.manager.host_network_info": {}},
+        {"virtinfra.manager.job_wait": {"jobs": [], "wait_timeout": "soon"}},
+        {"virtinfra.manager.kvm_host": {"hostname": "host-1"}},
+        as_module=as_module,
+    )
+    for played in run.tasks:
+        assert played.result["error"]["code"] == "INVALID"
+        assert played.result["error"]["details"] == played.result["msg"]
 
 
-@pytest.fixture
-def demo(sim: Simulator, playbook_runner: PlaybookRunner) -> Any:
-    """Run the demo."""
-    environment = {
-        "VIRTINFRA_BASE_URL": sim.url,
-        "VIRTINFRA_SESSION_ID": sim.session,
-        "VIRTINFRA_API_TOKEN": sim.token,
-    }
-
-    def play(*arguments: str) -> Run:
-        run = playbook_runner.playbook("virtinfra.manager.demo", arguments, environment)
-        assert run.code == 0, run.output
-        return run
-
-    return play
+ERRORS_GUIDE = ROOT / "docs" / "docsite" / "rst" / "guide_errors.rst"
 
 
-def changes(run: Run) -> list[tuple[str, list[bool]]]:
-    """Return the tasks that changed something, each with the results of its items."""
-    return [
-        (each.task, [item["changed"] for item in each.result.get("results", [each.result])])
-        for each in run
-        if each.result.get("changed")
-    ]
-
-
-def test_check_mode_of_the_demo(sim: Simulator, demo: Any) -> None:
-    before = sim.state()
-    checked = demo("--check")
-    assert [request for played in checked for request in played.requests if request["method"] != "GET"] == []
-    assert sim.state() == before
-    ran = demo()
-    assert changes(checked) == changes(ran) != []
-    again = demo()
-    assert changes(again) == []
-    # The README shows the second run, and says how many objects the first one changes.
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    (summary,) = (played.result["msg"] for played in again if played.task == "Show a summary")
-    assert [line for line in summary if f"    - {line}\n" not in readme] == []
-    assert f"The first run: {sum(sum(items) for dummy, items in changes(ran))} objects changed.\n" in readme
+@pytest.mark.parametrize("number", [0, 1])
+def test_recipes(playbook_runner: PlaybookRunner, number: int) -> None:
+    """The recipes accept a missing object and fail on any other error."""
+    recipe = re.findall(r"yaml\+jinja\n\n(.*?)\n\n(?=\S)", ERRORS_GUIDE.read_text(encoding="utf-8"), re.S)[number]
+    for name, code in (("host-1", 0), ("nobody", 0), ("''", 2)):
+        run = playbook_runner.play(*yaml.safe_load(dedent(recipe).replace("host-1", name)), ignore_errors=False)
+        assert run.code == code, run.output

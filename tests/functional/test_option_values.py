@@ -88,3 +88,18 @@ def test_version_that_yaml_reads_as_a_number_is_refused(playbook_runner: Playboo
         assert "service_version must be quoted" in played.result["msg"]
         assert played.requests == []
     assert accepted.status == "ok"
+
+
+# --------------------------------------------------------------------------------------------------------------- names
+
+
+@BOTH_PROCESSES
+def test_name_of_the_api_is_an_alias(playbook_runner: PlaybookRunner, as_module: bool) -> None:
+    nic = {"vm_instance_uuid": "vm-5", "l3_network_uuid": "l3-2"}
+    both = {"vm": "vm-5", "l3_network": "l3-1", "l3_network_uuid": "l3-2"}
+    first, second = playbook_runner.play(
+        {"virtinfra.manager.vm_nic": nic}, {"virtinfra.manager.vm_nic": both}, as_module=as_module
+    )
+    assert first.result["nic"]["l3_network_uuid"] == seeded_uuid("l3network", 2)
+    assert (second.result["changed"], second.result["nic"]) == (False, first.result["nic"])
+    assert second.result["warnings"] == ["Both option l3_network and its alias l3_network_uuid are set."]
