@@ -4,11 +4,10 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Call operations, with one connection for each thread."""
+"""Call operations."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -29,6 +28,7 @@ from .._api.errors import (
 )
 from .._api.operation import Operation, Request, parse_version
 from .._api.operations import get_operation
+from .._http.adapter import MAX_CONNECTIONS, AdapterPool
 from .._http.connection import (
     ConnectionOptions,
     SessionSource,
@@ -56,8 +56,6 @@ from .substitutes import (
     read_either,
     start_either,
 )
-
-MAX_CONNECTIONS = 16
 
 SESSION_EXPIRED = "ID.1001"
 
@@ -108,7 +106,7 @@ class Client:
         if connection.service_version:
             parse_version(connection.service_version)
         self._limits = Limits(connection.request_retries)
-        self._local = threading.local()
+        self._connections = hooks.connections or AdapterPool()
         self._transports: list[Transport] = []
         self._pools: list[ThreadPoolExecutor] = []
         self.jobs: list[Job] = []
@@ -120,8 +118,8 @@ class Client:
         for pool in self._pools:
             # A task that is stopped does not wait for outstanding responses.
             pool.shutdown(wait=False, cancel_futures=True)
-        for transport in self._transports:
-            transport.close()
+        if self._connections is not self.hooks.connections:
+            self._connections.close()
 
     def with_own_connections(self) -> Client:
         """Return a client with the session of this one, but with connections of its own, which the caller closes."""
@@ -160,7 +158,7 @@ class Client:
         return self._read(operation, request, self._choose_auth(operation))
 
     def _read(self, operation: Operation, request: Request, auth: str | None) -> dict[str, Any]:
-        response = self._open_transport().send(request, operation.name, auth, {}, self._limits)
+        response = self._transport.send(request, operation.name, auth, {}, self._limits)
         credential = "api_token" if operation.uses_token else self.sessions.credential
         reply = extract_reply(operation, request, response, self.connection.path_prefix, credential)
         if self.options.mask_replies and may_hold_credentials(response.body.decode("utf-8", "replace")):
@@ -195,7 +193,7 @@ class Client:
         job.credential = self.sessions.credential
         self.jobs.append(job)
         try:
-            response = self._open_transport().send(request, name, auth, self._build_headers(uuid), self._limits)
+            response = self._transport.send(request, name, auth, self._build_headers(uuid), self._limits)
             if is_duplicate(response) and not may_be_known:
                 raise _describe_reuse(self, job)
             apply_response(job, response, self.connection.path_prefix)
@@ -215,14 +213,13 @@ class Client:
         """
         label = " ".join(filter(None, (job.operation, f"job {job.uuid}")))
         request = Request("GET", job.location)
-        transport = self._open_transport()
         auth = f"OAuth {self.sessions.current()}" if job.needs_auth else None
-        response = transport.send(request, label, auth, {}, self._limits)
+        response = self._transport.send(request, label, auth, {}, self._limits)
         if response.status in (401, 403) and self.connection.has_session and not job.needs_auth:
             # Servers of this API family need no credentials for polls. A server that requires them gets them from now
             # on.
             job.needs_auth = True
-            response = transport.send(request, label, f"OAuth {self.sessions.current()}", {}, self._limits)
+            response = self._transport.send(request, label, f"OAuth {self.sessions.current()}", {}, self._limits)
         apply_poll(job, response)
         return job.state != RUNNING
 
@@ -275,13 +272,12 @@ class Client:
             headers["X-API-Timeout"] = str(self.options.api_timeout)
         return headers
 
-    def _open_transport(self) -> Transport:
-        """Return the connection of the current thread, a new one for its first request."""
-        if not hasattr(self._local, "transport"):
-            self._local.transport = Transport(self.connection, self.hooks)
-            self._transports.append(self._local.transport)
-        transport: Transport = self._local.transport
-        return transport
+    @property
+    def _transport(self) -> Transport:
+        """The transport of this client, created for its first request."""
+        if not self._transports:
+            self._transports.append(Transport(self.connection, self.hooks, self._connections))
+        return self._transports[0]
 
 
 def _describe_reuse(client: Client, job: Job) -> JobUuidUsed:

@@ -16,8 +16,10 @@ import http.client
 import io
 import socket
 import ssl
+import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from .._api.errors import InvalidOptions
@@ -35,6 +37,13 @@ else:
     HAS_REQUESTS = True
 
 CHUNK_SIZE = 64 * 1024
+
+# The most connections of a pool at the same time.
+MAX_CONNECTIONS = 16
+
+# For how many seconds an idle connection is good for a request that is not repeated after an error. Servers close idle
+# connections after 2 seconds or later, and a request that is sent at that moment is lost.
+MAX_IDLE = 1.0
 
 # The highest number of interim responses; a response after more of them counts as invalid.
 MAX_INTERIM_RESPONSES = 20
@@ -166,6 +175,7 @@ class Adapter(HTTPAdapter):
         if context and getattr(urllib3, "__version__", "").startswith("1."):
             # urllib3 1.26 does not pass the name or address to OpenSSL, and compares it itself.
             context.check_hostname = False
+        self._last_exchange = time.monotonic()
 
     def exchange(
         self,
@@ -175,12 +185,15 @@ class Adapter(HTTPAdapter):
         body: bytes | None,
         seconds: float,
         connect_seconds: float,
+        is_repeatable: bool,
     ) -> Response:
         """Send a request once and return the response, which must be complete after ``seconds``.
 
         Each step to a new connection may take ``connect_seconds``: each address of the host, the tunnel of a proxy, the
-        TLS handshake.
+        TLS handshake. A request that is not ``is_repeatable`` is not sent over a connection that was idle.
         """
+        if not is_repeatable and time.monotonic() - self._last_exchange > MAX_IDLE:
+            self.close()
         try:
             request = Request(method, url, headers=dict(headers), data=body).prepare()
         except ValueError as error:
@@ -204,6 +217,7 @@ class Adapter(HTTPAdapter):
         ) as error:
             raise ExchangeFailed(error) from None
         finally:
+            self._last_exchange = time.monotonic()
             if raw is not None:
                 # close() leaves a connection open that was released to the pool.
                 raw.close()
@@ -215,3 +229,39 @@ class Adapter(HTTPAdapter):
             conn.conn_kw["ssl_context"] = self._context
             conn.cert_reqs = self._context.verify_mode
             conn.ca_certs = conn.ca_cert_dir = None
+
+
+class AdapterPool:
+    """Connections to services, kept alive for all threads of a task, or for all tasks of a worker.
+
+    At most ``MAX_CONNECTIONS`` are in use at the same time; further threads wait for one.
+    """
+
+    def __init__(self) -> None:
+        self._slots = threading.BoundedSemaphore(MAX_CONNECTIONS)
+        self._idle: dict[Hashable, list[Adapter]] = {}
+        self._is_closed = False
+
+    @contextmanager
+    def borrow(self, key: Hashable, create: Callable[[], Adapter]) -> Iterator[Adapter]:
+        """Return a context manager for an idle connection with this key, or for a new one."""
+        with self._slots:
+            idle = self._idle.setdefault(key, [])
+            try:
+                # The connection that was used last is the least likely to be closed by the service.
+                adapter = idle.pop()
+            except IndexError:
+                adapter = create()
+            try:
+                yield adapter
+            finally:
+                idle.append(adapter)
+                if self._is_closed:
+                    self.close()
+
+    def close(self) -> None:
+        """Close all connections: those in use after their response."""
+        self._is_closed = True
+        for idle in self._idle.values():
+            while idle:
+                idle.pop().close()

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 from .._masking.masker import Masker
 from .._masking.terminal import escape_controls
+from .adapter import AdapterPool
 from .connection import ConnectionOptions
 
 
@@ -100,6 +101,7 @@ class Hooks:
     ``before_send`` is called before each request and retry; an exception that it raises prevents the request.
     ``new_store`` returns the store of an account's session, by default one that is not shared. ``new_lock`` returns the
     lock of a key, which the tasks of the run share; it is None in a module process, which shares no locks.
+    ``connections`` are those that the tasks of a worker share; without them, each client has its own.
     """
 
     masker: Masker
@@ -109,6 +111,7 @@ class Hooks:
     before_send: Callable[[], None] = do_nothing
     new_store: Callable[[ConnectionOptions], SessionStore] = MemoryStore
     new_lock: Callable[[ConnectionOptions, str], Lock] | None = None
+    connections: AdapterPool | None = None
 
     def show_progress(self, line: str) -> None:
         """Show a line during a long wait."""

@@ -30,6 +30,7 @@ from .._masking.terminal import make_printable
 from .adapter import (
     HAS_REQUESTS,
     Adapter,
+    AdapterPool,
     ConnectFailed,
     ExchangeFailed,
 )
@@ -141,21 +142,19 @@ class Retries:
 
 
 class Transport:
-    """One connection to one service, kept alive for a task. It must not be used by several threads at once."""
+    """Sends requests to one service, over the connections of ``pool``. Several threads may use it."""
 
-    def __init__(self, options: ConnectionOptions, hooks: Hooks) -> None:
+    def __init__(self, options: ConnectionOptions, hooks: Hooks, pool: AdapterPool) -> None:
         if not HAS_REQUESTS:
             raise InvalidOptions(missing_required_lib("requests", url="https://pypi.org/project/requests/"))
         self._options, self._hooks, self._clock = options, hooks, hooks.clock
+        self._pool = pool
         proxy = options.proxy()
-        self._adapter = Adapter(options.tls_context(), proxy.geturl() if proxy else None)
+        self._proxy_url = proxy.geturl() if proxy else None
+        self._context = options.tls_context()
         self._peer = options.origin + (f" (proxy {proxy.hostname}:{proxy.port or 80})" if proxy else "")
         password = (proxy and proxy.password) or ""
         self._masker = hooks.masker.with_secrets(password, unquote(password))
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._adapter.close()
 
     def send(
         self,
@@ -175,8 +174,9 @@ class Transport:
             retries.begin_attempt()
             self._hooks.before_send()
             timeouts = self._timeout(limits), retries.remaining_outage
+            is_repeatable = request.method == "GET" and limits.retries > 0
             try:
-                response = self._send_once(request, label, auth, headers, *timeouts)
+                response = self._send_once(request, label, auth, headers, *timeouts, is_repeatable)
             except TransportError as error:
                 wait, reason = retries.choose_wait_after_error(error), str(error).rstrip(".")
                 if wait is None:
@@ -204,15 +204,17 @@ class Transport:
         headers: Mapping[str, str],
         seconds: float,
         connect_seconds: float,
+        is_repeatable: bool,
     ) -> Response:
         sent, body = _encode_request(request, auth, headers)
         target = f"{request.path}?{urlencode(request.query)}" if request.query else request.path
         connect_seconds = min(MAX_CONNECT_TIME, max(MIN_CONNECT_TIME, connect_seconds))
         started, status = time.monotonic(), "no response"
         try:
-            response = self._adapter.exchange(
-                request.method, self._options.origin + target, sent, body, seconds, connect_seconds
-            )
+            with self._pool.borrow((self._options, self._proxy_url), self._create_adapter) as adapter:
+                response = adapter.exchange(
+                    request.method, self._options.origin + target, sent, body, seconds, connect_seconds, is_repeatable
+                )
             response = replace(response, masker=self._masker)
             status = str(response.status)
         except ConnectFailed as failure:
@@ -229,6 +231,9 @@ class Transport:
         if 300 <= response.status < 400 or response.is_complaint_about_tls:
             raise rejection_error(self._peer, label, response, request.method)
         return response
+
+    def _create_adapter(self) -> Adapter:
+        return Adapter(self._context, self._proxy_url)
 
     def _describe_cause(self, error: BaseException) -> str:
         """Return the printable text of an exception of Python."""

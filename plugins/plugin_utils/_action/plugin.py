@@ -23,7 +23,7 @@ from ansible.utils.display import Display
 from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.references import mark_nulls
 from ...module_utils._engine.context import TaskInterrupted
-from ...module_utils._http.adapter import HAS_REQUESTS
+from ...module_utils._http.adapter import HAS_REQUESTS, AdapterPool
 from ...module_utils._http.connection import tls_context
 from ...module_utils._http.hooks import Hooks
 from ...module_utils._masking.patterns import compile_patterns
@@ -40,6 +40,9 @@ from .locks import RunLock
 # The parent process builds the TLS context and the patterns once, and every worker inherits them.
 tls_context(True, None, None, None)
 compile_patterns()
+
+# The connections of this worker, for all items of a loop and all attempts of until. They end with the worker.
+CONNECTIONS = AdapterPool()
 
 # The name of the action group in module_defaults.
 GROUP = "group/virtinfra.manager.api"
@@ -118,6 +121,7 @@ class ActionModule(ActionBase):
                 before_send=stop_with_parent(),
                 new_store=FileStore,
                 new_lock=RunLock,
+                connections=CONNECTIONS,
             )
             result = self._execute(spec, params, hooks)
         if warnings := [*spec.find_alias_warnings(arguments), *result.pop("warnings", ())]:

@@ -1,0 +1,94 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Connections that the tasks of a worker share: the items of a loop and the attempts of until."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import query
+from ansible_collections.virtinfra.manager.plugins.module_utils._http import adapter as _adapter
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.adapter import AdapterPool
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
+from conftest import FakeClock, reply_to
+
+from simulator.launch import Simulator
+from support.clients import make_client
+from support.playbook_runner import PlaybookRunner
+from support.socket_servers import Relay, SocketServer, read_request
+from support.stub_server import StubRequest, StubResponse, StubServer
+
+DISABLE = {"uuid": "a0000003000040008000000000000001", "stateEvent": "disable"}
+
+
+def new_task_of(url: str) -> Callable[..., Client]:
+    """Return a function that returns the client of another task of one worker."""
+    pool, clock = AdapterPool(), FakeClock()
+
+    def make(**options: object) -> Client:
+        connection = ConnectionOptions(url, **{"session_id": "the-session", **options})  # type: ignore[arg-type]
+        return make_client(connection, connections=pool, clock=clock)
+
+    return make
+
+
+def test_connection_is_kept_for_tasks_with_the_same_options() -> None:
+    def answer(request: StubRequest) -> StubResponse:
+        return StubResponse(200, {"inventories": []})
+
+    with StubServer(answer) as service:
+        new_task = new_task_of(service.url)
+        for options in ({}, {}, {"session_id": "another"}, {}):
+            with new_task(**options) as client:
+                query(client, "QueryHost")
+        ports = [request.client_port for request in service.requests]
+    assert ports == [ports[0], ports[0], ports[2], ports[0]]
+    assert ports[2] != ports[0]
+
+
+def test_items_of_a_loop_and_attempts_share_a_connection(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
+    with Relay(sim.port) as relay:
+        playbook_runner.defaults = {**playbook_runner.defaults, "base_url": relay.url}
+        read = {"virtinfra.manager.host_info": {"name": "host-1"}, "register": "read"}
+        run = playbook_runner.play(
+            {**read, "loop": [1, 2, 3]}, {**read, "until": "read.attempts == 3", "retries": 3, "delay": 0}
+        )
+    assert [played.status for played in run] == ["ok", "ok"], run.output
+    assert [len(played.requests) for played in run] == [3, 3]
+    # One connection for each of the two workers.
+    assert relay.accepted == 2
+
+
+class ClosingServer(SocketServer):
+    """Answers the first request of each connection, and closes the connection after it has received the second one."""
+
+    reply = b'{"inventories": []}'
+
+    def handle(self, client: socket.socket) -> None:
+        """Serve a connection."""
+        read_request(client)
+        head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(self.reply)
+        client.sendall(head + self.reply)
+        read_request(client)
+
+
+@pytest.mark.parametrize(("method", "retries"), [("GET", 8), ("GET", 0), ("PUT", 8), ("PUT", 0)])
+def test_a_connection_that_the_service_closes_meanwhile(
+    monkeypatch: pytest.MonkeyPatch, method: str, retries: int
+) -> None:
+    """A write, and a read without retries, are not sent over a connection that was idle."""
+    monkeypatch.setattr(_adapter, "MAX_IDLE", 0)
+    name = {"GET": "QueryHost", "PUT": "ChangeHostState"}[method]
+    with ClosingServer() as service:
+        new_task = new_task_of(service.url)
+        for operation in ("QueryHost", name):
+            with new_task(request_retries=retries) as client:
+                if operation == "ChangeHostState":
+                    service.reply = b'{"inventory": {"state": "Disabled"}}'
+                reply_to(client, operation, DISABLE if operation == "ChangeHostState" else {})
+        assert service.accepted == 2
