@@ -15,6 +15,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options
 
 from simulator.launch import Simulator
 from support.playbook_runner import PlaybookRunner, Run
+from support.socket_servers import Relay
 from support.stub_server import StubResponse, StubServer
 from support.tls import untrusted_context
 
@@ -52,6 +53,19 @@ def test_controller_or_module_process(playbook_runner: PlaybookRunner) -> None:
     }
     # The result of the task with no_log is hidden.
     assert {played.result["hosts"][0]["name"] for played in run if played.task != "no_log"} == {"host-1"}
+
+
+def test_items_of_a_loop_and_attempts_share_a_connection(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
+    with Relay(sim.port) as relay:
+        playbook_runner.defaults = {**playbook_runner.defaults, "base_url": relay.url}
+        read = {**READ, "register": "read"}
+        run = playbook_runner.play(
+            {**read, "loop": [1, 2, 3]}, {**read, "until": "read.attempts == 3", "retries": 3, "delay": 0}
+        )
+    assert [played.status for played in run] == ["ok", "ok"], run.output
+    assert [len(played.requests) for played in run] == [3, 3]
+    # One connection for each of the two workers.
+    assert relay.accepted == 2
 
 
 @pytest.mark.parametrize("as_module", [False, True], ids=["controller", "module process"])

@@ -17,10 +17,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._http.adapter im
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from conftest import FakeClock, reply_to
 
-from simulator.launch import Simulator
 from support.clients import make_client
-from support.playbook_runner import PlaybookRunner
-from support.socket_servers import Relay, SocketServer, read_request
+from support.socket_servers import SocketServer, read_request
 from support.stub_server import StubRequest, StubResponse, StubServer
 
 DISABLE = {"uuid": "a0000003000040008000000000000001", "stateEvent": "disable"}
@@ -49,19 +47,6 @@ def test_connection_is_kept_for_tasks_with_the_same_options() -> None:
         ports = [request.client_port for request in service.requests]
     assert ports == [ports[0], ports[0], ports[2], ports[0]]
     assert ports[2] != ports[0]
-
-
-def test_items_of_a_loop_and_attempts_share_a_connection(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
-    with Relay(sim.port) as relay:
-        playbook_runner.defaults = {**playbook_runner.defaults, "base_url": relay.url}
-        read = {"virtinfra.manager.host_info": {"name": "host-1"}, "register": "read"}
-        run = playbook_runner.play(
-            {**read, "loop": [1, 2, 3]}, {**read, "until": "read.attempts == 3", "retries": 3, "delay": 0}
-        )
-    assert [played.status for played in run] == ["ok", "ok"], run.output
-    assert [len(played.requests) for played in run] == [3, 3]
-    # One connection for each of the two workers.
-    assert relay.accepted == 2
 
 
 class ClosingServer(SocketServer):
