@@ -17,7 +17,7 @@ help:
 	@echo "make setup      create .venv with nox, which runs all other commands"
 	@echo "make test       the checks to run before each commit, about six minutes; make test SESSIONS='style typing' runs those"
 	@echo "make gate       every check, without those of make test that have passed with the same files"
-	@echo "make bench      what a task and a wait cost, relative to Ansible itself"
+	@echo "make bench      what tasks, waits, inventories and roles cost, with goals and recorded limits, ten minutes"
 	@echo "make clean      remove everything that these commands created"
 
 demo: $(NOX)

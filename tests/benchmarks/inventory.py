@@ -2,226 +2,88 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Measure an inventory of hosts relative to the minimum that Ansible itself needs for it.
-
-The processor time of this process is compared, because the service runs on another processor, and a busy machine would
-delay the two sides unequally. Where waiting matters, the elapsed time is compared. As a program it takes numbers of
-hosts as arguments and prints the milliseconds per 1,000 hosts for each.
-"""
+"""Measure inventories of 10,000 hosts and VMs relative to the minimum that Ansible itself needs for them."""
 
 from __future__ import annotations
 
-import gc
-import json
-import subprocess
-import sys
-import tempfile
 import time
-import tracemalloc
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from functools import partial
-from pathlib import Path
-from statistics import median
-from typing import Any
+from collections.abc import Iterator
 
-from ansible.inventory.data import InventoryData
-from ansible.inventory.manager import InventoryManager
-from ansible.parsing.dataloader import DataLoader
-from ansible.plugins.inventory import BaseInventoryPlugin, Constructable
-from ansible.plugins.loader import init_plugin_loader, inventory_loader
-from benchmarks.inventory_pages import host
+from benchmarks.figures import Figure
+from benchmarks.inventory_filling import (
+    EVERYDAY,
+    NINE,
+    Service,
+    add_names,
+    alternate,
+    evaluate_with_core,
+    running_service,
+)
 
-try:
-    from ansible.template import trust_as_template
-except ImportError:
-    # Before 2.19 every string is a template.
-    trust_as_template = str
-
-PREFIX = "virtinfra_"
-Clock = Callable[[], float]
-NINE: dict[str, Any] = {
-    "compose": {
-        "cores": "virtinfra_cpu_num // 2",
-        "fqdn": "virtinfra_name ~ '.example.com'",
-        "login": "'root' if virtinfra_state == 'Enabled' else 'nobody'",
-    },
-    "groups": {
-        "ready": "virtinfra_state == 'Enabled' and virtinfra_status == 'Connected'",
-        "large": "virtinfra_cpu_num > 32",
-        "arm": "virtinfra_architecture is defined and virtinfra_architecture in ['aarch64', 'arm64']",
-    },
-    "keyed_groups": [
-        {"key": "virtinfra_cluster_uuid", "prefix": "cluster"},
-        {"key": "virtinfra_hypervisor_type | lower", "prefix": "hypervisor"},
-        {"key": "virtinfra_state", "separator": ""},
-    ],
-}
-FIVE: dict[str, Any] = {
-    "compose": {"cores": NINE["compose"]["cores"]},
-    "groups": {name: NINE["groups"][name] for name in ("ready", "large")},
-    "keyed_groups": NINE["keyed_groups"][:2],
-}
+COUNT = 10_000
+# Of what is slow. The cost of a host does not depend on their number.
+FEW, FEWEST = 1000, 300
+MEMORY_COUNT = 20_000
 
 
-class Peer(BaseInventoryPlugin, Constructable):
-    """An inventory plugin like most others: it sets single variables, and uses core's Constructable for each host."""
-
-    NAME = "peer"
-
-    def get_option(self, option: str, hostvars: Any = None) -> Any:
-        """Return an option; core reads only these two."""
-        return {"use_extra_vars": False, "leading_separator": True}[option]
-
-    def fill(self, inventory: InventoryData, records: list[dict[str, Any]], options: Mapping[str, Any]) -> None:
-        """Add a host for each of the records."""
-        self.parse(inventory, DataLoader(), "peer")
-        options = trusted(options)
-        for record in records:
-            name = inventory.add_host(record["name"])
-            for variable, value in record.items():
-                inventory.set_variable(name, variable, value)
-            variables = inventory.get_host(name).get_vars()
-            self._set_composite_vars(options["compose"], variables, name)
-            self._add_host_to_composed_groups(options["groups"], variables, name)
-            self._add_host_to_keyed_groups(options["keyed_groups"], variables, name)
+def measure() -> Iterator[Figure]:
+    """Yield the figures."""
+    with running_service() as service:
+        yield from measure_plain(service)
+        yield from measure_expressions(service)
+        yield from measure_latency(service)
+        for kind, goal in (("hosts", 4.0), ("vms", 8.0)):
+            label = f"inventory: peak of memory of {MEMORY_COUNT:,} {kind}, KB each"
+            yield Figure(f"inventory_{kind}_memory", label, service.measure_memory(kind, MEMORY_COUNT), goal, "G5")
 
 
-class Bench:
-    """Fills inventories from a service that responds at once, or after some milliseconds."""
-
-    def __init__(self, url: str, folder: Path) -> None:
-        self.url, self.folder = url, folder
-
-    def source(self, hosts: int, delay: int = 0, **options: Any) -> str:
-        """Write a source file and return its path."""
-        path = self.folder / "virtinfra_hosts.json.virtinfra_hosts.yml"
-        connection = {"base_url": self.url, "path_prefix": f"{hosts}-{delay}", "session_id": "s"}
-        plugin = {"plugin": "virtinfra.manager.hosts", "primary_storages": False}
-        path.write_text(json.dumps({**plugin, **connection, **options}), encoding="utf-8")
-        return str(path)
-
-    def ours(self, hosts: int, delay: int = 0, clock: Clock = time.process_time, **options: Any) -> float:
-        """Return the seconds that our plugin takes."""
-        path = self.source(hosts, delay, **options)
-        inventory, loader = InventoryData(), DataLoader()
-        inventory.current_source = path
-        start = clock()
-        inventory_loader.get("virtinfra.manager.hosts").parse(inventory, loader, path)
-        inventory.reconcile_inventory()
-        taken = clock() - start
-        if len(inventory.hosts) != hosts:
-            raise SystemExit(f"the inventory has {len(inventory.hosts)} of {hosts} hosts")
-        return taken
-
-    def memory(self, hosts: int) -> float:
-        """Return the bytes of memory per host, including its part of the inventory."""
-        path = self.source(hosts)
-        InventoryManager(DataLoader(), [path])
-        tracemalloc.start()
-        inventory = InventoryManager(DataLoader(), [path])
-        gc.collect()
-        taken = tracemalloc.get_traced_memory()[0]
-        tracemalloc.stop()
-        return taken / len(inventory.hosts)
+def measure_plain(service: Service) -> Iterator[Figure]:
+    """Yield the figures of inventories with all variables."""
+    service.fill("hosts", COUNT)
+    service.fill("vms", COUNT)
+    least, hosts, vms = alternate(
+        7, lambda: add_names(COUNT), lambda: service.fill("hosts", COUNT), lambda: service.fill("vms", COUNT)
+    )
+    yield Figure("inventory_hosts_ms", f"inventory: {COUNT:,} hosts, ms for 1,000", hosts * 1e6 / COUNT)
+    label = f"an inventory of {COUNT:,} hosts with all variables / adding their names"
+    yield Figure("inventory_hosts", label, hosts / least, 1.5, "G4", label, " x")
+    label = f"an inventory of {COUNT:,} VMs with all variables / adding their names"
+    yield Figure("inventory_vms", label, vms / least, 3.0, "G4", label, " x")
 
 
-def floor(hosts: int) -> float:
-    """Return the seconds that Ansible takes to add hosts by their names."""
-    names = [f"host-{number}" for number in range(hosts)]
-    start = time.process_time()
-    inventory = InventoryData()
-    inventory.current_source = __file__
-    for name in names:
-        inventory.add_host(name)
-    inventory.reconcile_inventory()
-    return time.process_time() - start
-
-
-def peer(hosts: int, options: Mapping[str, Any]) -> float:
-    """Return the seconds that a plugin like those of other collections takes, without reading the records."""
-    records = [{PREFIX + _snake(name): value for name, value in host(number).items()} for number in range(hosts)]
-    for record in records:
-        record["name"] = record[f"{PREFIX}name"]
-    start = time.process_time()
-    Peer().fill(InventoryData(), records, options)
-    return time.process_time() - start
-
-
-def trusted(value: Any) -> Any:
-    """Return options with the trust of a source file: their strings can be templates."""
-    if isinstance(value, Mapping):
-        return {key: trusted(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [trusted(each) for each in value]
-    return trust_as_template(value)
-
-
-def _snake(name: str) -> str:
-    return "".join(f"_{each.lower()}" if each.isupper() else each for each in name)
-
-
-def typical(rounds: int, *ways: Callable[[], float]) -> list[float]:
-    """Return the median of several measurements of each way.
-
-    They alternate, so that a busy machine affects all of them.
-    """
-    measured = [[way() for way in ways] for dummy in range(rounds)]
-    return [median(times) for times in zip(*measured, strict=True)]
-
-
-@contextmanager
-def bench() -> Iterator[Bench]:
-    """Start the service and stop it at the end."""
-    program = Path(__file__).with_name("inventory_pages.py")
-    command = [sys.executable, str(program)]
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as service,
+def measure_expressions(service: Service) -> Iterator[Figure]:
+    """Yield the figures of inventories with three composed variables, groups and keyed groups."""
+    least = alternate(7, lambda: add_names(COUNT))[0] / COUNT
+    for name, label, options, count, goal in (
+        ("nine", "nine simple expressions", NINE, COUNT, 2.2),
+        ("everyday", "nine everyday expressions", EVERYDAY, FEW, 6.0),
     ):
-        port = service.stdout.readline().strip() if service.stdout else ""
-        yield Bench(f"http://127.0.0.1:{port}", Path(folder))
-
-
-def measure() -> Iterator[tuple[str, float, float | None]]:
-    """Yield the measurements: a label, a number, and its limit if there is one."""
-    with bench() as service:
-        service.ours(10000)
-        least, plain, nine = typical(
-            7, lambda: floor(10000), lambda: service.ours(10000), lambda: service.ours(10000, **NINE)
+        plain, all_of_it, peer, core = alternate(
+            3,
+            lambda count=count: service.fill("hosts", count),  # type: ignore[misc]
+            lambda count=count, options=options: service.fill("hosts", count, **options),  # type: ignore[misc]
+            lambda options=options: service.fill_by_peer(FEWEST, options),  # type: ignore[misc]
+            lambda options=options: evaluate_with_core(FEWEST, options),  # type: ignore[misc]
         )
-        loop = peer(300, NINE) * 10000 / 300
-        yield "inventory: 10,000 hosts, ms for 1,000", plain * 100, None
-        yield "inventory: 10,000 hosts / Ansible's floor", plain / least, 2.5
-        yield "inventory: the same with nine expressions / floor", nine / least, 5
-        yield "inventory: nine expressions / core's loop over them", nine / loop, 1 / 30
-        yield "inventory: KB a host", service.memory(2000) / 1024, 5
-        passing = time.perf_counter
-        slow, quick = typical(8, lambda: service.ours(10000, 20, passing), lambda: service.ours(10000, 0, passing))
-        yield "inventory: pages of 20 ms / waiting or filling", slow / max(10 * 0.02, quick), 1.2
-        few, many = typical(4, lambda: service.ours(2000), lambda: service.ours(20000))
-        yield "inventory: a host of 20,000 / a host of 2,000", many / few / 10, 1.3
+        ours = all_of_it / count
+        label_of_all = f"inventory of hosts with {label}"
+        yield Figure(f"inventory_{name}_ms", f"{label_of_all}, ms for 1,000", ours * 1e6)
+        text = f"an {label_of_all} / adding their names"
+        yield Figure(f"inventory_{name}", text, ours / least, goal, "G4", text, " x")
+        text = f"{label} / core's loop over them"
+        goal_of_core = 1 / 30 if name == "everyday" else None
+        yield Figure(f"inventory_{name}_core", text, (all_of_it - plain) / count / (core / FEWEST), goal_of_core, "G4")
+        text = f"an {label_of_all} / the same by a plain plugin with core's Constructable"
+        yield Figure(f"inventory_{name}_peer", text, ours / (peer / FEWEST), None, "", text, " x")
 
 
-def table(sizes: list[int]) -> None:
-    """Print the cost of each way for each size."""
-    with bench() as service:
-        print(f"{'ms for 1,000 of':<36}" + "".join(f"{size:>10,}" for size in sizes))
-        rows: dict[str, list[float]] = {}
-        for size in sizes:
-            ways: dict[str, Callable[[], float]] = {
-                "Ansible's floor": partial(floor, size),
-                "the plugin": partial(service.ours, size),
-                "with 5 expressions": partial(service.ours, size, **FIVE),
-                "with 9 expressions": partial(service.ours, size, **NINE),
-            }
-            for name, seconds in zip(ways, typical(3, *ways.values()), strict=True):
-                rows.setdefault(name, []).append(seconds * 1e6 / size)
-        for name, times in rows.items():
-            print(f"{name:<36}" + "".join(f"{time:10.1f}" for time in times))
-        print(f"{'core over 9 expressions, 300 hosts':<36}{peer(300, NINE) * 1e6 / 300:10.1f}")
-
-
-if __name__ == "__main__":
-    init_plugin_loader()
-    table([int(size) for size in sys.argv[1:]] or [1000, 10000, 50000])
+def measure_latency(service: Service) -> Iterator[Figure]:
+    """Yield the figure of a service that takes 20 ms for a page."""
+    passing = time.perf_counter
+    slow, quick = alternate(
+        5,
+        lambda: service.fill("hosts", COUNT, delay=20, clock=passing),
+        lambda: service.fill("hosts", COUNT, clock=passing),
+    )
+    label = "inventory: pages of 20 ms / waiting for all of them or filling"
+    yield Figure("inventory_latency", label, slow / max(COUNT / 1000 * 0.02, quick), 1.1, "G4")

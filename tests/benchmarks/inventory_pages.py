@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A service that caches its pages of hosts, so that a benchmark measures the client and not the service.
+"""A service that caches its pages of hosts and VMs, so that a benchmark measures the client and not the service.
 
 As a program it prints its port and serves until its standard input ends. It builds a page at the first request for it.
 """
@@ -18,7 +18,14 @@ from threading import Thread
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from simulator.seed.objects import Seeder
+from simulator.seed.vms import VmSeeder
+from simulator.switches.options import Seed
+
 HARDWARE = "cpu memory disk nic gpu powerSupply fan raid temperature"
+# The hosts of the VMs, which an inventory of VMs reads too.
+HOSTS_OF_VMS = 500
+SEED = Seed(hosts=HOSTS_OF_VMS, vms=1_000_000)
 
 
 def host(number: int) -> dict[str, Any]:
@@ -55,14 +62,21 @@ def host(number: int) -> dict[str, Any]:
 
 
 @cache
-def page(start: int, size: int, total: int) -> bytes:
-    """Return the body of the response to a query."""
-    records = [host(number) for number in range(start, min(start + size, total))]
+def vms() -> VmSeeder:
+    """Return what builds the records of VMs, each with a NIC, two volumes and a CD-ROM."""
+    return VmSeeder(SEED, Seeder(SEED).l3_network(1))
+
+
+@cache
+def page(type_name: str, start: int, size: int, total: int) -> bytes:
+    """Return the body of the response to a query of hosts, or of VMs."""
+    numbers = range(start, min(start + size, total))
+    records = [host(number) if type_name == "hosts" else vms().vm(number + 1) for number in numbers]
     return json.dumps({"inventories": records, "total": total}).encode()
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers queries; the path prefix has the number of hosts and the milliseconds until it responds."""
+    """Answers queries. The path prefix has the number of records, the milliseconds until it responds, and 1 for VMs."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -70,9 +84,12 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Send a page."""
         parts = urlsplit(self.path)
-        total, delay = map(int, parts.path.split("/")[1].split("-"))
+        prefix, type_name = parts.path.split("/")[1], parts.path.rpartition("/")[2]
+        total, delay, of_vms = map(int, prefix.split("-"))
+        if of_vms and type_name == "hosts":
+            total = HOSTS_OF_VMS
         query = parse_qs(parts.query)
-        body = page(int(query["start"][0]), int(query["limit"][0]), total)
+        body = page(type_name, int(query["start"][0]), int(query["limit"][0]), total)
         time.sleep(delay / 1000)
         self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
 

@@ -2,33 +2,66 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Run the benchmarks (all, or those named), print the figures and their limits, and fail if one is exceeded."""
+"""Run benchmarks: the short ones, ``all``, or those named. Print the figures, their goals, and the recorded limits.
+
+Fails only if a figure exceeds its recorded limit. ``--record`` records new limits instead. The rows for the table of
+the README follow at the end.
+"""
 
 from __future__ import annotations
 
-import sys
+import argparse
+import traceback
 from importlib import import_module
 
 from ansible.plugins.loader import init_plugin_loader
 
-BENCHMARKS = ("tasks", "waiting", "inventory", "onboarding")
+from benchmarks.figures import HEADER, Figure, describe_machine, is_worse, read_limits, record_limits
+
+# Each is a file with a function `measure` that yields figures.
+SHORT = ("tasks", "waiting", "batches", "names", "inventory", "events", "onboarding_short")
+LONG = ("batches_large", "inventory_large", "onboarding")
 
 
-def main() -> None:
-    """Measure and print."""
+def main() -> int:
+    """Measure and print; return 0 if no figure is worse than recorded."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--record", action="store_true", help="record the figures as limits, with a margin")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"all, or some of {', '.join((*SHORT, *LONG))}")
+    options = parser.parse_args()
+    names = (*SHORT, *LONG) if "all" in options.names else options.names or SHORT
+    if unknown := set(names) - {*SHORT, *LONG}:
+        parser.error(f"there is no benchmark {', '.join(sorted(unknown))}")
     # This must run before anything imports the collection, or Ansible would not find its plugins.
     init_plugin_loader()
-    missed = 0
-    print(f"{'measured':>12} {'goal':>10}")
-    for name in sys.argv[1:] or BENCHMARKS:
-        for label, value, goal in import_module(name).measure():
-            late = goal is not None and value > goal
-            missed += late
-            bound = "" if goal is None else f"{goal:10.3f}"
-            print(f"{value:12.3f} {bound:>10}  {label}{'  MISSED' if late else ''}", flush=True)
-    if missed:
-        raise SystemExit(f"{missed} goals missed")
+    limits = read_limits()
+    figures: list[Figure] = []
+    broken: list[str] = []
+    print(HEADER)
+    for name in names:
+        try:
+            for figure in import_module(f"benchmarks.{name}").measure():
+                figures.append(figure)
+                print(figure.format_line(limits.get(figure.name)), flush=True)
+        except Exception:
+            # The others still run.
+            traceback.print_exc()
+            broken.append(name)
+    print(f"\nMeasured on {describe_machine()}:\n\n| what | goal | figure |\n|---|---|---|")
+    for figure in figures:
+        if figure.readme:
+            print(figure.format_readme_row())
+    missed = [figure.name for figure in figures if figure.misses_goal]
+    print(f"\n{len(missed)} of {sum(figure.goal is not None for figure in figures)} goals missed: {', '.join(missed)}")
+    if options.record:
+        record_limits(figures)
+        return int(bool(broken))
+    worse = [figure.name for figure in figures if is_worse(figure, limits.get(figure.name))]
+    for problem, affected in (("worse than the recorded limit", worse), ("not measured", broken)):
+        if affected:
+            print(f"{problem}: {', '.join(affected)}")
+    return int(bool(worse or broken))
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -35,6 +35,8 @@ class RequestLog:
         entry: Entry = {
             "time": time.time(),
             "client": scope["client"][0] if scope["client"] else None,
+            # Distinguishes the connections of a client.
+            "port": scope["client"][1] if scope["client"] else None,
             "method": scope["method"],
             "path": scope["path"],
             "query": urllib.parse.parse_qs(query, keep_blank_values=True),

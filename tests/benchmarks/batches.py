@@ -1,0 +1,59 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Measure a loop that starts jobs, and the task that waits for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from benchmarks.figures import Figure
+from benchmarks.playbooks import Run, run_playbook
+from simulator.launch import Simulator
+from simulator.state.store import seeded_uuid
+
+JOBS = 200
+GOAL_SECONDS = 3.0
+
+
+def measure() -> Iterator[Figure]:
+    """Yield the figures of a batch of 200 jobs."""
+    yield from measure_batch(JOBS, GOAL_SECONDS)
+
+
+def measure_batch(jobs: int, seconds: float) -> Iterator[Figure]:
+    """Yield the figures of a batch of jobs of a second, +- 20 %, with the goal for its seconds."""
+    options = ("--hosts", str(jobs), "--latency", "1", "--latency-spread", "0.2")
+    with Simulator(*options) as simulator:
+        run = run_playbook([play_of_jobs(jobs)], simulator)
+    label = f"a loop that starts {jobs:,} jobs of 1 s, and `job_wait`"
+    yield from list_figures(f"loop_{jobs}", label, jobs, run, seconds)
+
+
+def list_figures(name: str, label: str, jobs: int, run: Run, seconds: float) -> Iterator[Figure]:
+    """Yield the time, the polls, the other requests and the connections of a run."""
+    others = len(run.requests) - run.polls
+    # An operation and the list of the objects for each job; the run itself reads nothing else.
+    yield Figure(f"{name}_seconds", f"{label}, s", run.seconds, seconds, "G2", label, " s")
+    yield Figure(f"{name}_polls", f"{label}, polls a job", run.polls / jobs, 1.1, "G2")
+    yield Figure(f"{name}_requests", f"{label}, other requests a job", others / jobs, 2.0, "G2")
+    yield Figure(f"{name}_connections", f"{label}, connections of its two workers", run.connections, 4.0, "G2")
+
+
+def play_of_jobs(jobs: int) -> dict[str, Any]:
+    """Return a play that disables hosts in one loop without waiting, and then waits for all jobs."""
+    uuids = [seeded_uuid("host", number) for number in range(1, jobs + 1)]
+    start = {
+        "name": "Start the jobs",
+        "virtinfra.manager.kvm_host": {"uuid": "{{ item }}", "state": "disabled", "wait": False},
+        "loop": uuids,
+        "loop_control": {"label": ""},
+        "register": "started",
+    }
+    wait = {
+        "name": "Wait for the jobs",
+        "virtinfra.manager.job_wait": {"jobs": "{{ started.results | map(attribute='job') | list }}"},
+    }
+    return {"hosts": "localhost", "gather_facts": False, "tasks": [start, wait]}

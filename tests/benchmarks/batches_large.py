@@ -1,0 +1,20 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Measure a loop that starts 2,000 jobs, and the task that waits for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchmarks.batches import measure_batch
+from benchmarks.figures import Figure
+
+JOBS = 2000
+GOAL_SECONDS = 12.0
+
+
+def measure() -> Iterator[Figure]:
+    """Yield the figures of a batch of 2,000 jobs."""
+    yield from measure_batch(JOBS, GOAL_SECONDS)

@@ -1,0 +1,34 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Measure inventories of 100,000 hosts and VMs: their time relative to 10,000, and their peak of memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchmarks.figures import Figure
+from benchmarks.inventory_filling import alternate, running_service
+
+SMALL, LARGE = 10_000, 100_000
+
+
+def measure() -> Iterator[Figure]:
+    """Yield the figures."""
+    with running_service() as service:
+        for kind, goal in (("hosts", 4.0), ("vms", 8.0)):
+            # The service builds its pages before.
+            service.fill(kind, LARGE)
+            small, large = alternate(
+                3,
+                lambda kind=kind: service.fill(kind, SMALL),  # type: ignore[misc]
+                lambda kind=kind: service.fill(kind, LARGE),  # type: ignore[misc]
+            )
+            text = f"an inventory of {LARGE:,} {kind}"
+            yield Figure(f"inventory_large_{kind}_s", f"{text}, s of processor time", large, None, "", text, " s")
+            ratio = large / small * SMALL / LARGE
+            yield Figure(f"inventory_large_{kind}", f"{text} / ten of {SMALL:,}", ratio, 1.2, "G5")
+            memory = service.measure_memory(kind, LARGE)
+            label = f"peak of memory of {text}, KB each"
+            yield Figure(f"inventory_large_{kind}_memory", label, memory, goal, "G5", label, " KB")
