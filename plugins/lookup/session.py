@@ -72,7 +72,7 @@ class LookupModule(LookupBase):
             connection = ConnectionOptions.from_params(self.get_options())
             if not connection.account:
                 raise InvalidOptions("account and account_password are needed to log in")
-            hooks = Hooks(connection.new_masker(), on_request=display.vvv)
-            return [AccountSession(connection, hooks, FileStore(connection)).valid()]
+            hooks = Hooks(connection.create_masker(), on_request=display.vvv)
+            return [AccountSession(connection, hooks, FileStore(connection)).get_valid_session()]
         except VirtinfraError as failure:
             raise AnsibleError(escape_controls(str(failure))) from None

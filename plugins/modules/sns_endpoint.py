@@ -208,7 +208,7 @@ job:
 
 from typing import Any
 
-from ..module_utils._client.lists import first_readable
+from ..module_utils._client.lists import combine_finders
 from ..module_utils._engine.plan import ResourceSpec
 from ..module_utils._modules.options import CREATE_OPTIONS, reference
 from ..module_utils._modules.process import run_as_module
@@ -225,7 +225,7 @@ SHARED: dict[str, Any] = {"result_key": "endpoint", "update": "UpdateSNSApplicat
 ENDPOINTS = {
     "workchat": ResourceSpec(
         record_type="SNSWorkchatEndpointInventory",
-        find=first_readable(
+        find=combine_finders(
             find_by_query("QuerySNSWorkchatEndpoint", "uuid", "name", view=map_persons_by_user_id),
             assume_fields(find_endpoint_of_type("workchat"), assume_missing_fields),
         ),

@@ -109,7 +109,7 @@ job:
     state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
-from ..module_utils._client.lists import first_readable
+from ..module_utils._client.lists import combine_finders
 from ..module_utils._engine.plan import ResourceSpec
 from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.resource import resource_module
@@ -119,7 +119,7 @@ from ..module_utils._resources.notifications import is_snmp_platform
 PLATFORM = ResourceSpec(
     record_type="SNSApplicationPlatformInventory",
     result_key="platform",
-    find=first_readable(
+    find=combine_finders(
         find_by_query("QuerySNSSnmpPlatform", "uuid", "name"),
         find_by_query("QuerySNSApplicationPlatform", "uuid", "name", among=is_snmp_platform),
     ),

@@ -94,7 +94,7 @@ from ..module_utils._modules.options import reference
 from ..module_utils._modules.process import run_as_module
 
 
-def connection_error(result: Record) -> str | None:
+def find_connection_error(result: Record) -> str | None:
     """Return the message that the receiver was not reached; None if it was reached or fail_on_error is false."""
     if result.get("connected") or not result["failOnError"]:
         return None
@@ -111,7 +111,7 @@ MODULE = action_module(
         "fail_on_error": {"type": "bool", "default": True},
     },
     changes=False,
-    find_error=connection_error,
+    find_error=find_connection_error,
     required_one_of=[("platform", "endpoint")],
 )
 

@@ -16,9 +16,9 @@ from typing import Any
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import get_operation
 
 from chaos.report import Report
-from chaos.store import settled, wrong_changed
+from chaos.store import explain_wrong_changed, wait_until_settled
 from simulator.launch import Simulator
-from support.fast_clock import in_time, with_fast_clock
+from support.fast_clock import call_in_time, with_fast_clock
 from support.scenarios import SCENARIOS, Scenario
 from support.stub_server import TLS_ALERT, StubRequest, StubResponse, StubServer, forward
 from support.tls import untrusted_context
@@ -177,7 +177,7 @@ class Cell:
 def _check(sim: Simulator, report: Report, cell: Cell) -> None:
     if cell.has_only_the_response:
         return
-    for problem in in_time(lambda: list(play(sim, report, cell))):
+    for problem in call_in_time(lambda: list(play(sim, report, cell))):
         report.wrong(f"{cell}: {problem}")
 
 
@@ -190,8 +190,8 @@ def play(sim: Simulator, report: Report, cell: Cell) -> Iterator[str]:
         ran = trial.run(**{**LIMITS, **connection, **patience})
         hits = happened()
     report.task(ran.result, {cell.fault["fault"]: hits}, len(sim.log()))
-    after = settled(sim)
-    if problem := wrong_changed(ran.result, trial.before, after, scenario.action or not scenario.changes):
+    after = wait_until_settled(sim)
+    if problem := explain_wrong_changed(ran.result, trial.before, after, scenario.action or not scenario.changes):
         yield problem
     if cell.fault["fault"] == "other_response" and ran.result.get("connected") is False:
         yield "it returned the result of another call"
@@ -241,7 +241,7 @@ def _convergence(sim: Simulator, trial: Trial) -> Iterator[str]:
     """Run the task twice without a fault; yield errors."""
     for problem in ("it does not converge", "it is not idempotent"):
         result = trial.run(**LIMITS).result
-        if result.get("failed") or trial.scenario.times(trial.before, settled(sim)) != 1:
+        if result.get("failed") or trial.scenario.times(trial.before, wait_until_settled(sim)) != 1:
             yield f"{problem}: {result.get('msg', 'it is not done')}"
     if result["changed"]:
         yield "it changes something each time"

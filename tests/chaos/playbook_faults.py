@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from chaos.fault_matrix import fault_name
-from chaos.playbooks import PlaybookRun, connection_environment, count_run, play, wrong_results
-from chaos.random_walk import one_in_ten
+from chaos.playbooks import PlaybookRun, connection_environment, count_run, find_wrong_results, play
+from chaos.random_walk import build_random_faults
 from chaos.report import Report
-from chaos.store import duplicates, settled
+from chaos.store import duplicates, wait_until_settled
 from chaos.targets import TARGETS, is_excused, run_target
 from simulator.launch import Simulator
 from support.scenarios import NEW_HOST
@@ -45,29 +45,29 @@ def demo(sim: Simulator, report: Report) -> None:
     """Run the demo with each fault on each operation that it calls, each time followed by a run without faults."""
     sim.reset()
     play(DEMO, sim=sim, environment=connection_environment(sim))
-    each_on_each(sim, report, "demo", partial(_play_demo, sim, report))
+    play_with_each_fault(sim, report, "demo", partial(_play_demo, sim, report))
 
 
-def demo_at_random(sim: Simulator, report: Report, times: int) -> None:
+def play_demo_with_random_faults(sim: Simulator, report: Report, times: int) -> None:
     """Run the demo while one in ten requests fails, each time followed by a run without faults."""
-    at_random(report, "demo", partial(_play_demo, sim, report), times)
+    play_with_random_faults(report, "demo", partial(_play_demo, sim, report), times)
 
 
 def targets(sim: Simulator, report: Report) -> None:
     """Run the integration targets once with each fault on each operation that they call."""
     for name in TARGETS:
         reference = _play_reference(sim, report, name)
-        each_on_each(sim, report, name, partial(_play_target, sim, report, name, reference))
+        play_with_each_fault(sim, report, name, partial(_play_target, sim, report, name, reference))
 
 
-def targets_at_random(sim: Simulator, report: Report, times: int) -> None:
+def play_targets_with_random_faults(sim: Simulator, report: Report, times: int) -> None:
     """Run the integration targets while one in ten requests fails."""
     for name in TARGETS:
         reference = _play_reference(sim, report, name)
-        at_random(report, name, partial(_play_target, sim, report, name, reference), times)
+        play_with_random_faults(report, name, partial(_play_target, sim, report, name, reference), times)
 
 
-def each_on_each(sim: Simulator, report: Report, name: str, player: Player) -> None:
+def play_with_each_fault(sim: Simulator, report: Report, name: str, player: Player) -> None:
     """Run a playbook with each fault on each operation in the request log of the simulator."""
     for operation in sorted({entry["operation"] for entry in sim.log() if entry["operation"]}):
         for fault in FAULTS:
@@ -75,10 +75,10 @@ def each_on_each(sim: Simulator, report: Report, name: str, player: Player) -> N
                 report.wrong(f"{name} with {fault_name(fault)} on {operation}: {problem}")
 
 
-def at_random(report: Report, name: str, player: Player, times: int) -> None:
+def play_with_random_faults(report: Report, name: str, player: Player, times: int) -> None:
     """Run a playbook several times while one in ten requests fails."""
     for number in range(times):
-        for problem in player(one_in_ten(7919 * (number + 1), apart=31)):
+        for problem in player(build_random_faults(7919 * (number + 1), apart=31)):
             report.wrong(f"{name}, time {number} at random: {problem}")
 
 
@@ -88,7 +88,7 @@ def _play_demo(sim: Simulator, report: Report, faults: Sequence[Mapping[str, Any
         sim.fault(**fault)
     run = play(DEMO, sim=sim, environment=connection_environment(sim))
     count_run(report, run, sim)
-    yield from wrong_results(run)
+    yield from find_wrong_results(run)
     sim.clear_faults()
     for last in (False, True):
         run = play(DEMO, sim=sim, environment=connection_environment(sim))
@@ -96,7 +96,7 @@ def _play_demo(sim: Simulator, report: Report, faults: Sequence[Mapping[str, Any
             yield f"it does not converge: {run.output}"
         if last and run.recap_total("changed"):
             yield f"it is not idempotent: {run.output}"
-    state = settled(sim)
+    state = wait_until_settled(sim)
     yield from duplicates(state)
     if len(state["host"]) != 6 or len(state["cbttask"]) != 3:
         yield f"there are {len(state['host'])} hosts and {len(state['cbttask'])} CBT tasks"
@@ -105,7 +105,7 @@ def _play_demo(sim: Simulator, report: Report, faults: Sequence[Mapping[str, Any
 def _play_reference(sim: Simulator, report: Report, name: str) -> PlaybookRun:
     """Run a target against a service without faults."""
     run = run_target(sim, name)
-    problems = [f"it fails: {run.output}"] if run.code else list(wrong_results(run))
+    problems = [f"it fails: {run.output}"] if run.code else list(find_wrong_results(run))
     for problem in problems:
         report.wrong(f"{name} without any fault: {problem}")
     return run
@@ -116,11 +116,11 @@ def _play_target(
 ) -> Iterator[str]:
     run = run_target(sim, name, faults)
     count_run(report, run, sim)
-    yield from wrong_results(run)
+    yield from find_wrong_results(run)
     if run.code and not is_excused(run, reference):
         yield f"it fails, although each of its tasks ended as it does without faults: {run.output}"
     sim.clear_faults()
-    yield from duplicates(settled(sim))
+    yield from duplicates(wait_until_settled(sim))
 
 
 def overload(sim: Simulator, report: Report, tasks: int, rate: float) -> None:

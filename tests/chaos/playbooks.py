@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from chaos.report import Report
-from chaos.store import wrong_changed
+from chaos.store import explain_wrong_changed
 from simulator.launch import Simulator
 
 PREFIX = "virtinfra.manager."
@@ -79,7 +79,7 @@ def play(*arguments: str, sim: Simulator, environment: Mapping[str, str], forks:
     return PlaybookRun(process.returncode, process.stdout, tasks)
 
 
-def wrong_results(run: PlaybookRun) -> Iterator[str]:
+def find_wrong_results(run: PlaybookRun) -> Iterator[str]:
     """Yield errors in the results of the tasks of a run."""
     if "Traceback" in run.output or "This is a bug" in run.output:
         yield f"there is a traceback: {run.output}"
@@ -93,7 +93,7 @@ def wrong_results(run: PlaybookRun) -> Iterator[str]:
         combined = {**results[0], "changed": any(result["changed"] for result in results)}
         if jobs:
             combined["job"] = jobs[0]
-        if problem := wrong_changed(combined, task["before"], task["after"], task["action"] in ACTIONS):
+        if problem := explain_wrong_changed(combined, task["before"], task["after"], task["action"] in ACTIONS):
             yield f"{task['name']}: {problem}"
         if any(job["state"] == "running" for job in jobs):
             # A running job may change the state during any of the next tasks.

@@ -14,9 +14,9 @@ from functools import partial
 from typing import Any
 
 from chaos.report import Report
-from chaos.store import duplicates, settled, wrong_changed
+from chaos.store import duplicates, explain_wrong_changed, wait_until_settled
 from simulator.launch import Simulator
-from support.fast_clock import in_time, with_fast_clock
+from support.fast_clock import call_in_time, with_fast_clock
 from support.module_runner import run_module
 from support.scenarios import CLUSTER, PASSWORD, PERSON, PLATFORM, SNAPSHOT_GROUP
 
@@ -75,14 +75,14 @@ def task_requests(rng: random.Random) -> Iterator[TaskRequest]:
         yield rng.choice(makers)(rng, next(serial))
 
 
-def old_or_new(rng: random.Random, serial: int) -> int:
+def choose_number(rng: random.Random, serial: int) -> int:
     """Return the number of an object: one that may exist already, or a new one."""
     return rng.choice((serial, rng.randint(1, serial)))
 
 
 def host(rng: random.Random, serial: int) -> TaskRequest:
     """Return a task for a host."""
-    number = old_or_new(rng, serial)
+    number = choose_number(rng, serial)
     address = f"10.{1 + number // 250}.0.{1 + number % 250}"
     new = {"name": f"new-{number}", "cluster": CLUSTER, "username": "root", "password": PASSWORD}
     state = rng.choice(("present", "enabled", "disabled", "maintenance"))
@@ -99,7 +99,7 @@ def cbt_task(rng: random.Random, serial: int) -> TaskRequest:
 
 def endpoint(rng: random.Random, serial: int) -> TaskRequest:
     """Return a task for an endpoint of either type with one of three descriptions."""
-    number = old_or_new(rng, serial)
+    number = choose_number(rng, serial)
     details = (
         {"type": "snmp"} if number % 2 else {"type": "workchat", "url": f"https://chat.example.com/?key=k{number}"}
     )
@@ -110,7 +110,7 @@ def endpoint(rng: random.Random, serial: int) -> TaskRequest:
 
 def vm(rng: random.Random, serial: int) -> TaskRequest:
     """Return a task for a VM from a snapshot group."""
-    number = old_or_new(rng, serial)
+    number = choose_number(rng, serial)
     options = {"name": f"restored-{number}", "snapshot_group": SNAPSHOT_GROUP, "strategy": "CreateStopped"}
     return TaskRequest("vm_from_snapshot_group", options, f"vm {number}")
 
@@ -178,7 +178,7 @@ def reading(rng: random.Random, serial: int) -> TaskRequest:
     )
 
 
-def one_in_ten(seed: int, apart: int = 1) -> list[dict[str, Any]]:
+def build_random_faults(seed: int, apart: int = 1) -> list[dict[str, Any]]:
     """Return the faults that together affect one in ten requests, each with its own seed."""
     rest = {"probability": RATE / len(FAULTS), "count": None}
     return [{**fault, **rest, "seed": seed + apart * offset} for offset, fault in enumerate(FAULTS)]
@@ -193,31 +193,31 @@ def random_walk(sim: Simulator, report: Report, tasks: int, seed: int, **server:
         for number, request in enumerate(itertools.islice(task_requests(rng), tasks)):
             sim.clear_faults()
             sim.clear_log()
-            for fault in one_in_ten(1000 * number):
+            for fault in build_random_faults(1000 * number):
                 sim.fault(**fault)
-            problem = in_time(partial(play, sim, report, request))
+            problem = call_in_time(partial(play, sim, report, request))
             if problem:
                 report.wrong(f"task {number} of walk {seed}, {request.module} {request.options}: {problem}")
             if request.key:
                 last[request.key] = request
         sim.clear_faults()
-        for problem in itertools.chain(unconverged(sim, last.values()), duplicates(settled(sim))):
+        for problem in itertools.chain(find_unconverged(sim, last.values()), duplicates(wait_until_settled(sim))):
             report.wrong(f"walk {seed}, at the end: {problem}")
 
 
 def play(sim: Simulator, report: Report, request: TaskRequest) -> str | None:
     """Run a task and return an error, if any."""
-    before = settled(sim)
+    before = wait_until_settled(sim)
     connection = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token, "request_timeout": 0.3}
     result = run_module(request.module, {**connection, **request.options}).result
     happened: dict[str, int] = {}
     for fault in sim.faults():
         happened[fault["fault"]] = happened.get(fault["fault"], 0) + fault["happened"]
     report.task(result, happened, len(sim.log()))
-    return wrong_changed(result, before, settled(sim), not request.key)
+    return explain_wrong_changed(result, before, wait_until_settled(sim), not request.key)
 
 
-def unconverged(sim: Simulator, last: Iterable[TaskRequest]) -> Iterator[str]:
+def find_unconverged(sim: Simulator, last: Iterable[TaskRequest]) -> Iterator[str]:
     """Run tasks twice without faults; yield those that fail, or change something the second time."""
     connection = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token}
     for second, request in itertools.product((False, True), list(last)):

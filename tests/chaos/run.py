@@ -19,7 +19,7 @@ from chaos.fault_matrix import (
     run_diagonal,
     run_matrix,
 )
-from chaos.playbook_faults import demo, demo_at_random, overload, targets, targets_at_random
+from chaos.playbook_faults import demo, overload, play_demo_with_random_faults, play_targets_with_random_faults, targets
 from chaos.random_walk import random_walk
 from chaos.report import Report
 from chaos.sessions import many_tasks, walk
@@ -40,7 +40,7 @@ SHORT: dict[str, Part] = {
         sim, report, POLL, OTHER_RESPONSES
     ),
     "at random": lambda sim, report: random_walk(sim, report, 60, 1),
-    "demo at random": lambda sim, report: demo_at_random(sim, report, 1),
+    "demo at random": lambda sim, report: play_demo_with_random_faults(sim, report, 1),
     "20 tasks at once, 20 requests a second": lambda sim, report: overload(sim, report, 20, 20.0),
     "logins that fail": lambda sim, report: walk(sim, report, 34, 1),
     "100 tasks, sessions that expire": lambda sim, report: many_tasks(sim, report, 20, 5, 0.5),
@@ -53,9 +53,9 @@ LONG: dict[str, Part] = {
         sim, report, 1500, 2, job_uuid="ignore", location="malformed"
     ),
     "demo with each fault on each operation": demo,
-    "demo at random": lambda sim, report: demo_at_random(sim, report, 10),
+    "demo at random": lambda sim, report: play_demo_with_random_faults(sim, report, 10),
     "integration playbooks with each fault on each operation": targets,
-    "integration playbooks at random": lambda sim, report: targets_at_random(sim, report, 3),
+    "integration playbooks at random": lambda sim, report: play_targets_with_random_faults(sim, report, 3),
     "100 tasks at once, 20 requests a second": lambda sim, report: overload(sim, report, 100, 20.0),
     "logins that fail": lambda sim, report: walk(sim, report, 1000, 1),
     "500 tasks, one session": lambda sim, report: many_tasks(sim, report, 50, 10, None),

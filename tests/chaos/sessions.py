@@ -20,12 +20,12 @@ from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.sessions import MAX_LOGIN_RETRIES
 
-from chaos.playbooks import play, wrong_results
-from chaos.random_walk import SEED, TaskRequest, task_requests, unconverged
+from chaos.playbooks import find_wrong_results, play
+from chaos.random_walk import SEED, TaskRequest, find_unconverged, task_requests
 from chaos.report import Report
-from chaos.store import duplicates, settled, wrong_changed
+from chaos.store import duplicates, explain_wrong_changed, wait_until_settled
 from simulator.launch import Simulator
-from support.fast_clock import in_time, with_fast_clock
+from support.fast_clock import call_in_time, with_fast_clock
 from support.module_runner import run_module
 
 LOGIN, HANDLES_SESSIONS = "LogInByAccount", {"LogInByAccount", "LogOut", "ValidateSession"}
@@ -53,13 +53,13 @@ def walk(sim: Simulator, report: Report, tasks: int, seed: int) -> None:
     with with_fast_clock():
         for number, request in enumerate(itertools.islice(task_requests(rng), tasks)):
             fault = FAULTS[number % len(FAULTS)]
-            for problem in in_time(partial(_play_task, sim, report, request, {**fault, "seed": number})):
+            for problem in call_in_time(partial(_play_task, sim, report, request, {**fault, "seed": number})):
                 report.wrong(f"task {number} of walk {seed}, {request.module} with {fault}: {problem}")
             if request.key:
                 last[request.key] = request
         sim.clear_faults()
         sim.configure(session_expired=False)
-        for problem in itertools.chain(unconverged(sim, last.values()), duplicates(settled(sim))):
+        for problem in itertools.chain(find_unconverged(sim, last.values()), duplicates(wait_until_settled(sim))):
             report.wrong(f"walk {seed}, at the end: {problem}")
 
 
@@ -67,7 +67,7 @@ def _play_task(sim: Simulator, report: Report, request: TaskRequest, fault: Mapp
     """Run a task and return an error in its result or in its sessions, if any."""
     sim.clear_faults()
     sim.end_sessions()
-    before = settled(sim)
+    before = wait_until_settled(sim)
     sim.clear_log()
     sim.fault(**fault)
     account = {"base_url": sim.url, "account": "admin", "account_password": "password", "session_id": None}
@@ -75,7 +75,7 @@ def _play_task(sim: Simulator, report: Report, request: TaskRequest, fault: Mapp
     happened = sum(each["happened"] for each in sim.faults())
     operations = Counter(entry["operation"] for entry in sim.log())
     report.task(result, {str(fault["fault"]): happened}, operations.total())
-    problem = wrong_changed(result, before, settled(sim), not request.key)
+    problem = explain_wrong_changed(result, before, wait_until_settled(sim), not request.key)
     problems = [problem] if problem else []
     calls = sum(count for name, count in operations.items() if name not in HANDLES_SESSIONS)
     if operations[LOGIN] > (1 + MAX_LOGIN_RETRIES) * (1 + calls):
@@ -106,7 +106,7 @@ def many_tasks(sim: Simulator, report: Report, hosts: int, items: int, seconds: 
     report.faults["sessions that expired"] += len(ended)
     if run_of_all.code or (not ended and run_of_all.recap_total("ignored")):
         report.wrong(f"{title}: {run_of_all.output}")
-    for problem in wrong_results(run_of_all):
+    for problem in find_wrong_results(run_of_all):
         report.wrong(f"{title}: {problem}")
     # The first task that is refused replaces the session, once.
     if sessions["live"] or not 1 <= logins <= 1 + len(ended):

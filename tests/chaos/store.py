@@ -17,23 +17,23 @@ from support.scenarios import State
 IGNORED = frozenset(("createDate", "lastOpDate", "lastDetachDate", "traps", "tags"))
 
 
-def settled(sim: Simulator) -> State:
+def wait_until_settled(sim: Simulator) -> State:
     """Wait for running jobs to end and return the state of the service."""
     for dummy in range(3):
         sim.advance()
     return sim.state()
 
 
-def without_dates(value: Any) -> Any:
+def drop_dates(value: Any) -> Any:
     """Return a state without members that change without a call."""
     if isinstance(value, dict):
-        return {name: without_dates(item) for name, item in value.items() if name not in IGNORED}
+        return {name: drop_dates(item) for name, item in value.items() if name not in IGNORED}
     if isinstance(value, list):
-        return [without_dates(item) for item in value]
+        return [drop_dates(item) for item in value]
     return value
 
 
-def wrong_changed(result: Mapping[str, Any], before: State, after: State, action: bool = False) -> str | None:
+def explain_wrong_changed(result: Mapping[str, Any], before: State, after: State, action: bool = False) -> str | None:
     """Return why a task's `changed` is wrong or its failure is unusable, else None.
 
     An ``action`` may report a change although the state is the same. A task with an unknown outcome, which returns the
@@ -43,7 +43,7 @@ def wrong_changed(result: Mapping[str, Any], before: State, after: State, action
         return f"unexpected exception: {result['exception']}"
     if result.get("failed") and not result.get("msg"):
         return "it failed without a message"
-    changed, differs = bool(result["changed"]), without_dates(before) != without_dates(after)
+    changed, differs = bool(result["changed"]), drop_dates(before) != drop_dates(after)
     if differs and not changed:
         return f"changed is false, but the state differs: {result.get('msg', 'it succeeded')}"
     if changed and not differs and not (action or "job" in result):

@@ -15,7 +15,7 @@ from pathlib import Path
 import aiohttp
 
 from support.event_sources import deliver, post
-from support.rulebook_runner import Rulebook, running_rulebook, wait_until
+from support.rulebook_runner import Rulebook, run_rulebook, wait_until
 from support.socket_servers import free_port
 
 RULEBOOK = str(Path(__file__).parent / "rulebooks" / "flood.yml")
@@ -37,7 +37,7 @@ async def flood(url: str) -> None:
         await asyncio.gather(*(deliver(session, url, uuid) for uuid in later))
 
 
-def settled(rulebook: Rulebook) -> Counter[str]:
+def wait_until_settled(rulebook: Rulebook) -> Counter[str]:
     """Wait until all jobs have fired and no more events follow; return how often each has fired."""
     wait_until(lambda: len(set(rulebook.fired())) == POSTS)
     count = 0
@@ -49,10 +49,10 @@ def settled(rulebook: Rulebook) -> Counter[str]:
 def test_flood(installed_collection: Path, tmp_path: Path) -> None:
     port = free_port()
     variables = {"port": port, "buffer_size": BUFFER}
-    with running_rulebook(RULEBOOK, tmp_path, installed_collection, variables, port) as rulebook:
+    with run_rulebook(RULEBOOK, tmp_path, installed_collection, variables, port) as rulebook:
         before = rulebook.memory()
         asyncio.run(flood(f"http://127.0.0.1:{port}/secret"))
-        assert settled(rulebook) == Counter(JOBS)
+        assert wait_until_settled(rulebook) == Counter(JOBS)
         assert rulebook.memory() - before < MOST_GROWTH
 
 
@@ -79,13 +79,13 @@ def test_kill(installed_collection: Path, tmp_path: Path) -> None:
     port = free_port()
     variables = {"port": port, "spool": str(tmp_path / "spool.sqlite")}
     url = f"http://127.0.0.1:{port}/secret"
-    with running_rulebook(RULEBOOK, tmp_path, installed_collection, variables, port) as rulebook:
+    with run_rulebook(RULEBOOK, tmp_path, installed_collection, variables, port) as rulebook:
         acknowledged = asyncio.run(flood_until_killed(url, rulebook))
     assert POSTS // 2 <= len(acknowledged) < POSTS
     fired_before = set(rulebook.fired())
     assert len(fired_before) < len(acknowledged)
-    with running_rulebook(RULEBOOK, tmp_path, installed_collection, variables, port) as rulebook:
+    with run_rulebook(RULEBOOK, tmp_path, installed_collection, variables, port) as rulebook:
         wait_until(lambda: set(acknowledged) <= set(rulebook.fired()))
         asyncio.run(flood(url))
-        counts = settled(rulebook)
+        counts = wait_until_settled(rulebook)
     assert sum(counts.values()) - len(counts) <= 1, [uuid for uuid, count in counts.items() if count > 1]

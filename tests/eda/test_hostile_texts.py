@@ -17,7 +17,7 @@ from conftest import ClientFactory
 
 from simulator.launch import Simulator
 from support.hostile_texts import evaluated, hostile_texts
-from support.rulebook_runner import Rulebook, running_rulebook, wait_until
+from support.rulebook_runner import Rulebook, run_rulebook, wait_until
 from support.socket_servers import free_port
 from support.stub_server import StubResponse, StubServer
 
@@ -47,7 +47,7 @@ def test_failed_jobs(
     variables["job_results_confirm"] = confirm
     with StubServer(lambda dummy: StubResponse(200)) as chat:
         known = {"FAILED_JOB_CHAT_URL": f"{chat.url}/a-key", **connection(sim)}
-        with running_rulebook(
+        with run_rulebook(
             "virtinfra.manager.failed_jobs", tmp_path, installed_collection, variables, port, **known
         ) as rules:
             for code, text in failures.items():
@@ -97,7 +97,7 @@ def test_texts_that_a_rule_passes_on(sim: Simulator, installed_collection: Path,
     texts = hostile_texts(tmp_path)
     variables = {"port": port, "playbook": str(HERE / "playbooks" / "show_texts.yml")}
     rulebook = str(HERE / "rulebooks" / "texts.yml")
-    with running_rulebook(rulebook, tmp_path, installed_collection, variables, port) as rules:
+    with run_rulebook(rulebook, tmp_path, installed_collection, variables, port) as rules:
         for number, text in enumerate(texts, 1):
             reply = {"text": text, "inventory": {text: text, "list": texts}}
             assert sim.deliver(f"http://127.0.0.1:{port}/secret", f"{number}" * 32, success=True, body=reply) == 204
@@ -116,9 +116,7 @@ def run_on_change(
 ) -> None:
     """Run a rulebook that polls, change an object, and wait until the playbook has ended."""
     kind, uuid, members = change
-    with running_rulebook(
-        f"virtinfra.manager.{name}", folder, collections, variables, None, **connection(sim)
-    ) as rules:
+    with run_rulebook(f"virtinfra.manager.{name}", folder, collections, variables, None, **connection(sim)) as rules:
         wait_until(lambda: sum(entry["operation"].startswith("Query") for entry in sim.log()) > 1)
         sim.change(kind, uuid, **members)
         wait_for_the_playbook(rules)

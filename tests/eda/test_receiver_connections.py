@@ -112,7 +112,7 @@ def port_of(url: str) -> int:
     return int(url.rpartition(":")[2].partition("/")[0])
 
 
-async def until_closed(reader: asyncio.StreamReader) -> bytes:
+async def read_until_closed(reader: asyncio.StreamReader) -> bytes:
     """Return what is received until the connection is closed."""
     with contextlib.suppress(ConnectionError):
         return await asyncio.wait_for(reader.read(), 60)
@@ -136,7 +136,7 @@ def test_a_head_has_a_deadline(monkeypatch: pytest.MonkeyPatch, certfile: str, s
                     await asyncio.sleep(0.02)
 
             dripping = asyncio.create_task(drip())
-            received = await until_closed(reader)
+            received = await read_until_closed(reader)
             dripping.cancel()
             writer.close()
             return received
@@ -152,7 +152,7 @@ def test_a_tls_connection_without_a_request_has_a_deadline(monkeypatch: pytest.M
     async def play() -> bytes:
         async with receiving(Rules(), "https", certfile=certfile) as url:
             reader, writer = await asyncio.open_connection("127.0.0.1", port_of(url), ssl=context)
-            received = await until_closed(reader)
+            received = await read_until_closed(reader)
             writer.close()
             return received
 
@@ -179,7 +179,7 @@ def test_a_post_in_progress_keeps_its_connection(caplog: pytest.LogCaptureFixtur
             second, second_writer = await reading(port, head() + b"{")
             await asyncio.sleep(0.2)
             third, third_writer = await reading(port, head(uuid="3" * 32))
-            answers.append(await until_closed(third))
+            answers.append(await read_until_closed(third))
             fourth, fourth_writer = await reading(port, head(uuid="4" * 32) + b"{}", "127.0.0.2")
             answers.append(await fourth.readline())
             second_writer.write(b"}")
@@ -238,7 +238,7 @@ def test_malformed_http_is_counted(caplog: pytest.LogCaptureFixture, sent: bytes
         async with receiving(Rules()) as url:
             for dummy in range(50):
                 reader, writer = await reading(port_of(url), sent)
-                assert not (await until_closed(reader)).startswith(b"HTTP/1.1 2")
+                assert not (await read_until_closed(reader)).startswith(b"HTTP/1.1 2")
                 writer.close()
 
     asyncio.run(play())
@@ -255,7 +255,7 @@ def test_a_failed_tls_handshake_is_counted(caplog: pytest.LogCaptureFixture, cer
         async with receiving(Rules(), "https", certfile=certfile) as url:
             for dummy in range(20):
                 reader, writer = await reading(port_of(url), b"GET / HTTP/1.1\r\n\r\n")
-                await until_closed(reader)
+                await read_until_closed(reader)
                 writer.close()
 
     asyncio.run(play())

@@ -19,7 +19,7 @@ from conftest import ClientFactory
 
 from simulator.launch import Simulator
 from support.playbook_runner import PlaybookRunner
-from support.rulebook_runner import PATIENCE, running_rulebook, wait_until
+from support.rulebook_runner import PATIENCE, run_rulebook, wait_until
 from support.socket_servers import free_port
 from support.stub_server import StubRequest, StubResponse, StubServer
 
@@ -28,7 +28,7 @@ KEY = "a-key-of-webhooks"
 HOSTS = [f"a000000300004000800000000000000{number}" for number in (1, 2, 3)]
 
 
-def recorded(sim: Simulator) -> list[str]:
+def list_stored_records(sim: Simulator) -> list[str]:
     """Return the records of the rule's playbook in the store: about, and whether the job succeeded."""
     names = [record["name"].split() for record in sim.records("endpoint")]
     return sorted(f"{parts[0]} {parts[1]}" for parts in names if len(parts) == 3)
@@ -58,7 +58,7 @@ def test_results_reach_the_store(
         "playbook": str(RULEBOOKS.parent / "playbooks" / "record_result.yml"),
     }
     token = {"VIRTINFRA_SESSION_ID": sim.session, "VIRTINFRA_WEBHOOK_KEY": KEY}
-    with running_rulebook(
+    with run_rulebook(
         str(RULEBOOKS / "results.yml"), tmp_path, installed_collection, variables, port, **token
     ) as rulebook:
         options = {"name": "host-1", "state": "disabled", "wait": False, "webhook_url": f"{url}?about=played"}
@@ -76,7 +76,7 @@ def test_results_reach_the_store(
         disable(HOSTS[1], "twice")
         sim.fault("drop_webhook", "ChangeHostState")
         late = disable(HOSTS[2], "late")
-        wait_until(lambda: len(recorded(sim)) == 3)
+        wait_until(lambda: len(list_stored_records(sim)) == 3)
         refused = [
             deliver(sim, f"{url}-wrong", late),
             deliver(sim, url, late, body=["malformed"]),
@@ -85,8 +85,8 @@ def test_results_reach_the_store(
         ]
         assert refused == [404, 400, 403, 403]
         assert [deliver(sim, sign_url(f"{url}?about=late", late, KEY), late) for dummy in range(2)] == [204, 204]
-        wait_until(lambda: "late True" in recorded(sim))
-        assert recorded(sim) == ["failed False", "late True", "played True", "twice True"], rulebook.output
+        wait_until(lambda: "late True" in list_stored_records(sim))
+        assert list_stored_records(sim) == ["failed False", "late True", "played True", "twice True"], rulebook.output
 
 
 FAILED_JOBS = 20
@@ -122,7 +122,7 @@ def test_failed_jobs_from_the_installed_collection(sim: Simulator, installed_col
     variables = {**RESULTS, "job_results_port": port}
     with StubServer(answer) as chat:
         hook = {"FAILED_JOB_CHAT_URL": f"{chat.url}/services/a-secret%2Fkey?token=other-secret"}
-        with running_rulebook(
+        with run_rulebook(
             "virtinfra.manager.failed_jobs", tmp_path, installed_collection, variables, port, **hook
         ) as rules:
             failures = deliver_failures(sim, port)
@@ -168,7 +168,7 @@ def test_failed_jobs_with_a_job_template(sim: Simulator, installed_collection: P
             "EDA_CONTROLLER_TOKEN": "a-token",
             "EDA_JOB_TEMPLATE_REFRESH_DELAY": "0.1",
         }
-        with running_rulebook(
+        with run_rulebook(
             "virtinfra.manager.failed_jobs_template", tmp_path, installed_collection, variables, port, **controller
         ) as rules:
             messages = deliver_failures(sim, port)
@@ -187,7 +187,7 @@ def test_each_stop_ends_the_session(
     }
     variables = {"hardware_errors_interval": 0.2, "host_maintenance_tasks": "unused"}
     name = "virtinfra.manager.hardware_errors"
-    with running_rulebook(name, tmp_path, installed_collection, variables, None, **account) as rules:
+    with run_rulebook(name, tmp_path, installed_collection, variables, None, **account) as rules:
         wait_until(lambda: polls(sim, "QueryHost") > 1 or rules.process.poll() is not None)
         assert sim.sessions()["live"] == 1, rules.output
         rules.process.send_signal(number)
@@ -205,10 +205,10 @@ def test_hardware_errors_from_the_installed_collection(
     sim.change("host", HOSTS[0], diskStatus="Normal")
     variables = {"hardware_errors_interval": 0.2, "host_maintenance_tasks": str(tasks)}
     name = "virtinfra.manager.hardware_errors"
-    with running_rulebook(name, tmp_path, installed_collection, variables, None, **connection(sim)) as rules:
+    with run_rulebook(name, tmp_path, installed_collection, variables, None, **connection(sim)) as rules:
         wait_until(lambda: polls(sim, "QueryHost") > 1)
         sim.change("host", HOSTS[0], diskStatus="Error")
-        wait_until(lambda: changes(sim) == ["maintain", "enable"] or "failed=1" in rules.output)
+        wait_until(lambda: list_state_events(sim) == ["maintain", "enable"] or "failed=1" in rules.output)
         assert note.read_text(encoding="utf-8") == HOSTS[0], rules.output
 
 
@@ -217,7 +217,7 @@ def test_storage_low_from_the_installed_collection(sim: Simulator, installed_col
     report, (storage, *dummy) = tmp_path / "report.html", sim.records("primarystorage")
     variables = {"storage_low_interval": 0.2, "capacity_report_path": str(report)}
     name = "virtinfra.manager.storage_low"
-    with running_rulebook(name, tmp_path, installed_collection, variables, None, **connection(sim)) as rules:
+    with run_rulebook(name, tmp_path, installed_collection, variables, None, **connection(sim)) as rules:
         wait_until(lambda: polls(sim, "QueryPrimaryStorage") > 1)
         sim.change("primarystorage", storage["uuid"], availableCapacity=storage["totalCapacity"] // 20)
         wait_until(lambda: report.exists() or "failed=1" in rules.output)
@@ -234,7 +234,7 @@ def polls(sim: Simulator, operation: str) -> int:
     return sum(entry["operation"] == operation for entry in sim.log())
 
 
-def changes(sim: Simulator) -> list[str]:
+def list_state_events(sim: Simulator) -> list[str]:
     """Return the state events of all ChangeHostState calls."""
     return [
         entry["body"]["changeHostState"]["stateEvent"] for entry in sim.log() if entry["operation"] == "ChangeHostState"

@@ -221,10 +221,10 @@ def test_one_clear_sentence(sim: Simulator, playbook_runner: PlaybookRunner, pla
     elsewhere = played(sim, playbook_runner, places, as_module=True)
     assert elsewhere.keys() == IN_A_PROCESS
     for name in elsewhere:
-        assert comparable(found[name]) == comparable(elsewhere[name])
+        assert make_comparable(found[name]) == make_comparable(elsewhere[name])
 
 
-def comparable(played: Played) -> dict[str, Any]:
+def make_comparable(played: Played) -> dict[str, Any]:
     """Return a result without the options and without ansible-core's note on tracebacks."""
     return {member: value for member, value in played.result.items() if member not in ("invocation", "exception")}
 

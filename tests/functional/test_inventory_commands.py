@@ -36,12 +36,12 @@ def command(name: str, *arguments: str, text: str = "") -> str:
     return done.stdout
 
 
-def listed(path: Path) -> Any:
+def list_inventory(path: Path) -> Any:
     """Return the output of ``ansible-inventory --list`` without the markers of unsafe strings."""
-    return json.loads(command("inventory", "-i", str(path), "--list"), object_hook=unmarked)
+    return json.loads(command("inventory", "-i", str(path), "--list"), object_hook=remove_marker)
 
 
-def unmarked(value: dict[str, Any]) -> Any:
+def remove_marker(value: dict[str, Any]) -> Any:
     """Return the string that is marked as unsafe, and any other mapping unchanged."""
     return value.get("__ansible_unsafe", value)
 
@@ -53,11 +53,11 @@ def test_ansible_inventory(sim: Simulator, source: Source) -> None:
     assert "  |--@clusters:" in graph
     assert [line for line in graph if "@cluster_" in line] == [f"  |  |--@cluster_{uuid}:" for uuid in clusters]
 
-    inventory = listed(source.path)
+    inventory = list_inventory(source.path)
     assert sorted(inventory["_meta"]["hostvars"]) == ["host-1", "host-2", "host-3"]
     assert inventory["clusters"]["children"] == [f"cluster_{uuid}" for uuid in clusters]
 
-    shown = json.loads(command("inventory", "-i", str(source.path), "--host", "host-2"), object_hook=unmarked)
+    shown = json.loads(command("inventory", "-i", str(source.path), "--host", "host-2"), object_hook=remove_marker)
     assert shown == inventory["_meta"]["hostvars"]["host-2"]
     assert shown["ansible_host"] == shown["virtinfra_management_ip"] == "10.0.0.12"
 
@@ -92,7 +92,7 @@ def test_all_inventories_of_a_folder(sim: Simulator, source: Source) -> None:
     connection = {"base_url": sim.url, "session_id": sim.session}
     for plugin in ("vms", "primary_storages"):
         Source(folder, plugin, **connection)
-    inventory = listed(folder)
+    inventory = list_inventory(folder)
     assert sorted(inventory["_meta"]["hostvars"]) == [
         *[f"host-{number}" for number in range(1, 4)],
         *[f"ps-{number}" for number in range(1, 3)],

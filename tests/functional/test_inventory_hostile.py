@@ -70,7 +70,7 @@ USE: Task = {
 PASSED = "All assertions passed"
 
 
-def checked(playbook_runner: PlaybookRunner, source: Source, checks: list[str], **texts: str) -> int:
+def count_passed_checks(playbook_runner: PlaybookRunner, source: Source, checks: list[str], **texts: str) -> int:
     """Run these checks on all hosts of an inventory and return how many passed."""
     variables = {}
     for name, text in texts.items():
@@ -105,7 +105,7 @@ def test_no_value_of_a_host_is_a_template(
         groups={"odd": "virtinfra_description != 'a'"},
         hostnames=["name", "virtinfra_description", "{{ virtinfra_description }}"],
     )
-    assert checked(playbook_runner, source, CHECKS, value=value, rest=rest) == 3
+    assert count_passed_checks(playbook_runner, source, CHECKS, value=value, rest=rest) == 3
     assert not mark.exists(), "a value of the service was run"
 
 
@@ -119,7 +119,10 @@ def test_one_template_among_plain_strings_is_not_evaluated(
         sim.change("host", record["uuid"], description=value)
     compose = {"copied": "virtinfra_description"}
     source = Source(tmp_path, "hosts", base_url=sim.url, session_id=sim.session, compose=compose)
-    assert checked(playbook_runner, source, ["virtinfra_description == value", "copied == value"], value=value) == 3
+    assert (
+        count_passed_checks(playbook_runner, source, ["virtinfra_description == value", "copied == value"], value=value)
+        == 3
+    )
     assert not mark.exists(), "a value of the service was run"
 
 
@@ -148,7 +151,9 @@ def test_no_value_of_any_inventory_is_a_template(
     if plugin == "vms":
         checks += ["virtinfra_addresses == [value]", "virtinfra_vm_nics[0].ip == value"]
         checks += ["virtinfra_host is none or virtinfra_host.name == value"]
-    assert checked(playbook_runner, source, checks, value=value) == {"vms": 6, "primary_storages": 5}[plugin]
+    assert (
+        count_passed_checks(playbook_runner, source, checks, value=value) == {"vms": 6, "primary_storages": 5}[plugin]
+    )
     assert not mark.exists(), "a value of the service was run"
 
 
@@ -181,7 +186,7 @@ EXPRESSIONS = [
 BARE = "lookup('pipe', 'touch MARK')"
 
 
-def careless(tasks: list[Task], value: str) -> list[Task]:
+def build_careless_tasks(tasks: list[Task], value: str) -> list[Task]:
     """Return tasks in which an expression replaces the value."""
     filled: list[Task] = json.loads(json.dumps(tasks).replace("VALUE", value))
     return [{**task, "ignore_errors": True} for task in filled]
@@ -212,8 +217,8 @@ def test_no_value_of_a_host_is_run_by_careless_tasks(
     # If the expressions equal the value, the tasks used it.
     met: Task = {"ansible.builtin.assert": {"that": [f"{expression} == value" for expression in EXPRESSIONS]}}
     read: Task = {"virtinfra.manager.host_info": {}, "register": "found"}
-    tasks = [read, met, *careless(CARELESS, "virtinfra_description")]
-    tasks += [task for each in (*EXPRESSIONS, "group_names[0]") for task in careless(CARELESS[:1], each)]
+    tasks = [read, met, *build_careless_tasks(CARELESS, "virtinfra_description")]
+    tasks += [task for each in (*EXPRESSIONS, "group_names[0]") for task in build_careless_tasks(CARELESS[:1], each)]
     (tmp_path / "value").write_text(value, encoding="utf-8")
     variables = {"ansible_connection": "local", "value": f"{{{{ lookup('file', '{tmp_path / 'value'}') }}}}"}
     run = playbook_runner.play(*tasks, hosts="host-1", vars=variables, arguments=["-i", str(source.path)])
@@ -258,7 +263,7 @@ def test_the_cache_does_not_deserialize_objects_of_the_service(
     checks = [f"virtinfra_description.{name} is string", "copied == virtinfra_description"]
     checks += [f"virtinfra_extra_member[0].{name} == virtinfra_description.{name}"]
     for dummy in ("fresh", "cached"):
-        assert checked(playbook_runner, source, checks) == 3
+        assert count_passed_checks(playbook_runner, source, checks) == 3
         sim.clear_log()
     assert not sim.log(), "the cache must have answered"
     assert not mark.exists(), "a value of the service was run"

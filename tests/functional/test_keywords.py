@@ -113,7 +113,7 @@ class TestEnvironment:
         self, sim: Simulator, playbook_runner: PlaybookRunner, as_module: bool
     ) -> None:
         playbook_runner.defaults = {}
-        play = {**playbook_runner.a_play(READ, as_module=as_module), "environment": {"VIRTINFRA_BASE_URL": sim.url}}
+        play = {**playbook_runner.build_play(READ, as_module=as_module), "environment": {"VIRTINFRA_BASE_URL": sim.url}}
         outside = {"VIRTINFRA_BASE_URL": "http://192.0.2.1", "VIRTINFRA_SESSION_ID": sim.session}
         run = playbook_runner.playbook([play], environment=outside)
         assert run.tasks[0].status == "ok", run.output
@@ -202,7 +202,7 @@ def test_webhook_of_the_environment(sim: Simulator, playbook_runner: PlaybookRun
     sim.configure(webhook_tries=1)
     environment = {"VIRTINFRA_WEBHOOK_URL": HOOK}
     again = {"virtinfra.manager.kvm_host": {"name": "host-1", "state": "enabled"}, "vars": ELSEWHERE}
-    play = playbook_runner.a_play(READ, REST, {**READ, "vars": ELSEWHERE}, again)
+    play = playbook_runner.build_play(READ, REST, {**READ, "vars": ELSEWHERE}, again)
     run = playbook_runner.playbook([{**play, "environment": environment}], arguments=["-vvv"])
     assert [played.status for played in run] == ["ok"] * 4, run.output
     assert hooks_of(run) == [HOOK] * 2

@@ -77,7 +77,7 @@ def play(playbook_runner: PlaybookRunner, *arguments: str, **environment: str) -
     return run
 
 
-def changes(run: Run) -> set[str]:
+def list_changed_tasks(run: Run) -> set[str]:
     """Return the tasks of a run that changed something; none failed."""
     assert [(played.task, played.result) for played in run if played.status != "ok"] == []
     return {played.task for played in run if played.result["changed"]}
@@ -87,10 +87,10 @@ def test_playbook_with_names_only(sim: Simulator, playbook_runner: PlaybookRunne
     sim.reset(sync=True)
     account = {"VIRTINFRA_ACCOUNT": "admin", "VIRTINFRA_ACCOUNT_PASSWORD": "password"}
     checked = play(playbook_runner, "--check", **account)
-    assert changes(checked) == CHANGING
+    assert list_changed_tasks(checked) == CHANGING
     assert {name for played in checked for name in played.written} <= {"LogInByAccount"}
-    assert changes(play(playbook_runner, **account)) == CHANGING
-    assert changes(play(playbook_runner, **account)) == set()
+    assert list_changed_tasks(play(playbook_runner, **account)) == CHANGING
+    assert list_changed_tasks(play(playbook_runner, **account)) == set()
 
 
 NO_LOGIN = (

@@ -129,7 +129,7 @@ def play_all(
     """Run the examples of modules in one playbook, each with its own simulator; return the runs by module."""
     playbook_runner.defaults = {"base_url": sim.url, "session_id": SESSION, "api_token": TOKEN}
     tasks = {name: list(tasks_of(module(name), service, as_module)) for name in names}
-    plays = [playbook_runner.a_play(*tasks[name], name=name, as_module=as_module, vars=VARIABLES) for name in names]
+    plays = [playbook_runner.build_play(*tasks[name], name=name, as_module=as_module, vars=VARIABLES) for name in names]
     reset = json.dumps({"session": SESSION, "token": TOKEN, **SERVICES[service]})
     run = playbook_runner.playbook(plays, ["-vvvv"], {"RECORDER_RESET": reset})
     assert_no_secrets(run)

@@ -31,7 +31,7 @@ from simulator.launch import Simulator
 from support.module_runner import run_module
 from support.playbook_runner import PlaybookRunner
 from support.scenarios import NEW_HOST, STOPPED_VM, VOLUME
-from support.secret_forms import all_forms
+from support.secret_forms import list_all_forms
 from support.stub_server import StubRequest, StubResponse, StubServer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,7 +52,7 @@ HOOK = f"http://127.0.0.1:9/hooks/{HOOK_KEY}/result"
 LOOKUP = """{{ lookup('virtinfra.manager.session', base_url=url, account='admin', account_password=password) }}"""
 
 
-TELLTALES = all_forms(SESSION, TOKEN, PASSWORD, KEY, HOOK_KEY, OTHERS)
+TELLTALES = list_all_forms(SESSION, TOKEN, PASSWORD, KEY, HOOK_KEY, OTHERS)
 
 
 def find_secrets(text: str) -> list[str]:
@@ -105,7 +105,7 @@ def read(path: Path) -> str:
 def repeat_secrets(sim: Simulator) -> None:
     """Configure the service to repeat the secrets that it received, in every form, in errors of two operations."""
     for operation, secret in (("AddKVMHost", PASSWORD), ("CreateSNSWorkchatEndpoint", CHAT)):
-        details = " | ".join(all_forms(SESSION, TOKEN, secret))
+        details = " | ".join(list_all_forms(SESSION, TOKEN, secret))
         cause = {"code": "HOST.1001", "details": f"login failed: {json.dumps({'password': secret})}"}
         sim.fault("fail", operation, count=None, error={"code": "SYS.1006", "details": details, "cause": cause})
 
@@ -228,9 +228,9 @@ def test_nothing_is_shown_of_an_account(tmp_path: Path, connection: str) -> None
     The result of the module session is only available to tasks.
     """
     made = "a5e55104000040008000000000000001"
-    secrets = all_forms(PASSWORD, hash_password(PASSWORD), made)
+    secrets = list_all_forms(PASSWORD, hash_password(PASSWORD), made)
     # A module process does not know the password.
-    repeated = secrets if connection == "local" else all_forms(made)
+    repeated = secrets if connection == "local" else list_all_forms(made)
     refusal = {"error": {"code": "SYS.1006", "details": f"refused: {' | '.join(repeated)}"}}
     variables, book, home = tmp_path / "variables.yml", tmp_path / "book.yml", tmp_path / "home"
     files: set[tuple[int, int]] = set()
@@ -238,7 +238,7 @@ def test_nothing_is_shown_of_an_account(tmp_path: Path, connection: str) -> None
     def answer(request: StubRequest) -> StubResponse:
         for file in home.glob("tmp/*/virtinfra-*"):
             files.add((file.parent.stat().st_mode & 0o777, file.stat().st_mode & 0o777))
-            assert not [secret for secret in all_forms(PASSWORD, hash_password(PASSWORD)) if secret in read(file)]
+            assert not [secret for secret in list_all_forms(PASSWORD, hash_password(PASSWORD)) if secret in read(file)]
         if request.path.endswith("/accounts/login"):
             assert hash_password(PASSWORD) in request.body.decode()
             return StubResponse(200, {"inventory": {"uuid": made}})
@@ -280,7 +280,7 @@ def test_nothing_is_shown_of_an_account(tmp_path: Path, connection: str) -> None
 def test_nothing_is_shown_by_an_inventory(sim: Simulator, tmp_path: Path) -> None:
     sim.reset(session=SESSION, token=TOKEN)
     sim.fault(
-        "fail", "QueryPrimaryStorage", error={"code": "SYS.1006", "details": " | ".join(all_forms(SESSION, TOKEN))}
+        "fail", "QueryPrimaryStorage", error={"code": "SYS.1006", "details": " | ".join(list_all_forms(SESSION, TOKEN))}
     )
     sim.change("host", sim.records("host")[0]["uuid"], description=f"ssh root:{OTHERS}@10.0.0.9", bmcPassword=OTHERS)
     home = tmp_path / "home"

@@ -79,7 +79,7 @@ def job(running_simulator: Simulator, tmp_path_factory: pytest.TempPathFactory) 
     return job
 
 
-def counted(job: Job, play: str) -> Iterator[dict[str, Any]]:
+def query_nodes(job: Job, play: str) -> Iterator[dict[str, Any]]:
     """Yield the nodes that the queries return for the events of a play, selected and evaluated as the platform does."""
     for dummy, data, result in job.results():
         if data["play"] == play and data["resolved_action"] in QUERIES:
@@ -88,7 +88,7 @@ def counted(job: Job, play: str) -> Iterator[dict[str, Any]]:
 
 def test_every_host_and_vm_of_a_job_is_one_node(job: Job, running_simulator: Simulator) -> None:
     nodes: dict[str, dict[str, Any]] = {}
-    for node in counted(job, "run"):
+    for node in query_nodes(job, "run"):
         assert node.keys() == {"name", "canonical_facts", "facts"}
         nodes.setdefault(json.dumps(node["canonical_facts"]), node)
     records = {
@@ -106,7 +106,7 @@ def test_every_host_and_vm_of_a_job_is_one_node(job: Job, running_simulator: Sim
 
 
 def test_nothing_is_counted_in_check_mode(job: Job) -> None:
-    assert list(counted(job, "check")) == []
+    assert list(query_nodes(job, "check")) == []
     # Results in check mode contain records although none is counted.
     shown = [result for dummy, data, result in job.results() if data["play"] == "check" and HOLDERS & result.keys()]
     assert len(shown) > len(QUERIES)

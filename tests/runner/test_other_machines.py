@@ -15,7 +15,7 @@ from typing import Any
 
 from simulator.launch import Simulator
 from support.inventory_sources import Source, names
-from support.job_runner import COLLECTIONS, IDENT, PROGRAMS, ROOT, RUNNER, Job, bare_environment
+from support.job_runner import COLLECTIONS, IDENT, PROGRAMS, ROOT, RUNNER, Job, build_bare_environment
 
 ACCOUNT = {"VIRTINFRA_ACCOUNT": "admin", "VIRTINFRA_ACCOUNT_PASSWORD": "password"}
 PER_HOST = {"hosts": "all", "gather_facts": False, "connection": "local"}
@@ -46,7 +46,7 @@ def test_a_worker_needs_only_what_is_transmitted(sim: Simulator, tmp_path: Path)
         shutil.copytree(ROOT / name, collection / name)
     elsewhere, received = tmp_path / "elsewhere", Job(tmp_path / "received", [], {})
     elsewhere.mkdir()
-    here, there = bare_environment(tmp_path), bare_environment(elsewhere)
+    here, there = build_bare_environment(tmp_path), build_bare_environment(elsewhere)
     playbook = ["--playbook", "book.yml", "--ident", IDENT]
     sent = subprocess.check_output([RUNNER, "transmit", str(job.folder), *playbook], env=here)
     shutil.rmtree(job.folder)
@@ -102,7 +102,7 @@ def test_navigator_runs_playbooks_without_an_execution_environment(sim: Simulato
     ran = subprocess.run(
         [str(PROGRAMS / "ansible-navigator"), "run", str(book), *options],
         cwd=tmp_path,
-        env={**bare_environment(tmp_path), **COLLECTIONS, **variables},
+        env={**build_bare_environment(tmp_path), **COLLECTIONS, **variables},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

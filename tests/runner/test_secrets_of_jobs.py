@@ -13,7 +13,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._client.sessions
 from simulator.launch import Simulator
 from support.job_runner import COLLECTIONS, Job
 from support.scenarios import NEW_HOST
-from support.secret_forms import all_forms
+from support.secret_forms import list_all_forms
 
 SESSION = "s3ss10n/6f1c=very+private"
 TOKEN = "t0k3n~bearer-0815"
@@ -21,8 +21,10 @@ ACCOUNT_PASSWORD = "c0rrect horse/battery+staple"
 SSH_PASSWORD = "pA$$ <w0rd> & 'more'"
 CHAT_KEY = "693a91f6-7xxx-4bc4-97a0-0ec2sifa5aaa"
 HOOK_KEY = "hook-key-4711"
-SECRETS = all_forms(SESSION, TOKEN, ACCOUNT_PASSWORD, hash_password(ACCOUNT_PASSWORD), SSH_PASSWORD, CHAT_KEY, HOOK_KEY)
-REPEATED = " | ".join(all_forms(SESSION, TOKEN, SSH_PASSWORD, HOOK_KEY))
+SECRETS = list_all_forms(
+    SESSION, TOKEN, ACCOUNT_PASSWORD, hash_password(ACCOUNT_PASSWORD), SSH_PASSWORD, CHAT_KEY, HOOK_KEY
+)
+REPEATED = " | ".join(list_all_forms(SESSION, TOKEN, SSH_PASSWORD, HOOK_KEY))
 VARIABLES = {
     "account_password": ACCOUNT_PASSWORD,
     "ssh_password": SSH_PASSWORD,

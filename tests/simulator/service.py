@@ -43,7 +43,7 @@ class Service:
         self.faults = Faults()
         self.cursors = Cursors(switches)
         self.serializer = ReplySerializer(switches)
-        self.sessions = Sessions(switches, self.store.new_uuid)
+        self.sessions = Sessions(switches, self.store.generate_uuid)
 
     def reset(self, overrides: dict[str, Any]) -> None:
         """Restore the seeded state; the options replace those of the start. Raise InvalidOption for an invalid one."""

@@ -30,7 +30,7 @@ def make_client(
     return Client(
         connection,
         CallOptions(webhook=Webhook(webhook_url, webhook_key), **calls),
-        Hooks(connection.new_masker(), **options),
+        Hooks(connection.create_masker(), **options),
         sessions or GivenSession(connection.session_id),
         {},
     )

@@ -41,7 +41,7 @@ def with_fast_clock() -> Iterator[None]:
         yield
 
 
-def in_time(function: Callable[[], Result], seconds: int = 120) -> Result:
+def call_in_time(function: Callable[[], Result], seconds: int = 120) -> Result:
     """Call a function; raise TimeoutError if it does not return in time."""
 
     def stop(*dummy: object) -> NoReturn:

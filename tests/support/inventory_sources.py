@@ -84,12 +84,12 @@ class Reference(BaseInventoryPlugin, Constructable):
             self._add_host_to_keyed_groups(self._options["keyed_groups"], seen, name, strict)
 
 
-def trusted(value: Any) -> Any:
+def trust(value: Any) -> Any:
     """Return options with the trust of a source file: their strings can be templates."""
     if isinstance(value, Mapping):
-        return {key: trusted(item) for key, item in value.items()}
+        return {key: trust(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [trusted(item) for item in value]
+        return [trust(item) for item in value]
     return trust_as_template(value) if isinstance(value, str) else value
 
 

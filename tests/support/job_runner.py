@@ -22,7 +22,7 @@ COLLECTIONS = {"ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".cache")}
 IDENT = "1"
 
 
-def bare_environment(home: Path) -> dict[str, str]:
+def build_bare_environment(home: Path) -> dict[str, str]:
     """Return the environment of a user with this home folder, and with the programs of this Python environment."""
     return {
         "HOME": str(home),
@@ -62,7 +62,7 @@ class Job:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            env=bare_environment(self.folder),
+            env=build_bare_environment(self.folder),
         )
 
     def run(self) -> str:

@@ -111,9 +111,9 @@ class PlaybookRunner:
 
         With ``as_module`` each task runs in a module process. ``arguments`` are options of ansible-playbook.
         """
-        return self.playbook([self.a_play(*tasks, as_module=as_module, **keywords)], arguments, environment)
+        return self.playbook([self.build_play(*tasks, as_module=as_module, **keywords)], arguments, environment)
 
-    def a_play(self, *tasks: Task, as_module: bool = False, **keywords: Any) -> Play:
+    def build_play(self, *tasks: Task, as_module: bool = False, **keywords: Any) -> Play:
         """Return a play that runs the tasks."""
         connection = {"ansible_connection": "elsewhere"} if as_module else {}
         return {

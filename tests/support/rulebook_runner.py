@@ -114,7 +114,7 @@ class Rulebook:
 
 
 @contextmanager
-def running_rulebook(
+def run_rulebook(
     rulebook: str, folder: Path, collections: Path, variables: Mapping[str, Any], port: int | None, **others: str
 ) -> Iterator[Rulebook]:
     """Run a rulebook, a file or one of the collection, whose source listens on ``port`` if it listens.

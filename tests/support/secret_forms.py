@@ -28,6 +28,6 @@ def forms(secret: str) -> set[str]:
     }
 
 
-def all_forms(*secrets: str) -> list[str]:
+def list_all_forms(*secrets: str) -> list[str]:
     """Return the forms in which a service may repeat several secrets."""
     return sorted(set().union(*map(forms, secrets)))

@@ -25,16 +25,16 @@ FREE = {
 }
 
 
-def fields_of(fields: Mapping[str, Any], path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def list_fields(fields: Mapping[str, Any], path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the fields of a result with their paths, nested ones too."""
     for name, field in fields.items():
         yield f"{path}.{name}", field
-        yield from fields_of(field.get("contains", {}), f"{path}.{name}")
+        yield from list_fields(field.get("contains", {}), f"{path}.{name}")
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_every_member_of_a_result_is_documented(name: str) -> None:
-    for path, field in fields_of(module(name).returns, name):
+    for path, field in list_fields(module(name).returns, name):
         assert field["description"], path
         is_mapping = "dict" in (field["type"], field.get("elements"))
         assert ("contains" in field) == (is_mapping and path not in FREE), path
@@ -43,7 +43,7 @@ def test_every_member_of_a_result_is_documented(name: str) -> None:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_samples_have_the_documented_types(name: str) -> None:
-    for path, field in fields_of(module(name).returns, name):
+    for path, field in list_fields(module(name).returns, name):
         if "sample" in field:
             assert list(shape_differences(field["sample"], field, path)) == []
 

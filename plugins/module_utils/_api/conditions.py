@@ -17,7 +17,7 @@ from typing import Any
 from .errors import (
     InvalidOptions,
     Unsupported,
-    did_you_mean,
+    suggest_name,
 )
 from .records import RECORD_FIELDS, to_camel_case
 from .references import is_reference, unify_uuid
@@ -160,7 +160,7 @@ def parse_local_conditions(texts: Iterable[str], record_type: str) -> list[Condi
     return conditions
 
 
-def equality(field: str, value: str) -> str | None:
+def format_equality(field: str, value: str) -> str | None:
     """Return a condition that finds at least all records whose field has a value; None if services cannot check one.
 
     The caller compares the records exactly, because a condition may match more of them.
@@ -198,7 +198,7 @@ def _check_field(text: str, field: str, record_type: str) -> None:
     fields = RECORD_FIELDS.get(record_type, ())
     if field in fields or "." in field or re.fullmatch("__.+__", field):
         return
-    if hint := did_you_mean(to_camel_case(field), fields, _SIMILARITY):
+    if hint := suggest_name(to_camel_case(field), fields, _SIMILARITY):
         raise InvalidOptions(
             f"query {text!r}: {record_type} has no field {field}.{hint} If the service has a field {field}, send the"
             " query with the module api."

@@ -255,12 +255,12 @@ class ReadExecutedAsChange(OutcomeUnknown):
             f" started {started}. It may have changed or deleted the object. Check the job and the object, and do not"
             " run this again against this service.",
             changed=True,
-            **({"job": job.handle()} if job else {}),
+            **({"job": job.build_handle()} if job else {}),
         )
 
 
 class ApiError(VirtinfraError):
-    """The service answered that an operation failed. ``error`` is its ErrorCode in the form of `with_causes`.
+    """The service answered that an operation failed. ``error`` is its ErrorCode in the form of `add_causes`.
 
     ``credential`` is the kind of credential of the call, a key of CREDENTIALS. ``transient`` says whether the answer
     came from a proxy or an overloaded service, and may be temporary. ``is_of_own_job`` is True if the error ended the
@@ -282,11 +282,11 @@ class ApiError(VirtinfraError):
         self.operation, self.status, self.retry_after = operation, status, retry_after
         self.transient = not is_error_code(error) and status in TRANSIENT_STATUSES
         if error:
-            self._error = with_causes(error)
+            self._error = add_causes(error)
             self.code = self._error["code"] or VirtinfraError.code
             message = f"{operation} failed{_explain(self._error, credential)}"
         else:
-            self._error = with_causes({"description": f"HTTP status {status}", "details": text.strip()})
+            self._error = add_causes({"description": f"HTTP status {status}", "details": text.strip()})
             self.code = f"HTTP_{status}"
             if self.transient and status not in OVERLOAD_HINTS:
                 self.code = TransportError.code
@@ -319,7 +319,7 @@ class LoginFailed(VirtinfraError):
         self.code = self._error["code"]
 
     @classmethod
-    def because_of(cls, reason: VirtinfraError) -> LoginFailed:
+    def from_error(cls, reason: VirtinfraError) -> LoginFailed:
         """Return a LoginFailed for an error.
 
         A lost response is reported as UNREACHABLE or as overload, because a login changes nothing.
@@ -357,7 +357,9 @@ class JobNotFound(VirtinfraError):
     description = "The service does not know the job, or no longer knows it."
 
     def __init__(self, job: Any, reason: str = "") -> None:
-        super().__init__(reason or f"the service does not know job {job.uuid}, or no longer knows it", job=job.handle())
+        super().__init__(
+            reason or f"the service does not know job {job.uuid}, or no longer knows it", job=job.build_handle()
+        )
         self.job = job
         if reason:
             self.code, self.description = OutcomeUnknown.code, OutcomeUnknown.description
@@ -377,7 +379,7 @@ class WaitTimeout(VirtinfraError):
     description = "The timeout has expired. An operation that was started continues in the service."
 
 
-def did_you_mean(name: str, known: Iterable[str], similarity: float = 0.6) -> str:
+def suggest_name(name: str, known: Iterable[str], similarity: float = 0.6) -> str:
     """Return a sentence with the most similar known name, and a space before it; empty if none is similar enough.
 
     ``similarity`` is measured by difflib, from 0 to 1. Names that differ only in case are the same.
@@ -396,7 +398,7 @@ def is_error_code(error: Any) -> bool:
     return isinstance(code, str) and re.fullmatch(r"\w+(\.\w+)*\.\d+", code.strip(), re.ASCII) is not None
 
 
-def with_causes(error: Mapping[str, Any]) -> dict[str, Any]:
+def add_causes(error: Mapping[str, Any]) -> dict[str, Any]:
     """Return an ErrorCode with its nested errors in lists ``causes``, from ``cause`` or ``causes``.
 
     All errors have the strings ``code``, ``description`` and ``details``. There are at most MAX_CAUSES causes, on at
@@ -432,12 +434,12 @@ def _copy_without_causes(error: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def list_errors(error: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return an error in the form of `with_causes`, followed by all its nested errors, in pre-order."""
+    """Return an error in the form of `add_causes`, followed by all its nested errors, in pre-order."""
     return [error, *(nested for cause in error["causes"] for nested in list_errors(cause))]
 
 
 def list_error_codes(error: Mapping[str, Any]) -> list[str]:
-    """Return the code of an error in the form of `with_causes`, followed by those of all its nested errors."""
+    """Return the code of an error in the form of `add_causes`, followed by those of all its nested errors."""
     return [str(nested["code"]) for nested in list_errors(error)]
 
 

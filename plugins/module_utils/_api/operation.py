@@ -240,7 +240,7 @@ class Operation:
         """Return whether a JSON object is a reply of success in the form of this operation."""
         return self.has_result(reply) or (self.may_be_empty and is_bare(reply))
 
-    def missing(self, params: Mapping[str, Any]) -> list[str]:
+    def find_missing(self, params: Mapping[str, Any]) -> list[str]:
         """Return the names of the required parameters that ``params`` lacks."""
         replaced = {name for key, names in (self.alternatives or {}).items() if params.get(key) for name in names}
         return [
@@ -249,7 +249,7 @@ class Operation:
             if parameter.required and not parameter.omit_if_unset and params.get(name) is None and name not in replaced
         ]
 
-    def unsupported_reason(self, params: Mapping[str, Any], version: str) -> str | None:
+    def explain_unsupported(self, params: Mapping[str, Any], version: str) -> str | None:
         """Return why a service of ``version`` does not support this call; None if it does."""
         available = parse_version(version)
         if self.since and parse_version(self.since) > available:
@@ -264,7 +264,7 @@ class Operation:
         """Whether the call removes an object, or values that an object has."""
         return self.method == "DELETE" or self.replaces_values
 
-    def full_path(self, prefix: str) -> str:
+    def build_path(self, prefix: str) -> str:
         """Return the path at the origin, with the placeholders of its parameters."""
         return self.path if self.uses_token else f"/{prefix.strip('/')}".rstrip("/") + f"/v1/{self.path}"
 
@@ -275,9 +275,9 @@ class Operation:
         unknown or when a value is not allowed.
         """
         values = {name: self._coerce(name, value) for name, value in params.items() if value is not None}
-        if missing := self.missing(values):
+        if missing := self.find_missing(values):
             raise InvalidOptions(f"{self.name} needs {', '.join(missing)}")
-        path = self.full_path(prefix)
+        path = self.build_path(prefix)
         for parameter in self.path_params:
             path = path.replace(f"{{{parameter.name}}}", quote(str(values.pop(parameter.name)), safe=""))
         for parameter in self.params:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from .errors import InvalidOptions, did_you_mean
+from .errors import InvalidOptions, suggest_name
 from .operation import Operation, Parameter, optional, required
 
 _SERVICES = ("ManagementNetwork", "TenantNetwork", "StorageNetwork", "BackupNetwork", "MigrationNetwork")
@@ -564,5 +564,5 @@ def get_operation(name: str) -> Operation:
     """Return the operation ``name``. Raise InvalidOptions, with a similar name, if it does not exist."""
     if name in OPERATIONS:
         return OPERATIONS[name]
-    hint = did_you_mean(name, OPERATIONS) or f" Known operations: {', '.join(OPERATIONS)}."
+    hint = suggest_name(name, OPERATIONS) or f" Known operations: {', '.join(OPERATIONS)}."
     raise InvalidOptions(f"no operation {name}.{hint}")

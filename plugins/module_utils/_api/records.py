@@ -249,15 +249,15 @@ def _is_webhook(url: str, record_type: str) -> bool:
     return re.match(r"(?i)\s*https?:", url) is not None
 
 
-def with_all_fields(kind: str, record: Mapping[str, Any]) -> Record:
+def complete_record(kind: str, record: Mapping[str, Any]) -> Record:
     """Return a record with every documented field of its type (None if the service omits it) and any others.
 
     Nested records are completed too.
     """
-    return {**_BLANK.get(kind, {}), **shaped_members(record, _NESTED_IN.get(kind, ()))}
+    return {**_BLANK.get(kind, {}), **complete_members(record, _NESTED_IN.get(kind, ()))}
 
 
-def shaped_members(record: Mapping[str, Any], members: Iterable[str] = tuple(NESTED)) -> Mapping[str, Any]:
+def complete_members(record: Mapping[str, Any], members: Iterable[str] = tuple(NESTED)) -> Mapping[str, Any]:
     """Return a record in which the nested records in ``members`` have every documented field."""
     nested = {name: _complete_value(NESTED[name], record[name]) for name in members if name in record}
     return {**record, **nested} if nested else record
@@ -266,10 +266,10 @@ def shaped_members(record: Mapping[str, Any], members: Iterable[str] = tuple(NES
 def _complete_value(kind: str, value: Any) -> Any:
     if isinstance(value, list):
         return [_complete_value(kind, item) for item in value]
-    return with_all_fields(kind, value) if isinstance(value, dict) else value
+    return complete_record(kind, value) if isinstance(value, dict) else value
 
 
-def values_equal(desired: Any, current: Any) -> bool:
+def is_same_value(desired: Any, current: Any) -> bool:
     """Return whether a desired value equals the value in the record.
 
     Strings are compared without surrounding spaces, empty and false values equal missing ones, and lists are compared

@@ -32,7 +32,7 @@ UUID_KEYED = ("data_volume_system_tags", "dataVolumeSystemTags")
 _OPTIONS = {"defaultL3NetworkUuid": "default_l3_network", "interfaceUuids": "interfaces"}
 
 
-def option_name(parameter: str) -> str:
+def format_option_name(parameter: str) -> str:
     """Return the option for a parameter, named after the object: ``cluster`` for ``clusterUuid``."""
     if parameter not in REFERS_TO:
         return to_snake_case(parameter)

@@ -43,8 +43,8 @@ from .jobs import (
     UNKNOWN,
     Job,
     WaitPolicy,
-    job_path,
-    new_uuid,
+    format_job_path,
+    generate_uuid,
 )
 from .replies import (
     apply_poll,
@@ -125,7 +125,7 @@ class Client:
         """Return a client with the session of this one, but with connections of its own, which the caller closes."""
         return Client(self.connection, self.options, self.hooks, self.sessions, self.facts)
 
-    def until(self, deadline: float, slack: float = 0.0) -> Client:
+    def set_deadline(self, deadline: float, slack: float = 0.0) -> Client:
         """Return this client with a deadline; a response may arrive ``wait_interval`` or ``slack`` seconds later."""
         limited = copy(self)
         limited._limits = replace(self._limits, deadline=deadline, slack=max(self.wait.interval, slack))
@@ -182,14 +182,14 @@ class Client:
         """
         # The operation and its substitute get the same job id, so the service does not perform the call twice if it was
         # performed in spite of a refusal.
-        send = partial(self._start_job, params, label, job_uuid or new_uuid(), job_uuid is None or is_resend)
+        send = partial(self._start_job, params, label, job_uuid or generate_uuid(), job_uuid is None or is_resend)
         return start_either(get_operation(name), self.facts, send)
 
     def _start_job(self, params: Params, label: str, uuid: str, may_be_known: bool, name: str) -> Job:
         operation, request, auth = self.build_request(name, params)
         if self.options.read_only and operation.is_write:
             raise InvalidOptions(f"{name} changes something and is not sent in check mode")
-        job = Job(uuid, job_path(uuid, self.connection.path_prefix), name, label, auth=auth, sent_uuid=uuid)
+        job = Job(uuid, format_job_path(uuid, self.connection.path_prefix), name, label, auth=auth, sent_uuid=uuid)
         job.credential = self.sessions.credential
         self.jobs.append(job)
         try:
@@ -213,13 +213,13 @@ class Client:
         """
         label = " ".join(filter(None, (job.operation, f"job {job.uuid}")))
         request = Request("GET", job.location)
-        auth = f"OAuth {self.sessions.current()}" if job.needs_auth else None
+        auth = f"OAuth {self.sessions.get_session()}" if job.needs_auth else None
         response = self._transport.send(request, label, auth, {}, self._limits)
         if response.status in (401, 403) and self.connection.has_session and not job.needs_auth:
             # Servers of this API family need no credentials for polls. A server that requires them gets them from now
             # on.
             job.needs_auth = True
-            response = self._transport.send(request, label, f"OAuth {self.sessions.current()}", {}, self._limits)
+            response = self._transport.send(request, label, f"OAuth {self.sessions.get_session()}", {}, self._limits)
         apply_poll(job, response)
         return job.state != RUNNING
 
@@ -244,7 +244,7 @@ class Client:
 
     def _encode(self, operation: Operation, params: Mapping[str, Any]) -> Request:
         version = self.connection.service_version
-        if version and (reason := operation.unsupported_reason(params, version)):
+        if version and (reason := operation.explain_unsupported(params, version)):
             raise InvalidOptions(
                 f"{reason}, but service_version is {version}. If the service is newer, correct service_version; to"
                 " switch this check off, remove it (and VIRTINFRA_SERVICE_VERSION from the environment)"
@@ -258,7 +258,7 @@ class Client:
         if operation.uses_token:
             value, scheme, options = self.connection.api_token, "Bearer", "api_token (or VIRTINFRA_API_TOKEN"
         else:
-            value, scheme = self.sessions.current(), "OAuth"
+            value, scheme = self.sessions.get_session(), "OAuth"
             options = "session_id, or account and account_password (or VIRTINFRA_SESSION_ID, or VIRTINFRA_ACCOUNT"
             options += " and VIRTINFRA_ACCOUNT_PASSWORD"
         if not value:
@@ -267,7 +267,7 @@ class Client:
 
     def _build_headers(self, job_uuid: str) -> dict[str, str]:
         """Return the headers of a writing call."""
-        headers = {"X-Job-UUID": job_uuid, **self.options.webhook.headers(job_uuid)}
+        headers = {"X-Job-UUID": job_uuid, **self.options.webhook.build_headers(job_uuid)}
         if self.options.api_timeout:
             headers["X-API-Timeout"] = str(self.options.api_timeout)
         return headers
@@ -289,5 +289,5 @@ def _describe_reuse(client: Client, job: Job) -> JobUuidUsed:
     return JobUuidUsed(
         f"{job.operation} was not performed: job_uuid {job.uuid} was used for an earlier call (state of that job:"
         f" {state}). Use a new job_uuid for each call, or omit it.",
-        job=earlier.handle(),
+        job=earlier.build_handle(),
     )

@@ -65,19 +65,19 @@ class Job:
         """The state with the result or the error, to compare the responses to two polls."""
         return self.state, self.result, self.failure and self.failure.error
 
-    def pending(self) -> Job:
+    def copy_pending(self) -> Job:
         """Return this job as it was before its end."""
         return replace(self, state=RUNNING, result={}, failure=None)
 
-    def as_sent(self, prefix: str) -> Job:
+    def copy_as_sent(self, prefix: str) -> Job:
         """Return the job with the id that was sent with the call, before its end."""
-        return replace(self.pending(), uuid=self.sent_uuid, location=job_path(self.sent_uuid, prefix))
+        return replace(self.copy_pending(), uuid=self.sent_uuid, location=format_job_path(self.sent_uuid, prefix))
 
     def update(self, other: Job) -> None:
         """Take all values of another job."""
         vars(self).update(vars(other))
 
-    def handle(self) -> dict[str, Any]:
+    def build_handle(self) -> dict[str, Any]:
         """Return the handle with which a later task can wait for the job."""
         return {
             "uuid": self.uuid or None,
@@ -87,12 +87,12 @@ class Job:
         }
 
 
-def predicted_job(operation: str) -> Job:
+def predict_job(operation: str) -> Job:
     """Return a placeholder for the job of a call that check mode does not make. Its uuid is unknown."""
     return Job("", "", operation, state=UNKNOWN)
 
 
-def new_uuid() -> str:
+def generate_uuid() -> str:
     """Return a new job id: 32 hexadecimal digits."""
     return uuid.uuid4().hex
 
@@ -103,12 +103,12 @@ def extract_job_uuid(location: Any) -> str | None:
     return uuids[-1] if uuids else None
 
 
-def job_path(uuid: str, prefix: str) -> str:
+def format_job_path(uuid: str, prefix: str) -> str:
     """Return the path to poll for the job with this uuid."""
     return get_operation("GetApiJob").request({"uuid": uuid}, prefix).path
 
 
-def polling_path(location: Any) -> str | None:
+def parse_polling_path(location: Any) -> str | None:
     """Return path and query of a polling address; None when it is missing or malformed.
 
     Its scheme, host and port are those that the service assumes for itself, and often wrong for the client.
@@ -142,11 +142,11 @@ class WaitPolicy:
         self.timeout, self.interval = timeout, interval
         self._hooks, self._clock = hooks, hooks.clock
 
-    def deadline(self) -> float:
+    def compute_deadline(self) -> float:
         """Return the deadline of a task that begins to wait now, in seconds of the clock."""
         return float(self._clock.monotonic() + self.timeout)
 
-    def waited(self, deadline: float) -> str:
+    def format_elapsed(self, deadline: float) -> str:
         """Return how many seconds of the timeout have passed, for messages."""
         return f"{round(self.timeout - max(deadline - self._clock.monotonic(), 0), 2):g}"
 
@@ -167,10 +167,10 @@ class WaitPolicy:
             yield elapsed
             if self._clock.monotonic() >= deadline:
                 return
-            pause = next_interval(self._clock.monotonic() - begin, self.interval, self._clock.random(), ratio)
+            pause = compute_interval(self._clock.monotonic() - begin, self.interval, self._clock.random(), ratio)
 
 
-def next_interval(elapsed: float, interval: float, chance: float, ratio: float = BACKOFF_RATIO) -> float:
+def compute_interval(elapsed: float, interval: float, chance: float, ratio: float = BACKOFF_RATIO) -> float:
     """Return the seconds until the next poll; at the longest interval up to 10 % less, to spread the polls of tasks."""
     return max(SHORTEST_INTERVAL, min(ratio * elapsed, interval * (1 - 0.1 * chance)))
 
@@ -206,21 +206,21 @@ def wait_for_jobs(client: Client, jobs: Iterable[Job], deadline: float | None = 
     ``deadline`` is that of the task, if it has already waited for something. An inconclusive response ends the wait
     only if it asks to wait until after the deadline. Raise WaitTimeout when the jobs have not ended by the deadline.
     """
-    batch = JobBatch(client, jobs, client.wait.deadline() if deadline is None else deadline, wait_for)
+    batch = JobBatch(client, jobs, client.wait.compute_deadline() if deadline is None else deadline, wait_for)
     if batch.has_ended:
         return
     last_error = batch.poll_until_deadline()
     if last_error is None and not batch.has_ended:
         batch.poll_others()
     if not batch.has_ended:
-        raise batch.new_timeout(last_error)
+        raise batch.build_timeout(last_error)
 
 
 class JobBatch:
     """The jobs of one wait, which ends with all of them or with any of them."""
 
     def __init__(self, client: Client, jobs: Iterable[Job], deadline: float, wait_for: str) -> None:
-        self._client, self._limited = client, client.until(deadline)
+        self._client, self._limited = client, client.set_deadline(deadline)
         self._deadline, self._waits_for_any = deadline, wait_for == ANY
         self._running = [job for job in jobs if job.state == RUNNING]
         self._count = len(self._running)
@@ -246,16 +246,16 @@ class JobBatch:
             self._poll(self._running if self._waits_for_any else self._running[1:])
         self._drop_ended()
 
-    def new_timeout(self, last_error: TransportError | None) -> WaitTimeout:
+    def build_timeout(self, last_error: TransportError | None) -> WaitTimeout:
         """Return the error that jobs have not ended, with the error of the last poll."""
         first, others = self._running[0], len(self._running) - 1
         state = "has no result" if last_error else "is still running"
         more = f" (and {others} more jobs)" if others else ""
         reason = f" The last poll failed: {str(last_error).rstrip('.')}." if last_error else ""
         return WaitTimeout(
-            f"{first.operation or 'The operation'} {state} after {self._client.wait.waited(self._deadline)} s"
+            f"{first.operation or 'The operation'} {state} after {self._client.wait.format_elapsed(self._deadline)} s"
             f"{more}. Continue with job_wait, job {first.uuid}.{reason}",
-            job=first.handle(),
+            job=first.build_handle(),
         )
 
     def _describe(self) -> str:
@@ -326,7 +326,7 @@ def poll_again(client: Client, job: Job) -> None:
     A response that proves nothing, or that says that the service does not know the job any more, changes nothing.
     """
     for dummy in range(MAX_REPEATED_POLLS):
-        again = job.pending()
+        again = job.copy_pending()
         try:
             client.poll(again)
         except TransportError:
@@ -346,7 +346,7 @@ def find_own_job(client: Client, job: Job) -> bool | None:
     job. Return None if nothing shows which is right.
     """
     for dummy in range(2):
-        sent_job = job.as_sent(client.connection.path_prefix)
+        sent_job = job.copy_as_sent(client.connection.path_prefix)
         try:
             poll_job(client, sent_job)
         except TransportError:
@@ -367,7 +367,7 @@ def job_exists(client: Client, job: Job, deadline: float, seconds: float = JOB_L
     for elapsed in client.wait.poll_intervals(f"the job of {job.operation}", deadline):
         job.state, job.failure = RUNNING, None
         try:
-            poll_job(client.until(deadline), job)
+            poll_job(client.set_deadline(deadline), job)
         except TransportError as error:
             job.state = UNKNOWN
             if asks_to_wait_longer(client, error, deadline):

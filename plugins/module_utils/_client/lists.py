@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias, TypeGuard, TypeVar
 
-from .._api.conditions import equality
+from .._api.conditions import format_equality
 from .._api.errors import (
     AmbiguousMatch,
     TransportError,
@@ -26,7 +26,7 @@ from .._api.records import (
     RECORD_FIELDS,
     Record,
     find_invalid_member,
-    values_equal,
+    is_same_value,
 )
 from .client import Client
 
@@ -177,7 +177,7 @@ def _read_pages(
 
     def read_page(start: int) -> Page:
         reply = client.get(operation.name, {**params, "start": start})
-        return records_of(reply, operation.name, operation.result[0]), _read_total(reply)
+        return extract_records(reply, operation.name, operation.result[0]), _read_total(reply)
 
     records, total = read_page(0)
     yield records, total
@@ -224,7 +224,7 @@ def paginate_cursor(
     cursors: set[str] = set()
     while True:
         reply = client.get(name, params)
-        records, total = records_of(reply, name, "items"), _read_total(reply)
+        records, total = extract_records(reply, name, "items"), _read_total(reply)
         new = completeness.add(records, total)
         if new:
             yield new, total
@@ -251,7 +251,7 @@ def _is_usable_cursor(cursor: Any, used: set[str]) -> TypeGuard[str]:
     return isinstance(cursor, str) and cursor != "" and cursor not in used
 
 
-def records_of(reply: Mapping[str, Any], name: str, member: str = "inventories") -> list[Record]:
+def extract_records(reply: Mapping[str, Any], name: str, member: str = "inventories") -> list[Record]:
     """Return the records in a query's reply: a list or a single ``inventory``.
 
     Raise Unsupported when it has neither: section "Notification" documents ``{}`` as the reply of one query.
@@ -294,7 +294,7 @@ def get_by_uuid(client: Client, name: str, uuid: str) -> list[Record]:
     """Return a list with the record of this uuid, or an empty list, with the request that the table allows."""
     reply = client.get(name, {"uuid": uuid})
     has_records = bool(reply.keys() & {"inventories", "inventory"})
-    records = records_of(reply, name) if has_records else []
+    records = extract_records(reply, name) if has_records else []
     matches = [record for record in records if record.get("uuid") == uuid]
     if matches or (has_records and not records):
         return matches
@@ -313,9 +313,9 @@ def find_by_attribute(
 ) -> list[Record]:
     """Return the records, converted by ``view``, that meet the conditions and whose attribute has the value."""
     is_known = attribute in RECORD_FIELDS.get(get_operation(name).record, ())
-    condition = equality(attribute, value) if is_known else None
+    condition = format_equality(attribute, value) if is_known else None
     records = map(view, query(client, name, [*conditions, *([condition] if condition else [])]))
-    return [record for record in records if values_equal(value, record.get(attribute))]
+    return [record for record in records if is_same_value(value, record.get(attribute))]
 
 
 def query(client: Client, name: str, conditions: Iterable[str] = ()) -> list[Record]:
@@ -323,7 +323,7 @@ def query(client: Client, name: str, conditions: Iterable[str] = ()) -> list[Rec
     return [record for page, dummy in paginate(client, name, conditions) for record in page]
 
 
-def first_readable(*readers: Callable[[Client, Record], Result]) -> Callable[[Client, Record], Result]:
+def combine_finders(*readers: Callable[[Client, Record], Result]) -> Callable[[Client, Record], Result]:
     """Return a finder that uses the first of several finders that the service and the credentials support."""
 
     def read(client: Client, desired: Record) -> Result:

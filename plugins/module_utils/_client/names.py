@@ -21,17 +21,17 @@ from .._api.records import (
     NullReference,
     Record,
     holds_null_reference,
-    values_equal,
+    is_same_value,
 )
 from .._api.references import is_name
 from .._api.resource_types import REFERS_TO, ResourceType
 from .client import Client
 from .lists import (
+    combine_finders,
+    extract_records,
     find_by_attribute,
-    first_readable,
     paginate_cursor,
     query,
-    records_of,
     require_unique,
 )
 
@@ -100,9 +100,9 @@ def find_uuid(client: Client, resource_type: ResourceType, name: str, owner: Rec
     candidates = [
         record
         for record in records
-        if record.get("uuid") and all(values_equal(uuid, record.get(field)) for field, uuid in owner.items())
+        if record.get("uuid") and all(is_same_value(uuid, record.get(field)) for field, uuid in owner.items())
     ]
-    named = [record for record in candidates if values_equal(name, record.get(resource_type.name_field))]
+    named = [record for record in candidates if is_same_value(name, record.get(resource_type.name_field))]
     record = require_unique(list(filter(resource_type.is_usable, named)), f"the name {name!r}")
     if record is None:
         raise _build_not_found(resource_type, name, named, candidates if owner else [])
@@ -118,7 +118,7 @@ def _read_candidates(client: Client, resource_type: ResourceType, name: str, own
     if resource_type.name == "host_nic" and owner:
         readers.append(_read_network_facts)
     readers.append(partial(_read_by_cursor, resource_type))
-    return first_readable(*readers)(client, owner)
+    return combine_finders(*readers)(client, owner)
 
 
 def _read_by_query(resource_type: ResourceType, name: str, client: Client, owner: Record) -> list[Record]:
@@ -131,7 +131,7 @@ def _read_by_query(resource_type: ResourceType, name: str, client: Client, owner
 
 def _read_network_facts(client: Client, owner: Record) -> list[Record]:
     facts = client.get("GetHostNetworkFacts", owner)
-    return [{**nic, **owner} for nic in records_of(facts, "GetHostNetworkFacts", "nics")]
+    return [{**nic, **owner} for nic in extract_records(facts, "GetHostNetworkFacts", "nics")]
 
 
 def _read_by_cursor(resource_type: ResourceType, client: Client, owner: Record) -> list[Record]:

@@ -36,8 +36,8 @@ from .jobs import (
     UNKNOWN,
     Job,
     extract_job_uuid,
-    job_path,
-    polling_path,
+    format_job_path,
+    parse_polling_path,
 )
 
 # Statuses with which a gateway reports that it received no response: the call may have been performed or not.
@@ -67,13 +67,13 @@ def extract_reply(
     if operation.name == "GetApiJob" and _is_unknown_job(response):
         raise JobNotFound(Job(request.path.rpartition("/")[2], request.path))
     if lacks_operation(response):
-        raise unsupported_operation(operation, prefix, response.status)
+        raise build_unsupported_error(operation, prefix, response.status)
     if response.error is not None or not 200 <= response.status < 300:
-        status, error, wait = response.status, response.error, response.retry_after()
-        raise ApiError(operation.name, status, error, response.text(), credential, wait)
+        status, error, wait = response.status, response.error, response.read_retry_after()
+        raise ApiError(operation.name, status, error, response.format_text(), credential, wait)
     if response.object is None:
         raise TransportError(
-            f"the response to {operation.name} is not a JSON object: {response.text() or 'it is empty'}."
+            f"the response to {operation.name} is not a JSON object: {response.format_text() or 'it is empty'}."
             " Check base_url.",
             transient=False,
         )
@@ -94,10 +94,10 @@ def apply_response(job: Job, response: Response, prefix: str) -> None:
     if is_duplicate(response):
         return
     if lacks_operation(response):
-        raise unsupported_operation(get_operation(job.operation), prefix, response.status)
+        raise build_unsupported_error(get_operation(job.operation), prefix, response.status)
     if response.status in REFUSALS and response.is_plain_text:
-        status, wait = response.status, response.retry_after()
-        raise ApiError(job.operation, status, None, response.text(), job.credential, wait)
+        status, wait = response.status, response.read_retry_after()
+        raise ApiError(job.operation, status, None, response.format_text(), job.credential, wait)
     reply = response.object
     is_success_status = 200 <= response.status < 300
     if is_success_status and reply is not None and get_operation(job.operation).is_reply(reply):
@@ -105,16 +105,16 @@ def apply_response(job: Job, response: Response, prefix: str) -> None:
         return
     lost = ResponseLost(
         f"{job.operation} returned HTTP status {response.status} without a usable result:"
-        f" {response.text() or 'no body'}"
+        f" {response.format_text() or 'no body'}"
     )
-    lost.status, lost.retry_after = response.status, response.retry_after()
+    lost.status, lost.retry_after = response.status, response.read_retry_after()
     raise lost
 
 
 def _follow_location(job: Job, response: Response, prefix: str) -> None:
     """Take uuid and path of a job from the polling address of a 202 response."""
     location = _read_location(response)
-    job.location = polling_path(location) or job_path(extract_job_uuid(location) or job.uuid, prefix)
+    job.location = parse_polling_path(location) or format_job_path(extract_job_uuid(location) or job.uuid, prefix)
     job.uuid = job.location.rpartition("/")[2].partition("?")[0]
 
 
@@ -137,9 +137,9 @@ def apply_poll(job: Job, response: Response) -> None:
     elif response.status == 200 and response.object is not None and _may_be_result(job.operation, response.object):
         job.state, job.result = SUCCEEDED, response.object
     else:
-        message = f"polling job {job.uuid} returned HTTP status {response.status}: {response.text()}"
+        message = f"polling job {job.uuid} returned HTTP status {response.status}: {response.format_text()}"
         if response.status in OVERLOAD_HINTS:
-            raise Overloaded(message, response.status, response.retry_after())
+            raise Overloaded(message, response.status, response.read_retry_after())
         raise TransportError(message)
 
 
@@ -155,12 +155,12 @@ def lacks_operation(response: Response) -> bool:
     return response.status in (404, 405) or (text is not None and text.match(response.body) is not None)
 
 
-def unsupported_operation(operation: Operation, prefix: str, status: int) -> Unsupported:
+def build_unsupported_error(operation: Operation, prefix: str, status: int) -> Unsupported:
     """Return the error that the service does not have an operation, as its response with this status shows."""
     checks = ["path_prefix"] if status in (404, 405) and not operation.uses_token else []
     return Unsupported(
         f"the service does not offer {operation.name} (HTTP status {status} for {operation.method}"
-        f" {operation.full_path(prefix)})",
+        f" {operation.build_path(prefix)})",
         f"Check {' and '.join([*checks, 'the version and edition of the service'])}.",
         operation=operation.name,
         status=status,
@@ -192,7 +192,7 @@ def _identify_job(response: Response, operation: str, prefix: str) -> Job | None
     """Return the job of a 202 response, None if the response does not identify it."""
     location = _read_location(response)
     uuid = extract_job_uuid(location)
-    return Job(uuid, polling_path(location) or job_path(uuid, prefix), operation) if uuid else None
+    return Job(uuid, parse_polling_path(location) or format_job_path(uuid, prefix), operation) if uuid else None
 
 
 def _read_location(response: Response) -> Any:

@@ -23,7 +23,7 @@ from .._api.errors import (
     TransportError,
     Unsupported,
     VirtinfraError,
-    with_causes,
+    add_causes,
 )
 from .._http.connection import ConnectionOptions, GivenSession, SessionSource
 from .._http.hooks import Hooks, SessionStore, do_nothing
@@ -55,7 +55,7 @@ def log_in(client: Client, account: str, password: str) -> str:
     except Unsupported:
         raise
     except VirtinfraError as reason:
-        raise LoginFailed.because_of(reason).with_label(f"account {account}") from None
+        raise LoginFailed.from_error(reason).with_label(f"account {account}") from None
 
 
 def _log_in(client: Client, account: str, password: str) -> str:
@@ -107,11 +107,11 @@ def open_brief_client(connection: ConnectionOptions, hooks: Hooks) -> AbstractCo
     Nothing prevents its requests: a task that is interrupted logs out.
     """
     timeout = min(connection.request_timeout, LOGOUT_TIMEOUT)
-    brief = replace(without_credentials(connection), request_retries=0, request_timeout=timeout)
+    brief = replace(drop_credentials(connection), request_retries=0, request_timeout=timeout)
     return open_client(brief, CallOptions(), replace(hooks, before_send=do_nothing))
 
 
-def without_credentials(connection: ConnectionOptions) -> ConnectionOptions:
+def drop_credentials(connection: ConnectionOptions) -> ConnectionOptions:
     """Return the options for operations that need no credentials."""
     return replace(connection, session_id=None, account=None, account_password=None, api_token=None)
 
@@ -141,7 +141,7 @@ class AccountSession:
             if session_id:
                 end_session(self._connection, session_id, self._hooks)
 
-    def current(self) -> str:
+    def get_session(self) -> str:
         """Return the session; log in if there is none."""
         return self._session_id or self._share_session(refused=None)
 
@@ -151,17 +151,17 @@ class AccountSession:
 
     def validate(self) -> None:
         """Replace the session if the service says that it is invalid."""
-        session_id = self.current()
+        session_id = self.get_session()
         with self._open_login_client() as client:
             if is_valid(client, session_id) is False:
                 self.renew(session_id)
 
-    def valid(self) -> str:
+    def get_valid_session(self) -> str:
         """Return a session that is valid, or that the service cannot check."""
         self.validate()
-        return self.current()
+        return self.get_session()
 
-    def new_session(self) -> str:
+    def create_session(self) -> str:
         """Return a new session that no client shares. The caller must end it."""
         with self._store.open() as values, self._open_login_client() as client:
             return self._log_in(client, values, time.monotonic())
@@ -218,7 +218,7 @@ class AccountSession:
         facts = {name: result[name] for name in ("operation", "status") if name in result}
         with self._store.open() as values:
             values["failure"] = self._describe_failure(
-                message, with_causes(error if isinstance(error, Mapping) else {}), facts
+                message, add_causes(error if isinstance(error, Mapping) else {}), facts
             )
 
     def _describe_failure(self, message: str, error: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -229,7 +229,7 @@ class AccountSession:
     def _open_login_client(self) -> AbstractContextManager[Client]:
         """Open a client that may log in, also in check mode, because this changes nothing that users manage."""
         options = CallOptions(wait_timeout=self._connection.request_timeout)
-        return open_client(without_credentials(self._connection), options, self._hooks)
+        return open_client(drop_credentials(self._connection), options, self._hooks)
 
 
 @contextmanager

@@ -64,9 +64,9 @@ class Call:
         """The row of the operation."""
         return get_operation(self.planned.operation)
 
-    def limited_client(self) -> Client:
+    def limit_client(self) -> Client:
         """Return the client for requests whose responses may arrive a few seconds after the deadline."""
-        return self.client.until(self.deadline, RESPONSE_TIME)
+        return self.client.set_deadline(self.deadline, RESPONSE_TIME)
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def _send(call: Call) -> Done | Refused | InDoubt:
 
 
 def _send_once(call: Call) -> Done | Refused | InDoubt:
-    client, lost = call.limited_client(), None
+    client, lost = call.limit_client(), None
     jobs_before = len(client.jobs)
     try:
         client.start_job(call.planned.operation, call.planned.params, call.label, call.job_uuid)
@@ -219,7 +219,7 @@ def _resend(call: Call, job: Job) -> Job:
 
 
 def _resend_with(call: Call, uuid: str | None) -> Job:
-    client = call.limited_client()
+    client = call.limit_client()
     try:
         job = client.start_job(call.planned.operation, call.planned.params, call.label, uuid, is_resend=True)
     except ResponseLost as lost:
@@ -245,10 +245,10 @@ def _follow(call: Call, job: Job, lost: ResponseLost | None = None) -> Job:
     """
     if lost and not job_exists(call.client, job, call.deadline):
         raise lost
-    client = call.limited_client()
+    client = call.limit_client()
     if not job.has_own_uuid and find_own_job(client, job) is None:
         other = job.uuid
-        job.update(job.as_sent(client.connection.path_prefix))
+        job.update(job.copy_as_sent(client.connection.path_prefix))
         raise ResponseLost(
             f"the response to {job.operation} names job {other}, which may be that of another call, and nothing shows"
             f" whether the service knows job {job.uuid}, whose id was sent"
@@ -273,7 +273,7 @@ def _wait(call: Call, job: Job) -> None:
 
 def confirm_result(call: Call, job: Job) -> None:
     """Poll the job of a call again whose result says that something is wrong: it may be that of another call."""
-    poll_again(call.limited_client(), job)
+    poll_again(call.limit_client(), job)
     _wait(call, job)
     if job.failure:
         raise job.failure
@@ -289,7 +289,7 @@ def _build_outcome_unknown(call: Call, job: Job, reason: VirtinfraError, is_need
     return OutcomeUnknown(
         f"the outcome of {call.operation.name} is unknown: {reason.message.rstrip('.')}. Check job {job.uuid} with"
         f" job_info. If the service still does not know it after {STILL_ON_ITS_WAY} minutes, {repeat}.",
-        job=job.handle(),
+        job=job.build_handle(),
         changed=call.changes,
     )
 
@@ -364,7 +364,7 @@ class CreationTurn:
         self._is_over = True
         if self._lock:
             jobs = [job for job in self._client.jobs if job.operation == self._resource.create]
-            running = [job.handle() for job in jobs if job.state == RUNNING and job.location]
+            running = [job.build_handle() for job in jobs if job.state == RUNNING and job.location]
             self._lock.release([*self._lock.running, *running])
         self._lock = None
 

@@ -53,5 +53,5 @@ class TaskInterrupted(BaseException):
         message = f"{operation} may still be running in the service. Continue with job_wait, job {job.uuid}."
         super().__init__(escape_controls(masker.mask_text(message)))
         error = WaitTimeout(str(self)).error
-        result = {"error": error, "changed": True, "job": job.handle(), **({"done": done} if done else {})}
+        result = {"error": error, "changed": True, "job": job.build_handle(), **({"done": done} if done else {})}
         self.result: dict[str, Any] = masker.mask_value(result)

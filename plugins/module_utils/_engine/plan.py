@@ -26,14 +26,14 @@ from .._api.records import (
     RECORD_FIELDS,
     NullReference,
     Record,
+    complete_record,
     drop_null_references,
     holds_null_reference,
+    is_same_value,
     record_to_result,
     to_snake_case,
-    values_equal,
-    with_all_fields,
 )
-from .._api.references import option_name
+from .._api.references import format_option_name
 from .guards import Guard
 
 
@@ -118,8 +118,8 @@ class ResourceSpec:
     success. ``keys`` are the parameters by which ``find`` selects the object: it uses the first one that has a value.
     ``guards`` are those of the calls that lead to a state and affect other objects, by that state.
     ``find_conflict`` returns why the service would refuse to create the object, for check mode. ``plan`` replaces
-    `default_plan`. ``format_result`` returns the members of the result for the record that ``find`` returned, if they
-    differ from that record.
+    `build_default_plan`. ``format_result`` returns the members of the result for the record that ``find`` returned, if
+    they differ from that record.
     """
 
     record_type: str
@@ -188,7 +188,7 @@ def plan(
     Raise InvalidOptions when a required option is missing, NotFound when the object does not exist and cannot be
     created, and Unchangeable when a value differs that the API cannot change.
     """
-    plan_calls, renamed = resource.plan or default_plan, resource.rename(desired)
+    plan_calls, renamed = resource.plan or build_default_plan, resource.rename(desired)
     without_null = {name: value for name, value in renamed.items() if not isinstance(value, NullReference)}
     if len(without_null) < len(renamed) and not is_prediction:
         with suppress(InvalidOptions, NotFound):
@@ -196,7 +196,7 @@ def plan(
     return plan_calls(resource, state, renamed, current)
 
 
-def default_plan(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
+def build_default_plan(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
     """Return the default plan: create, update or delete, then the state transition.
 
     ``desired`` uses the names of the record.
@@ -224,7 +224,7 @@ def default_plan(resource: ResourceSpec, state: str, desired: Record, current: C
 def predict_created(resource: ResourceSpec, desired: Record) -> Record:
     """Return the record that is expected after a create: the desired values, everything else None."""
     fields = RECORD_FIELDS[resource.record_type]
-    return with_all_fields(resource.record_type, {name: value for name, value in desired.items() if name in fields})
+    return complete_record(resource.record_type, {name: value for name, value in desired.items() if name in fields})
 
 
 def find_drift(resource: ResourceSpec, desired: Record, current: Record) -> Record:
@@ -240,7 +240,7 @@ def find_drift(resource: ResourceSpec, desired: Record, current: Record) -> Reco
         name: value
         for name, value in desired.items()
         if name in comparable
-        and (name in changeable if holds_null_reference(value) else not values_equal(value, current.get(name)))
+        and (name in changeable if holds_null_reference(value) else not is_same_value(value, current.get(name)))
     }
 
 
@@ -258,7 +258,7 @@ def build_update(resource: ResourceSpec, changes: Record, desired: Record, curre
 def _warn_of_hidden(resource: ResourceSpec, changes: Record, record: Record) -> str:
     """Return the warning about changes that no record shows; an empty string if there are none."""
     hidden = [name for name in changes if name not in RECORD_FIELDS[resource.record_type] and name not in record]
-    names = ", ".join(map(option_name, hidden))
+    names = ", ".join(map(format_option_name, hidden))
     return f"the service does not show {names}, so it is set each time" if names else ""
 
 
@@ -278,14 +278,14 @@ def _require_equal(resource: ResourceSpec, desired: Record, current: Record) -> 
     visible = {*RECORD_FIELDS[resource.record_type], *current} - {"uuid"}
     options = {name: value for name, value in desired.items() if not holds_null_reference(value)}
     comparable = {name: value for name, value in options.items() if name in visible}
-    different = {name: value for name, value in comparable.items() if not values_equal(value, current.get(name))}
+    different = {name: value for name, value in comparable.items() if not is_same_value(value, current.get(name))}
     if different:
         differences = _describe_differences(resource, different, current) + (_describe_key(resource, desired) or ".")
         raise Unchangeable(
             f"the options differ from the existing {resource.noun}: {differences} Nothing was removed. Correct the"
             " options."
         )
-    hidden = ", ".join(option_name(name) for name in options if name in _list_owner_params(resource) - visible)
+    hidden = ", ".join(format_option_name(name) for name in options if name in _list_owner_params(resource) - visible)
     return f"the service does not show {hidden}, so it is not compared" if hidden else ""
 
 
@@ -306,7 +306,7 @@ def _describe_differences(resource: ResourceSpec, changes: Record, current: Reco
     }
     requested = record_to_result(changes, resource.record_type)
     return ", ".join(
-        f"{option_name(options.get(name, name))} ({_describe_difference(present[key], repr(requested[key]))})"
+        f"{format_option_name(options.get(name, name))} ({_describe_difference(present[key], repr(requested[key]))})"
         for name, key in ((name, to_snake_case(name)) for name in changes)
     )
 
@@ -314,7 +314,7 @@ def _describe_differences(resource: ResourceSpec, changes: Record, current: Reco
 def _describe_key(resource: ResourceSpec, desired: Record) -> str:
     """Return the end of a message: the option that selected the object; an empty string if none did."""
     key = resource.choose_key(desired)
-    return f". The {resource.noun} was found by {option_name(key)} {desired[key]!r}." if key else ""
+    return f". The {resource.noun} was found by {format_option_name(key)} {desired[key]!r}." if key else ""
 
 
 def _describe_difference(present: str, requested: str) -> str:
@@ -325,8 +325,10 @@ def _describe_difference(present: str, requested: str) -> str:
 def build_not_found(resource: ResourceSpec, desired: Record, missing: Sequence[str] = ()) -> NotFound:
     """Return the failure that the object does not exist; ``missing`` are the options needed to create it."""
     key = resource.choose_key(desired)
-    reason = f"no {resource.noun} with {option_name(key)} {desired[key]!r}" if key else f"no such {resource.noun}"
-    option = option_name(key) if key else "options"
+    reason = (
+        f"no {resource.noun} with {format_option_name(key)} {desired[key]!r}" if key else f"no such {resource.noun}"
+    )
+    option = format_option_name(key) if key else "options"
     if resource.create is None:
         return NotFound(f"{reason}, and the API cannot create one. Check the {option}.")
     check = f"{reason}. Check the {option}"
@@ -361,10 +363,10 @@ def build_call(
     if current is not None and row.is_destructive:
         warning = "; ".join(filter(None, [warning, _require_equal(resource, desired, current)]))
     params = _collect_params(resource, row, desired, current or {})
-    missing = list(resource.rename(dict.fromkeys(row.missing(params))))
+    missing = list(resource.rename(dict.fromkeys(row.find_missing(params))))
     if current is None and missing:
-        raise build_not_found(resource, desired, [option_name(name) for name in missing])
-    _require_options(operation, [option_name(name) for name in missing if name != "uuid"])
+        raise build_not_found(resource, desired, [format_option_name(name) for name in missing])
+    _require_options(operation, [format_option_name(name) for name in missing if name != "uuid"])
     return PlannedCall(operation, params, expected, warning)
 
 
@@ -389,7 +391,7 @@ def _collect_params(resource: ResourceSpec, row: Operation, desired: Record, rec
             params[name] = desired[field]
         elif parameter.required and record.get(field) is not None:
             params[name] = record[field]
-    return {**params, **null} if row.missing(params) else params
+    return {**params, **null} if row.find_missing(params) else params
 
 
 def _get_parameters(operation: str | None) -> Mapping[str, Parameter]:

@@ -28,9 +28,9 @@ from .._api.records import (
     NullReference,
     Record,
     drop_null_references,
-    values_equal,
+    is_same_value,
 )
-from .._api.references import option_name
+from .._api.references import format_option_name
 from .._client.jobs import Job, asks_to_wait_longer
 from .context import ModuleContext
 from .guards import Dependent
@@ -77,7 +77,7 @@ def predict_object(resource: ResourceSpec, state: str, desired: Record) -> Predi
     changeable = resource.changeable
     required = ("uuid", *(name for name, parameter in changeable.items() if parameter.required))
     same = {name: value for name, value in resource.rename(desired).items() if name == key or name not in changeable}
-    return Predicted({**{name: NullReference(option_name(name)) for name in required}, **same})
+    return Predicted({**{name: NullReference(format_option_name(name)) for name in required}, **same})
 
 
 class ObjectReader:
@@ -128,7 +128,7 @@ class ObjectReader:
 
     def read_after(self, call: PlannedCall, before: Current, job: Job) -> Current:
         """Return what is known of the object after a call. It is read again, as replies often have another type."""
-        keys, reply = self.desired, self._record_in_reply(call, job)
+        keys, reply = self.desired, self._read_record_in_reply(call, job)
         uuid = reply.get("uuid")
         if isinstance(uuid, str) and uuid:
             self.desired = {**self.desired, "uuid": uuid}
@@ -136,13 +136,13 @@ class ObjectReader:
             return replace(before, record=call.expected and {**call.expected, **reply})
         return self._read_created(keys) if call.operation == self.resource.create else self.read()
 
-    def _record_in_reply(self, call: PlannedCall, job: Job) -> Record:
+    def _read_record_in_reply(self, call: PlannedCall, job: Job) -> Record:
         """Return the record of the object in the reply to a call; an empty one if it has none."""
         reply = job.result.get("inventory")
         if get_operation(call.operation).record != self.resource.record_type or not isinstance(reply, dict):
             return {}
         keys = _KEYS & self.desired.keys() & reply.keys()
-        if any(not values_equal(self.desired[name], reply[name]) for name in keys):
+        if any(not is_same_value(self.desired[name], reply[name]) for name in keys):
             # The reply is the result of another call, so nothing in it belongs to the object.
             return {}
         return reply
@@ -197,7 +197,7 @@ class ObjectReader:
         """Return the object when none of the fields has a transitional value. Raise WaitTimeout at the deadline."""
         if not self.is_unstable(current, fields):
             return current
-        client, record, reason = self.client.until(deadline), current.record, ""
+        client, record, reason = self.client.set_deadline(deadline), current.record, ""
         for dummy in self.client.wait.poll_intervals(f"the {self.label}", deadline):
             try:
                 record, reason = self.resource.find(client, self.desired), ""
@@ -211,7 +211,7 @@ class ObjectReader:
                 return Missing() if record is None else Found(record)
         value = find_transitional_value(self.resource, fields, record)
         raise WaitTimeout(
-            f"still {value} after {self.client.wait.waited(deadline)} s. Check the {self.resource.noun}, or"
+            f"still {value} after {self.client.wait.format_elapsed(deadline)} s. Check the {self.resource.noun}, or"
             f" increase wait_timeout.{reason}"
         )
 
@@ -221,7 +221,7 @@ class ObjectReader:
         with suppress(VirtinfraError):
             dummy, uuids = self._find_matches({"name": name})
         if uuids:
-            noun, key = self.resource.noun, option_name(str(self.resource.choose_key(self.desired)))
+            noun, key = self.resource.noun, format_option_name(str(self.resource.choose_key(self.desired)))
             self.context.warnings.append(
                 f"{self.label}: the name is in use by another {noun} ({', '.join(uuids)}). A second {noun} with this"
                 f" name is created, because no {noun} has this {key}."

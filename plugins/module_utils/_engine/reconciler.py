@@ -23,8 +23,8 @@ from .._api.records import (
     NullReference,
     Record,
     drop_null_references,
+    is_same_value,
     record_to_result,
-    values_equal,
 )
 from .._client.jobs import RUNNING, Job
 from .calls import (
@@ -123,7 +123,7 @@ class Reconciler:
         """
         done: list[PlannedCall] = []
         calls = self._plan(current)
-        deadline = self.client.wait.deadline()
+        deadline = self.client.wait.compute_deadline()
         for dummy in range(len(calls) + MAX_REPLANS):
             if current.record is not None:
                 self.turn.end()
@@ -137,7 +137,7 @@ class Reconciler:
             elif self.turn.is_due(call) and self.turn.take(call, self.reader.desired, self.reader.label, deadline):
                 current = self.reader.read()
             else:
-                self.reader.client = self.client.until(deadline, RESPONSE_TIME)
+                self.reader.client = self.client.set_deadline(deadline, RESPONSE_TIME)
                 self.dependents.require_permission(calls, current.record)
                 self._warn(call)
                 outcome = self._perform(call, self.context.params["job_uuid"] if not done else None, deadline)
@@ -271,7 +271,7 @@ def _find_next_call(calls: list[PlannedCall], done: list[PlannedCall]) -> Planne
 def _can_be_created_by(call: PlannedCall, record: Record) -> bool:
     """Return whether a creating call can have created a record: no value differs from the parameters of the call."""
     params = {"uuid" if name == "resourceUuid" else name: value for name, value in call.params.items()}
-    return all(values_equal(value, record[name]) for name, value in params.items() if record.get(name) is not None)
+    return all(is_same_value(value, record[name]) for name, value in params.items() if record.get(name) is not None)
 
 
 def _has_changed_a_part(call: PlannedCall, before: Record | None, now: Record | None) -> bool:

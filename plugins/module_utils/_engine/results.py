@@ -15,12 +15,12 @@ from .._api.operations import get_operation
 from .._api.records import (
     RECORD_FIELDS,
     Record,
+    complete_record,
+    is_same_value,
     record_to_result,
-    values_equal,
-    with_all_fields,
 )
-from .._api.references import option_name
-from .._client.jobs import RUNNING, Job, predicted_job
+from .._api.references import format_option_name
+from .._client.jobs import RUNNING, Job, predict_job
 from .plan import PlannedCall, ResourceSpec
 
 _UUIDS = ("Uuid", "Uuids")
@@ -28,12 +28,12 @@ _UUIDS = ("Uuid", "Uuids")
 
 def format_pending_job(job: Job) -> Record:
     """Return the member of the result for a job that was not waited for."""
-    return {"job": job.handle()} if job.state == RUNNING else {}
+    return {"job": job.build_handle()} if job.state == RUNNING else {}
 
 
 def format_predicted_job(operation: str, wait: bool) -> Record:
     """Return the member of the result for a job that check mode does not start and the task would not wait for."""
-    return {} if wait else {"job": predicted_job(operation).handle()}
+    return {} if wait else {"job": predict_job(operation).build_handle()}
 
 
 def describe_target(params: Record, noun: str = "") -> str:
@@ -41,7 +41,9 @@ def describe_target(params: Record, noun: str = "") -> str:
     if name := next(filter(None, (params.get(key) for key in ("name", "managementIp", "uuid"))), None):
         return f"{noun} {name}".lstrip()
     owners = ", ".join(
-        f"{option_name(key)} {_abbreviate(params[key])}" for key in params if params[key] and key.endswith(_UUIDS)
+        f"{format_option_name(key)} {_abbreviate(params[key])}"
+        for key in params
+        if params[key] and key.endswith(_UUIDS)
     )
     return f"{noun} of {owners}" if noun and owners else noun or owners
 
@@ -59,7 +61,7 @@ def extract_extras(resource: ResourceSpec, operation: str, reply: Record) -> Rec
     extras = {name: reply.get(name, []) for name in row.extra_results}
     record_type, records = row.record, row.get_records(reply)
     if record_type != resource.record_type and isinstance(records, list):
-        extras["records"] = [with_all_fields(record_type, record) for record in records if isinstance(record, dict)]
+        extras["records"] = [complete_record(record_type, record) for record in records if isinstance(record, dict)]
     return extras
 
 
@@ -68,7 +70,7 @@ def format_record(resource: ResourceSpec, record: Record | None) -> Record:
     key = resource.result_key
     members = resource.format_result(record) if resource.format_result else {key: record}
     value = members[key]
-    complete = with_all_fields(resource.record_type, value) if isinstance(value, dict) else value
+    complete = complete_record(resource.record_type, value) if isinstance(value, dict) else value
     return {**record_to_result({**members, key: complete}, resource.record_type)}
 
 
@@ -103,7 +105,7 @@ def find_unmet_expectations(
     visible = {*RECORD_FIELDS[resource.record_type], *record}
     for call in remaining:
         expected = {name: value for name, value in (call.expected or {}).items() if name in visible}
-        unmet = {name: value for name, value in expected.items() if not values_equal(value, record.get(name))}
+        unmet = {name: value for name, value in expected.items() if not is_same_value(value, record.get(name))}
         if unmet:
             is_state = any(states.get(str(record.get(name)), state) != state for name in unmet)
             yield f"{call.operation} succeeded, but {_describe_differences(record, unmet)}", is_state

@@ -115,7 +115,7 @@ class FinalResponse(http.client.HTTPResponse):
             status = 100
         return version, status, reason
 
-    def chunks(self) -> Iterator[bytes]:
+    def read_chunks(self) -> Iterator[bytes]:
         """Yield the body as it arrives; raise TimeoutError if it takes longer, IncompleteRead if its end is missing."""
         missing = self.length
         while missing != 0:
@@ -204,7 +204,7 @@ class Adapter(HTTPAdapter):
             verify = bool(self._context and self._context.verify_mode)
             reply = self.send(request, stream=True, timeout=timeout, verify=verify, proxies=self._proxies)
             raw = reply.raw
-            response = read_response(reply.status_code, reply.headers, raw._original_response.chunks())
+            response = read_response(reply.status_code, reply.headers, raw._original_response.read_chunks())
             if raw.isclosed():
                 raw.release_conn()
             return response

@@ -85,7 +85,7 @@ class ConnectionOptions:
         values = {option.name: params[option.name] for option in fields(cls) if option.name in params}
         return cls(**{**values, "base_url": params["base_url"] or ""})
 
-    def new_masker(self) -> Masker:
+    def create_masker(self) -> Masker:
         """Return a masker of the credentials."""
         return Masker(filter(None, (self.session_id, self.api_token, self.account_password)))
 
@@ -104,13 +104,13 @@ class ConnectionOptions:
         """Scheme, host and port, without a slash at the end."""
         return self.base_url.rstrip("/")
 
-    def tls_context(self) -> ssl.SSLContext | None:
+    def build_tls_context(self) -> ssl.SSLContext | None:
         """Return the TLS context for the service, None for plain http."""
         if self.base_url.lower().startswith("http:"):
             return None
-        return tls_context(self.validate_certs, self.ca_path, self.client_cert, self.client_key)
+        return build_tls_context(self.validate_certs, self.ca_path, self.client_cert, self.client_key)
 
-    def proxy(self) -> SplitResult | None:
+    def find_proxy(self) -> SplitResult | None:
         """Return the proxy of the environment for the service, None without one."""
         # Reading the proxies of the environment takes 0.4 ms and an import.
         if not self.use_proxy or not any(name.lower().endswith("_proxy") for name in os.environ):
@@ -145,7 +145,7 @@ class SessionSource(Protocol):
     def credential(self) -> str:
         """The kind of the credential, one of CREDENTIALS in ``_api/errors.py``."""
 
-    def current(self) -> str | None:
+    def get_session(self) -> str | None:
         """Return the session, None without one."""
 
     def renew(self, refused: str) -> str | None:
@@ -162,7 +162,7 @@ class GivenSession:
     session_id: str | None
     credential = "session_id"
 
-    def current(self) -> str | None:
+    def get_session(self) -> str | None:
         """Return the session, None without one."""
         return self.session_id
 
@@ -174,7 +174,7 @@ class GivenSession:
 
 
 @lru_cache(maxsize=8)
-def tls_context(validate: bool, ca_path: str | None, cert: str | None, key: str | None) -> ssl.SSLContext:
+def build_tls_context(validate: bool, ca_path: str | None, cert: str | None, key: str | None) -> ssl.SSLContext:
     """Return the TLS context for these options. It is created once per process, because this takes 15 ms."""
     try:
         if ca_path is None:

@@ -81,7 +81,7 @@ class Response:
         content_type = self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         return content_type in ("", "text/plain") and not re.match(rb"\s*[<{\[]", self.body)
 
-    def text(self) -> str:
+    def format_text(self) -> str:
         """Return the text of a body that is not JSON, masked, without markup, at most 300 characters."""
         text = self.masker.mask_text(self.body[:MAX_ERROR_SIZE].decode("utf-8", "replace"))
         return make_printable(re.sub(r"(?is)<(script|style|title)\b.*?</\1>|<[^>]*>", " ", text[:20000]))[:300]
@@ -99,7 +99,7 @@ class Response:
             return is_read and self.object is None and attempt < MAX_GARBLED_RETRIES
         return is_read and (self.status in (502, 504) or (self.status == 503 and self.error_code is None))
 
-    def retry_after(self) -> float:
+    def read_retry_after(self) -> float:
         """Return the seconds that the service asks to wait, as a number or a date; 0 if it does not ask."""
         text = self.headers.get("Retry-After", "").strip()
         if re.fullmatch(r"[0-9]{1,9}", text):

@@ -35,7 +35,7 @@ from .adapter import (
     ExchangeFailed,
 )
 from .connection import ConnectionOptions
-from .failures import connect_error, read_error, rejection_error
+from .failures import build_connect_error, build_rejection_error, read_error
 from .hooks import Hooks
 from .response import Response
 
@@ -82,8 +82,10 @@ class Retries:
         self._limits, self._clock = limits, clock
         self.attempts = 0
         self._begin = clock.monotonic()
-        self._max_outage = max(MAX_OUTAGE, sum(_backoffs(CONNECT_BACKOFF, limits.retries)))
-        self._overload_end = self._begin + max(MAX_RETRY_AFTER, sum(_backoffs(OVERLOAD_BACKOFF, limits.retries)))
+        self._max_outage = max(MAX_OUTAGE, sum(_compute_backoffs(CONNECT_BACKOFF, limits.retries)))
+        self._overload_end = self._begin + max(
+            MAX_RETRY_AFTER, sum(_compute_backoffs(OVERLOAD_BACKOFF, limits.retries))
+        )
         self._outage_end = inf
 
     @property
@@ -100,7 +102,7 @@ class Retries:
         """Return the seconds before the next attempt, None if the response is final."""
         if self._is_last or not response.is_retryable(is_read, self.attempts - 1):
             return None
-        wait = self._overload_backoff(response.retry_after())
+        wait = self._compute_overload_backoff(response.read_retry_after())
         if self._clock.monotonic() + wait > min(self._overload_end, self._limits.deadline):
             return None
         self._outage_end = inf
@@ -128,9 +130,9 @@ class Retries:
 
     def _connect_backoff(self) -> float:
         """Return the seconds before a retry without a response: exponential, up to 20 % less at random."""
-        return _backoffs(CONNECT_BACKOFF, self.attempts)[-1] * (0.8 + 0.2 * float(self._clock.random()))
+        return _compute_backoffs(CONNECT_BACKOFF, self.attempts)[-1] * (0.8 + 0.2 * float(self._clock.random()))
 
-    def _overload_backoff(self, retry_after: float) -> float:
+    def _compute_overload_backoff(self, retry_after: float) -> float:
         """Return the seconds before a retry: those that the service asks for, or exponential.
 
         Exponential waits are reduced by up to half at random. With shorter waits, one task among a hundred uses up its
@@ -138,7 +140,7 @@ class Retries:
         """
         if retry_after:
             return retry_after + float(self._clock.random())
-        return _backoffs(OVERLOAD_BACKOFF, self.attempts)[-1] * (0.5 + 0.5 * float(self._clock.random()))
+        return _compute_backoffs(OVERLOAD_BACKOFF, self.attempts)[-1] * (0.5 + 0.5 * float(self._clock.random()))
 
 
 class Transport:
@@ -149,9 +151,9 @@ class Transport:
             raise InvalidOptions(missing_required_lib("requests", url="https://pypi.org/project/requests/"))
         self._options, self._hooks, self._clock = options, hooks, hooks.clock
         self._pool = pool
-        proxy = options.proxy()
+        proxy = options.find_proxy()
         self._proxy_url = proxy.geturl() if proxy else None
-        self._context = options.tls_context()
+        self._context = options.build_tls_context()
         self._peer = options.origin + (f" (proxy {proxy.hostname}:{proxy.port or 80})" if proxy else "")
         password = (proxy and proxy.password) or ""
         self._masker = hooks.masker.with_secrets(password, unquote(password))
@@ -173,7 +175,7 @@ class Transport:
         while True:
             retries.begin_attempt()
             self._hooks.before_send()
-            timeouts = self._timeout(limits), retries.remaining_outage
+            timeouts = self._compute_timeout(limits), retries.remaining_outage
             is_repeatable = request.method == "GET" and limits.retries > 0
             try:
                 response = self._send_once(request, label, auth, headers, *timeouts, is_repeatable)
@@ -191,7 +193,7 @@ class Transport:
                 self._hooks.show_progress(f"{reason}; retry {retries.attempts} of {limits.retries} in {wait:.0f} s")
             self._clock.sleep(wait)
 
-    def _timeout(self, limits: Limits) -> float:
+    def _compute_timeout(self, limits: Limits) -> float:
         """Return the timeout of a request, in seconds."""
         remaining: float = max(limits.deadline - self._clock.monotonic(), 0)
         return min(self._options.request_timeout, remaining + limits.slack)
@@ -218,7 +220,7 @@ class Transport:
             response = replace(response, masker=self._masker)
             status = str(response.status)
         except ConnectFailed as failure:
-            raise connect_error(self._peer, label, failure.cause, self._describe_cause(failure.cause)) from None
+            raise build_connect_error(self._peer, label, failure.cause, self._describe_cause(failure.cause)) from None
         except ExchangeFailed as failure:
             reason = self._describe_cause(failure.cause)
             raise read_error(self._peer, label, failure.cause, reason, request.method, seconds) from None
@@ -229,7 +231,7 @@ class Transport:
                 target = self._mask_target(request)
                 self._hooks.log_request(f"{request.method} {target}: {status}, {milliseconds:.0f} ms{job}")
         if 300 <= response.status < 400 or response.is_complaint_about_tls:
-            raise rejection_error(self._peer, label, response, request.method)
+            raise build_rejection_error(self._peer, label, response, request.method)
         return response
 
     def _create_adapter(self) -> Adapter:
@@ -263,7 +265,7 @@ def _encode_request(
     return {**sent, "Content-Type": "application/json;charset=UTF-8"}, json.dumps(request.body).encode()
 
 
-def _backoffs(limits: tuple[float, float], retries: int) -> list[float]:
+def _compute_backoffs(limits: tuple[float, float], retries: int) -> list[float]:
     """Return the waits before this number of retries, in seconds, without the part that is random."""
     first, longest = limits
     return [min(longest, first * 2 ** min(attempt, 20)) for attempt in range(retries)]

@@ -34,7 +34,7 @@ class Webhook:
         if self.url and not re.fullmatch(r"https?://[\x21-\x7e]+", self.url):
             raise InvalidOptions("webhook_url must have the form https://receiver.example.com/path, without spaces")
 
-    def headers(self, job_uuid: str) -> dict[str, str]:
+    def build_headers(self, job_uuid: str) -> dict[str, str]:
         """Return the headers of a writing call with this job id."""
         if not self.url:
             return {}

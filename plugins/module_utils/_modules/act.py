@@ -37,10 +37,10 @@ from .._client.jobs import (
     SUCCEEDED,
     UNKNOWN,
     Job,
-    job_path,
+    format_job_path,
+    parse_polling_path,
     poll_job,
-    polling_path,
-    predicted_job,
+    predict_job,
     wait_for_jobs,
 )
 from .._client.sessions import AccountSession, is_valid, log_out
@@ -80,8 +80,8 @@ def action_module(
 
     def run(context: ModuleContext) -> dict[str, Any]:
         params = {name: value for name, value in context.desired.items() if name in (*row.parameters, *TAG_PARAMS)}
-        params = _without_optional_nulls(row, params)
-        with _with_label(drop_null_references(params)) as label:
+        params = _drop_optional_nulls(row, params)
+        with _label_errors(drop_null_references(params)) as label:
             if context.check_mode:
                 context.client.build_request(operation, params)
                 job_result = format_predicted_job(operation, context.params["wait"])
@@ -109,8 +109,8 @@ def generic_module(options: Options, **rules: Any) -> ModuleSpec:
             raise InvalidOptions(
                 f"operation must not be {name}, which handles a session. Use virtinfra.manager.session"
             )
-        params = _without_optional_nulls(row, {**normalize_references(mark_nulls(context.desired["params"])), **tags})
-        with _with_label(drop_null_references(params)) as label:
+        params = _drop_optional_nulls(row, {**normalize_references(mark_nulls(context.desired["params"])), **tags})
+        with _label_errors(drop_null_references(params)) as label:
             null = [value for value in params.values() if isinstance(value, NullReference)]
             if null and not context.check_mode:
                 raise InvalidOptions(f"{null[0]} of {name} must not be null or empty")
@@ -126,10 +126,10 @@ def generic_module(options: Options, **rules: Any) -> ModuleSpec:
     return ModuleSpec(run, options, (WAIT, TAGS), rules)
 
 
-def _without_optional_nulls(row: Operation, params: Record) -> Record:
+def _drop_optional_nulls(row: Operation, params: Record) -> Record:
     """Return the parameters without null references, except for required parameters."""
     known = {name: value for name, value in params.items() if not isinstance(value, NullReference)}
-    return {**known, **{name: params[name] for name in row.missing(known) if name in params}}
+    return {**known, **{name: params[name] for name in row.find_missing(known) if name in params}}
 
 
 def _execute(
@@ -143,7 +143,7 @@ def _execute(
     """Make a call exactly once and return its job. There is no object that shows whether the call is still needed."""
     client, planned = context.client, PlannedCall(operation, params, None)
     wait, job_uuid = context.params["wait"], context.params["job_uuid"]
-    call = Call(client, planned, label, wait, client.wait.deadline(), job_uuid, changes)
+    call = Call(client, planned, label, wait, client.wait.compute_deadline(), job_uuid, changes)
     outcome = perform(call, is_still_needed=lambda: None)
     if isinstance(outcome, Refused):
         if changes and (warning := warn_of_second_delivery(planned, label, outcome.error)):
@@ -158,7 +158,7 @@ def _execute(
 
 
 @contextmanager
-def _with_label(params: Record) -> Iterator[str]:
+def _label_errors(params: Record) -> Iterator[str]:
     """Add the label of the object to failures."""
     label = describe_target(params)
     try:
@@ -175,32 +175,32 @@ def job_module(wait: bool) -> ModuleSpec:
 
     def run(context: ModuleContext) -> dict[str, Any]:
         client = context.client
-        jobs = [job_from_handle(client, handle, context.check_mode) for handle in context.params["jobs"]]
+        jobs = [build_job(client, handle, context.check_mode) for handle in context.params["jobs"]]
         if not wait:
             client.map_concurrently(partial(poll_job, client), [job for job in jobs if job.state == RUNNING])
-            return jobs_to_result(jobs)
+            return format_jobs(jobs)
         try:
             wait_for_jobs(client, jobs, wait_for=context.params["wait_for"])
         except WaitTimeout as late:
-            late.result = jobs_to_result(jobs)
+            late.result = format_jobs(jobs)
             raise
         if failures := [job.failure for job in jobs if job.failure]:
             count = f"{len(failures)} of {len(jobs)} jobs did not succeed, the first: " if len(jobs) > 1 else ""
-            raise SeveralFailed(f"{count}{failures[0]}", failures[0], **jobs_to_result(jobs))
-        return jobs_to_result(jobs)
+            raise SeveralFailed(f"{count}{failures[0]}", failures[0], **format_jobs(jobs))
+        return format_jobs(jobs)
 
     return ModuleSpec(run, WAIT_FOR if wait else JOB_HANDLES, shared_options=(WAIT_LIMITS,) if wait else ())
 
 
-def jobs_to_result(jobs: list[Job]) -> Record:
+def format_jobs(jobs: list[Job]) -> Record:
     """Return the jobs in the form of the result, and the number of jobs by state."""
     summary = {state: sum(job.state == state for job in jobs) for state in (SUCCEEDED, FAILED, RUNNING, UNKNOWN)}
-    return {"jobs": [job_to_result(job) for job in jobs], "summary": summary}
+    return {"jobs": [format_job(job) for job in jobs], "summary": summary}
 
 
-def job_from_handle(client: Client, handle: Mapping[str, Any], check_mode: bool = False) -> Job:
+def build_job(client: Client, handle: Mapping[str, Any], check_mode: bool = False) -> Job:
     """Return the job of a handle, which check mode may have predicted. Raise InvalidOptions for an invalid handle."""
-    path = polling_path(handle.get("location"))
+    path = parse_polling_path(handle.get("location"))
     if path is None and handle.get("location") and not handle.get("uuid"):
         raise InvalidOptions(
             f"location {handle['location']!r} is not the polling address of a job, which ends with the uuid of the job."
@@ -208,18 +208,18 @@ def job_from_handle(client: Client, handle: Mapping[str, Any], check_mode: bool 
         )
     if path is None and not handle.get("uuid"):
         if check_mode:
-            return predicted_job(handle.get("operation") or "")
+            return predict_job(handle.get("operation") or "")
         raise InvalidOptions("each item of jobs needs a uuid or a location")
     uuid = handle.get("uuid") or str(path).rpartition("/")[2]
-    return Job(uuid, path or job_path(uuid, client.connection.path_prefix), handle.get("operation") or "")
+    return Job(uuid, path or format_job_path(uuid, client.connection.path_prefix), handle.get("operation") or "")
 
 
-def job_to_result(job: Job) -> Record:
+def format_job(job: Job) -> Record:
     """Return a job in the form of the result; ``msg`` and ``error`` are like those of a failed task."""
     record_type = OPERATIONS[job.operation].record if job.operation in OPERATIONS else ""
     result = {"result": mask_webhooks(job.result, record_type)} if job.state == SUCCEEDED else {}
     failure = {"msg": escape_controls(str(job.failure)), "error": job.failure.error} if job.failure else {}
-    return {**job.handle(), **result, **failure}
+    return {**job.build_handle(), **result, **failure}
 
 
 class SessionSpec(ModuleSpec):
@@ -257,7 +257,7 @@ def _log_in(context: ModuleContext) -> str | None:
     if not isinstance(sessions, AccountSession):
         reason = ": session_id is invalid or has expired" if context.params["session_id"] else ""
         raise InvalidOptions(f"account and account_password are needed to log in{reason}")
-    session_id = None if context.check_mode else sessions.new_session()
+    session_id = None if context.check_mode else sessions.create_session()
     context.changed = True
     return session_id
 

@@ -21,14 +21,14 @@ from .._api.references import normalize_references
 Options = Mapping[str, dict[str, Any]]
 
 
-def _with_fallbacks(options: Options) -> Options:
+def _add_fallbacks(options: Options) -> Options:
     """Add a fallback to an environment variable to each option, for example VIRTINFRA_BASE_URL to ``base_url``."""
     return {
         name: {**option, "fallback": (env_fallback, [f"VIRTINFRA_{name.upper()}"])} for name, option in options.items()
     }
 
 
-CONNECTION = _with_fallbacks(
+CONNECTION = _add_fallbacks(
     {
         "base_url": {"type": "str"},
         "path_prefix": {"type": "str", "default": "service"},
@@ -53,13 +53,13 @@ WAIT_LIMITS: Options = {
     "wait_interval": {"type": "float", "default": 5},
 }
 
-WEBHOOK_KEY = _with_fallbacks({"webhook_key": {"type": "str", "no_log": True}})
+WEBHOOK_KEY = _add_fallbacks({"webhook_key": {"type": "str", "no_log": True}})
 
 WAIT: Options = {
     **WAIT_LIMITS,
     "wait": {"type": "bool", "default": True},
     "job_uuid": {"type": "str"},
-    **_with_fallbacks({"webhook_url": {"type": "str", "no_log": True}}),
+    **_add_fallbacks({"webhook_url": {"type": "str", "no_log": True}}),
     **WEBHOOK_KEY,
     "api_timeout": {"type": "int"},
 }
@@ -73,8 +73,8 @@ TAGS: Options = {
 def reference(parameter: str, **details: Any) -> dict[str, Any]:
     """Return the spec of an option that refers to an object; ``parameter`` is the API's name for the option.
 
-    The option itself is named after the object that it refers to, see `option_name`. The name of the parameter in snake
-    case is its alias.
+    The option is named after the object that it refers to, see `format_option_name`. The name of the parameter in
+    snake case is its alias.
     """
     return {"type": "str", "parameter": parameter, "aliases": [to_snake_case(parameter)], **details}
 
@@ -84,7 +84,7 @@ def references(parameter: str, **details: Any) -> dict[str, Any]:
     return reference(parameter, **{"type": "list", "elements": "str", **details})
 
 
-def parameter_names(options: Options) -> dict[str, str]:
+def map_parameter_names(options: Options) -> dict[str, str]:
     """Return the API's names for options."""
     return {name: spec.get("parameter") or to_camel_case(name) for name, spec in options.items()}
 
@@ -148,7 +148,7 @@ class TaskOptions:
     @cached_property
     def parameters(self) -> dict[str, str]:
         """The API's names for the options."""
-        return parameter_names(self.all_options)
+        return map_parameter_names(self.all_options)
 
     def find_alias_warnings(self, arguments: Mapping[str, Any]) -> list[str]:
         """Return the warnings of a module process for options that are given both by name and by alias."""
@@ -203,7 +203,7 @@ class TaskOptions:
         groups += [[name] for name in self.selecting_options]
         return groups
 
-    def desired(self, params: Mapping[str, Any]) -> Record:
+    def read_desired(self, params: Mapping[str, Any]) -> Record:
         """Return the options of the module that are not null, by the API's names for them."""
         desired, parameters = {}, self.parameters
         for name in (*self.options, *(TAGS if TAGS in self.shared_options else ())):

@@ -29,23 +29,23 @@ from .._api.operations import get_operation
 from .._api.records import (
     NullReference,
     Record,
+    complete_members,
+    complete_record,
+    is_same_value,
     record_to_result,
-    shaped_members,
     to_camel_case,
     to_snake_case,
-    values_equal,
-    with_all_fields,
 )
-from .._api.references import option_name
+from .._api.references import format_option_name
 from .._client.client import Client
-from .._client.lists import PAGE_SIZE, find_by_attribute, first_readable, get_by_uuid, paginate, paginate_cursor, query
+from .._client.lists import PAGE_SIZE, combine_finders, find_by_attribute, get_by_uuid, paginate, paginate_cursor, query
 from .._engine.context import ModuleContext
 from .options import (
     IDENTITY_OPTIONS,
     LIST_OPTIONS,
     TAGS,
     Options,
-    parameter_names,
+    map_parameter_names,
 )
 from .spec import ModuleSpec
 
@@ -125,7 +125,7 @@ class Listing:
         if context.is_object_predicted:
             return {self.returns: [], "total": 0}
         records, total = self._select(context.desired, *self._read(context.client, context.desired))
-        results = [record_to_result(with_all_fields(self.record_type, record), self.record_type) for record in records]
+        results = [record_to_result(complete_record(self.record_type, record), self.record_type) for record in records]
         return {self.returns: results, "total": total}
 
     def _read(self, client: Client, desired: Record) -> tuple[list[Record], int]:
@@ -135,7 +135,7 @@ class Listing:
             readers.append(self._read_by_query)
         if self.cursor:
             readers.append(self._read_by_cursor)
-        return first_readable(*readers)(client, desired)
+        return combine_finders(*readers)(client, desired)
 
     def _read_by_query(self, client: Client, desired: Record) -> tuple[list[Record], int]:
         if self.operation is None:
@@ -204,13 +204,13 @@ def list_module(
     ``equality_options`` select records by equality, by default by uuid or name. ``options`` are those of predicates.
     """
     equality_options = IDENTITY_OPTIONS if equality_options is None else equality_options
-    fields = list(parameter_names(equality_options).values())
+    fields = list(map_parameter_names(equality_options).values())
     listing = Listing(operation, cursor, returns, fields, view, predicates or {})
     filter_option: Options = {"filters": {"type": "list", "elements": "str"}} if cursor else {}
     return ModuleSpec(
         listing.run,
         {**equality_options, **LIST_OPTIONS, **filter_option, **(options or {})},
-        selecting_options=(*equality_options, *map(option_name, listing.predicates)),
+        selecting_options=(*equality_options, *map(format_option_name, listing.predicates)),
     )
 
 
@@ -232,7 +232,7 @@ def _to_list(value: Any) -> list[Any]:
 def _shape_members(operation: str, reply: Mapping[str, Any]) -> dict[str, Any]:
     """Return the documented members of a reply, as empty lists if the service omits them."""
     members = {name: reply.get(name) or [] for name in get_operation(operation).result}
-    return {**record_to_result(shaped_members(members), get_operation(operation).record)}
+    return {**record_to_result(complete_members(members), get_operation(operation).record)}
 
 
 def _collect_pages(pages: Iterable[tuple[list[Record], int | None]]) -> tuple[list[Record], int]:
@@ -253,7 +253,7 @@ def _filter(
         record
         for record in records
         if not any(condition.rejects(record) for condition in conditions)
-        and all(values_equal(value, record.get(name)) for name, value in equal.items())
+        and all(is_same_value(value, record.get(name)) for name, value in equal.items())
     ]
     return matches[:limit], len(matches)
 
@@ -270,6 +270,6 @@ def query_by(client: Client, operation: str, field: str, uuids: list[str]) -> di
     except Unsupported:
         return None
     for record in records:
-        result = record_to_result(with_all_fields(get_operation(operation).record, record))
+        result = record_to_result(complete_record(get_operation(operation).record, record))
         records_by.setdefault(result[field], []).append(result)
     return records_by

@@ -15,7 +15,7 @@ from .._api.errors import InvalidOptions
 from .._api.operation import TAG_PARAMS
 from .._api.operations import get_operation
 from .._api.records import Record, to_camel_case
-from .._api.references import option_name
+from .._api.references import format_option_name
 from .._engine.context import ModuleContext
 from .._engine.plan import ResourceSpec
 from .._engine.reconciler import Reconciler
@@ -52,5 +52,5 @@ def resource_module(
 def _reject_foreign_options(resource: ResourceSpec, desired: Record, kind: str) -> None:
     """Raise InvalidOptions for options that belong to another type of object."""
     known = {name for operation in resource.operations for name in get_operation(operation).parameters}
-    if others := [option_name(name) for name in desired if name not in (*known, *TAG_PARAMS, "state")]:
+    if others := [format_option_name(name) for name in desired if name not in (*known, *TAG_PARAMS, "state")]:
         raise InvalidOptions(f"{', '.join(others)} cannot be used with {kind}")

@@ -69,7 +69,7 @@ def _run(spec: ModuleSpec, params: Mapping[str, Any], check_mode: bool, hooks: H
             has_null_key = isinstance(params.get("uuid"), NullReference) or any(
                 spec.find_null_selecting_options(params)
             )
-            desired = spec.desired(params)
+            desired = spec.read_desired(params)
             context = ModuleContext(params, desired, client, check_mode, check_mode and has_null_key)
             result = spec.run(context)
         return ModuleResult({"changed": context.changed, **result}, context.warnings)

@@ -17,7 +17,7 @@ from .._client.lists import (
     query,
     require_unique,
 )
-from .._engine.plan import Current, PlannedCall, ResourceSpec, default_plan
+from .._engine.plan import Current, PlannedCall, ResourceSpec, build_default_plan
 from .finders import find_by_query
 
 
@@ -83,7 +83,7 @@ def find_other_cbt_task(client: Client, params: Record) -> str | None:
 
 def plan_cbt_task(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
     """Plan the change of a task. Warn when a task that one VM selects is stopped or deleted for other VMs too."""
-    steps = default_plan(resource, state, desired, current)
+    steps = build_default_plan(resource, state, desired, current)
     others = [uuid for uuid in (current.record or {}).get("resourceUuids", ()) if uuid != desired.get("vmInstanceUuid")]
     if not others or state in ("present", "enabled") or not desired.keys().isdisjoint(("uuid", "name")):
         return steps

@@ -12,14 +12,14 @@ from collections.abc import Callable
 
 from .._api.records import (
     Record,
-    values_equal,
+    is_same_value,
 )
-from .._api.references import option_name
+from .._api.references import format_option_name
 from .._api.resource_types import RESOURCE_TYPES
 from .._client.client import Client
 from .._client.lists import (
+    combine_finders,
     find_by_attribute,
-    first_readable,
     get_by_uuid,
     paginate_cursor,
     require_unique,
@@ -56,7 +56,7 @@ def find_by_cursor(resource_type: str, *keys: str, among: Callable[[Record], boo
 
     def find(client: Client, key: str, value: str) -> list[Record]:
         records = [record for page, total in paginate_cursor(client, resource_type) for record in page]
-        return [record for record in records if values_equal(value, record.get(key)) and among(record)]
+        return [record for record in records if is_same_value(value, record.get(key)) and among(record)]
 
     return _find_by_first_key(find, keys)
 
@@ -64,7 +64,7 @@ def find_by_cursor(resource_type: str, *keys: str, among: Callable[[Record], boo
 def find_by_type(name: str, *keys: str) -> Finder:
     """Return a finder of an existing object of a type in RESOURCE_TYPES, with its query or with a cursor query."""
     resource_type = RESOURCE_TYPES[name]
-    return first_readable(
+    return combine_finders(
         find_by_query(resource_type.query, *keys, among=resource_type.is_usable),
         find_by_cursor(resource_type.cursor_type, *keys, among=resource_type.is_usable),
     )
@@ -97,6 +97,6 @@ def _find_by_first_key(find: Search, keys: tuple[str, ...]) -> Finder:
                 return records[0]
         if key is None:
             return None
-        return require_unique(find(client, key, desired[key]), f"the {option_name(key)} {desired[key]!r}")
+        return require_unique(find(client, key, desired[key]), f"the {format_option_name(key)} {desired[key]!r}")
 
     return read

@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from .._api.conditions import equality
+from .._api.conditions import format_equality
 from .._api.errors import UNAUTHORIZED, ApiError, Unsupported
 from .._api.records import Record
 from .._api.resource_types import PRIMARY_STORAGE, VM
 from .._client.client import Client
 from .._client.lists import (
-    first_readable,
+    combine_finders,
+    extract_records,
     query,
-    records_of,
 )
 from .._engine.guards import Dependent, Dependents, Guard
 from .finders import list_by_cursor
@@ -141,7 +141,7 @@ def _predict_migration(client: Client, vm: Dependent, host: str) -> Dependent | 
         if failure.code == NO_SUCH_OBJECT:
             return None
         return replace(vm, effect=STOPPED, reason=f"the service does not say which hosts can take it: {failure}")
-    if any(target.get("uuid") != host for target in records_of(reply, name)):
+    if any(target.get("uuid") != host for target in extract_records(reply, name)):
         return vm
     return replace(vm, effect=STOPPED, reason="no other host can take it")
 
@@ -182,7 +182,7 @@ def _list_vms_by_cursor(client: Client, desired: Record) -> list[Record]:
 
 
 def _query_local_storages(client: Client, dummy: Record) -> set[str]:
-    return _select_local(query(client, "QueryPrimaryStorage", filter(None, [equality("type", "LocalStorage")])))
+    return _select_local(query(client, "QueryPrimaryStorage", filter(None, [format_equality("type", "LocalStorage")])))
 
 
 def _list_local_storages_by_cursor(client: Client, dummy: Record) -> set[str]:
@@ -193,6 +193,6 @@ def _select_local(storages: list[Record]) -> set[str]:
     return {str(storage.get("uuid")) for storage in storages if storage.get("type") == "LocalStorage"}
 
 
-_read_running_vms = first_readable(_query_vms_of_host, _list_vms_of_host_by_cursor)
-_read_vms_with_uuids = first_readable(_query_vms, _list_vms_by_cursor)
-_read_local_storages = first_readable(_query_local_storages, _list_local_storages_by_cursor)
+_read_running_vms = combine_finders(_query_vms_of_host, _list_vms_of_host_by_cursor)
+_read_vms_with_uuids = combine_finders(_query_vms, _list_vms_by_cursor)
+_read_local_storages = combine_finders(_query_local_storages, _list_local_storages_by_cursor)

@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 from .._api.errors import InvalidOptions, Unsupported
-from .._api.records import Record, drop_null_references, values_equal
+from .._api.records import Record, drop_null_references, is_same_value
 from .._client.client import Client
 from .._client.lists import find_by_attribute, require_unique
-from .._engine.plan import Current, PlannedCall, ResourceSpec, Unreadable, build_unchangeable, default_plan
+from .._engine.plan import Current, PlannedCall, ResourceSpec, Unreadable, build_default_plan, build_unchangeable
 from .finders import Finder, find_by_query
 
 _PERSONS = "QuerySNSTeamchatAtPerson"
@@ -38,7 +38,7 @@ def select_compared_persons(desired: Record, current: Record) -> Record:
     compared = {"atPersonUserIds": persons["atPersonUserIds"]} if persons else {}
     differing = {}
     for user in map(str, desired.get("atPersonList", ())):
-        if user in current_remarks and not values_equal(persons["atPersonList"][user], current_remarks[user]):
+        if user in current_remarks and not is_same_value(persons["atPersonList"][user], current_remarks[user]):
             differing[user] = persons["atPersonList"][user]
     if differing:
         compared["atPersonList"] = {**current_remarks, **differing}
@@ -72,7 +72,7 @@ def plan_workchat_endpoint(resource: ResourceSpec, state: str, desired: Record, 
     else:
         persons = {} if isinstance(current, Unreadable) else select_compared_persons(desired, current.record)
     others = {name: value for name, value in desired.items() if not name.startswith("atPerson")}
-    return default_plan(resource, state, {**others, **persons}, current)
+    return build_default_plan(resource, state, {**others, **persons}, current)
 
 
 def find_endpoint_of_type(type_name: str) -> Finder:
@@ -102,7 +102,7 @@ def plan_person(resource: ResourceSpec, state: str, desired: Record, current: Cu
             raise InvalidOptions("remark is required, because the service cannot list persons")
     if endpoint and person and (person.get("endpointUuid") or endpoint) != endpoint:
         raise build_unchangeable(resource, {"endpointUuid": endpoint}, desired, person)
-    return default_plan(resource, state, desired, current)
+    return build_default_plan(resource, state, desired, current)
 
 
 def find_person(client: Client, desired: Record) -> Record | None:

@@ -12,20 +12,20 @@ from dataclasses import replace
 
 from .._api.errors import ApiError, InvalidOptions, NotFound, ReadExecutedAsChange, Unsupported
 from .._api.operations import get_operation
-from .._api.records import Record, normalize_address, normalize_addresses, with_all_fields
-from .._api.references import option_name
+from .._api.records import Record, complete_record, normalize_address, normalize_addresses
+from .._api.references import format_option_name
 from .._api.resource_types import VM
 from .._client.client import Client
 from .._client.jobs import Job, wait_for_jobs
 from .._client.lists import (
+    combine_finders,
     find_by_attribute,
-    first_readable,
     get_by_uuid,
     query,
     require_unique,
 )
-from .._client.replies import unsupported_operation
-from .._engine.plan import Current, PlannedCall, ResourceSpec, default_plan, find_drift, replace_record
+from .._client.replies import build_unsupported_error
+from .._engine.plan import Current, PlannedCall, ResourceSpec, build_default_plan, find_drift, replace_record
 from .finders import list_by_cursor
 
 # The fields with the address of a NIC.
@@ -42,11 +42,11 @@ def find_vm_nic(client: Client, desired: Record) -> Record | None:
     NICs in one network. With both addresses, a NIC with only one of them is returned if no NIC has both.
     """
     key = "uuid" if "uuid" in desired else "l3NetworkUuid"
-    read = first_readable(_query_vm_of_nics, _query_nics, _list_vms_of_nics)
+    read = combine_finders(_query_vm_of_nics, _query_nics, _list_vms_of_nics)
     nics = [nic for nic in read(client, desired) if nic.get(key) == desired[key]]
     if key != "uuid":
         nics = _select_by_addresses(nics, desired)
-    return require_unique(nics, f"the {option_name(key)} {desired[key]!r} on this VM")
+    return require_unique(nics, f"the {format_option_name(key)} {desired[key]!r} on this VM")
 
 
 def _select_by_addresses(nics: list[Record], desired: Record) -> list[Record]:
@@ -130,7 +130,7 @@ def plan_vm_nic(resource: ResourceSpec, state: str, desired: Record, current: Cu
                 raise InvalidOptions(f"NIC {nic['uuid']} has the address {nic['ip']}. Give uuid to change it.")
             nic = {**nic, **dict.fromkeys(_ADDRESS_FIELDS)}
         current = replace_record(current, nic)
-    steps = default_plan(resource, state, desired, current)
+    steps = build_default_plan(resource, state, desired, current)
     return [replace(step, expected={**(step.expected or {}), "vm": None}) for step in steps]
 
 
@@ -140,13 +140,13 @@ def separate_vm(nic: Record | None) -> Record:
         return {"nic": None, "vm": None}
     fields = {name: value for name, value in nic.items() if name != "vm"}
     vm = nic.get("vm")
-    return {"nic": fields, "vm": vm and with_all_fields("VmInstanceInventory", vm)}
+    return {"nic": fields, "vm": vm and complete_record("VmInstanceInventory", vm)}
 
 
 def plan_new_vm(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
     """Plan the creation of a VM. Do not compare its cluster and host, because it may have been migrated."""
     compared = {name: value for name, value in desired.items() if current.record is None or name not in _PLACEMENT}
-    return default_plan(resource, state, compared, current)
+    return build_default_plan(resource, state, compared, current)
 
 
 def find_bandwidth_limit(client: Client, desired: Record) -> Record | None:
@@ -166,7 +166,7 @@ def find_bandwidth_limit(client: Client, desired: Record) -> Record | None:
         if not isinstance(started.failure, ApiError):
             raise
         prefix, status = client.connection.path_prefix, 202
-        raise unsupported_operation(get_operation("GetNicQos"), prefix, status) from None
+        raise build_unsupported_error(get_operation("GetNicQos"), prefix, status) from None
     if reply.keys().isdisjoint(get_operation("GetNicQos").result):
         raise Unsupported("the response to GetNicQos has no bandwidth")
     bandwidth = reply.get(f"{desired['direction']}boundBandwidth")

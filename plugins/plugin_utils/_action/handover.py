@@ -113,7 +113,7 @@ class ModuleProcess:
             connection = ConnectionOptions.from_params(params)
         except VirtinfraError:
             return Handover(with_password)
-        hooks = Hooks(connection.new_masker(), on_request=on_request)
+        hooks = Hooks(connection.create_masker(), on_request=on_request)
         account_session = AccountSession(_limit_login(connection), hooks, FileStore(connection))
         try:
             if self._spec.secret_results:
@@ -134,8 +134,8 @@ class ModuleProcess:
         """
         task_session = None
         if self._is_detached and self._accepts(arguments):
-            task_session = TaskSession(connection, account_session.new_session())
-        session_id = task_session.session_id if task_session else account_session.valid()
+            task_session = TaskSession(connection, account_session.create_session())
+        session_id = task_session.session_id if task_session else account_session.get_valid_session()
         with_session = {**arguments, "account": None, "account_password": None, "session_id": session_id}
         return Handover(with_session, task_session)
 

@@ -24,7 +24,7 @@ from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.references import mark_nulls
 from ...module_utils._engine.context import TaskInterrupted
 from ...module_utils._http.adapter import HAS_REQUESTS, AdapterPool
-from ...module_utils._http.connection import tls_context
+from ...module_utils._http.connection import build_tls_context
 from ...module_utils._http.hooks import Hooks
 from ...module_utils._masking.patterns import compile_patterns
 from ...module_utils._modules.options import GROUP_OPTIONS
@@ -38,7 +38,7 @@ from .interrupts import end_worker, log_after_exit, raise_on_signals, stop_with_
 from .locks import RunLock
 
 # The parent process builds the TLS context and the patterns once, and every worker inherits them.
-tls_context(True, None, None, None)
+build_tls_context(True, None, None, None)
 compile_patterns()
 
 # The connections of this worker, for all items of a loop and all attempts of until. They end with the worker.

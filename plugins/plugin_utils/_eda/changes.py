@@ -38,22 +38,22 @@ class Threshold:
         """The name under which its state is stored."""
         return f"{self.field} below {self.below:g} %"
 
-    def percent(self, record: Record) -> float | None:
+    def compute_percent(self, record: Record) -> float | None:
         """Return the capacity in percent of the total, None if the record does not show it."""
         name = to_camel_case(self.field)
-        available, total = record.get(name), record.get(total_of(name))
+        available, total = record.get(name), record.get(name_total_field(name))
         if not all(isinstance(value, (int, float)) for value in (available, total)) or not total:
             return None
         return round(100 * float(available or 0) / float(total), 2)
 
-    def state(self, percent: float, before: str | None) -> str:
+    def determine_state(self, percent: float, before: str | None) -> str:
         """Return whether a capacity is low; between both limits its state does not change."""
         if percent < self.below:
             return LOW
         return NORMAL if percent >= self.rearm else before or NORMAL
 
 
-def total_of(name: str) -> str:
+def name_total_field(name: str) -> str:
     """Return the field with the total of a capacity, both by their API names."""
     return name.replace("available", "total", 1)
 
@@ -93,7 +93,7 @@ class Watch:
             uuid = str(record.get("uuid"))
             seen.add(uuid)
             before = known.get(uuid)
-            values = self._values(record, before or {})
+            values = self._read_values(record, before or {})
             if before is None:
                 poll.new[uuid] = values
                 continue
@@ -101,19 +101,19 @@ class Watch:
                 if key not in before:
                     poll.new.setdefault(uuid, dict(before))[key] = after
                 elif after != before[key]:
-                    poll.changes.append(Change(uuid, key, after, self._event(record, key, before[key], after)))
+                    poll.changes.append(Change(uuid, key, after, self._build_event(record, key, before[key], after)))
         poll.gone = [uuid for uuid in known if uuid not in seen]
         return poll
 
-    def _values(self, record: Record, before: Mapping[str, Any]) -> dict[str, Any]:
+    def _read_values(self, record: Record, before: Mapping[str, Any]) -> dict[str, Any]:
         """Return the watched values of a record, without missing ones."""
         values = {name: record.get(to_camel_case(name)) for name in self.fields}
         for threshold in self.thresholds:
-            if (percent := threshold.percent(record)) is not None:
-                values[threshold.key] = threshold.state(percent, before.get(threshold.key))
+            if (percent := threshold.compute_percent(record)) is not None:
+                values[threshold.key] = threshold.determine_state(percent, before.get(threshold.key))
         return {name: value for name, value in values.items() if value is not None}
 
-    def _event(self, record: Record, key: str, before: Any, after: Any) -> dict[str, Any]:
+    def _build_event(self, record: Record, key: str, before: Any, after: Any) -> dict[str, Any]:
         change = {
             "resource_type": self.resource_type,
             "uuid": record.get("uuid"),
@@ -126,7 +126,7 @@ class Watch:
             if threshold.key == key:
                 change.update(
                     field=threshold.field,
-                    percent=threshold.percent(record),
+                    percent=threshold.compute_percent(record),
                     below=threshold.below,
                     rearm=threshold.rearm,
                 )

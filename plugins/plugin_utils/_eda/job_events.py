@@ -19,7 +19,7 @@ from ...module_utils._http.response import Response
 from ...module_utils._http.webhooks import read_parameter
 from ...module_utils._masking.masker import Masker
 from ...module_utils._masking.terminal import make_printable
-from ...module_utils._modules.act import job_to_result
+from ...module_utils._modules.act import format_job
 
 # The HTTP status of the response to a poll of a failed job. A post has the body of that response.
 FAILED_STATUS = 503
@@ -46,13 +46,13 @@ class JobPost:
     batch: str | None = None
     about: str | None = None
 
-    def without_context(self) -> JobPost:
+    def drop_context(self) -> JobPost:
         """Return the post without what only its sender says: the batch, and the values of the URL."""
         return replace(self, job=replace(self.job, operation=""), batch=None, about=None)
 
-    def event(self) -> dict[str, Any]:
+    def build_event(self) -> dict[str, Any]:
         """Return the event: ``job``, ``operation`` and ``about`` if known, ``result``, or ``error`` and ``msg``."""
-        outcome = job_to_result(self.job)
+        outcome = format_job(self.job)
         context = {"operation": self.job.operation, "about": self.about}
         job = {"uuid": self.job.uuid, "succeeded": self.job.state == SUCCEEDED, "batch": self.batch}
         members = {name: outcome[name] for name in ("result", "error", "msg") if name in outcome}

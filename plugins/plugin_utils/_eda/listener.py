@@ -123,7 +123,7 @@ class Listener:
                     self._refusals.add("no resources", "unknown", "connections", os.strerror(error.errno))
                     await asyncio.sleep(PAUSE)
                 continue
-            peer = _peer_of(address[0])
+            peer = _find_peer(address[0])
             if self._make_room(peer):
                 task = asyncio.create_task(self._connect(Connection(accepted, peer)))
                 self._tasks.add(task)
@@ -135,7 +135,7 @@ class Listener:
             await asyncio.sleep(0)
 
     @contextmanager
-    def serving(self, protocol: object) -> Iterator[None]:
+    def mark_busy(self, protocol: object) -> Iterator[None]:
         """Mark a connection as not idle while its request is handled."""
         connection = self._connections.get(protocol)
         if connection:
@@ -187,7 +187,7 @@ class Listener:
 
 
 @asynccontextmanager
-async def listening(
+async def open_listener(
     handler: Handler,
     address: tuple[str, int],
     context: ssl.SSLContext | None,
@@ -198,7 +198,7 @@ async def listening(
     """Listen on all addresses of a host name. Raise OSError when one cannot be used."""
 
     async def handle(request: web.Request) -> web.Response:
-        with listener.serving(request.protocol):
+        with listener.mark_busy(request.protocol):
             response = await handler(request)
             # A connection serves one request, so that the service never sends one on a connection that is being closed.
             response.force_close()
@@ -245,7 +245,7 @@ def limit_connections() -> int:
     return MAX_CONNECTIONS if limit == resource.RLIM_INFINITY else max(1, min(MAX_CONNECTIONS, limit // 2))
 
 
-def _peer_of(address: str) -> str:
+def _find_peer(address: str) -> str:
     """Return whom an address stands for: the addresses of an IPv6 network with 64 bits belong to one peer."""
     parsed = ipaddress.ip_address(address.partition("%")[0])
     if parsed.version == 4 or parsed.ipv4_mapped:

@@ -19,10 +19,10 @@ from typing import Any
 
 from ...module_utils._api.errors import InvalidOptions, TransportError
 from ...module_utils._client.client import Client
-from ...module_utils._client.jobs import RUNNING, UNKNOWN, Job, job_path
+from ...module_utils._client.jobs import RUNNING, UNKNOWN, Job, format_job_path
 from ...module_utils._http.webhooks import is_signed
 from .job_events import InvalidPost, JobPost, read_post
-from .listener import Refusals, listening
+from .listener import Refusals, open_listener
 from .source import deliver_event
 from .store import Spool
 
@@ -82,7 +82,7 @@ class Receiver:
             post = await self._confirm(post, self._client)
         # No await from here on, so that no second delivery can interfere.
         self._check_room()
-        if self._spool.add(post.job.uuid, post.event()):
+        if self._spool.add(post.job.uuid, post.build_event()):
             self._arrived.set()
 
     def _check_sender(self, request: web.Request) -> None:
@@ -101,7 +101,7 @@ class Receiver:
             raise web.HTTPForbidden(text="the signature in the URL is missing or wrong")
         if not self._client:
             return post
-        return replace(post, batch=None) if key else post.without_context()
+        return replace(post, batch=None) if key else post.drop_context()
 
     def _check_room(self) -> None:
         if self._spool.pending >= self._options["buffer_size"]:
@@ -113,10 +113,10 @@ class Receiver:
         if uuid in self._confirming:
             raise web.HTTPServiceUnavailable(text="the same result is being confirmed")
         self._confirming.add(uuid)
-        job = Job(uuid, job_path(uuid, client.connection.path_prefix))
+        job = Job(uuid, format_job_path(uuid, client.connection.path_prefix))
         try:
             deadline = client.hooks.clock.monotonic() + CONFIRM_TIMEOUT
-            await asyncio.to_thread(client.until(deadline).poll, job)
+            await asyncio.to_thread(client.set_deadline(deadline).poll, job)
         except TransportError as error:
             raise web.HTTPServiceUnavailable(text="it could not be confirmed") from error
         finally:
@@ -139,7 +139,7 @@ class Receiver:
         """Deliver the results in the spool to the rules, forever."""
         while True:
             self._arrived.clear()
-            while entry := self._spool.first():
+            while entry := self._spool.read_first():
                 number, event = entry
                 await deliver_event(queue, event)
                 self._spool.remove(number)
@@ -152,7 +152,9 @@ async def listen(receiver: Receiver, options: Mapping[str, Any], context: ssl.SS
     address, limits = (options["host"], options["port"]), (options["body_limit"], options["max_connections_per_peer"])
     async with AsyncExitStack() as stack:
         try:
-            await stack.enter_async_context(listening(receiver.handle, address, context, *limits, receiver.refusals))
+            await stack.enter_async_context(
+                open_listener(receiver.handle, address, context, *limits, receiver.refusals)
+            )
         except OSError as error:
             raise InvalidOptions(f"cannot listen on {address[0]} port {address[1]}: {error}") from None
         yield

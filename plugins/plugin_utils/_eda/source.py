@@ -18,7 +18,7 @@ from typing import Any
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
-from ...module_utils._api.errors import InvalidOptions, VirtinfraError, did_you_mean
+from ...module_utils._api.errors import InvalidOptions, VirtinfraError, suggest_name
 from ...module_utils._client.client import READ_AND_MASK, Client
 from ...module_utils._client.sessions import open_client
 from ...module_utils._http.adapter import HAS_REQUESTS
@@ -42,7 +42,7 @@ def read_options(spec: Options, args: Mapping[str, Any]) -> dict[str, Any]:
     """
     arguments = {name: value for name, value in args.items() if value is not None}
     for name in arguments.keys() - spec.keys():
-        raise InvalidOptions(f"unknown argument {name}.{did_you_mean(name, spec)}")
+        raise InvalidOptions(f"unknown argument {name}.{suggest_name(name, spec)}")
     validation = ArgumentSpecValidator(spec).validate(arguments)
     if validation.error_messages:
         raise InvalidOptions(Masker(collect_secrets(spec, arguments)).mask_text(validation.error_messages[0]))
@@ -67,7 +67,7 @@ def open_service(connection: ConnectionOptions) -> Iterator[Client]:
         if has_ended.is_set():
             raise VirtinfraError("the event source has ended")
 
-    hooks = Hooks(connection.new_masker(), before_send=check_end)
+    hooks = Hooks(connection.create_masker(), before_send=check_end)
     if connection.needs_login:
         restore_signal_handlers()
     with open_client(connection, READ_AND_MASK, hooks) as client:

@@ -73,7 +73,7 @@ class Spool(Store):
         self.pending += added
         return added
 
-    def first(self) -> tuple[int, dict[str, Any]] | None:
+    def read_first(self) -> tuple[int, dict[str, Any]] | None:
         """Return the number and the event of the oldest result, None when there is none."""
         row = self._database.execute(
             "SELECT number, event FROM jobs WHERE event IS NOT NULL ORDER BY number"

@@ -24,9 +24,9 @@ from ...module_utils._api.records import (
     RECORD_FIELDS,
     SCALARS,
     Record,
+    complete_members,
     is_address,
     record_to_result,
-    shaped_members,
     to_snake_case,
 )
 
@@ -144,7 +144,7 @@ class HostVars:
         values: Iterable[Any] = record.values()
         # Few steps, because this runs for every host: most records contain only scalars.
         if not SCALARS.issuperset(map(type, values)):
-            members = shaped_members(record).items()
+            members = complete_members(record).items()
             values = [
                 make_unsafe(value if field in PRESERVED_KEY_MEMBERS else record_to_result(value))
                 for field, value in members

@@ -29,7 +29,7 @@ from ...module_utils._api.errors import (
     InvalidOptions,
     Unsupported,
     VirtinfraError,
-    did_you_mean,
+    suggest_name,
 )
 from ...module_utils._api.records import Record
 from ...module_utils._api.resource_types import ResourceType
@@ -80,7 +80,7 @@ def render_options(plugin: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     rendered = {}
     for name, value in options.items():
         if name not in known:
-            raise InvalidOptions(f"unknown option {name}.{did_you_mean(str(name), known)}")
+            raise InvalidOptions(f"unknown option {name}.{suggest_name(str(name), known)}")
         if name not in EXPRESSIONS:
             try:
                 value = plugin.templar.template(value)
@@ -214,7 +214,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
             self._cache[key] = {"json": json.dumps({"requested": requested, "contents": contents})}
 
     def _open_client(self, service: Service) -> AbstractContextManager[Client]:
-        hooks = Hooks(service.connection.new_masker(), on_request=self.display.vvv, new_store=FileStore)
+        hooks = Hooks(service.connection.create_masker(), on_request=self.display.vvv, new_store=FileStore)
         return open_client(service.connection, READ_AND_MASK, hooks)
 
     def _read_cache(self, key: str, requested: list[Any]) -> list[Any] | None:

@@ -26,10 +26,10 @@ from ansible.utils.display import Display
 
 from ...module_utils._api.errors import VirtinfraError
 from ...module_utils._client.sessions import (
+    drop_credentials,
     end_session,
     is_valid,
     open_brief_client,
-    without_credentials,
 )
 from ...module_utils._http.connection import ConnectionOptions
 from ...module_utils._http.hooks import Hooks
@@ -76,7 +76,7 @@ class FileStore:
                     failed["failure"] = values.pop("failure")
                 session.clear()
                 if values:
-                    session.update(values, connection=asdict(without_credentials(self._connection)))
+                    session.update(values, connection=asdict(drop_credentials(self._connection)))
 
 
 class FileFacts:
@@ -101,7 +101,7 @@ class TaskSession:
     """The session of one task that may outlive the run. Its module process ends it when the task has ended."""
 
     def __init__(self, connection: ConnectionOptions, session_id: str) -> None:
-        self._connection, self.session_id = without_credentials(connection), session_id
+        self._connection, self.session_id = drop_credentials(connection), session_id
 
     def watch(self, task: str) -> None:
         """Let the owner warn at the end of the run if the task still runs. ``task`` describes it."""

@@ -25,7 +25,7 @@ FIRST_NBD_PORT = 10809
 def create_cbt_task(call: Call) -> Reply:
     """Create a task for VMs that have none."""
     store = call.store
-    uuid = creation.new_uuid(call, "cbttask")
+    uuid = creation.generate_uuid(call, "cbttask")
     vms = [store["vm"].get(vm_uuid)["uuid"] for vm_uuid in _vm_uuids(call)]
     for task in store["cbttask"].all():
         for vm_uuid in set(vms) & {ref["resourceUuid"] for ref in task["resourceRefs"]}:

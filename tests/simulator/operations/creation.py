@@ -10,12 +10,12 @@ from ..errors import invalid_argument
 from ..registry import Call
 
 
-def new_uuid(call: Call, kind: str) -> str:
+def generate_uuid(call: Call, kind: str) -> str:
     """Return the uuid of a new record: resourceUuid, if given; raise OperationError if a record has it."""
     uuid = call.get("resourceUuid")
     if uuid and call.store[kind].find(uuid):
         raise invalid_argument(f"resourceUuid[{uuid}] is already used")
-    return uuid or call.store.new_uuid()
+    return uuid or call.store.generate_uuid()
 
 
 def tag(call: Call, uuid: str) -> None:

@@ -28,7 +28,7 @@ def add_kvm_host(call: Call) -> Steps:
     cluster = store["cluster"].get(call["clusterUuid"])
     management_ip = _validate_management_ip(store, call["managementIp"])
     identity = {
-        "uuid": creation.new_uuid(call, "host"),
+        "uuid": creation.generate_uuid(call, "host"),
         "name": call["name"],
         "description": call.get("description"),
         "zoneUuid": cluster["zoneUuid"],
@@ -76,9 +76,9 @@ def _ssh_error(call: Call) -> OperationError:
 
 def _add_interfaces(store: Store, host_uuid: str) -> tuple[list[str], list[str]]:
     """Create the interfaces of a new host; return the uuids of its NICs and of its bond."""
-    dates, bonding = store.dates(), store.new_uuid()
+    dates, bonding = store.dates(), store.generate_uuid()
     nics = [
-        store["hostnic"].put(record_builders.build_host_nic(host_uuid, store.new_uuid(), slot, bonding, dates))
+        store["hostnic"].put(record_builders.build_host_nic(host_uuid, store.generate_uuid(), slot, bonding, dates))
         for slot in range(record_builders.NICS_PER_HOST)
     ]
     slaves = [nics[slot] for slot in record_builders.BONDED]

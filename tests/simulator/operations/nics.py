@@ -23,12 +23,12 @@ ATTACHABLE = ("Running", "Stopped")
 def new_nic(store: Store, vm_uuid: str, network: Record, device: int, options: dict[str, Any] | None = None) -> Record:
     """Return a new NIC of a VM; `options` may have staticIp, customMac and driverType."""
     options = options or {}
-    identity: dict[str, Any] = {"uuid": store.new_uuid(), "vmInstanceUuid": vm_uuid, "deviceId": device}
+    identity: dict[str, Any] = {"uuid": store.generate_uuid(), "vmInstanceUuid": vm_uuid, "deviceId": device}
     identity["mac"] = _allocate_mac(store, options.get("customMac"))
     if options.get("driverType"):
         identity["driverType"] = options["driverType"]
     address = allocate_address(store, network, options.get("staticIp"))
-    return record_builders.build_nic(identity, network, address, store.new_uuid(), store.dates())
+    return record_builders.build_nic(identity, network, address, store.generate_uuid(), store.dates())
 
 
 def allocate_address(store: Store, network: Record, requested: str | None) -> str:
@@ -102,7 +102,7 @@ def change_vm_nic_network(call: Call) -> Reply:
     if nic["uuid"] in call.switches.nic_services:
         raise operation_refused(f"vmNic[uuid: {nic['uuid']}] has network services attached")
     ip = allocate_address(store, network, call.get("staticIp"))
-    members = record_builders.address_members(nic["uuid"], network, ip, store.new_uuid(), store.dates())
+    members = record_builders.address_members(nic["uuid"], network, ip, store.generate_uuid(), store.dates())
     was_default = vm["defaultL3NetworkUuid"] == nic["l3NetworkUuid"]
     default = network["uuid"] if was_default else vm["defaultL3NetworkUuid"]
     _with_nic(store, vm, nic, members, defaultL3NetworkUuid=default)

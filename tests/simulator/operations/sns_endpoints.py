@@ -27,7 +27,7 @@ def _new_endpoint(call: Call, kind: str, platform_uuid: str, members: dict[str, 
     endpoint = Record(
         "endpoint",
         {
-            "uuid": creation.new_uuid(call, "endpoint"),
+            "uuid": creation.generate_uuid(call, "endpoint"),
             "name": call["name"],
             "description": call.get("description"),
             "type": kind,

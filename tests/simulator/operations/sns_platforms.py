@@ -62,7 +62,7 @@ def create_snmp_platform(call: Call) -> Reply:
     platform = Record(
         "platform",
         {
-            "uuid": creation.new_uuid(call, "platform"),
+            "uuid": creation.generate_uuid(call, "platform"),
             "description": None,
             "type": "Snmp",
             "state": "Enabled",

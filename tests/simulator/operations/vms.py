@@ -36,7 +36,7 @@ def create_vm_from_snapshot_group(call: Call) -> Reply:
             store[kind].get(call[name])
     networks = [store["l3network"].get(uuid) for uuid in call.get("l3NetworkUuids", [])]
     default = _default_network(call, networks)
-    uuid = creation.new_uuid(call, "vm")
+    uuid = creation.generate_uuid(call, "vm")
     volumes = _volumes(call, source, uuid)
     vm = store["vm"].put(
         record_builders.build_vm(
@@ -109,7 +109,7 @@ def _volumes(call: Call, source: Record, vm_uuid: str) -> list[Record]:
     for device, volume in enumerate(sorted(source["allVolumes"], key=lambda volume: int(volume["deviceId"]))):
         kind = "Data" if device else "Root"
         identity = {
-            "uuid": store.new_uuid(),
+            "uuid": store.generate_uuid(),
             "name": f"{kind.lower()}-of-{call['name']}",
             "type": kind,
             "deviceId": device,

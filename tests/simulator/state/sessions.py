@@ -19,10 +19,10 @@ class Sessions:
     """The sessions of the account."""
 
     def __init__(
-        self, switches: Switches, new_uuid: Callable[[], str], now: Callable[[], float] = time.monotonic
+        self, switches: Switches, generate_uuid: Callable[[], str], now: Callable[[], float] = time.monotonic
     ) -> None:
         self._switches = switches
-        self._new_uuid = new_uuid
+        self._generate_uuid = generate_uuid
         self._now = now
         self._last_uses = {switches.session: now()}
         self._logins = self._failed_logins = self._logouts = 0
@@ -41,7 +41,7 @@ class Sessions:
         except OperationError:
             self._failed_logins += 1
             raise
-        session = self._new_uuid()
+        session = self._generate_uuid()
         self._last_uses[session] = self._now()
         self._logins += 1
         return session

@@ -175,7 +175,7 @@ class Store:
     def __getitem__(self, kind: str) -> Table:
         return self.tables[kind]
 
-    def new_uuid(self) -> str:
+    def generate_uuid(self) -> str:
         """Return a new version 4 uuid without dashes."""
         return uuids.UUID(int=self._random.getrandbits(128), version=4).hex
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.conditions import (
-    equality,
+    format_equality,
     parse_condition,
     parse_local_conditions,
 )
@@ -81,7 +81,7 @@ def test_only_what_surely_does_not_meet_a_condition_is_excluded(text: str, recor
 )
 def test_a_value_that_services_misread_is_sent_as_a_pattern_and_compared_exactly(value: str, pattern: str) -> None:
     condition = parse_condition(f"name={value}", HOST)
-    assert condition.sent == equality("name", value.strip()) == f"name~={pattern}"
+    assert condition.sent == format_equality("name", value.strip()) == f"name~={pattern}"
     assert not condition.rejects({"name": value.strip()})
     assert condition.rejects({"name": value.upper() + "A"})
     assert condition.rejects({"name": value.strip().replace("'", "x").replace("=", "x")})
@@ -222,4 +222,4 @@ def test_invalid_field_names_are_refused(text: str) -> None:
 
 @pytest.mark.parametrize("value", ["", "a=b", "a>b", "is null", "a!b", "a b", "a\\b", 'a"b', "50%", "a_b", "ä"])
 def test_values_that_can_be_queried(value: str) -> None:
-    assert equality("name", value) == f"name={value}"
+    assert format_equality("name", value) == f"name={value}"

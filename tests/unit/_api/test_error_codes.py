@@ -41,7 +41,7 @@ def run(sim: Simulator) -> ModuleRunner:
     return ModuleRunner(sim)
 
 
-def failed(run: ModuleRunner, error: dict[str, Any]) -> ModuleRun:
+def read_failure(run: ModuleRunner, error: dict[str, Any]) -> ModuleRun:
     """Return the failed result of a read whose response is this ErrorCode."""
     with StubServer(lambda request: StubResponse(503, {"error": error})) as service:
         ran = run("host_info", {}, base_url=service.url)
@@ -69,7 +69,7 @@ CONNECTION = {"code": "HOST.1003", "description": "connection error for KVM host
 def test_error_has_causes_in_both_forms_of_nesting(
     run: ModuleRunner, below: dict[str, Any], causes: list[dict[str, Any]]
 ) -> None:
-    ran = failed(run, {**CONNECTION, **below})
+    ran = read_failure(run, {**CONNECTION, **below})
     assert ran["error"] == {**CONNECTION, "causes": [{**cause, "causes": []} for cause in causes]}
     for cause in causes:
         assert cause["details"] in ran.message
@@ -77,7 +77,9 @@ def test_error_has_causes_in_both_forms_of_nesting(
 
 def test_message_quotes_the_deepest_error_of_each_branch(run: ModuleRunner) -> None:
     middle = {"code": "HOST.1001", "details": "not in the message", "causes": [SSH, {"code": "SYS.1000", "cause": DNS}]}
-    ran = failed(run, {"code": "SYS.1090", "description": "several reasons", "causes": [middle], "i18nDetails": "text"})
+    ran = read_failure(
+        run, {"code": "SYS.1090", "description": "several reasons", "causes": [middle], "i18nDetails": "text"}
+    )
     assert ran.message == (
         "QueryHost failed (SYS.1090, caused by SYS.1006, SYS.1007): several reasons:"
         " ssh: permission denied for root; web-1 cannot be resolved"
@@ -88,7 +90,7 @@ def test_message_quotes_the_deepest_error_of_each_branch(run: ModuleRunner) -> N
 
 def test_repeated_text_of_a_cause_is_quoted_once(run: ModuleRunner) -> None:
     outer = {"code": "HOST.1001", "description": "host error", "details": f"cannot connect, because {SSH['details']}"}
-    ran = failed(run, {**outer, "causes": [SSH]})
+    ran = read_failure(run, {**outer, "causes": [SSH]})
     assert ran.message.count(SSH["details"]) == 1
 
 
@@ -98,7 +100,7 @@ def test_causes_are_bounded(run: ModuleRunner, shape: str) -> None:
     error: dict[str, Any] = {"code": "SYS.1000", "details": "word " * 300}
     for dummy in range(depth):
         error = {"code": "SYS.1001", "details": "word " * 300, "causes": [error] * copies}
-    ran = failed(run, error)
+    ran = read_failure(run, error)
     assert len(ran.message) < 2500
     assert 20 < json.dumps(ran["error"]).count('"causes"') <= MAX_CAUSES + 1
 
@@ -146,7 +148,7 @@ def test_no_nested_error_is_lost(error: dict[str, Any]) -> None:
 
 
 def test_truncated_text_ends_between_words(run: ModuleRunner) -> None:
-    ran = failed(run, {"code": "SYS.1000", "details": "x " * 990 + "root:" + "p" * 300})
+    ran = read_failure(run, {"code": "SYS.1000", "details": "x " * 990 + "root:" + "p" * 300})
     assert "root:" not in ran.message
     assert ran.message.endswith(" ...")
 

@@ -480,7 +480,7 @@ def test_path_parameters_are_not_empty(empty: str) -> None:
         get_operation("DeleteCbtTask").request({"uuid": empty})
 
 
-@pytest.mark.parametrize("name", [name for name in OPERATIONS if OPERATIONS[name].missing({})])
+@pytest.mark.parametrize("name", [name for name in OPERATIONS if OPERATIONS[name].find_missing({})])
 def test_missing_parameters_are_named(name: str) -> None:
     row = OPERATIONS[name]
     with pytest.raises(InvalidOptions) as caught:
@@ -563,7 +563,7 @@ def test_unknown_operation() -> None:
     ],
 )
 def test_versions(name: str, params: dict[str, Any], version: str, reason: str | None) -> None:
-    found = get_operation(name).unsupported_reason(params, version)
+    found = get_operation(name).explain_unsupported(params, version)
     assert (found or "").startswith(reason or "") if reason else found is None
 
 

@@ -14,14 +14,14 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations 
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import (
     PRESERVED_KEY_MEMBERS,
     RECORD_FIELDS,
+    complete_record,
     find_invalid_member,
+    is_same_value,
     normalize_address,
     record_to_result,
     to_camel_case,
     to_datetime,
     to_snake_case,
-    values_equal,
-    with_all_fields,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -95,7 +95,7 @@ def test_all_members_whose_keys_are_data_are_known() -> None:
 
 @pytest.mark.parametrize("kind", RECORD_FIELDS)
 def test_every_record_has_one_shape(kind: str) -> None:
-    record = with_all_fields(kind, {"uuid": "u", "somethingNew": 1})
+    record = complete_record(kind, {"uuid": "u", "somethingNew": 1})
     assert record == {**dict.fromkeys(RECORD_FIELDS[kind]), "uuid": "u", "somethingNew": 1}
 
 
@@ -122,7 +122,7 @@ def test_every_record_has_one_shape(kind: str) -> None:
     ],
 )
 def test_same(desired: Any, current: Any) -> None:
-    assert values_equal(desired, current)
+    assert is_same_value(desired, current)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_same(desired: Any, current: Any) -> None:
     ],
 )
 def test_not_same(desired: Any, current: Any) -> None:
-    assert not values_equal(desired, current)
+    assert not is_same_value(desired, current)
 
 
 @pytest.mark.parametrize(
@@ -170,13 +170,13 @@ VALUES = st.none() | st.booleans() | st.integers() | TEXTS | st.lists(TEXTS | st
 
 @given(VALUES)
 def test_every_value_equals_itself(value: Any) -> None:
-    assert values_equal(value, value)
+    assert is_same_value(value, value)
 
 
 @given(st.lists(TEXTS), st.lists(TEXTS))
 def test_lists_are_compared_both_ways(first: list[str], second: list[str]) -> None:
-    assert values_equal(first, second) == values_equal(second, first)
-    assert values_equal(first, second) == ({text.strip() for text in first} == {text.strip() for text in second})
+    assert is_same_value(first, second) == is_same_value(second, first)
+    assert is_same_value(first, second) == ({text.strip() for text in first} == {text.strip() for text in second})
 
 
 JANUARY = datetime.datetime(2017, 1, 6, 3, 51, 16)

@@ -14,11 +14,11 @@ import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import NullReference, to_snake_case
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.references import (
+    format_option_name,
     is_reference,
     mark_nulls,
     normalize_references,
     normalize_uuid,
-    option_name,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.resource_types import REFERS_TO
 
@@ -36,7 +36,7 @@ def run(sim: Simulator) -> ModuleRunner:
     return ModuleRunner(sim)
 
 
-def spelled_differently(text: str) -> str:
+def spell_differently(text: str) -> str:
     """Return a uuid in capitals and with dashes."""
     return f" {str(uuid.UUID(text)).upper()} "
 
@@ -44,7 +44,7 @@ def spelled_differently(text: str) -> str:
 # -------------------------------------------------------------------------------------------------------- one spelling
 
 
-@pytest.mark.parametrize("text", [HEX, HEX.upper(), spelled_differently(HEX), str(uuid.UUID(HEX)), f"{HEX}\n"])
+@pytest.mark.parametrize("text", [HEX, HEX.upper(), spell_differently(HEX), str(uuid.UUID(HEX)), f"{HEX}\n"])
 def test_every_spelling_of_a_uuid_is_the_same(text: str) -> None:
     assert normalize_uuid("uuid", text) == HEX
 
@@ -68,14 +68,14 @@ def test_references_are_known_by_their_names() -> None:
     assert {name for name in names.values() if "Uuid" in name and name not in ("jobUuid", "resourceUuid")} == {
         *REFERS_TO
     } - {"vmNicUuid", "destL3NetworkUuid", "hostUuid", "nicUuid", "interfaceUuid"} | {"hostUuid"}
-    assert {option_name(parameter) for parameter in names.values()} == names.keys()
+    assert {format_option_name(parameter) for parameter in names.values()} == names.keys()
     parameters = ("uuid", "vmInstanceUuid", "tagUuids", "primaryStorageUuidForRootVolume", "vmNicUuid")
     assert all(map(is_reference, parameters))
     assert not any(map(is_reference, ("userId", "user_id", "atPersonUserIds", "session_id", "name", "uuidless")))
 
 
 def test_references_in_lists_and_in_lists_of_mappings_are_normalized() -> None:
-    other = spelled_differently(HEX)
+    other = spell_differently(HEX)
     assert normalize_references(
         {"tagUuids": [other], "jobs": [{"uuid": other, "state": "x"}], "name": other, "uuid": None, "host_uuids": [""]}
     ) == {"tagUuids": [HEX], "jobs": [{"uuid": HEX, "state": "x"}], "name": other, "uuid": None, "host_uuids": []}
@@ -137,18 +137,18 @@ READING: dict[str, Mapping[str, Any]] = {
 PARAMETERS = {option: parameter for each in MODULES for option, parameter in module(each).task.parameters.items()}
 
 
-def refers(option: str) -> bool:
+def is_reference_option(option: str) -> bool:
     """Return whether an option refers to an object."""
     return is_reference(PARAMETERS.get(option, option))
 
 
-def changed_references(options: Mapping[str, Any], change: Any) -> dict[str, Any]:
+def change_references(options: Mapping[str, Any], change: Any) -> dict[str, Any]:
     """Return options with each reference, also in a list, replaced by the result of ``change``."""
     return {
         name: [change(item) for item in value]
-        if refers(name) and isinstance(value, list)
+        if is_reference_option(name) and isinstance(value, list)
         else change(value)
-        if refers(name)
+        if is_reference_option(name)
         else value
         for name, value in options.items()
     }
@@ -162,20 +162,20 @@ def test_spelling_of_a_uuid_changes_neither_the_calls_nor_the_result(
     sim.reset(sync=True)
     plain = run(name, options)
     sim.reset(sync=True)
-    other = run(name, changed_references(options, spelled_differently))
+    other = run(name, change_references(options, spell_differently))
     assert not other.failed, other.message
     calls = [
         [(entry["path"], entry["body"]) for entry in ran.log if entry["method"] != "GET"] for ran in (plain, other)
     ]
     assert calls[0] == calls[1]
     if name in CHANGING:
-        run.idle(name, changed_references(options, spelled_differently))
+        run.idle(name, change_references(options, spell_differently))
 
 
 @pytest.mark.parametrize("name", READING)
 def test_spelling_of_a_uuid_does_not_change_what_is_read(run: ModuleRunner, name: str) -> None:
     plain = run(name, READING[name])
-    other = run(name, changed_references(READING[name], spelled_differently))
+    other = run(name, change_references(READING[name], spell_differently))
     assert other.result == plain.result
     assert not other.failed
 
@@ -183,15 +183,15 @@ def test_spelling_of_a_uuid_does_not_change_what_is_read(run: ModuleRunner, name
 def test_existing_object_is_deleted_by_any_spelling_of_its_uuid(sim: Simulator, run: ModuleRunner) -> None:
     sim.reset(cbt_tasks=1)
     (task,) = sim.records("cbttask")
-    assert run("cbt_task", {"uuid": spelled_differently(task["uuid"]), "state": "absent"}).changed
+    assert run("cbt_task", {"uuid": spell_differently(task["uuid"]), "state": "absent"}).changed
     assert sim.records("cbttask") == []
 
 
 def test_jobs_are_found_by_any_spelling_of_their_uuids(run: ModuleRunner) -> None:
     disabled = {"name": "host-1", "state": "disabled", "wait": False}
-    started = run("kvm_host", disabled, job_uuid=spelled_differently(HEX))
+    started = run("kvm_host", disabled, job_uuid=spell_differently(HEX))
     assert started["job"]["uuid"] == HEX
-    waited = run("job_wait", {"jobs": [{"uuid": spelled_differently(HEX)}]})
+    waited = run("job_wait", {"jobs": [{"uuid": spell_differently(HEX)}]})
     assert [job["state"] for job in waited["jobs"]] == ["succeeded"]
 
 
@@ -202,7 +202,7 @@ def test_invalid_uuid_is_refused_before_anything_is_sent(run: ModuleRunner, name
     Other objects may also be given by name, so the text is looked up as a name.
     """
     options = {**CHANGING, **CALLING, **READING}[name]
-    ran = run(name, changed_references(options, lambda dummy: "../../hosts"))
+    ran = run(name, change_references(options, lambda dummy: "../../hosts"))
     if "uuid" in options:
         assert "uuid must be a uuid (32 hexadecimal digits), not '../../hosts'" in ran.message
         assert (ran["error"]["code"], ran.log) == ("INVALID", [])
@@ -222,7 +222,7 @@ def test_uuids_that_are_keys_are_normalized(run: ModuleRunner, name: str) -> Non
         operation = "CreateVmInstanceFromVolumeSnapshotGroup"
         return run(name, {"operation": operation, "params": params} if name == "api" else given)
 
-    created = call(spelled_differently(HEX))
+    created = call(spell_differently(HEX))
     assert created.sent("CreateVmInstanceFromVolumeSnapshotGroup")["dataVolumeSystemTags"] == {HEX: ["tag"]}
     refused = call("snapshot-1")
     assert "must be a uuid (32 hexadecimal digits), not 'snapshot-1'" in refused.message
@@ -230,7 +230,7 @@ def test_uuids_that_are_keys_are_normalized(run: ModuleRunner, name: str) -> Non
 
 
 def test_parameters_of_any_operation_are_normalized(run: ModuleRunner) -> None:
-    params = {"uuid": spelled_differently(HOST), "stateEvent": "disable"}
+    params = {"uuid": spell_differently(HOST), "stateEvent": "disable"}
     ran = run("api", {"operation": "ChangeHostState", "params": params})
     assert ran["reply"]["inventory"]["uuid"] == HOST
     refused = run("api", {"operation": "ChangeHostState", "params": {**params, "uuid": "../../hosts"}})
@@ -246,7 +246,7 @@ NULLS = [None, "", "None"]
 @pytest.mark.parametrize("name", [*CHANGING, *CALLING])
 def test_null_reference_in_check_mode_predicts_a_change(run: ModuleRunner, name: str, null: Any) -> None:
     """An object that check mode would have created has no uuid yet."""
-    options = changed_references({**CHANGING, **CALLING}[name], lambda dummy: null)
+    options = change_references({**CHANGING, **CALLING}[name], lambda dummy: null)
     ran = run(name, options, check=True)
     assert not ran.failed, ran.message
     assert ran.changed == (name != "sns_snmp_test")
@@ -259,11 +259,11 @@ def test_null_reference_in_check_mode_predicts_a_change(run: ModuleRunner, name:
 def test_null_reference_in_a_real_run_has_one_message(run: ModuleRunner, name: str, null: Any) -> None:
     """A null reference that is not needed is omitted, like any other null option."""
     options = {**CHANGING, **CALLING}[name]
-    ran = run(name, changed_references(options, lambda dummy: null))
+    ran = run(name, change_references(options, lambda dummy: null))
     if name == "sns_endpoint" and null != "":
         assert ran.sent("CreateSNSSnmpEndpoint") == {"name": "n"}
         return
-    references = [option for option in options if refers(option)]
+    references = [option for option in options if is_reference_option(option)]
     assert any(f"{option} must not " in ran.message for option in references), ran.message
     assert ran.message.count("\n") == 0
     assert ran["error"]["code"] == "INVALID"
@@ -273,7 +273,7 @@ def test_null_reference_in_a_real_run_has_one_message(run: ModuleRunner, name: s
 @pytest.mark.parametrize("null", NULLS)
 @pytest.mark.parametrize("name", READING)
 def test_null_reference_selects_nothing_to_read(run: ModuleRunner, name: str, null: Any) -> None:
-    options = changed_references(READING[name], lambda dummy: null)
+    options = change_references(READING[name], lambda dummy: null)
     checked = run(name, options, check=True)
     assert not checked.failed, checked.message
     assert checked.log == []

@@ -673,7 +673,7 @@ def test_own_job_shows_whether_a_call_was_accepted(
     sim.fault(fault, "ChangeHostState")
     with pytest.raises(ResponseLost) as caught:
         no_wait_client.start_job("ChangeHostState", DISABLE)
-    assert job_exists(no_wait_client, caught.value.job, no_wait_client.wait.deadline()) is taken
+    assert job_exists(no_wait_client, caught.value.job, no_wait_client.wait.compute_deadline()) is taken
     assert caught.value.job.failure is None
 
 
@@ -685,7 +685,7 @@ def test_own_job_is_polled_until_its_outcome_is_known(sim: Simulator, new_client
     with pytest.raises(ResponseLost) as caught:
         client.start_job("ChangeHostState", DISABLE)
     sim.advance()
-    assert job_exists(client, caught.value.job, client.wait.deadline()) is True
+    assert job_exists(client, caught.value.job, client.wait.compute_deadline()) is True
     assert caught.value.job.state == "succeeded"
     assert len(requests_of(sim, "poll")) == 4
 
@@ -697,6 +697,6 @@ def test_polling_the_own_job_ends(sim: Simulator, new_client: ClientFactory) -> 
     sim.fault("drop_before", "poll", count=None)
     with pytest.raises(ResponseLost) as caught:
         client.start_job("ChangeHostState", DISABLE)
-    assert job_exists(client, caught.value.job, client.wait.deadline()) is False
+    assert job_exists(client, caught.value.job, client.wait.compute_deadline()) is False
     assert caught.value.job.state == "unknown"
     assert 2 < clock.now - 1000 < 4

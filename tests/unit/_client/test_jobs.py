@@ -19,8 +19,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._client.client i
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import (
     Job,
     WaitPolicy,
-    next_interval,
-    polling_path,
+    compute_interval,
+    parse_polling_path,
     wait_for_job,
     wait_for_jobs,
 )
@@ -44,7 +44,7 @@ def wait_policy(clock: FakeClock, timeout: float, interval: float = 5, **hooks: 
 
 def polls_until_timeout(wait: WaitPolicy, label: str = "a job") -> Iterator[float]:
     """Yield the elapsed seconds at the polls of a wait that begins now."""
-    return wait.poll_intervals(label, wait.deadline())
+    return wait.poll_intervals(label, wait.compute_deadline())
 
 
 def polls_of(duration: float, interval: float = 5, chance: float = 0.5) -> list[float]:
@@ -85,10 +85,10 @@ def test_pauses_keep_their_bounds(chance: float, interval: float) -> None:
 
 
 def test_jitter_only_shortens_pauses() -> None:
-    assert next_interval(1000, 5, 0.0) == 5
-    assert next_interval(1000, 5, 1.0) == pytest.approx(4.5)
-    assert next_interval(10, 5, 1.0) == next_interval(10, 5, 0.0) == pytest.approx(0.5)
-    assert next_interval(0, 5, 1.0) == 0.05
+    assert compute_interval(1000, 5, 0.0) == 5
+    assert compute_interval(1000, 5, 1.0) == pytest.approx(4.5)
+    assert compute_interval(10, 5, 1.0) == compute_interval(10, 5, 0.0) == pytest.approx(0.5)
+    assert compute_interval(0, 5, 1.0) == 0.05
 
 
 @pytest.mark.parametrize("timeout", [0.01, 0.5, 7, 100, 1800])
@@ -109,7 +109,7 @@ def test_timeout_of_zero() -> None:
 def test_one_deadline_for_all_waits_of_a_task() -> None:
     clock = FakeClock()
     wait = wait_policy(clock, timeout=100)
-    deadline = wait.deadline()
+    deadline = wait.compute_deadline()
     for elapsed in wait.poll_intervals("the first job", deadline):
         if elapsed >= 70:
             break
@@ -165,7 +165,7 @@ def test_impossible_times(timeout: float, interval: float, message: str) -> None
     ],
 )
 def test_path_and_query_of_a_polling_address_are_kept(location: str, path: str) -> None:
-    assert polling_path(location) == path
+    assert parse_polling_path(location) == path
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_path_and_query_of_a_polling_address_are_kept(location: str, path: str) 
     ],
 )
 def test_malformed_addresses(location: object) -> None:
-    assert polling_path(location) is None
+    assert parse_polling_path(location) is None
 
 
 # ---------------------------------------------------------------------------------------------- against the simulator

@@ -21,8 +21,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors impo
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import lists as _pagination
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import (
+    combine_finders,
     find_by_attribute,
-    first_readable,
     get_by_uuid,
     paginate,
     paginate_cursor,
@@ -45,12 +45,12 @@ def uuids(records: list[dict[str, Any]]) -> list[str]:
     return sorted(record["uuid"] for record in records)
 
 
-def by_pages(client: Client, page_size: int, limit: int | None = None) -> list[dict[str, Any]]:
+def list_by_pages(client: Client, page_size: int, limit: int | None = None) -> list[dict[str, Any]]:
     """List the hosts with a query."""
     return [record for page, dummy in paginate(client, "QueryHost", (), page_size, limit) for record in page]
 
 
-def by_cursor_pages(client: Client, page_size: int, limit: int | None = None) -> list[dict[str, Any]]:
+def list_by_cursor_pages(client: Client, page_size: int, limit: int | None = None) -> list[dict[str, Any]]:
     """List the hosts with a cursor query."""
     return [
         record for page, dummy in paginate_cursor(client, "host", page_size=page_size, limit=limit) for record in page
@@ -82,20 +82,20 @@ def by_cursor_pages(client: Client, page_size: int, limit: int | None = None) ->
 def test_all_records_are_listed_once(sim: Simulator, client: Client, hosts: int, page_size: int) -> None:
     sim.reset(hosts=hosts)
     expected = [f"a0000003000040008000{number:012x}" for number in range(1, hosts + 1)]
-    assert uuids(by_pages(client, page_size)) == expected
-    assert uuids(by_cursor_pages(client, page_size)) == expected
+    assert uuids(list_by_pages(client, page_size)) == expected
+    assert uuids(list_by_cursor_pages(client, page_size)) == expected
 
 
 @pytest.mark.parametrize("limit", [1, 6, 7, 8, 24, 25, 26])
 def test_limit(sim: Simulator, client: Client, limit: int) -> None:
     sim.reset(hosts=25)
-    for listed in (by_pages(client, 7, limit), by_cursor_pages(client, 7, limit)):
+    for listed in (list_by_pages(client, 7, limit), list_by_cursor_pages(client, 7, limit)):
         assert len(set(uuids(listed))) == len(listed) == min(limit, 25)
 
 
 def test_no_unnecessary_requests(sim: Simulator, client: Client) -> None:
     sim.reset(hosts=25)
-    by_pages(client, 1000, 10)
+    list_by_pages(client, 1000, 10)
     assert [entry["query"]["limit"] for entry in sim.log()] == [["10"]]
 
 
@@ -166,7 +166,7 @@ def test_conditions_are_combined(sim: Simulator, client: Client) -> None:
 
 def test_service_without_paging(sim: Simulator, client: Client) -> None:
     sim.reset(hosts=2500, query_paging=False)
-    assert len(set(uuids(by_pages(client, 1000)))) == 2500
+    assert len(set(uuids(list_by_pages(client, 1000)))) == 2500
 
 
 def pages_of(records: list[dict[str, Any]], at_most: int, total: bool, honest_start: bool = True) -> Any:
@@ -188,12 +188,12 @@ RECORDS = [{"uuid": f"{number:032x}", "name": f"host-{number}"} for number in ra
 def test_service_that_truncates_pages_with_a_total(at_most: int) -> None:
     records = RECORDS[:50] if at_most == 1 else RECORDS
     with StubServer(pages_of(records, at_most, total=True)) as service:
-        assert uuids(by_pages(client_of(service), 5000)) == uuids(records)
+        assert uuids(list_by_pages(client_of(service), 5000)) == uuids(records)
 
 
 def test_service_that_truncates_at_1000_without_a_total() -> None:
     with StubServer(pages_of(RECORDS, 1000, total=False)) as service:
-        assert uuids(by_pages(client_of(service), 5000)) == uuids(RECORDS)
+        assert uuids(list_by_pages(client_of(service), 5000)) == uuids(RECORDS)
 
 
 @pytest.mark.parametrize("total", [True, False])
@@ -202,7 +202,7 @@ def test_service_that_repeats_a_full_page(total: bool) -> None:
         StubServer(pages_of(RECORDS, 1000, total, honest_start=False)) as service,
         pytest.raises(VirtinfraError, match=r"QueryHost returned only 1000 of (2500|more) records"),
     ):
-        by_pages(client_of(service), 1000)
+        list_by_pages(client_of(service), 1000)
     assert len(service.requests) == 2
 
 
@@ -211,7 +211,7 @@ def test_service_that_announces_more_than_it_sends() -> None:
         return StubResponse(200, {"inventories": RECORDS[:3] if request.query["start"] == ["0"] else [], "total": 5})
 
     with StubServer(answer) as service, pytest.raises(VirtinfraError, match="QueryHost returned only 3 of 5 records"):
-        by_pages(client_of(service), 1000)
+        list_by_pages(client_of(service), 1000)
 
 
 def test_record_that_is_added_between_pages() -> None:
@@ -225,7 +225,7 @@ def test_record_that_is_added_between_pages() -> None:
         return reply
 
     with StubServer(answer) as service:
-        assert uuids(by_pages(client_of(service), 3)) == uuids(RECORDS[:8])
+        assert uuids(list_by_pages(client_of(service), 3)) == uuids(RECORDS[:8])
 
 
 def test_total_that_keeps_changing() -> None:
@@ -240,7 +240,7 @@ def test_total_that_keeps_changing() -> None:
 
     message = "QueryHost: the number of records changed during each of 5 attempts. Run the task again."
     with StubServer(answer) as service, pytest.raises(VirtinfraError, match=message):
-        by_pages(client_of(service), 3)
+        list_by_pages(client_of(service), 3)
 
 
 def test_record_that_changes_from_page_to_page() -> None:
@@ -251,7 +251,7 @@ def test_record_that_changes_from_page_to_page() -> None:
         return StubResponse(200, {"inventories": pages.get(int(request.query["start"][0]), []), "total": 3})
 
     with StubServer(answer) as service:
-        assert by_pages(client_of(service), 2) == [{"uuid": "a", "name": "old"}, {"uuid": "b"}, {"uuid": "c"}]
+        assert list_by_pages(client_of(service), 2) == [{"uuid": "a", "name": "old"}, {"uuid": "b"}, {"uuid": "c"}]
 
 
 def test_records_of_the_same_members_in_another_order() -> None:
@@ -261,7 +261,7 @@ def test_records_of_the_same_members_in_another_order() -> None:
         return StubResponse(200, {"inventories": pages.get(int(request.query["start"][0]), []), "total": 3})
 
     with StubServer(answer) as service:
-        found = by_pages(client_of(service), 2)
+        found = list_by_pages(client_of(service), 2)
     assert found == [{"type": "a", "name": None}, {"type": "b"}, {"type": "c"}]
 
 
@@ -299,7 +299,7 @@ def test_pages_of_equal_records_without_a_uuid_may_be_a_service_without_paging()
 def test_equal_resources_without_a_uuid_by_a_cursor() -> None:
     pages = iter([cursor_page([SUBSCRIBER, OTHER], hasMore=True, nextCursor="n"), cursor_page([OTHER, SUBSCRIBER, {}])])
     with StubServer(lambda request: StubResponse(200, {**next(pages), "total": 5})) as service:
-        assert len(by_cursor_pages(client_of(service), 3)) == 5
+        assert len(list_by_cursor_pages(client_of(service), 3)) == 5
 
 
 # Two records of the first page are repeated by the second and by the third.
@@ -313,7 +313,7 @@ def test_equal_resources_up_to_a_limit(limit: int) -> None:
             200, {"inventories": WITH_EQUAL_RECORDS[int(request.query["start"][0]) // 2], "total": 6}
         )
     ) as service:
-        assert len(by_pages(client_of(service), 2, limit)) == limit
+        assert len(list_by_pages(client_of(service), 2, limit)) == limit
 
 
 @pytest.mark.parametrize("limit", [2, 3, 4, 5, 6])
@@ -327,7 +327,7 @@ def test_equal_resources_up_to_a_limit_by_a_cursor(limit: int) -> None:
         ]
     )
     with StubServer(lambda request: StubResponse(200, {**next(pages), "total": 6})) as service:
-        assert len(by_cursor_pages(client_of(service), 2, limit)) == limit
+        assert len(list_by_cursor_pages(client_of(service), 2, limit)) == limit
 
 
 def test_record_with_a_uuid_is_not_counted_twice() -> None:
@@ -338,7 +338,7 @@ def test_record_with_a_uuid_is_not_counted_twice() -> None:
         ) as service,
         pytest.raises(VirtinfraError, match="QueryHost returned only 3 of 4 records"),
     ):
-        by_pages(client_of(service), 2)
+        list_by_pages(client_of(service), 2)
 
 
 def test_list_without_a_total_that_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -348,7 +348,7 @@ def test_list_without_a_total_that_does_not_end(monkeypatch: pytest.MonkeyPatch)
         StubServer(lambda request: StubResponse(200, {"inventories": [{"uuid": str(next(pages))}]})) as service,
         pytest.raises(VirtinfraError) as caught,
     ):
-        by_pages(client_of(service), 1)
+        list_by_pages(client_of(service), 1)
     assert len(service.requests) == 6
     message = "QueryHost: the list takes more than 5 requests: it does not end. Set limit, or add conditions."
     assert str(caught.value) == message
@@ -374,10 +374,10 @@ def test_list_that_would_never_end(connections: int) -> None:
         with pytest.raises(VirtinfraError, match=f"QueryHost: the list {message}"):
             list(paginate(client_of(service), "QueryHost", connections=connections))
         with pytest.raises(VirtinfraError, match=f"the cursor for host: the list {message}"):
-            by_cursor_pages(client_of(service), 1000)
+            list_by_cursor_pages(client_of(service), 1000)
         assert len(service.requests) < 5
-        assert len(by_pages(client_of(service), 1000, limit=7)) == 7
-        assert len(by_cursor_pages(client_of(service), 1000, limit=7)) == 7
+        assert len(list_by_pages(client_of(service), 1000, limit=7)) == 7
+        assert len(list_by_cursor_pages(client_of(service), 1000, limit=7)) == 7
 
 
 def test_total_of_an_empty_list(sim: Simulator, client: Client) -> None:
@@ -590,7 +590,7 @@ def test_readers_take_the_first_key_that_is_given(client: Client) -> None:
 
 def test_the_next_finder_is_used(sim: Simulator, client: Client, new_client: ClientFactory) -> None:
     sim.configure(companions="404")
-    read = first_readable(find_by_query("QueryHost", "name"), find_by_cursor("host", "name"))
+    read = combine_finders(find_by_query("QueryHost", "name"), find_by_cursor("host", "name"))
     assert (read(client, {"name": "host-2"}) or {})["name"] == "host-2"
     with pytest.raises(Unsupported, match=r"does not offer QueryHost .*; CursorQuery needs api_token"):
         read(new_client(api_token=None), {"name": "host-2"})
@@ -610,19 +610,19 @@ def test_filters_sort_and_order(sim: Simulator, client: Client) -> None:
 def test_expiring_cursor(sim: Simulator, client: Client, how: str) -> None:
     sim.reset(hosts=25, cursor_lifetime=0.0, cursor_expired=how)
     with pytest.raises(ApiError, match=r"CursorNext failed .*expired"):
-        by_cursor_pages(client, 10)
+        list_by_cursor_pages(client, 10)
 
 
 def test_repeating_cursor(sim: Simulator, client: Client) -> None:
     sim.reset(hosts=25, cursor_repeat=True)
     with pytest.raises(VirtinfraError, match="the cursor for host repeats itself after"):
-        by_cursor_pages(client, 5)
+        list_by_cursor_pages(client, 5)
 
 
 def test_shrinking_total(sim: Simulator, client: Client) -> None:
     """The total shrinks below the number of records, and all records of the cursor are returned."""
     sim.reset(hosts=25, cursor_shrink=True)
-    assert len(uuids(by_cursor_pages(client, 5))) == 25
+    assert len(uuids(list_by_cursor_pages(client, 5))) == 25
 
 
 def cursor_page(records: list[dict[str, Any]], **members: Any) -> dict[str, Any]:
@@ -650,7 +650,7 @@ def test_cursor_that_does_not_reach_the_end(second: dict[str, Any], message: str
         return StubResponse(200, second)
 
     with StubServer(answer) as service, pytest.raises(VirtinfraError, match=f"the cursor for host {message}"):
-        by_cursor_pages(client_of(service), 4)
+        list_by_cursor_pages(client_of(service), 4)
     assert len(service.requests) == 2
 
 
@@ -665,7 +665,7 @@ def test_endless_cursor() -> None:
 
     message = "the cursor for host does not end: 20 of 7 records were read"
     with StubServer(answer) as service, pytest.raises(VirtinfraError, match=message):
-        by_cursor_pages(client_of(service), 4)
+        list_by_cursor_pages(client_of(service), 4)
     assert len(service.requests) < 20
 
 
@@ -679,7 +679,7 @@ def test_members_that_cursors_may_omit(left_out: str) -> None:
         return StubResponse(200, reply)
 
     with StubServer(answer) as service:
-        assert uuids(by_cursor_pages(client_of(service), 4)) == uuids(RECORDS[:7])
+        assert uuids(list_by_cursor_pages(client_of(service), 4)) == uuids(RECORDS[:7])
 
 
 def test_cursors_are_sent_unchanged() -> None:
@@ -690,5 +690,5 @@ def test_cursors_are_sent_unchanged() -> None:
         return StubResponse(200, cursor_page(RECORDS[4:7]))
 
     with StubServer(answer) as service:
-        assert uuids(by_cursor_pages(client_of(service), 4)) == uuids(RECORDS[:7])
+        assert uuids(list_by_cursor_pages(client_of(service), 4)) == uuids(RECORDS[:7])
     assert service.requests[1].query["pageSize"] == ["4"]

@@ -77,7 +77,7 @@ def references(sim: Simulator, objects: Mapping[str, Any], key: str) -> dict[str
     }
 
 
-def sent(ran: ModuleRun) -> list[tuple[Any, ...]]:
+def list_writes(ran: ModuleRun) -> list[tuple[Any, ...]]:
     """Return the calls of a run that change something."""
     return [(entry["path"], entry["body"]) for entry in ran.log if entry["method"] != "GET"]
 
@@ -100,16 +100,16 @@ def test_name_does_what_the_uuid_does(
         sim.reset(**seed)
         ran = run(name, named, check=check)
         assert not ran.failed, ran.message
-        assert sent(ran) == sent(plain)
-        assert without_dates(ran.result) == without_dates(plain.result)
+        assert list_writes(ran) == list_writes(plain)
+        assert drop_dates(ran.result) == drop_dates(plain.result)
         assert len(ran.log) == len(plain.log) + count
 
 
-def without_dates(value: Any) -> Any:
+def drop_dates(value: Any) -> Any:
     """Return a result without dates."""
     if isinstance(value, dict):
-        return {name: without_dates(item) for name, item in value.items() if not name.endswith("_date")}
-    return [without_dates(item) for item in value] if isinstance(value, list) else value
+        return {name: drop_dates(item) for name, item in value.items() if not name.endswith("_date")}
+    return [drop_dates(item) for item in value] if isinstance(value, list) else value
 
 
 def test_repeated_name_is_looked_up_once(sim: Simulator, run: ModuleRunner) -> None:

@@ -112,11 +112,11 @@ def test_a_given_session_that_has_expired_is_not_repeated(sim: Simulator, run: M
 def test_the_session_of_an_account_is_checked_before_a_call_that_is_not_waited_for(
     sim: Simulator, connection: ConnectionOptions, folder: Path
 ) -> None:
-    shared(connection).current()
+    open_shared_session(connection).get_session()
     sim.end_sessions()
     planned = PlannedCall("ExportNbdVolumes", {"vmInstanceUuid": STOPPED_VM, "volumeUuids": [VOLUME]}, None)
-    with shared(connection) as sessions, make_client(connection, sessions=sessions) as client:
-        call = Call(client, planned, "", wait=False, deadline=client.wait.deadline())
+    with open_shared_session(connection) as sessions, make_client(connection, sessions=sessions) as client:
+        call = Call(client, planned, "", wait=False, deadline=client.wait.compute_deadline())
         job = perform(call, lambda: None).job
         sim.advance()
         assert wait_for_job(client, job)
@@ -171,7 +171,7 @@ def test_a_service_without_logins_is_named_in_one_sentence(run: ModuleRunner, fo
 def test_the_lookup_returns_the_session_of_the_run(sim: Simulator, connection: ConnectionOptions, folder: Path) -> None:
     account = {"base_url": sim.url, "account": "admin", "account_password": "password"}
     lookup = lookup_loader.get("virtinfra.manager.session")
-    assert lookup.run([], {}, **account) == [shared(connection).current()]
+    assert lookup.run([], {}, **account) == [open_shared_session(connection).get_session()]
     with pytest.raises(AnsibleError, match="account and account_password are needed"):
         lookup.run([], {}, base_url=sim.url)
 
@@ -287,7 +287,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def shared(connection: ConnectionOptions) -> AccountSession:
+def open_shared_session(connection: ConnectionOptions) -> AccountSession:
     """Return the session of an account as another worker of the same run sees it."""
     return AccountSession(connection, Hooks(Masker()), FileStore(connection))
 
@@ -298,9 +298,9 @@ def session_files(folder: Path) -> list[Path]:
 
 
 def test_workers_share_a_session(sim: Simulator, connection: ConnectionOptions, folder: Path) -> None:
-    with shared(connection) as one, shared(connection) as other:
-        first = one.current()
-        assert other.current() == first
+    with open_shared_session(connection) as one, open_shared_session(connection) as other:
+        first = one.get_session()
+        assert other.get_session() == first
         second = other.renew(first)
         assert one.renew(first) == second != first
     assert sim.sessions() == {"live": 1, "logins": 2, "failed_logins": 0, "logouts": 1}
@@ -317,17 +317,17 @@ def test_workers_share_a_session(sim: Simulator, connection: ConnectionOptions, 
 
 
 def test_workers_log_in_again_after_another_was_killed(connection: ConnectionOptions, folder: Path) -> None:
-    session_id = shared(connection).current()
+    session_id = open_shared_session(connection).get_session()
     (file,) = session_files(folder)
     file.write_text('{"session_id": "', encoding="utf-8")
-    assert shared(connection).current() != session_id
+    assert open_shared_session(connection).get_session() != session_id
 
 
 def test_all_tasks_that_wait_for_a_login_share_its_failure(sim: Simulator, folder: Path) -> None:
     def fail(retries: int) -> str:
         connection = ConnectionOptions(sim.url, account="admin", account_password="a", request_retries=retries)
         with pytest.raises(LoginFailed, match=r"account admin: LogInByAccount failed \(ID\.1003\)") as failed:
-            shared(connection).current()
+            open_shared_session(connection).get_session()
         return str(failed.value.error["details"])
 
     sim.fault("fail", "LogInByAccount", count=None, error={"code": "ID.1003", "details": "too many"})
@@ -344,14 +344,14 @@ def test_a_folder_that_cannot_be_written_is_named(connection: ConnectionOptions,
     store = FileStore(connection)
     folder.rmdir()
     with pytest.raises(VirtinfraError, match=f"cannot write to {folder}: No such file or directory"):
-        AccountSession(connection, Hooks(Masker()), store).current()
+        AccountSession(connection, Hooks(Masker()), store).get_session()
 
 
 def test_a_wrong_password_is_tried_once(sim: Simulator, folder: Path) -> None:
     connection = ConnectionOptions(base_url=sim.url, account="admin", account_password="wrong")
     for dummy in range(3):
         with pytest.raises(Exception, match=r"ID\.1000"):
-            shared(connection).current()
+            open_shared_session(connection).get_session()
     assert sim.sessions()["failed_logins"] == 1
 
 
@@ -380,7 +380,7 @@ def test_a_refused_login_has_one_remedy_and_is_not_repeated_in_a_run(
     sim.clear_log()
     for dummy in range(3):
         with pytest.raises(LoginFailed, match=re.escape(remedy)):
-            shared(connection).current()
+            open_shared_session(connection).get_session()
     assert operations(sim.log()) == ["LogInByAccount"]
 
 
@@ -396,7 +396,7 @@ def test_a_refusal_that_is_nested_in_another_error_is_not_repeated(
     sim.fault("fail", "LogInByAccount", count=None, error=error)
     for dummy in range(2):
         with pytest.raises(LoginFailed, match="Enable the account"):
-            shared(connection).current()
+            open_shared_session(connection).get_session()
     assert operations(sim.log()) == ["LogInByAccount"]
 
 
@@ -408,18 +408,18 @@ def test_a_refused_login_is_not_repeated_by_processes_with_sessions_of_their_own
     for owner in (1, 2, 3):
         monkeypatch.setattr(files, "OWNER", owner)
         with pytest.raises(LoginFailed, match="Enable the account"):
-            shared(connection).current()
+            open_shared_session(connection).get_session()
     assert operations(sim.log()) == ["LogInByAccount"]
 
 
 def test_a_session_that_expired_is_not_replaced_after_a_refusal(
     sim: Simulator, connection: ConnectionOptions, folder: Path
 ) -> None:
-    session_id = shared(connection).current()
+    session_id = open_shared_session(connection).get_session()
     sim.configure(login_refusal="LOGIN_CONTROL.1002")
     for dummy in range(2):
         with pytest.raises(LoginFailed):
-            shared(connection).renew(session_id)
+            open_shared_session(connection).renew(session_id)
     assert operations(sim.log()).count("LogInByAccount") == 2
 
 
@@ -436,10 +436,10 @@ def test_the_module_session_does_not_repeat_a_refused_login(sim: Simulator, fold
 def test_validity_is_checked_where_a_session_is_handed_over(
     sim: Simulator, connection: ConnectionOptions, folder: Path
 ) -> None:
-    first = shared(connection).valid()
-    assert shared(connection).valid() == first
+    first = open_shared_session(connection).get_valid_session()
+    assert open_shared_session(connection).get_valid_session() == first
     sim.end_sessions()
-    assert shared(connection).valid() != first
+    assert open_shared_session(connection).get_valid_session() != first
 
 
 @pytest.mark.parametrize("reply", [{}, {"inventory": {}}, {"inventory": {"uuid": "two words"}}, {"inventory": []}])
@@ -447,7 +447,7 @@ def test_a_login_without_a_session(folder: Path, reply: dict[str, Any]) -> None:
     with StubServer(lambda request: StubResponse(200, reply)) as service:
         connection = ConnectionOptions(base_url=service.url, account="a", account_password="b", request_retries=0)
         with pytest.raises(Exception, match="LogInByAccount"):
-            shared(connection).current()
+            open_shared_session(connection).get_session()
 
 
 def test_the_password_is_sent_as_its_hash(folder: Path) -> None:
@@ -457,7 +457,7 @@ def test_the_password_is_sent_as_its_hash(folder: Path) -> None:
     with StubServer(answer) as service:
         connection = ConnectionOptions(base_url=service.url, account="a", account_password="pÄss")
         masker = Masker()
-        assert AccountSession(connection, Hooks(masker), FileStore(connection)).current() == "the-session"
+        assert AccountSession(connection, Hooks(masker), FileStore(connection)).get_session() == "the-session"
     (login,) = service.requests
     assert hash_password("pÄss") in str(login.body)
     assert "Authorization" not in login.headers

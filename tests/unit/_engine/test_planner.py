@@ -51,7 +51,7 @@ TASK = {"uuid": UUID, "name": "nightly", "description": "d", "status": "Running"
 ENDPOINT = {"uuid": UUID, "name": "traps", "description": "old", "platformUuid": "p", "state": "Enabled"}
 
 
-def nothing(client: Client, desired: Record) -> Record | None:
+def find_nothing(client: Client, desired: Record) -> Record | None:
     """Replace the finder in tests that only plan."""
     raise AssertionError("a plan reads nothing")
 
@@ -59,7 +59,7 @@ def nothing(client: Client, desired: Record) -> Record | None:
 KVM_HOST = ResourceSpec(
     record_type="HostInventory",
     result_key="host",
-    find=nothing,
+    find=find_nothing,
     create="AddKVMHost",
     keys=("uuid", "managementIp", "name"),
     transitions={
@@ -81,7 +81,7 @@ KVM_HOST = ResourceSpec(
 CBT_TASK = ResourceSpec(
     record_type="CbtTaskInventory",
     result_key="cbt_task",
-    find=nothing,
+    find=find_nothing,
     create="CreateCbtTask",
     delete="DeleteCbtTask",
     transitions={"enabled": StateTransition("EnableCbtTask", "status", ("Running", "Starting"))},
@@ -89,19 +89,22 @@ CBT_TASK = ResourceSpec(
 SNMP_ENDPOINT = ResourceSpec(
     record_type="SNSApplicationEndpointInventory",
     result_key="endpoint",
-    find=nothing,
+    find=find_nothing,
     create="CreateSNSSnmpEndpoint",
     update="UpdateSNSApplicationEndpoint",
 )
 NIC = ResourceSpec(
     record_type="VmNicInventory",
     result_key="nic",
-    find=nothing,
+    find=find_nothing,
     update="ChangeVmNicNetwork",
     transitions={"disabled": StateTransition("ChangeVmNicState", "state", ("disable",), {"state": "disable"})},
 )
 PLATFORM = ResourceSpec(
-    record_type="SNSApplicationPlatformInventory", result_key="platform", find=nothing, update="UpdateSNSSnmpPlatform"
+    record_type="SNSApplicationPlatformInventory",
+    result_key="platform",
+    find=find_nothing,
+    update="UpdateSNSSnmpPlatform",
 )
 
 

@@ -24,7 +24,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory.plugi
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from support.inventory_sources import Reference, shape, trusted
+from support.inventory_sources import Reference, shape, trust
 
 HOSTILE = "{{ lookup('pipe', 'echo executed') }}"
 SCALARS = st.one_of(
@@ -170,9 +170,9 @@ def fill_by_core(options: dict[str, Any], extra: dict[str, Any], records: list[d
     return inventory
 
 
-def both(options: dict[str, Any], extra: dict[str, Any], records: list[dict[str, Any]]) -> list[Any]:
+def fill_by_both(options: dict[str, Any], extra: dict[str, Any], records: list[dict[str, Any]]) -> list[Any]:
     """Return the shapes of the inventories of ansible-core and our plugin, None for a failure."""
-    options, extra = trusted(options), trusted(extra)
+    options, extra = trust(options), trust(extra)
     records = [{**record, "uuid": f"{number:032x}"} for number, record in enumerate(records)]
     shapes: list[Any] = []
     for fill in (fill_by_core, fill_by_us):
@@ -193,7 +193,7 @@ def both(options: dict[str, Any], extra: dict[str, Any], records: list[dict[str,
 def test_everything_equals_the_result_of_core(
     options: dict[str, Any], extra: dict[str, Any], records: list[dict[str, Any]]
 ) -> None:
-    theirs, ours = both(options, extra, records)
+    theirs, ours = fill_by_both(options, extra, records)
     assert ours == theirs
 
 
@@ -208,7 +208,7 @@ def test_every_expression_has_the_result_of_core(expression: str, records: list[
     options = one(
         compose={"value": expression}, groups={"held": expression}, keyed_groups=[{"key": expression}], strict=strict
     )
-    theirs, ours = both(options, {}, records)
+    theirs, ours = fill_by_both(options, {}, records)
     assert ours == theirs
 
 
@@ -264,7 +264,7 @@ SOME = [
 @pytest.mark.parametrize("record", SOME, ids=str)
 @pytest.mark.parametrize("options", CORNERS, ids=str)
 def test_edge_cases_equal_the_results_of_core(options: dict[str, Any], record: dict[str, Any], strict: bool) -> None:
-    theirs, ours = both(one(strict=strict, **options), SITE, [record, {"name": "other"}])
+    theirs, ours = fill_by_both(one(strict=strict, **options), SITE, [record, {"name": "other"}])
     assert ours == theirs
 
 
@@ -289,20 +289,20 @@ HARMLESS = [
 def test_supported_expressions_are_not_passed_to_core(expression: str, monkeypatch: pytest.MonkeyPatch) -> None:
     evaluated: list[Any] = []
 
-    def counting(plugin: Any) -> Any:
+    def create_recording_evaluator(plugin: Any) -> Any:
         evaluate = create_evaluator(plugin)
 
-        def counted(expression: Expression, variables: dict[str, Any]) -> Any:
+        def record_expression(expression: Expression, variables: dict[str, Any]) -> Any:
             evaluated.append(expression.source)
             return evaluate(expression, variables)
 
-        return counted
+        return record_expression
 
-    monkeypatch.setattr(_constructed, "create_evaluator", counting)
+    monkeypatch.setattr(_constructed, "create_evaluator", create_recording_evaluator)
     names = [f"host-{number}" for number in range(50)]
     records = [
         {"uuid": name, "name": name, "cpuNum": 8, "state": "Enabled", "architecture": "x86_64"} for name in names
     ]
-    inventory = fill_by_us(trusted(one(compose={"value": expression})), {}, records)
+    inventory = fill_by_us(trust(one(compose={"value": expression})), {}, records)
     assert all("value" in host.vars for host in inventory.hosts.values())
     assert len(evaluated) <= 1, "only what is constant may be left to core, once"

@@ -200,13 +200,13 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from places(child, (*path, key))
 
 
-def with_other(value: Any, path: tuple[Any, ...], other: Any) -> Any:
+def replace_value(value: Any, path: tuple[Any, ...], other: Any) -> Any:
     """Return a JSON value with another value at a path."""
     if not path:
         return other
     if isinstance(value, dict):
-        return {key: with_other(each, path[1:], other) if key == path[0] else each for key, each in value.items()}
-    return [with_other(each, path[1:], other) if key == path[0] else each for key, each in enumerate(value)]
+        return {key: replace_value(each, path[1:], other) if key == path[0] else each for key, each in value.items()}
+    return [replace_value(each, path[1:], other) if key == path[0] else each for key, each in enumerate(value)]
 
 
 @given(st.data())
@@ -216,7 +216,7 @@ def test_one_wrong_value(recorded_runs: list[RecordedRun], data: st.DataObject) 
     number = data.draw(st.sampled_from(list(task.replies)))
     reply = task.replies[number]
     place = data.draw(st.sampled_from(list(places(reply))))
-    wrong = json_response(task.answers[number].status, with_other(reply, place, data.draw(VALUES)))
+    wrong = json_response(task.answers[number].status, replace_value(reply, place, data.draw(VALUES)))
     wrong = data.draw(st.just(wrong) | st.sampled_from(STRAY))
     answers = [*task.answers[:number], wrong, *task.answers[number + 1 :]]
 

@@ -92,7 +92,7 @@ class Case:
         return self.renamed.get(option, module(self.module).task.parameters[option])
 
 
-def refers(name: str, option: str) -> bool:
+def is_reference_option(name: str, option: str) -> bool:
     """Return whether an option of a module refers to an object."""
     return is_reference(module(name).task.parameters[option])
 
@@ -279,7 +279,7 @@ READING: dict[str, Case] = {
 CHOOSING = {"uuid", "name", "limit", "topic", "endpoint", "vm", "type"}
 
 
-def each_option(cases: Mapping[str, Case], optional_only: bool = False) -> pytest.MarkDecorator:
+def parametrize_options(cases: Mapping[str, Case], optional_only: bool = False) -> pytest.MarkDecorator:
     """Return the parametrization of a test by case and option; ``optional_only`` leaves out the required ones."""
     pairs = [(label, option) for label, case in cases.items() for option in case.values]
     needed = [(label, option) for label, case in cases.items() for option in case.options if optional_only]
@@ -312,7 +312,7 @@ def requests(ran: ModuleRun) -> list[tuple[Any, ...]]:
     return [tuple(entry[name] for name in members) for entry in ran.log if entry["operation"] != "poll"]
 
 
-def sent(ran: ModuleRun, parameter: str) -> list[Any]:
+def list_sent_values(ran: ModuleRun, parameter: str) -> list[Any]:
     """Return the values of a parameter in the bodies and query strings of all calls whose operation has it."""
     found = []
     for entry in ran.log:
@@ -324,7 +324,7 @@ def sent(ran: ModuleRun, parameter: str) -> list[Any]:
     return found
 
 
-def trimmed(value: Any) -> Any:
+def trim_value(value: Any) -> Any:
     return value.strip() if isinstance(value, str) else value
 
 
@@ -333,20 +333,20 @@ def may_be_null(name: str, option: str) -> bool:
     return not {"default", "choices"} & module(name).task.argument_spec[option].keys()
 
 
-@each_option(ACTING, optional_only=True)
+@parametrize_options(ACTING, optional_only=True)
 def test_left_out_or_null(sim: Simulator, label: str, option: str) -> None:
     case = ACTING[label]
     without = case.prepare(sim)(case.module, case.options)
     assert not without.failed, without.message
     taken_from_the_record = case.parameter(option) in ("snmpAddress", "endpointUuid") and case.module != "sns_snmp_test"
-    assert bool(sent(without, case.parameter(option))) == taken_from_the_record
+    assert bool(list_sent_values(without, case.parameter(option))) == taken_from_the_record
     if may_be_null(case.module, option):
         null = case.prepare(sim)(case.module, {**case.options, option: None})
         assert requests(null) == requests(without)
         assert null.changed == without.changed
 
 
-@each_option(ACTING)
+@parametrize_options(ACTING)
 @FEW
 @given(data=st.data())
 def test_given(sim: Simulator, label: str, option: str, data: st.DataObject) -> None:
@@ -357,33 +357,33 @@ def test_given(sim: Simulator, label: str, option: str, data: st.DataObject) -> 
     ran = run(case.module, options)
     assert not ran.failed, ran.message
     assert ran.changed == (case.module != "sns_snmp_test")
-    assert sent(ran, case.parameter(option)) == expected_in_a_call(option, value)
+    assert list_sent_values(ran, case.parameter(option)) == list_expected_values(option, value)
     if not case.each_time:
         run.idle(case.module, options)
 
 
-def expected_in_a_call(option: str, value: Any) -> list[Any]:
+def list_expected_values(option: str, value: Any) -> list[Any]:
     """Return the values that the calls must contain for an option: one, or none for an empty list of persons."""
     if option == "vm_nic_params":
         return [value if isinstance(value, str) else json.dumps(value)]
-    return [] if option.startswith("at_person") and not value else [as_sent(value)]
+    return [] if option.startswith("at_person") and not value else [format_as_sent(value)]
 
 
-def as_sent(value: Any) -> Any:
+def format_as_sent(value: Any) -> Any:
     """Return a value as it is sent: strings trimmed, uuids as 32 hexadecimal digits in lower case."""
     if isinstance(value, list):
-        return [in_one_spelling(item) for item in value]
-    return in_one_spelling(trimmed(value))
+        return [normalize_spelling(item) for item in value]
+    return normalize_spelling(trim_value(value))
 
 
-def in_one_spelling(value: Any) -> Any:
+def normalize_spelling(value: Any) -> Any:
     if isinstance(value, dict):
-        return {in_one_spelling(key): in_one_spelling(item) for key, item in value.items()}
+        return {normalize_spelling(key): normalize_spelling(item) for key, item in value.items()}
     text = value.strip().replace("-", "").lower() if isinstance(value, str) else ""
     return text if re.fullmatch("[0-9a-f]{32}", text) else value
 
 
-@each_option(ACTING)
+@parametrize_options(ACTING)
 def test_empty(sim: Simulator, label: str, option: str) -> None:
     case = ACTING[label]
     spec = module(case.module).task.argument_spec[option]
@@ -394,13 +394,13 @@ def test_empty(sim: Simulator, label: str, option: str) -> None:
     elif spec["type"] not in ("str", "list") or spec.get("choices") or spec.get("elements") in ("int", "dict"):
         with pytest.raises(AssertionError, match=r"unable to convert|value of"):
             run(case.module, options)
-    elif spec["type"] == "str" and (refers(case.module, option) or option.endswith(NAMING)):
+    elif spec["type"] == "str" and (is_reference_option(case.module, option) or option.endswith(NAMING)):
         ran = run(case.module, options)
         assert (ran.message, ran.log) == (f"{option} must not be empty", [])
     else:
         ran = run(case.module, options)
         empty: Any = [] if spec["type"] == "list" else ""
-        assert sent(ran, case.parameter(option)) == expected_in_a_call(option, empty)
+        assert list_sent_values(ran, case.parameter(option)) == list_expected_values(option, empty)
         if not ran.failed and not case.each_time:
             run.idle(case.module, options)
 
@@ -409,7 +409,7 @@ REFERRING = [
     (label, option)
     for label, case in ACTING.items()
     for option in case.options
-    if refers(case.module, option) and label != "vm_nic moved"
+    if is_reference_option(case.module, option) and label != "vm_nic moved"
 ]
 
 
@@ -448,7 +448,7 @@ def test_options_about_the_job(sim: Simulator, label: str, seconds: int, job: An
 # ---------------------------------------------------------------------------------------- options of modules that read
 
 
-@each_option(READING)
+@parametrize_options(READING)
 @FEW
 @given(data=st.data())
 def test_reading(sim: Simulator, label: str, option: str, data: st.DataObject) -> None:
@@ -488,23 +488,23 @@ class ExistingObject:
     recorded: Mapping[str, str] = field(default_factory=dict)
     uncompared: tuple[str, ...] = ()
 
-    def expected(self, option: str, value: Any, here: Mapping[str, Any]) -> str:
+    def predict_effect(self, option: str, value: Any, here: Mapping[str, Any]) -> str:
         """Return the expected effect of the option: ``idle``, ``update`` or ``refused``."""
         parameter = module(self.module).task.parameters[option]
         name = self.recorded.get(option, parameter)
         changeable = self.update and parameter in operations()[self.update].parameters
         if option in (*TAGS, *self.uncompared) or not (changeable or name in records()[self.record]):
             return "idle"
-        if comparable(value) == comparable(here.get(name)):
+        if make_comparable(value) == make_comparable(here.get(name)):
             return "idle"
         return "update" if changeable else "refused"
 
 
-def comparable(value: Any) -> Any:
+def make_comparable(value: Any) -> Any:
     """Return a value in a comparable form: trimmed, null as empty, lists without an order."""
     if isinstance(value, (list, dict)):
         return sorted(text.strip() for text in value) or ""
-    return str(in_one_spelling(value) or "").strip() if not isinstance(value, bool) else value or ""
+    return str(normalize_spelling(value) or "").strip() if not isinstance(value, bool) else value or ""
 
 
 EXISTING: dict[str, ExistingObject] = {
@@ -613,7 +613,7 @@ NULLABLE = pytest.mark.parametrize(
         (label, option)
         for label, existing in EXISTING.items()
         for option in existing.values
-        if may_be_null(existing.module, option) and not refers(existing.module, option)
+        if may_be_null(existing.module, option) and not is_reference_option(existing.module, option)
     ],
 )
 
@@ -632,7 +632,7 @@ def test_existing_objects(sim: Simulator, label: str, option: str, data: st.Data
     returned = next(member for name, member in found.result.items() if name != "diff" and isinstance(member, dict))
     here = next(record for record in sim.records(existing.kind) if record["uuid"] == returned["uuid"])
     options = {**existing.options, option: value}
-    expected = existing.expected(option, value, here)
+    expected = existing.predict_effect(option, value, here)
     if expected == "refused":
         assert "the API cannot change" in run.refused(existing.module, options)
     elif expected == "idle":
@@ -640,7 +640,7 @@ def test_existing_objects(sim: Simulator, label: str, option: str, data: st.Data
     else:
         ran = run.twice(existing.module, options)
         assert ran.calls == [existing.update]
-        assert sent(ran, module(existing.module).task.parameters[option]) == [trimmed(value)]
+        assert list_sent_values(ran, module(existing.module).task.parameters[option]) == [trim_value(value)]
 
 
 @NULLABLE

@@ -262,7 +262,7 @@ def test_call_of_an_overloaded_service_ends_before_the_deadline() -> None:
         connection = ConnectionOptions(service.url, session_id="the-session")
         with make_client(connection, clock=clock, wait_timeout=2) as client:
             planned = PlannedCall("DeleteNicQos", {"uuid": HOST, "direction": "in"}, None)
-            call = Call(client, planned, "NIC", wait=True, deadline=client.wait.deadline())
+            call = Call(client, planned, "NIC", wait=True, deadline=client.wait.compute_deadline())
             outcome = perform(call, lambda: None)
     assert isinstance(outcome, Refused)
     assert isinstance(outcome.error, ApiError)
@@ -584,7 +584,7 @@ def flood() -> Iterator[bytes]:
 
 def test_endless_response() -> None:
     with ByteServer(flood) as service, make_client(ConnectionOptions(service.url, session_id="the-session")) as client:
-        assert "larger than 64 MiB" in in_little_memory(lambda: client.get("QueryHost", {}))
+        assert "larger than 64 MiB" in run_in_little_memory(lambda: client.get("QueryHost", {}))
 
 
 @pytest.mark.parametrize("value", [b"{},", b"[],", b'{"a":1},', b"1.5,", b'"a",'])
@@ -595,7 +595,7 @@ def test_response_with_too_many_values(value: bytes) -> None:
         StubServer(lambda request: StubResponse(200, body)) as service,
         make_client(ConnectionOptions(service.url, session_id="the-session")) as client,
     ):
-        assert "contains more than 5000000 values" in in_little_memory(lambda: client.get("QueryHost", {}))
+        assert "contains more than 5000000 values" in run_in_little_memory(lambda: client.get("QueryHost", {}))
 
 
 def test_response_with_many_records() -> None:
@@ -629,7 +629,7 @@ def test_answers_that_are_too_much(sim: Simulator, garbage: str, operation: str)
     if operation != "QueryHost":
         module, call = "api", {"operation": "DisableCbtTask", "params": {"uuid": CREATED_TASK}}
         options = {**options, **call, "wait_timeout": 0.3, "wait_interval": 0.1}
-    outcome = in_little_memory(lambda: run_module(module, options).result.get("msg", ""))
+    outcome = run_in_little_memory(lambda: run_module(module, options).result.get("msg", ""))
     if garbage != "huge":
         expected = ("not a JSON object", "although no compression was requested", "has no result after")
         assert outcome == "" or any(text in outcome for text in expected), outcome
@@ -644,7 +644,7 @@ def test_error_with_long_texts(sim: Simulator, runner: ModuleRunner) -> None:
     assert ran["error"]["details"] == details
 
 
-def in_little_memory(function: Callable[[], Any], megabytes: int = 400) -> str:
+def run_in_little_memory(function: Callable[[], Any], megabytes: int = 400) -> str:
     """Call a function in a child process with limited memory; return its result or the message of its failure."""
     reading, writing = os.pipe()
     with warnings.catch_warnings():

@@ -17,7 +17,7 @@ from ansible.inventory.data import InventoryData
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import RECORD_FIELDS, to_snake_case
 
 from simulator.launch import Simulator
-from support.inventory_sources import Source, collect_warnings, names, trusted
+from support.inventory_sources import Source, collect_warnings, names, trust
 from support.stub_server import StubRequest, StubResponse, StubServer
 
 Fill = Callable[..., InventoryData]
@@ -121,7 +121,7 @@ def test_hosts_of_an_earlier_source_keep_their_variables(sim: Simulator, fill: F
     inventory = InventoryData()
     inventory.add_group("earlier")
     inventory.add_host("host-1", "earlier")
-    inventory.set_variable("host-1", "site", trusted("{{ 'no' ~ 'rth' }}"))
+    inventory.set_variable("host-1", "site", trust("{{ 'no' ~ 'rth' }}"))
     inventory.set_variable("host-1", "virtinfra_state", "Unknown")
     fill("hosts", inventory, compose={"where": "site ~ '/' ~ virtinfra_state"}, keyed_groups=[{"key": "site"}])
     variables = inventory.hosts["host-1"].vars
@@ -134,7 +134,7 @@ def test_hosts_of_an_earlier_source_keep_their_variables(sim: Simulator, fill: F
 # -------------------------------------------------------------------------------------------------------------- names
 
 
-def named(fill: Fill, *preferences: str, **options: Any) -> list[str]:
+def list_names(fill: Fill, *preferences: str, **options: Any) -> list[str]:
     """Return the names of hosts with these items of hostnames."""
     return names(fill("hosts", hostnames=list(preferences), **options))
 
@@ -143,20 +143,22 @@ def test_names_in_order_of_preference(sim: Simulator, fill: Fill) -> None:
     uuids = [record["uuid"] for record in sim.records("host")]
     sim.change("host", uuids[0], hostname="first.example.com")
     sim.change("host", uuids[1], hostname=None)
-    assert named(fill, "hostname", "name") == ["first.example.com", "host-2", "host-3.example.com"]
-    assert named(fill, "uuid") == sorted(uuids)
-    assert named(fill, "management_ip") == named(fill, "managementIp") == ["10.0.0.11", "10.0.0.12", "10.0.0.13"]
-    assert named(fill, "virtinfra_name | upper") == ["HOST-1", "HOST-2", "HOST-3"]
-    assert named(fill, "{{ virtinfra_name }}.example.com")[0] == "host-1.example.com"
-    assert named(fill, "nowhere | trim", "name") == ["host-1", "host-2", "host-3"]
-    assert named(fill, "virtinfra_hostname ~ ''", hostvars_prefix="x_") == sorted(uuids)
+    assert list_names(fill, "hostname", "name") == ["first.example.com", "host-2", "host-3.example.com"]
+    assert list_names(fill, "uuid") == sorted(uuids)
+    assert (
+        list_names(fill, "management_ip") == list_names(fill, "managementIp") == ["10.0.0.11", "10.0.0.12", "10.0.0.13"]
+    )
+    assert list_names(fill, "virtinfra_name | upper") == ["HOST-1", "HOST-2", "HOST-3"]
+    assert list_names(fill, "{{ virtinfra_name }}.example.com")[0] == "host-1.example.com"
+    assert list_names(fill, "nowhere | trim", "name") == ["host-1", "host-2", "host-3"]
+    assert list_names(fill, "virtinfra_hostname ~ ''", hostvars_prefix="x_") == sorted(uuids)
 
 
 @pytest.mark.parametrize(
     "source", ["virtinfra_name | regex_replace('-', '.')", " {{ virtinfra_name | regex_replace('-', '.') }} "]
 )
 def test_names_that_only_core_can_evaluate(fill: Fill, source: str) -> None:
-    assert named(fill, source, strict=True) == ["host.1", "host.2", "host.3"]
+    assert list_names(fill, source, strict=True) == ["host.1", "host.2", "host.3"]
 
 
 def test_names_that_no_host_can_have(sim: Simulator, fill: Fill, warnings: list[str]) -> None:
@@ -166,7 +168,7 @@ def test_names_that_no_host_can_have(sim: Simulator, fill: Fill, warnings: list[
     assert names(fill("hosts")) == sorted(uuids)
     assert "ignored 3 invalid host names" in warnings[0]
     assert len(warnings[0]) < 300
-    assert named(fill, "name", "hostname") == [f"host-{number}.example.com" for number in (1, 2, 3)]
+    assert list_names(fill, "name", "hostname") == [f"host-{number}.example.com" for number in (1, 2, 3)]
 
 
 @pytest.mark.parametrize("policy", ["rename", "first", "error"])

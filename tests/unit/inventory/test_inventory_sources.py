@@ -49,7 +49,7 @@ def queries(sim: Simulator, operation: str) -> list[dict[str, Any]]:
     return [entry for entry in sim.log() if entry["operation"] == operation]
 
 
-def refused(source: Source) -> str:
+def read_refusal(source: Source) -> str:
     """Return the message of a source that fails, and check that the inventory is empty."""
     inventory = InventoryData()
     with pytest.raises(AnsibleParserError) as caught:
@@ -83,19 +83,19 @@ def test_a_service_without_paging_returns_all(many: Simulator, tmp_path: Path) -
 def test_a_cursor_that_repeats_is_a_failure(many: Simulator, tmp_path: Path) -> None:
     many.configure(cursor_repeat=True)
     source = Source(tmp_path, "hosts", base_url=many.url, api_token=many.token, page_size=500)
-    assert "repeats itself" in refused(source)
+    assert "repeats itself" in read_refusal(source)
 
 
 def test_a_cursor_that_expires_is_a_failure(many: Simulator, tmp_path: Path) -> None:
     many.configure(cursor_lifetime=0.0)
     source = Source(tmp_path, "hosts", base_url=many.url, api_token=many.token, page_size=500)
-    assert "unknown or expired" in refused(source)
+    assert "unknown or expired" in read_refusal(source)
 
 
 @pytest.mark.parametrize(("version", "reason"), [("latest", "like 4.10.10"), (4.1, "must be quoted")])
 def test_invalid_service_version(sim: Simulator, tmp_path: Path, version: Any, reason: str) -> None:
     source = Source(tmp_path, "hosts", base_url=sim.url, session_id=sim.session, service_version=version)
-    assert reason in refused(source)
+    assert reason in read_refusal(source)
 
 
 class Pages:
@@ -138,7 +138,7 @@ def test_a_service_that_repeats_a_page_is_a_failure(tmp_path: Path) -> None:
             return StubResponse(200, {"inventories": page, "total": len(self.uuids)})
 
     with StubServer(Repeating(250).answer) as service:
-        assert "100 of 250 records" in refused(source_of(tmp_path, service, page_size=100))
+        assert "100 of 250 records" in read_refusal(source_of(tmp_path, service, page_size=100))
 
 
 def test_hosts_that_move_to_an_earlier_page_are_listed(tmp_path: Path) -> None:
@@ -162,13 +162,13 @@ def test_a_list_that_keeps_changing_is_a_failure(tmp_path: Path) -> None:
             self.uuids.insert(0, f"f{self.requests:031x}")
 
     with StubServer(Growing(250).answer) as service:
-        assert "number of records changed" in refused(source_of(tmp_path, service, page_size=50))
+        assert "number of records changed" in read_refusal(source_of(tmp_path, service, page_size=50))
 
 
 def test_a_page_that_fails_leaves_nothing_behind(many: Simulator, tmp_path: Path) -> None:
     many.fault("status", "QueryHost", status=500, skip=2)
     source = Source(tmp_path, "hosts", base_url=many.url, session_id=many.session, page_size=500, request_retries=0)
-    assert "QueryHost failed" in refused(source)
+    assert "QueryHost failed" in read_refusal(source)
 
 
 # ------------------------------------------------------------------------------------------------------ query, cursor
@@ -192,10 +192,10 @@ def test_credentials_decide_how_records_are_read(sim: Simulator, tmp_path: Path)
 def test_a_service_without_the_query_is_read_with_a_cursor(sim: Simulator, tmp_path: Path) -> None:
     sim.configure(companions="404")
     options = {"base_url": sim.url, "session_id": sim.session}
-    assert "does not offer QueryHost" in refused(Source(tmp_path, "hosts", **options))
+    assert "does not offer QueryHost" in read_refusal(Source(tmp_path, "hosts", **options))
     options["api_token"] = sim.token
     assert len(names(Source(tmp_path, "hosts", **options).fill())) == 3
-    assert "does not offer QueryHost" in refused(Source(tmp_path, "hosts", source="query", **options))
+    assert "does not offer QueryHost" in read_refusal(Source(tmp_path, "hosts", source="query", **options))
 
 
 def test_conditions_go_to_the_service_and_are_checked_again(
@@ -273,7 +273,7 @@ def test_overlapping_queries_list_a_host_once(sim: Simulator, tmp_path: Path, wa
 
 def test_one_service_that_fails_is_a_failure_of_all(sim: Simulator, tmp_path: Path) -> None:
     services = [{"base_url": sim.url}, {"base_url": sim.url, "session_id": "wrong"}]
-    assert "ID.1001" in refused(Source(tmp_path, "hosts", session_id=sim.session, services=services))
+    assert "ID.1001" in read_refusal(Source(tmp_path, "hosts", session_id=sim.session, services=services))
 
 
 # -------------------------------------------------------------------------------------------------------------- cache
@@ -367,7 +367,7 @@ def test_another_query_is_not_answered_from_the_cache(sim: Simulator, tmp_path: 
 def test_a_wrong_option_is_named(sim: Simulator, tmp_path: Path, options: dict[str, Any], words: str) -> None:
     all_options = {"base_url": sim.url, "session_id": sim.session, "primary_storages": False, **options}
     source = Source(tmp_path, "hosts", **{name: value for name, value in all_options.items() if value is not None})
-    assert words in refused(source)
+    assert words in read_refusal(source)
 
 
 def test_options_come_from_the_environment(sim: Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -406,5 +406,5 @@ def test_no_secret_is_shown(sim: Simulator, tmp_path: Path, warnings: list[str])
         {"services": [{"nonsense": 1}]},
         {"services": [{"base_url": "ftp://x"}]},
     ):
-        message = refused(Source(tmp_path, "hosts", **{"base_url": sim.url, **secrets, **options}))
+        message = read_refusal(Source(tmp_path, "hosts", **{"base_url": sim.url, **secrets, **options}))
         assert "s3cr3t" not in message + "".join(warnings)

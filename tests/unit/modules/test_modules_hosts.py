@@ -111,10 +111,10 @@ def test_only_pairs_that_differ_are_set(run: ModuleRunner, plain: list[str]) -> 
     set_to(run, plain[:1], ["TenantNetwork"], 5)
     ran = set_to(run, plain[:2], ["TenantNetwork"], 5, 7)
     calls = [ran.sent("SetServiceTypeOnHostNetworkInterface", number) for number in range(len(ran.calls))]
-    assert pairs_of(calls) == [(plain[0], 7), (plain[1], 5), (plain[1], 7)]
+    assert list_pairs(calls) == [(plain[0], 7), (plain[1], 5), (plain[1], 7)]
 
 
-def pairs_of(calls: list[dict[str, Any]]) -> list[tuple[str, int]]:
+def list_pairs(calls: list[dict[str, Any]]) -> list[tuple[str, int]]:
     """Return the pairs that calls set, sorted; each of them was set once."""
     pairs = [pair for call in calls for pair in itertools.product(call["interfaceUuids"], call.get("vlanIds", [0]))]
     assert len(pairs) == len(set(pairs))
@@ -148,7 +148,7 @@ def test_service_types_replace_any_previous_types(
     differing = [pair for pair in desired if before.get(pair, set()) != set(types)]
     calls = [ran.sent("SetServiceTypeOnHostNetworkInterface", number) for number in range(len(ran.calls))]
     assert ran.changed == bool(differing)
-    assert pairs_of(calls) == sorted((nics[interface], vlan) for interface, vlan in differing)
+    assert list_pairs(calls) == sorted((nics[interface], vlan) for interface, vlan in differing)
     assert returned_services(ran) == {(nics[interface], vlan): sorted(set(types)) for interface, vlan in desired}
     run.idle("host_nic_service", request)
 
@@ -417,7 +417,7 @@ def maintenance(**options: Any) -> dict[str, Any]:
     return {"name": "host-1", "state": "maintenance", **options}
 
 
-def examined(ran: ModuleRun) -> int:
+def count_examined_vms(ran: ModuleRun) -> int:
     """Return the number of VMs whose migration targets were read."""
     return sum(entry["operation"] == "GetVmMigrationCandidateHosts" for entry in ran.log)
 
@@ -454,7 +454,7 @@ def test_refusal_names_at_most_20_vms(run: ModuleRunner, sim: Simulator) -> None
     assert message.count(NO_TARGET) == 20
     assert "; and 3 more. If" in message
     ran = run("kvm_host", maintenance())
-    assert len(ran["in_use_by"]) == examined(ran) == 23
+    assert len(ran["in_use_by"]) == count_examined_vms(ran) == 23
 
 
 def test_vms_are_examined_concurrently(run: ModuleRunner, sim: Simulator) -> None:
@@ -497,7 +497,7 @@ def test_permitted_stops_are_predicted_and_reported(run: ModuleRunner, pair: Sim
 
 def test_vms_that_are_not_examined_are_compared_nevertheless(run: ModuleRunner, pair: Simulator) -> None:
     ran = run.twice("kvm_host", maintenance(running_vms="any"))
-    assert examined(ran) == 0
+    assert count_examined_vms(ran) == 0
     assert (ran["migrated_vms"], ran["stopped_vms"]) == ([vm_of(1), vm_of(5)], [vm_of(3)])
     assert len(ran.warnings) == 1
 
@@ -527,7 +527,7 @@ def test_maintenance_that_is_not_waited_for_returns_predictions(run: ModuleRunne
 
 def test_other_states_do_not_examine_vms(run: ModuleRunner, pair: Simulator) -> None:
     ran = run.twice("kvm_host", {"name": "host-1", "state": "disabled", "running_vms": "migrate"})
-    assert examined(ran) == 0
+    assert count_examined_vms(ran) == 0
     assert "stopped_vms" not in ran.result
     assert not any(entry["operation"] == "QueryVmInstance" for entry in ran.log)
 

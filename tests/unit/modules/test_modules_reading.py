@@ -43,15 +43,15 @@ def run(sim: Simulator) -> ModuleRunner:
     return ModuleRunner(sim)
 
 
-def listed(run: ModuleRunner, lister: str, **options: Any) -> list[dict[str, Any]]:
+def list_records(run: ModuleRunner, lister: str, **options: Any) -> list[dict[str, Any]]:
     """Return the records that a module lists, after checking `changed` and the total."""
     member, dummy, usual = LISTS[lister]
     ran = run(lister, {**usual, **options})
     assert ran.calls == []
-    return counted(ran, member, options.get("limit"))
+    return check_records(ran, member, options.get("limit"))
 
 
-def counted(ran: ModuleRun, member: str, limit: int | None = None) -> list[dict[str, Any]]:
+def check_records(ran: ModuleRun, member: str, limit: int | None = None) -> list[dict[str, Any]]:
     """Return the records of a successful result."""
     assert not ran.failed, ran.message
     assert ran.result.keys() == {"changed", member, "total"}
@@ -71,7 +71,7 @@ def uuids(records: list[dict[str, Any]]) -> list[str]:
 
 @pytest.mark.parametrize("name", NAMED)
 def test_all_are_listed(run: ModuleRunner, sim: Simulator, name: str) -> None:
-    assert uuids(listed(run, name)) == uuids(sim.records(LISTS[name][1]))
+    assert uuids(list_records(run, name)) == uuids(sim.records(LISTS[name][1]))
 
 
 @pytest.mark.parametrize("name", NAMED)
@@ -80,10 +80,10 @@ def test_one_record_by_its_uuid(run: ModuleRunner, sim: Simulator, name: str, si
     """Servers return a list with one record or the record itself."""
     sim.configure(single_inventory=single)
     record = sim.records(LISTS[name][1])[0]
-    assert uuids(listed(run, name, uuid=record["uuid"])) == [record["uuid"]]
-    assert listed(run, name, uuid=NOWHERE) == []
-    assert listed(run, name, uuid=record["uuid"], name="another") == []
-    assert uuids(listed(run, name, uuid=record["uuid"], name=record["name"])) == [record["uuid"]]
+    assert uuids(list_records(run, name, uuid=record["uuid"])) == [record["uuid"]]
+    assert list_records(run, name, uuid=NOWHERE) == []
+    assert list_records(run, name, uuid=record["uuid"], name="another") == []
+    assert uuids(list_records(run, name, uuid=record["uuid"], name=record["name"])) == [record["uuid"]]
 
 
 @pytest.mark.parametrize("name", NAMED)
@@ -92,25 +92,25 @@ def test_all_of_a_name(run: ModuleRunner, sim: Simulator, name: str) -> None:
     first, second = (str(record["uuid"]) for record in sim.records(kind)[:2])
     for uuid in (first, second):
         sim.change(kind, uuid, name="twins >= one")
-    assert uuids(listed(run, name, name="twins >= one")) == sorted([first, second])
-    assert listed(run, name, name="twins") == []
+    assert uuids(list_records(run, name, name="twins >= one")) == sorted([first, second])
+    assert list_records(run, name, name="twins") == []
 
 
 @pytest.mark.parametrize("name", NAMED)
 def test_conditions_are_the_services(run: ModuleRunner, sim: Simulator, name: str) -> None:
     record = sim.records(LISTS[name][1])[0]
     conditions = [f"uuid={record['uuid']}", f"name={record['name']}"]
-    assert uuids(listed(run, name, query=conditions)) == [record["uuid"]]
-    assert listed(run, name, query=[*conditions, "name=another"]) == []
-    assert listed(run, name, query=conditions, name="another") == []
-    assert listed(run, name, query=["name=another"], uuid=record["uuid"]) == []
+    assert uuids(list_records(run, name, query=conditions)) == [record["uuid"]]
+    assert list_records(run, name, query=[*conditions, "name=another"]) == []
+    assert list_records(run, name, query=conditions, name="another") == []
+    assert list_records(run, name, query=["name=another"], uuid=record["uuid"]) == []
 
 
 @pytest.mark.parametrize("name", LISTS)
 def test_limit(run: ModuleRunner, name: str) -> None:
     ran = run(name, {**LISTS[name][2], "limit": 1})
-    assert len(counted(ran, LISTS[name][0], 1)) == 1
-    assert ran["total"] == len(listed(run, name)) > 1
+    assert len(check_records(ran, LISTS[name][0], 1)) == 1
+    assert ran["total"] == len(list_records(run, name)) > 1
     refused = run(name, {"limit": 0})
     assert refused.message == "limit must be at least 1"
     assert refused.log == []
@@ -120,7 +120,7 @@ def test_limit(run: ModuleRunner, name: str) -> None:
 def test_missing_object(run: ModuleRunner, sim: Simulator, name: str) -> None:
     sim.reset(hosts=0, vms=0, cbt_tasks=0)
     options = {"name": "nobody"} if name in NAMED else {"topic": NOWHERE}
-    assert listed(run, name, **options) == []
+    assert list_records(run, name, **options) == []
 
 
 @pytest.mark.parametrize("name", LISTS)
@@ -134,7 +134,7 @@ def test_invalid_condition(run: ModuleRunner, name: str) -> None:
 def test_conditions_with_spaces_mean_the_same(run: ModuleRunner, sim: Simulator) -> None:
     sim.change("host", sim.records("host")[0]["uuid"], state="Disabled")
     for query, number in (("state = Enabled", 6), ("state != Enabled", 1), (" state  ?= Enabled, Disabled ", 7)):
-        assert len(listed(run, "host_info", query=[query])) == number
+        assert len(list_records(run, "host_info", query=[query])) == number
 
 
 def test_condition_that_services_misread_is_checked_locally(run: ModuleRunner, sim: Simulator) -> None:
@@ -145,7 +145,7 @@ def test_condition_that_services_misread_is_checked_locally(run: ModuleRunner, s
     assert [record["uuid"] for record in ran["hosts"]] == [first["uuid"]]
     assert ran["total"] == 2
     assert {tuple(query["q"]) for query in ran.queries("QueryHost")} == {("description~=a__b", "state=Enabled")}
-    assert len(listed(run, "host_info", query=["description=a>=b"], name=second["name"])) == 1
+    assert len(list_records(run, "host_info", query=["description=a>=b"], name=second["name"])) == 1
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_invalid_condition_is_not_sent(run: ModuleRunner, query: str, message: s
 
 def test_fields_of_other_resources_and_tags_are_sent(run: ModuleRunner, sim: Simulator) -> None:
     nic = sim.records("vmnic")[0]
-    (vm,) = listed(run, "vm_info", query=[f"vmNics.uuid = {nic['uuid']}"])
+    (vm,) = list_records(run, "vm_info", query=[f"vmNics.uuid = {nic['uuid']}"])
     assert vm["uuid"] == nic["vmInstanceUuid"]
     ran = run("vm_info", {"query": ["__systemTag__ = x"]})
     assert ran.queries("QueryVmInstance")[0]["q"] == ["__systemTag__=x"]
@@ -171,7 +171,7 @@ def test_fields_of_other_resources_and_tags_are_sent(run: ModuleRunner, sim: Sim
 
 def test_nested_records_have_all_their_fields(run: ModuleRunner, sim: Simulator) -> None:
     sim.reset(null_members=False, **MANY)
-    for vm in listed(run, "vm_info"):
+    for vm in list_records(run, "vm_info"):
         for kind, records in (
             ("Volume", vm["all_volumes"]),
             ("CdRom", vm["vm_cd_roms"]),
@@ -209,40 +209,40 @@ def test_one_form_of_results_for_all_services(run: ModuleRunner, sim: Simulator,
     documented = {to_snake_case(field) for field in RECORD_FIELDS[get_operation(query).record]}
     for null_members in (False, True):
         sim.configure(null_members=null_members)
-        assert all(documented <= record.keys() for record in listed(run, name))
+        assert all(documented <= record.keys() for record in list_records(run, name))
 
 
 def test_more_than_a_page(run: ModuleRunner, sim: Simulator) -> None:
     sim.reset(hosts=1203, vms=0)
-    assert len(listed(run, "host_info")) == 1203
-    assert len(listed(run, "host_info", limit=1001)) == 1001
+    assert len(list_records(run, "host_info")) == 1203
+    assert len(list_records(run, "host_info", limit=1001)) == 1001
 
 
 def test_subscribers_by_topic_and_endpoint(run: ModuleRunner, sim: Simulator) -> None:
     first, second = sim.records("subscriber")[:2]
-    assert len(listed(run, "sns_topic_subscriber_info", topic=first["topicUuid"])) == 2
-    (one,) = listed(run, "sns_topic_subscriber_info", endpoint=second["endpointUuid"])
+    assert len(list_records(run, "sns_topic_subscriber_info", topic=first["topicUuid"])) == 2
+    (one,) = list_records(run, "sns_topic_subscriber_info", endpoint=second["endpointUuid"])
     assert one["endpoint_uuid"] == second["endpointUuid"]
     both = {"topic": first["topicUuid"], "endpoint": NOWHERE}
-    assert listed(run, "sns_topic_subscriber_info", **both) == []
-    assert listed(run, "sns_topic_subscriber_info", query=[f"endpointUuid={NOWHERE}"]) == []
+    assert list_records(run, "sns_topic_subscriber_info", **both) == []
+    assert list_records(run, "sns_topic_subscriber_info", query=[f"endpointUuid={NOWHERE}"]) == []
 
 
 def test_workchat_endpoints_have_their_url_and_persons(run: ModuleRunner) -> None:
     chat = {"type": "workchat", "name": "operators", "url": "https://chat.example.com/?key=8f14e45f"}
     run("sns_endpoint", {**chat, "at_person_user_ids": ["user-1"]})
-    (endpoint,) = counted(run("sns_endpoint_info", {"type": "workchat"}), "endpoints")
+    (endpoint,) = check_records(run("sns_endpoint_info", {"type": "workchat"}), "endpoints")
     assert endpoint["url"] == "https://chat.example.com/********"
     assert endpoint["at_person_user_ids"] == ["user-1"]
     assert endpoint["platform"]["type"] == "WorkChat"
-    (found,) = counted(run("sns_endpoint_info", {"name": "operators"}), "endpoints")
+    (found,) = check_records(run("sns_endpoint_info", {"name": "operators"}), "endpoints")
     assert {**found, **endpoint} == found
     assert "8f14e45f" not in str(run("sns_endpoint_info", {}).result)
 
 
 def test_endpoints_of_all_types_have_the_uuids_of_their_platform_and_persons(run: ModuleRunner, sim: Simulator) -> None:
     """The modules that manage platforms and persons have options for their uuids."""
-    endpoints = {endpoint["uuid"]: endpoint for endpoint in counted(run("sns_endpoint_info", {}), "endpoints")}
+    endpoints = {endpoint["uuid"]: endpoint for endpoint in check_records(run("sns_endpoint_info", {}), "endpoints")}
     assert endpoints.keys() == {endpoint["uuid"] for endpoint in sim.records("endpoint")}
     for person in sim.records("person"):
         persons = endpoints[person["endpointUuid"]]["persons"]
@@ -258,7 +258,7 @@ def test_workchat_endpoints_are_listed_if_other_types_are_not(run: ModuleRunner,
     run("sns_endpoint", {"type": "workchat", "name": "operators", "url": "https://chat.example.com/"})
     sim.configure(companions="404")
     ran = run("sns_endpoint_info", {})
-    (endpoint,) = counted(ran, "endpoints")
+    (endpoint,) = check_records(ran, "endpoints")
     assert (endpoint["name"], endpoint["persons"]) == ("operators", None)
     (warning,) = ran.warnings
     assert warning.startswith("Only workchat endpoints are listed: the service does not offer QuerySNSApplicationEndp")
@@ -269,7 +269,7 @@ def test_workchat_query_with_empty_records(run: ModuleRunner, sim: Simulator) ->
     sim.configure(workchat_query_empty=True)
     ran = run("sns_endpoint_info", {"type": "workchat"})
     assert ran.message == "the response to QuerySNSWorkchatEndpoint has no inventories"
-    assert len(counted(run("sns_endpoint_info", {}), "endpoints")) == len(sim.records("endpoint"))
+    assert len(check_records(run("sns_endpoint_info", {}), "endpoints")) == len(sim.records("endpoint"))
 
 
 def test_cbt_tasks_of_a_vm(run: ModuleRunner, sim: Simulator) -> None:
@@ -280,11 +280,11 @@ def test_cbt_tasks_of_a_vm(run: ModuleRunner, sim: Simulator) -> None:
     run("cbt_task", {"name": "single", "vm": first})
     run("cbt_task", pair)
     for vm, name in ((first, "single"), (second, "pair"), (third, "pair")):
-        (task,) = counted(run("cbt_task_info", {"vm": vm, "limit": 1}), "cbt_tasks")
+        (task,) = check_records(run("cbt_task_info", {"vm": vm, "limit": 1}), "cbt_tasks")
         assert task["name"] == name
     assert (task["vm_instance_uuid"], task["resource_uuids"]) == (second, [second, third])
-    assert counted(run("cbt_task_info", {"vm": NOWHERE}), "cbt_tasks") == []
-    assert counted(run("cbt_task_info", {"vm": third, "name": "single"}), "cbt_tasks") == []
+    assert check_records(run("cbt_task_info", {"vm": NOWHERE}), "cbt_tasks") == []
+    assert check_records(run("cbt_task_info", {"vm": third, "name": "single"}), "cbt_tasks") == []
 
 
 def test_cbt_tasks_of_a_vm_where_records_do_not_show_it(run: ModuleRunner, sim: Simulator) -> None:
@@ -292,7 +292,7 @@ def test_cbt_tasks_of_a_vm_where_records_do_not_show_it(run: ModuleRunner, sim: 
     vm = sim.records("vm")[0]["uuid"]
     run("cbt_task", {"name": "single", "vm": vm})
     sim.configure(extra_members=False)
-    (task,) = counted(run("cbt_task_info", {}), "cbt_tasks")
+    (task,) = check_records(run("cbt_task_info", {}), "cbt_tasks")
     assert (task["vm_instance_uuid"], task["resource_uuids"]) == (None, None)
     ran = run("cbt_task_info", {"vm": vm})
     assert ran["error"]["code"] == "UNSUPPORTED"
@@ -320,10 +320,10 @@ def test_read_with_a_cursor_without_a_query(
         ({"filters": [f"name={record['name']}"]}, [record]),
     ):
         ran = run(name, options, session_id=session)
-        assert uuids(counted(ran, member)) == uuids(expected)
+        assert uuids(check_records(ran, member)) == uuids(expected)
         assert "CursorQuery" in [entry["operation"] for entry in ran.log]
     limited = run(name, {"limit": 2}, session_id=session)
-    assert len(counted(limited, member, 2)) == 2
+    assert len(check_records(limited, member, 2)) == 2
     assert limited["total"] == 7
 
 
@@ -331,11 +331,11 @@ def test_conditions_are_checked_locally_with_a_cursor(run: ModuleRunner, sim: Si
     for query in (["state=Running"], ["platform = Windows", "cpuNum>=2"], ["description not null", "name!=vm-1"]):
         sim.configure(companions="present")
         expected = run("vm_info", {"query": query, "limit": 1})
-        everything = uuids(listed(run, "vm_info", query=query))
+        everything = uuids(list_records(run, "vm_info", query=query))
         sim.configure(companions="404")
         ran = run("vm_info", {"query": query, "limit": 1})
         assert (len(ran["vms"]), ran["total"]) == (1, expected["total"])
-        assert uuids(listed(run, "vm_info", query=query)) == everything != []
+        assert uuids(list_records(run, "vm_info", query=query)) == everything != []
     alone = run("vm_info", {"query": ["state=Running"]}, session_id=None)
     assert {vm["state"] for vm in alone["vms"]} == {"Running"}
     refused = run("vm_info", {"query": ["vmNics.l3Network.name=l3-1"]})
@@ -351,9 +351,9 @@ def test_filters_choose_the_cursor(run: ModuleRunner, sim: Simulator, name: str)
     record = sim.records(kind)[0]
     filters = [f"name={record['name']}"]
     ran = run(name, {"filters": filters})
-    assert uuids(counted(ran, member)) == [record["uuid"]]
+    assert uuids(check_records(ran, member)) == [record["uuid"]]
     assert [query["filter"] for query in ran.queries("CursorQuery")] == [filters]
-    assert counted(run(name, {"filters": filters, "name": "another"}), member) == []
+    assert check_records(run(name, {"filters": filters, "name": "another"}), member) == []
     both = run(name, {"filters": filters, "query": ["state=Enabled"]})
     assert both.message.startswith("query and filters are mutually exclusive")
     assert both.log == []
@@ -389,7 +389,7 @@ TYPES_OF_COMPANIONS = ["cluster", "l3_network", "snapshot_group", "topic", "volu
 
 def resources(run: ModuleRunner, **options: Any) -> list[dict[str, Any]]:
     """Run resource_info and return the records that it lists. ``options`` may also override the connection."""
-    return counted(run("resource_info", options), "resources", options.get("limit"))
+    return check_records(run("resource_info", options), "resources", options.get("limit"))
 
 
 def test_types_with_a_query_are_documented() -> None:
@@ -433,7 +433,7 @@ def test_resources_are_listed_by_a_cursor_where_a_service_lacks_the_query(
     sim.configure(all_companions=False)
     kind = resource_type.replace("_", "")
     ran = run("resource_info", {"resource_type": resource_type})
-    assert uuids(counted(ran, "resources")) == uuids(sim.records(kind))
+    assert uuids(check_records(ran, "resources")) == uuids(sim.records(kind))
     refused = run("resource_info", {"resource_type": resource_type}, api_token=None)
     assert refused["error"]["code"] == "UNSUPPORTED"
     assert re.fullmatch(
@@ -446,7 +446,7 @@ def test_resources_are_listed_by_a_cursor_where_a_service_lacks_the_query(
 @pytest.mark.parametrize("option", [{"filters": ["name=zone-1"]}, {"sort": "name"}, {"order": "desc"}])
 def test_filters_and_an_order_choose_the_cursor(run: ModuleRunner, option: dict[str, Any]) -> None:
     ran = run("resource_info", {"resource_type": "zone", **option})
-    assert len(counted(ran, "resources")) == 1
+    assert len(check_records(ran, "resources")) == 1
     assert [entry["operation"] for entry in ran.log] == ["CursorQuery"]
     assert {entry["operation"] for entry in run("resource_info", {"resource_type": "zone"}).log} == {"QueryZone"}
 
@@ -472,7 +472,7 @@ def test_misspelled_condition_on_resources_is_not_sent(run: ModuleRunner) -> Non
 @pytest.mark.parametrize("page_size", [1, 3, 7, 1000])
 def test_cursor_is_read_to_its_end(run: ModuleRunner, sim: Simulator, page_size: int) -> None:
     ran = run("resource_info", {"resource_type": "host", "page_size": page_size}, session_id=None)
-    assert uuids(counted(ran, "resources")) == uuids(sim.records("host"))
+    assert uuids(check_records(ran, "resources")) == uuids(sim.records("host"))
     assert len(ran.log) == -(-7 // page_size)
 
 
@@ -496,13 +496,13 @@ def test_every_option_of_a_cursor_is_sent(run: ModuleRunner) -> None:
 
 def test_cursor_with_a_limit(run: ModuleRunner) -> None:
     ran = run("resource_info", {"resource_type": "host", "page_size": 2, "limit": 3}, session_id=None)
-    assert len(counted(ran, "resources", 3)) == 3
+    assert len(check_records(ran, "resources", 3)) == 3
     assert ran["total"] == 7
     assert len(ran.log) == 2
 
 
 def test_cursor_without_records(run: ModuleRunner) -> None:
-    assert counted(run("resource_info", {"resource_type": "host", "filters": ["name=nobody"]}), "resources") == []
+    assert check_records(run("resource_info", {"resource_type": "host", "filters": ["name=nobody"]}), "resources") == []
 
 
 @pytest.mark.parametrize("option", ["page_size", "limit"])
@@ -532,7 +532,7 @@ def test_cursor_whose_total_shrinks(run: ModuleRunner, sim: Simulator) -> None:
     """The list is complete, and the total is not smaller than the list."""
     sim.configure(cursor_shrink=True)
     ran = run("resource_info", {"resource_type": "host", "page_size": 2}, session_id=None)
-    assert uuids(counted(ran, "resources")) == uuids(sim.records("host"))
+    assert uuids(check_records(ran, "resources")) == uuids(sim.records("host"))
 
 
 def test_cursor_needs_its_token(run: ModuleRunner, sim: Simulator) -> None:
@@ -557,7 +557,7 @@ def test_every_timestamp_of_the_service_can_be_filtered(run: ModuleRunner, sim: 
     to_datetime = FilterModule().filters()["to_datetime"]
     for timestamps in ("mixed", "plain"):
         sim.configure(timestamps=timestamps)
-        for record in listed(run, "vm_info"):
+        for record in list_records(run, "vm_info"):
             for nested in (record, *record["vm_nics"], *record["all_volumes"]):
                 created, changed = (to_datetime(nested[name]) for name in ("create_date", "last_op_date"))
                 assert "2024-" < created <= changed

@@ -72,4 +72,4 @@ def shape(event: Mapping[str, Any]) -> Mapping[str, Any]:
     headers = meta.get("headers")
     body = json.dumps(event.get("payload")).encode()
     post = read_post(headers if isinstance(headers, Mapping) else {}, body, str(meta.get("endpoint", "")))
-    return {**post.event(), "meta": meta}
+    return {**post.build_event(), "meta": meta}

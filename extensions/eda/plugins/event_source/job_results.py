@@ -170,7 +170,7 @@ async def main(queue: asyncio.Queue[Any], args: dict[str, Any]) -> None:
     """Receive posts and put their events into the queue, until the rulebook ends."""
     options = read_options(OPTIONS, args)
     check_options(options)
-    context = tls_context(options)
+    context = build_tls_context(options)
     with ExitStack() as stack:
         client = None
         if options["confirm"]:
@@ -204,7 +204,7 @@ def check_options(options: Mapping[str, Any]) -> None:
             raise InvalidOptions(f"{name} needs certfile")
 
 
-def tls_context(options: Mapping[str, Any]) -> ssl.SSLContext | None:
+def build_tls_context(options: Mapping[str, Any]) -> ssl.SSLContext | None:
     """Return the TLS context of the receiver, None for plain HTTP. Raise InvalidOptions for unusable files."""
     certfile, client_ca = options["certfile"], options["client_ca"]
     if not certfile:

@@ -141,7 +141,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors impo
     InvalidOptions,
     LoginFailed,
     VirtinfraError,
-    did_you_mean,
+    suggest_name,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import (
     RECORD_FIELDS,
@@ -163,7 +163,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda.changes imp
     Poll,
     Threshold,
     Watch,
-    total_of,
+    name_total_field,
 )
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda.source import (
     deliver_event,
@@ -212,7 +212,7 @@ async def main(queue: asyncio.Queue[Any], args: dict[str, Any]) -> None:
     options = read_options(OPTIONS, args)
     if not options["interval"] > 0:
         raise InvalidOptions("interval must be more than 0 seconds")
-    watch = watch_of(options)
+    watch = build_watch(options)
     (service,) = create_services({name: options[name] for name in SERVICE_OPTIONS}, None, options["page_size"])
     with closing(StateFile(options["state_file"])) as state, open_service(service.connection) as client:
         known, failures = state.load(), 0
@@ -228,7 +228,7 @@ async def main(queue: asyncio.Queue[Any], args: dict[str, Any]) -> None:
                 if failures == 1:
                     reason = escape_controls(str(error))
                     LOG.warning("%s cannot be read, polling continues: %s", service.name, reason)
-                await asyncio.sleep(backoff(options["interval"], failures))
+                await asyncio.sleep(compute_backoff(options["interval"], failures))
                 continue
             if failures:
                 LOG.warning("%s can be read again after %d failed polls", service.name, failures)
@@ -257,7 +257,7 @@ async def report(queue: asyncio.Queue[Any], poll: Poll, known: dict[str, dict[st
         state.save({change.uuid: known[change.uuid]})
 
 
-def watch_of(options: Mapping[str, Any]) -> Watch:
+def build_watch(options: Mapping[str, Any]) -> Watch:
     """Return the values to watch. Raise InvalidOptions with the name of an unknown field."""
     kind, usual = RESOURCE_TYPES[options["resource_type"]]
     fields = usual if options["fields"] is None else tuple(options["fields"])
@@ -266,30 +266,32 @@ def watch_of(options: Mapping[str, Any]) -> Watch:
         if to_camel_case(name) not in names:
             raise InvalidOptions(
                 f"fields: {options['resource_type']} records have no field {name}."
-                f"{did_you_mean(name, map(to_snake_case, names))}"
+                f"{suggest_name(name, map(to_snake_case, names))}"
             )
     thresholds = []
-    for each in options["thresholds"]:
-        name, below = to_camel_case(each["field"]), each["below"]
-        rearm = below if each["rearm"] is None else each["rearm"]
-        if name not in names or not name.startswith("available") or total_of(name) not in names:
+    for threshold in options["thresholds"]:
+        name, below = to_camel_case(threshold["field"]), threshold["below"]
+        rearm = below if threshold["rearm"] is None else threshold["rearm"]
+        if name not in names or not name.startswith("available") or name_total_field(name) not in names:
             raise InvalidOptions(
-                f"thresholds: {each['field']} is not a capacity of {options['resource_type']} records."
+                f"thresholds: {threshold['field']} is not a capacity of {options['resource_type']} records."
                 f"{_list_capacities(names)}"
             )
         if not 0 < below <= rearm <= 100:
             raise InvalidOptions("thresholds: below must be more than 0, and rearm from below to 100 percent")
-        thresholds.append(Threshold(each["field"], below, rearm))
+        thresholds.append(Threshold(threshold["field"], below, rearm))
     return Watch(options["resource_type"], kind.record, fields, tuple(thresholds))
 
 
 def _list_capacities(names: Iterable[str]) -> str:
     """Return a sentence with the capacities among API names of fields."""
     fields = {*names}
-    capacities = [to_snake_case(name) for name in names if name.startswith("available") and total_of(name) in fields]
+    capacities = [
+        to_snake_case(name) for name in names if name.startswith("available") and name_total_field(name) in fields
+    ]
     return f" Use one of: {', '.join(capacities)}." if capacities else " They have no capacities."
 
 
-def backoff(interval: float, failures: int) -> float:
+def compute_backoff(interval: float, failures: int) -> float:
     """Return the seconds until the next poll after this number of failed polls."""
     return min(interval * 2.0 ** min(failures, 20), max(interval, LONGEST_BACKOFF))
