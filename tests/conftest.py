@@ -24,11 +24,21 @@ for unwanted in [name for name in os.environ if name.startswith("VIRTINFRA_") or
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import get_operation
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import wait_for_job
+from ansible_collections.virtinfra.manager.plugins.module_utils._http import transport as _transport
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from hypothesis import settings
 
 from simulator.launch import Simulator
 from support.clients import make_client
+from support.in_process import InProcessAdapter, InProcessSimulator
+
+UNIT = Path(__file__).parent / "unit"
+
+# The folders and files of unit tests whose simulator must listen on a socket.
+ABOUT_HTTP = {
+    *("_http", "simulator", "test_client", "test_resilience", "test_safe_reads", "test_sessions"),
+    *("test_undeclared_records", "test_unsupported"),
+}
 
 settings.register_profile("here", deadline=None, database=None)
 settings.load_profile("here")
@@ -68,11 +78,22 @@ def running_simulator() -> Iterator[Simulator]:
         yield simulator
 
 
+@pytest.fixture(scope="session")
+def in_process_simulator() -> Iterator[Simulator]:
+    with InProcessSimulator(latency=0.0, reconnect=0.0, migration=0.0) as simulator:
+        yield simulator
+
+
 @pytest.fixture
-def sim(running_simulator: Simulator) -> Simulator:
-    """A simulator in its initial state, whose jobs end at once."""
-    running_simulator.reset()
-    return running_simulator
+def sim(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Simulator:
+    """A simulator in its initial state, whose jobs end at once; in this process for unit tests not ABOUT_HTTP."""
+    is_about_http = ABOUT_HTTP & {request.path.parent.name, request.path.stem}
+    uses_sockets = UNIT not in request.path.parents or is_about_http
+    if not uses_sockets:
+        monkeypatch.setattr(_transport, "Adapter", InProcessAdapter)
+    simulator: Simulator = request.getfixturevalue("running_simulator" if uses_sockets else "in_process_simulator")
+    simulator.reset()
+    return simulator
 
 
 @pytest.fixture

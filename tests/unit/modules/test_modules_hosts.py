@@ -129,16 +129,16 @@ def list_pairs(calls: list[dict[str, Any]]) -> list[tuple[str, int]]:
     types=st.lists(st.sampled_from(TYPES), max_size=4),
 )
 def test_service_types_replace_any_previous_types(
-    running_simulator: Simulator,
+    sim: Simulator,
     before: dict[tuple[int, int], set[str]],
     interfaces: list[int],
     vlans: list[int],
     types: list[str],
 ) -> None:
     """Only pairs that differ are set, and afterwards all pairs have the requested types."""
-    running_simulator.reset()
-    run = ModuleRunner(running_simulator)
-    nics = [nic["uuid"] for nic in running_simulator.records("hostnic") if nic["interfaceName"] != "eth0"][:3]
+    sim.reset()
+    run = ModuleRunner(sim)
+    nics = [nic["uuid"] for nic in sim.records("hostnic") if nic["interfaceName"] != "eth0"][:3]
     for (interface, vlan), kinds in before.items():
         once = {"interfaceUuids": [nics[interface]], "vlanIds": [vlan], "serviceTypes": sorted(kinds, reverse=True)}
         run("api", {"operation": "SetServiceTypeOnHostNetworkInterface", "params": once})

@@ -1,0 +1,67 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The simulator in this process behaves like the one that listens on a socket, with broken connections too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import VirtinfraError
+from ansible_collections.virtinfra.manager.plugins.module_utils._http import transport as _transport
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
+from conftest import reply_to
+
+from simulator.launch import Simulator, SimulatorError
+from support.clients import make_client
+from support.in_process import InProcessAdapter
+
+HOST = "a0000003000040008000000000000001"
+CALLS: list[tuple[str, dict[str, Any]]] = [
+    ("QueryHost", {}),
+    ("ChangeHostState", {"uuid": HOST, "stateEvent": "disable"}),
+]
+FAULTS: list[dict[str, Any]] = [
+    *({"fault": name} for name in ("drop_before", "drop_after", "close", "truncate", "interim", "html")),
+    {"fault": "slow", "seconds": 0.6},
+    {"fault": "slow", "seconds": 0.6, "taken": False},
+    {"fault": "status", "status": 429},
+    {"fault": "status", "status": 502},
+    {"fault": "redirect", "url": "http://192.0.2.1/"},
+]
+
+
+def outcomes(sim: Simulator) -> list[tuple[Any, ...]]:
+    """Return what a client sees of each fault, and what the simulator logs and does."""
+    seen = []
+    connection = ConnectionOptions(sim.url, session_id=sim.session, request_retries=0, request_timeout=0.3)
+    for name, params in CALLS:
+        for fault in ({}, *FAULTS):
+            sim.reset()
+            if fault:
+                sim.fault(**fault, operation=name)
+            with make_client(connection) as client:
+                try:
+                    outcome = str(sorted(reply_to(client, name, params)))
+                except VirtinfraError as error:
+                    outcome = f"{type(error).__name__} {error}".replace(sim.url, "URL")
+            (host,) = (record for record in sim.records("host") if record["uuid"] == HOST)
+            logged = str([(entry["method"], entry["path"], entry["query"], entry["status"]) for entry in sim.log()[:1]])
+            seen.append((name, str(fault), outcome, logged, host["state"]))
+    return seen
+
+
+def test_in_process_simulator_equals_the_one_with_a_socket(
+    running_simulator: Simulator, in_process_simulator: Simulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = outcomes(running_simulator)
+    monkeypatch.setattr(_transport, "Adapter", InProcessAdapter)
+    assert outcomes(in_process_simulator) == expected
+    assert len({seen[2] for seen in expected}) > len(FAULTS)
+
+
+def test_in_process_simulator_rejects_control_requests(in_process_simulator: Simulator) -> None:
+    with pytest.raises(SimulatorError, match="unknown kind nothing"):
+        in_process_simulator.records("nothing")
