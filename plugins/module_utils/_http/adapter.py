@@ -176,6 +176,8 @@ class Adapter(HTTPAdapter):
             # urllib3 1.26 does not pass the name or address to OpenSSL, and compares it itself.
             context.check_hostname = False
         self._last_exchange = time.monotonic()
+        # Whether the service has answered a request of this adapter.
+        self.has_answered = False
 
     def exchange(
         self,
@@ -207,6 +209,7 @@ class Adapter(HTTPAdapter):
             response = read_response(reply.status_code, reply.headers, raw._original_response.read_chunks())
             if raw.isclosed():
                 raw.release_conn()
+            self.has_answered = True
             return response
         except (
             RequestException,

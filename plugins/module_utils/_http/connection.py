@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
@@ -20,6 +22,9 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from .._api.errors import InvalidOptions
 from .._masking.masker import Masker
+
+# The timeout of a connection that only looks at the TLS of the service, in seconds.
+HANDSHAKE_TIME = 5.0
 
 
 @dataclass(frozen=True)
@@ -56,11 +61,7 @@ class ConnectionOptions:
             raise InvalidOptions(f"base_url cannot be used: {error}") from None
         if parts.scheme not in ("http", "https") or not parts.hostname or re.search(r"[\s*]", self.base_url):
             raise InvalidOptions("base_url must look like https://manager.example.com:8080")
-        if parts.path.strip("/") or parts.query or parts.username:
-            raise InvalidOptions(
-                "base_url is invalid: it must contain only scheme, host and port. Set path_prefix to the"
-                " part of the path before /v1/"
-            )
+        self._check_only_origin(parts)
         if not 0 < self.request_timeout <= 3600:
             raise InvalidOptions("request_timeout must be more than 0 and at most 3600 seconds")
         if not 0 <= self.request_retries <= 100:
@@ -68,6 +69,19 @@ class ConnectionOptions:
         if not re.fullmatch(r"[\w./~%-]*", self.path_prefix, re.ASCII):
             raise InvalidOptions("path_prefix must consist of letters, digits and . / _ ~ % -")
         self._check_credentials()
+
+    def _check_only_origin(self, parts: SplitResult) -> None:
+        """Raise InvalidOptions if ``base_url`` contains more than scheme, host and port; the message has that part."""
+        origin = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+        if "@" in parts.netloc:
+            raise InvalidOptions(
+                "base_url must not contain an account. Give it with account and account_password, and set base_url to"
+                f" {origin}"
+            )
+        if parts.path.strip("/") or parts.query or parts.fragment:
+            prefix = parts.path.strip("/").partition("/v1")[0]
+            hint = "" if not prefix or parts.fragment else " The part of the path before /v1/ belongs to path_prefix."
+            raise InvalidOptions(f"base_url must contain only scheme, host and port.{hint} Set base_url to {origin}")
 
     def _check_credentials(self) -> None:
         for name in ("session_id", "api_token"):
@@ -104,11 +118,45 @@ class ConnectionOptions:
         """Scheme, host and port, without a slash at the end."""
         return self.base_url.rstrip("/")
 
+    @property
+    def uses_tls(self) -> bool:
+        """Whether the service is reached with TLS."""
+        return self.base_url.lower().startswith("https:")
+
     def build_tls_context(self) -> ssl.SSLContext | None:
         """Return the TLS context for the service, None for plain http."""
-        if self.base_url.lower().startswith("http:"):
+        if not self.uses_tls:
             return None
         return build_tls_context(self.validate_certs, self.ca_path, self.client_cert, self.client_key)
+
+    def list_certificate_names(self) -> list[str]:
+        """Return the names and addresses for which the certificate of the service is valid.
+
+        This opens another connection. The list is empty if that fails, or if no authority confirms the certificate.
+        """
+        context = build_tls_context.__wrapped__(True, self.ca_path, self.client_cert, self.client_key)
+        context.check_hostname = False
+        with suppress(OSError, ValueError), self._connect(context) as connection:
+            certificate: Mapping[str, Any] = connection.getpeercert() or {}
+            return [str(name) for dummy, name in certificate.get("subjectAltName", ())]
+        return []
+
+    def is_tls_port(self) -> bool:
+        """Return whether the port of the service completes a TLS handshake, which opens another connection."""
+        with suppress(OSError, ValueError), self._connect(build_tls_context(False, None, None, None)):
+            return True
+        return False
+
+    @contextmanager
+    def _connect(self, context: ssl.SSLContext) -> Iterator[ssl.SSLSocket]:
+        """Return a connection with TLS to the port of the service, on which nothing is sent."""
+        parts = urlsplit(self.base_url)
+        address = (str(parts.hostname), parts.port or (443 if self.uses_tls else 80))
+        with (
+            socket.create_connection(address, timeout=HANDSHAKE_TIME) as plain,
+            context.wrap_socket(plain, server_hostname=parts.hostname) as connection,
+        ):
+            yield connection
 
     def find_proxy(self) -> SplitResult | None:
         """Return the proxy of the environment for the service, None without one."""
@@ -136,6 +184,12 @@ class ConnectionOptions:
             # requests ignores a user name without a password.
             proxy = proxy._replace(netloc=proxy.netloc.replace("@", ":@"))
         return proxy
+
+    def find_proxy_variable(self) -> str:
+        """Return the environment variable that the proxy comes from, empty if it comes from the operating system."""
+        scheme = "https" if self.uses_tls else "http"
+        names = (case(f"{kind}_proxy") for kind in (scheme, "all") for case in (str.lower, str.upper))
+        return next((name for name in names if os.environ.get(name)), "")
 
 
 class SessionSource(Protocol):

@@ -6,7 +6,7 @@
 
 """Errors of requests without a usable response, and what each proves.
 
-``peer`` names the service (and the proxy), ``label`` the operation, ``reason`` is the printable text of ``cause``.
+``label`` names the operation, ``reason`` is the printable text of ``cause``.
 """
 
 from __future__ import annotations
@@ -14,10 +14,13 @@ from __future__ import annotations
 import http.client
 import re
 import ssl
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from .._api.errors import ResponseLost, TransportError
+from .._masking.terminal import make_printable
 from .response import Response
 
 # The reasons that OpenSSL gives when the peer does not use TLS.
@@ -27,23 +30,87 @@ _NO_TLS = re.compile("WRONG_VERSION_NUMBER|RECORD_LAYER_FAILURE|UNKNOWN_PROTOCOL
 _CERTIFICATE_REFUSED = re.compile("ALERT_.*(CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED)")
 
 
-def build_connect_error(peer: str, label: str, cause: BaseException, reason: str) -> TransportError:
-    """Return the error of a request that was not sent. It is transient, unless TLS was refused."""
+# Codes with which OpenSSL refuses a certificate; the first two are for another name and for another address.
+_OTHER_NAME = (62, 64)
+_NOT_YET_VALID, _EXPIRED = 9, 10
+
+
+@dataclass(frozen=True)
+class Peer:
+    """The service at ``origin``, behind a ``proxy`` (host and port) that the environment ``variable`` names."""
+
+    origin: str
+    proxy: str = ""
+    variable: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.origin} (proxy {self.proxy})" if self.proxy else self.origin
+
+    @property
+    def remedy(self) -> str:
+        """The remedy if there is no connection."""
+        if not self.proxy:
+            return "Check base_url and whether the service runs."
+        source = f"comes from the variable {self.variable}" if self.variable else "is that of the operating system"
+        host = urlsplit(self.origin).hostname
+        return f"The proxy {source}. If it is not needed, set use_proxy to false, or add {host} to NO_PROXY."
+
+
+def is_for_other_name(cause: BaseException) -> bool:
+    """Return whether a certificate was refused because it is for another name."""
+    # urllib3 1.26 reports it as a ValueError.
+    return (
+        isinstance(cause, ValueError) if not isinstance(cause, ssl.SSLError) else _get_verify_code(cause) in _OTHER_NAME
+    )
+
+
+def build_connect_error(
+    peer: Peer, label: str, cause: BaseException, reason: str, certificate_names: Sequence[str]
+) -> TransportError:
+    """Return the error of a request that was not sent. It is transient, unless TLS was refused.
+
+    ``certificate_names`` are those for which the certificate is valid, if it is for another name.
+    """
     if isinstance(cause, (ssl.SSLEOFError, ssl.SSLZeroReturnError)):
         return _build_unreachable(peer, label, "closed during the TLS handshake")
-    # urllib3 1.26 reports a name mismatch as a ValueError.
     if not isinstance(cause, (ssl.SSLError, ValueError)):
         return _build_unreachable(peer, label, reason)
     detail = str(getattr(cause, "verify_message", "") or getattr(cause, "reason", "") or reason)
-    hint = "see validate_certs, ca_path and client_cert"
+    remedy = _find_tls_remedy(cause, detail, certificate_names)
+    detail = detail.replace("_", " ").rstrip(".").lower()
+    message = f"{label} could not be sent: TLS with {peer} failed: {detail}"
+    return TransportError(f"{message}. {remedy}" if remedy else message, transient=False)
+
+
+def _find_tls_remedy(cause: BaseException, detail: str, certificate_names: Sequence[str]) -> str:
+    """Return what to do after a TLS handshake that failed; empty if that is not clear."""
     if _NO_TLS.search(detail):
-        hint = "the port may not use TLS: try http in base_url"
-    detail = detail.replace("_", " ").lower()
-    return TransportError(f"{label} could not be sent: TLS with {peer} failed: {detail} ({hint})", transient=False)
+        return "The port may not use TLS: try http in base_url."
+    if _CERTIFICATE_REFUSED.search(detail):
+        return "Check client_cert."
+    if is_for_other_name(cause):
+        names = make_printable(", ".join(certificate_names))[:300]
+        return f"Use a name in base_url that the certificate lists{f': {names}' if names else ''}."
+    code = _get_verify_code(cause)
+    if code == _NOT_YET_VALID:
+        return "Check the clock of this machine."
+    if code == _EXPIRED:
+        return "Renew the certificate of the service."
+    return "Set ca_path (or VIRTINFRA_CA_PATH) to the certificate of the authority that issued it." if code else ""
 
 
-def read_error(peer: str, label: str, cause: BaseException, reason: str, method: str, seconds: float) -> TransportError:
-    """Return the error of a request that may have been sent, and whose response is missing or unusable."""
+def _get_verify_code(cause: BaseException) -> int:
+    """Return the code with which OpenSSL refused a certificate, 0 for other errors."""
+    return int(getattr(cause, "verify_code", 0))
+
+
+def read_error(
+    peer: Peer, label: str, cause: BaseException, reason: str, method: str, seconds: float, is_tls_port: bool
+) -> TransportError:
+    """Return the error of a request that may have been sent, and whose response is missing or unusable.
+
+    ``is_tls_port`` says that the port uses TLS, although ``base_url`` does not.
+    """
     if isinstance(cause, TimeoutError):
         return _build_lost(f"{peer} did not answer {label} within {seconds:g} s", method)
     if isinstance(cause, ssl.SSLError) and _CERTIFICATE_REFUSED.search(str(cause.reason)):
@@ -51,15 +118,22 @@ def read_error(peer: str, label: str, cause: BaseException, reason: str, method:
         return _build_lost(
             f"{peer} ended TLS after {label} was sent: {alert} (see client_cert)", method, transient=False
         )
+    if is_tls_port:
+        return _build_lost(f"{label}: {peer} expects TLS: use https in base_url", method, transient=False)
     if isinstance(cause, ValueError):
         return _build_lost(f"the response to {label} cannot be used: {reason}", method, transient=False)
     hint = ""
-    if peer.startswith("http:") and (isinstance(cause, http.client.RemoteDisconnected) or "\x15\x03" in str(cause)):
+    if peer.origin.startswith("http:") and is_end_without_response(cause):
         hint = " (the port may expect TLS: try https in base_url)"
     return _build_lost(f"{label}: the connection to {peer} broke: {reason}{hint}", method)
 
 
-def build_rejection_error(peer: str, label: str, response: Response, method: str) -> TransportError:
+def is_end_without_response(cause: BaseException) -> bool:
+    """Return whether the peer closed the connection without a response, or with an alert of TLS."""
+    return isinstance(cause, http.client.RemoteDisconnected) or "\x15\x03" in str(cause)
+
+
+def build_rejection_error(peer: Peer, label: str, response: Response, method: str) -> TransportError:
     """Return the error of a redirect, which is not followed, or of a server that requires TLS."""
     if response.is_complaint_about_tls:
         return _build_lost(
@@ -74,8 +148,8 @@ def build_rejection_error(peer: str, label: str, response: Response, method: str
     return _build_lost(message, method, transient=False)
 
 
-def _build_unreachable(peer: str, label: str, reason: str) -> TransportError:
-    return TransportError(f"{label}: cannot connect to {peer}: {reason}. Check base_url and whether the service runs.")
+def _build_unreachable(peer: Peer, label: str, reason: str) -> TransportError:
+    return TransportError(f"{label}: cannot connect to {peer}: {reason}. {peer.remedy}")
 
 
 def _build_lost(message: str, method: str, transient: bool = True) -> TransportError:

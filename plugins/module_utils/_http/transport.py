@@ -35,7 +35,14 @@ from .adapter import (
     ExchangeFailed,
 )
 from .connection import ConnectionOptions
-from .failures import build_connect_error, build_rejection_error, read_error
+from .failures import (
+    Peer,
+    build_connect_error,
+    build_rejection_error,
+    is_end_without_response,
+    is_for_other_name,
+    read_error,
+)
 from .hooks import Hooks
 from .response import Response
 
@@ -154,7 +161,10 @@ class Transport:
         proxy = options.find_proxy()
         self._proxy_url = proxy.geturl() if proxy else None
         self._context = options.build_tls_context()
-        self._peer = options.origin + (f" (proxy {proxy.hostname}:{proxy.port or 80})" if proxy else "")
+        self._is_plain = not (self._context or proxy)
+        self._peer = Peer(options.origin)
+        if proxy:
+            self._peer = Peer(options.origin, f"{proxy.hostname}:{proxy.port or 80}", options.find_proxy_variable())
         password = (proxy and proxy.password) or ""
         self._masker = hooks.masker.with_secrets(password, unquote(password))
 
@@ -220,10 +230,15 @@ class Transport:
             response = replace(response, masker=self._masker)
             status = str(response.status)
         except ConnectFailed as failure:
-            raise build_connect_error(self._peer, label, failure.cause, self._describe_cause(failure.cause)) from None
+            cause, reason = failure.cause, self._describe_cause(failure.cause)
+            looks_at_names = is_for_other_name(cause) and not self._proxy_url
+            names = self._options.list_certificate_names() if looks_at_names else ()
+            raise build_connect_error(self._peer, label, cause, reason, names) from None
         except ExchangeFailed as failure:
-            reason = self._describe_cause(failure.cause)
-            raise read_error(self._peer, label, failure.cause, reason, request.method, seconds) from None
+            cause, reason = failure.cause, self._describe_cause(failure.cause)
+            may_be_tls_port = self._is_plain and not adapter.has_answered and is_end_without_response(cause)
+            is_tls_port = may_be_tls_port and self._options.is_tls_port()
+            raise read_error(self._peer, label, cause, reason, request.method, seconds, is_tls_port) from None
         finally:
             if self._hooks.on_request:
                 milliseconds = (time.monotonic() - started) * 1000

@@ -550,6 +550,21 @@ def test_no_proxy(proxy: StubServer, sim: Simulator, monkeypatch: pytest.MonkeyP
     assert proxy.requests == []
 
 
+@pytest.mark.parametrize(
+    ("scheme", "variable"), [("http", "http_proxy"), ("https", "HTTPS_PROXY"), ("https", "all_proxy")]
+)
+def test_proxy_that_does_not_run(monkeypatch: pytest.MonkeyPatch, scheme: str, variable: str) -> None:
+    monkeypatch.setenv(variable, "http://127.0.0.1:9")
+    with make_client(ConnectionOptions(f"{scheme}://manager.example.com", session_id="s"), clock=FakeClock()) as client:
+        failure = failure_of(client)
+    assert f"cannot connect to {scheme}://manager.example.com (proxy 127.0.0.1:9): " in str(failure)
+    assert (
+        f". The proxy comes from the variable {variable}. If it is not needed, set use_proxy to false, or add"
+        " manager.example.com to NO_PROXY."
+    ) in str(failure)
+    assert "base_url" not in str(failure)
+
+
 # ---------------------------------------------------------------------------------------------------------------- TLS
 
 
@@ -587,15 +602,19 @@ def test_unknown_authority(secure: tuple[Simulator, str]) -> None:
     simulator, dummy = secure
     with secure_client(simulator.url) as client:
         failure = failure_of(client)
-    assert f"QueryHost could not be sent: TLS with {simulator.url} failed: " in str(failure)
-    assert "certificate" in str(failure).partition(" failed: ")[2].partition(" (see")[0]
-    assert "ca_path" in str(failure)
+    assert str(failure) in {
+        f"QueryHost could not be sent: TLS with {simulator.url} failed: {reason}. Set ca_path (or VIRTINFRA_CA_PATH) to"
+        " the certificate of the authority that issued it."
+        for reason in ("unable to get local issuer certificate", "self-signed certificate in certificate chain")
+    }
 
 
 def test_another_name(secure: tuple[Simulator, str]) -> None:
     simulator, authority_file = secure
     with secure_client(simulator.url.replace("127.0.0.1", "localhost"), ca_path=authority_file) as client:
-        assert "localhost" in str(failure_of(client))
+        failure = failure_of(client)
+    assert "localhost" in str(failure)
+    assert str(failure).endswith(" Use a name in base_url that the certificate lists: 127.0.0.1.")
 
 
 def test_unverified_certificate(secure: tuple[Simulator, str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -606,8 +625,12 @@ def test_unverified_certificate(secure: tuple[Simulator, str], monkeypatch: pyte
 
 
 def test_plain_http_to_a_secure_port(secure: tuple[Simulator, str]) -> None:
-    with secure_client(secure[0].url.replace("https", "http"), request_retries=1) as client:
-        assert isinstance(failure_of(client), TransportError)
+    url = secure[0].url.replace("https", "http")
+    with secure_client(url, request_retries=8) as client:
+        failure = failure_of(client)
+    assert str(failure) == f"QueryHost: {url} expects TLS: use https in base_url"
+    assert isinstance(failure, TransportError)
+    assert failure.transient is False
 
 
 SPEAKS_TLS = [
@@ -643,7 +666,7 @@ def test_tls_to_a_plain_port(sim: Simulator) -> None:
         failure = failure_of(client)
     assert re.fullmatch(
         r"QueryHost could not be sent: TLS with https://127\.0\.0\.1:\d+ failed: [a-z ]+"
-        r" \(the port may not use TLS: try http in base_url\)",
+        r"\. The port may not use TLS: try http in base_url\.",
         str(failure),
     )
     assert isinstance(failure, TransportError)
@@ -680,9 +703,19 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
         ({"base_url": "https://manager.example.com\r\nX-Header"}, "base_url"),
         ({"base_url": "https://manager.example.com /"}, "base_url"),
         ({"base_url": "https://*.example.com"}, "base_url must look like"),
-        ({"base_url": "https://manager.example.com/service"}, "path_prefix"),
+        (
+            {"base_url": "https://manager.example.com/service/v1/hosts"},
+            "port. The part of the path before /v1/ belongs to path_prefix. Set base_url to https://manager.example.com$",
+        ),
+        (
+            {"base_url": "https://manager.example.com:8443/#/login"},
+            "only scheme, host and port. Set base_url to https://manager.example.com:8443$",
+        ),
         ({"base_url": "https://manager.example.com?a=b"}, "only scheme, host and port"),
-        ({"base_url": "https://user:secret@manager.example.com"}, "only scheme, host and port"),
+        (
+            {"base_url": "https://user:secret@[::1]:8443/service"},
+            r"account_password, and set base_url to https://\[::1\]:8443$",
+        ),
         ({"request_timeout": 0}, "request_timeout must be more than 0"),
         ({"request_timeout": -1}, "request_timeout must be more than 0"),
         ({"request_timeout": float("nan")}, "request_timeout must be more than 0"),
