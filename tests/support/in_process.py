@@ -96,7 +96,7 @@ class Exchange:
         if self._error and not self.status:
             raise self._error
 
-    def chunks(self) -> Iterator[bytes]:
+    def read_chunks(self) -> Iterator[bytes]:
         """Yield the body of the response; raise an error if its end is missing."""
         yield from self._chunks
         if self._error:
@@ -181,7 +181,7 @@ class InProcessSimulator(Simulator):
         """Send a control request and return its reply; raise SimulatorError with the message of a rejection."""
         data = None if body is None else json.dumps(body).encode()
         exchange = self.exchange(method, f"{self.url}/_simulator/{name}", {}, data, CONTROL_TIMEOUT)
-        reply = json.loads(b"".join(exchange.chunks()))
+        reply = json.loads(b"".join(exchange.read_chunks()))
         if exchange.status >= 400:
             raise SimulatorError(reply["error"])
         return reply
