@@ -53,6 +53,7 @@ class RoutingSwitches(NamedTuple):
     service_type_statistic: bool
     chats: str
     all_companions: bool
+    missing_operations: tuple[str, ...]
     verbs_matter: bool
 
 
@@ -64,7 +65,7 @@ def create_app(service: Service, stop: Callable[[], None]) -> ASGIApp:
 
     def update_routes() -> None:
         switches = service.switches
-        relevant = RoutingSwitches(*(getattr(switches, name) for name in RoutingSwitches._fields))
+        relevant = RoutingSwitches(*(_as_key(getattr(switches, name)) for name in RoutingSwitches._fields))
         app.router.routes = [*control_routes, *_routes(dispatcher, relevant), *page_routes]
 
     control_routes = control.routes(service, stop, update_routes)
@@ -87,7 +88,7 @@ def _routes(dispatcher: Dispatcher, switches: RoutingSwitches) -> list[BaseRoute
             continue
         if operation.chats not in ("", switches.chats):
             continue
-        if _is_absent(operation, switches) and switches.companions not in _REFUSALS:
+        if _is_absent(operation, switches) and not _is_refused(operation, switches):
             continue
         for path in operation.paths:
             full_path = path if operation.uses_token else f"{switches.root}/v1/{path}"
@@ -107,12 +108,23 @@ def _routes(dispatcher: Dispatcher, switches: RoutingSwitches) -> list[BaseRoute
     return [*sorted(routes, key=lambda route: route.path.count("{"))]
 
 
+def _as_key(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _is_refused(operation: Operation, switches: RoutingSwitches) -> bool:
+    """Return whether the server knows the path of an absent operation, and refuses the call."""
+    return switches.companions in _REFUSALS or operation.name in switches.missing_operations
+
+
 def _endpoint(dispatcher: Dispatcher, operations: list[Operation], switches: RoutingSwitches) -> Endpoint:
     """Return the endpoint of the operations that share a path and a method."""
     present = [operation for operation in operations if not _is_absent(operation, switches)]
     if len(present) > 1:
         return functools.partial(dispatcher.action, {operation.body_key: operation for operation in present})
-    return functools.partial(dispatcher.operation, present[0]) if present else _REFUSALS[switches.companions]
+    if present:
+        return functools.partial(dispatcher.operation, present[0])
+    return _REFUSALS.get(switches.companions, _no_api)
 
 
 def _is_absent(operation: Operation, switches: RoutingSwitches) -> bool:
@@ -120,6 +132,8 @@ def _is_absent(operation: Operation, switches: RoutingSwitches) -> bool:
         return True
     if not operation.description.is_companion:
         return False
+    if operation.name in switches.missing_operations:
+        return True
     return switches.companions != "present" or not (operation.name in SUGGESTED or switches.all_companions)
 
 

@@ -12,6 +12,7 @@ DESCRIPTIONS = {
     "SYS.1000": "An internal error occurred",
     "SYS.1001": "A message or an operation timed out",
     "SYS.1003": "The resource does not exist",
+    "SYS.1004": "The resource could not be deleted",
     "SYS.1006": "The operation failed",
     "SYS.1007": "One or more arguments are wrong",
     "SYS.1090": "Several errors occurred",
@@ -93,6 +94,11 @@ def not_found(kind: str, uuid: str) -> OperationError:
     return OperationError("SYS.1003", f"resource[type: {kind}, uuid: {uuid}] not found")
 
 
-def operation_refused(details: str) -> OperationError:
+def operation_refused(details: str, *causes: OperationError) -> OperationError:
     """Return the error for an operation that the state of its resource does not allow."""
-    return OperationError("SYS.1006", details)
+    return OperationError("SYS.1006", details, *causes)
+
+
+def wrong_vm_state(uuid: str, state: str, action: str) -> OperationError:
+    """Return the error for an action that a VM in this state does not allow."""
+    return OperationError("VM.1010", f"vm[uuid: {uuid}] is {state}, which does not allow to {action} it")

@@ -138,9 +138,12 @@ class Simulator:
         """Replace members of a record, bypassing the rules of the service."""
         self.control("POST", "change", {"kind": kind, "uuid": uuid, "members": members})
 
-    def advance(self) -> None:
-        """Finish pending jobs and reconnections of hosts at once, however long they would take."""
-        self.control("POST", "advance")
+    def advance(self, seconds: float = 0) -> None:
+        """Finish pending jobs and reconnections of hosts at once, however long they would take.
+
+        Then move the clock of the service by the seconds, and expunge what was deleted long enough ago.
+        """
+        self.control("POST", "advance", {"seconds": seconds})
 
     def reset(self, **options: Any) -> None:
         """Restore the seeded state; the options replace those of the command line."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .description import Parameter
-from .errors import RequestRejected, invalid_argument
+from .errors import OperationError, RequestRejected, invalid_argument
 
 KINDS = {"str": "string", "int": "integer", "bool": "boolean", "list": "list", "dict": "map"}
 ELEMENT_KINDS = {"str": "strings", "int": "integers"}
@@ -69,6 +69,8 @@ def trim(value: Any) -> Any:
 
 def _validate_param(param: Parameter, value: Any) -> None:
     elements = value if isinstance(value, list) else [value]
+    if param.schema == "DeleteMode" and value not in param.choices:
+        raise OperationError("SYS.1000", f"No enum constant DeletionMode.{value}")
     if param.choices and any(element not in param.choices for element in elements):
         raise invalid_argument(f"valid values for field[{param.name}] are {list(param.choices)}, but {value!r} found")
     if param.bounds and value not in param.bounds:

@@ -65,6 +65,32 @@ def _vm_action(name: str, *params: Parameter, **details: Any) -> Operation:
     )
 
 
+def _host_action(name: str, *params: Parameter, path: str = "hosts/{uuid}/actions", **details: Any) -> Operation:
+    """Return the row of a companion on a host. Those with the same path differ by the body, as those on VMs."""
+    return Operation(
+        name,
+        "PUT",
+        path,
+        path_params=(required("uuid", refers_to="host"),),
+        params=params,
+        result=("inventory",),
+        record="HostInventory",
+        **details,
+    )
+
+
+def _deletion(name: str, path: str, refers_to: str, *params: Parameter) -> Operation:
+    """Return the row of a companion that deletes an object, and succeeds if the object does not exist."""
+    return Operation(
+        name,
+        "DELETE",
+        path,
+        path_params=(required("uuid", refers_to=refers_to),),
+        params=(*params, optional("deleteMode", choices=("Permissive", "Enforcing"))),
+        may_be_empty=True,
+    )
+
+
 _ROWS = (
     # CBT tasks
     Operation(
@@ -509,6 +535,59 @@ _ROWS = (
         optional("hostUuid", refers_to="host"),
         is_idempotent=False,
         duplicate_codes=("SYS.1006", "VM.1010"),
+    ),
+    # A service refuses a second call because of the state that the first one led to.
+    _vm_action("RebootVmInstance", is_idempotent=False),
+    _vm_action("PauseVmInstance", is_idempotent=False, duplicate_codes=("VM.1010",)),
+    _vm_action("ResumeVmInstance", is_idempotent=False, duplicate_codes=("VM.1010",)),
+    # Companions that change and remove VMs.
+    _vm_action(
+        "UpdateVmInstance",
+        optional("name"),
+        optional("description"),
+        optional("defaultL3NetworkUuid", refers_to="l3_network"),
+        optional("platform"),
+        optional("cpuNum", "int"),
+        optional("memorySize", "long"),
+        optional("reservedMemorySize", "long"),
+        optional("guestOsType"),
+        optional("allocatorStrategy"),
+    ),
+    _query("QueryTemplatedVmInstance", "vm-instances/templatedVmInstance", "TemplatedVmInstanceInventory"),
+    _deletion("DestroyVmInstance", "vm-instances/{uuid}", "vm"),
+    Operation(
+        "ExpungeVmInstance",
+        "PUT",
+        "vm-instances/{uuid}/actions",
+        path_params=(required("uuid", refers_to="vm"),),
+        is_idempotent=False,
+        duplicate_codes=("SYS.1003",),
+        may_be_empty=True,
+    ),
+    _vm_action("RecoverVmInstance", is_idempotent=False, duplicate_codes=("SYS.1006", "VM.1010")),
+    # Companions that change and remove hosts.
+    _deletion("DeleteHost", "hosts/{uuid}", "host"),
+    _host_action("ReconnectHost"),
+    # A second call meets the management address that the first one has set.
+    _host_action(
+        "UpdateHost",
+        optional("name"),
+        optional("description"),
+        optional("managementIp"),
+        is_idempotent=False,
+        duplicate_codes=("SYS.1007",),
+    ),
+    _host_action(
+        "UpdateKVMHost",
+        optional("name"),
+        optional("description"),
+        optional("managementIp"),
+        optional("username"),
+        optional("password"),
+        optional("sshPort", "int"),
+        path="hosts/kvm/{uuid}/actions",
+        is_idempotent=False,
+        duplicate_codes=("SYS.1007",),
     ),
     # Companions for sessions and jobs.
     Operation(

@@ -84,6 +84,7 @@ RECORD_FIELDS: Mapping[str, tuple[str, ...]] = {
         "L3NetworkInventory": f"{_NAMED} zoneUuid l2NetworkUuid type category state ipVersion ipRanges",
         "VolumeSnapshotGroupInventory": f"{_NAMED} vmInstanceUuid snapshotCount volumeSnapshotRefs",
         "SNSTopicInventory": f"{_NAMED} state",
+        "TemplatedVmInstanceInventory": _NAMED,
         # Records that modules combine from several records of the service.
         "HostNicServices": "services",
         "NicBandwidthLimit": "uuid direction bandwidth",

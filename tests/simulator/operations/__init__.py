@@ -12,6 +12,7 @@ from . import (
     cbt,
     cursor,
     host_network,
+    host_removal,
     hosts,
     nics,
     queries,
@@ -20,7 +21,9 @@ from . import (
     sns_topics,
     storage,
     vm_power,
+    vm_removal,
     vms,
+    volumes,
 )
 
 __all__ = [
@@ -29,6 +32,7 @@ __all__ = [
     "cbt",
     "cursor",
     "host_network",
+    "host_removal",
     "hosts",
     "nics",
     "queries",
@@ -37,5 +41,7 @@ __all__ = [
     "sns_topics",
     "storage",
     "vm_power",
+    "vm_removal",
     "vms",
+    "volumes",
 ]

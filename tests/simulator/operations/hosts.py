@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Hosts: adding, deleting, and state changes."""
+"""Hosts: adding, changes, state changes, and reconnections."""
 
 from __future__ import annotations
 
@@ -137,13 +137,45 @@ def _enable_or_disable(call: Call, state: str) -> Reply:
     return {"inventory": store.change("host", uuid, state=state, status="Connecting")}
 
 
-@operation("DeleteHost", has_envelope=False)
-def delete_host(call: Call) -> Reply:
-    """Delete a host and stop its VMs; succeed if it does not exist."""
+@operation("ReconnectHost", has_envelope=False)
+def reconnect_host(call: Call) -> Steps:
+    """Connect to a host; it is Disconnected if that fails."""
     store, uuid = call.store, call["uuid"]
-    for vm in [vm for vm in store["vm"].all() if vm["hostUuid"] == uuid]:
-        store.change("vm", vm["uuid"], state="Stopped", hostUuid=None)
-    store["host"].remove_where(lambda host: bool(host["uuid"] == uuid))
-    for kind in ("hostnic", "bonding"):
-        store[kind].remove_where(lambda record: bool(record["hostUuid"] == uuid))
-    return {}
+    host = store["host"].get(uuid)
+    if host["state"] in ("Maintenance", "PreMaintenance"):
+        raise operation_refused(f"host[uuid: {uuid}] is in state {host['state']}")
+    store.change("host", uuid, status="Connecting")
+    try:
+        yield call.switches.reconnect
+        if host.get("_hasWrongPassword"):
+            denied = operation_refused("failed to log in by ssh: permission denied")
+            raise OperationError("HOST.1003", "connection error for KVM host", denied)
+    except OperationError:
+        if store["host"].find(uuid):
+            store.change("host", uuid, status="Disconnected")
+        raise
+    return {"inventory": store.change("host", uuid, status="Connected")}
+
+
+@operation("UpdateHost", has_envelope=False)
+def update_host(call: Call) -> Reply:
+    """Change members of a host."""
+    host = call.store["host"].get(call["uuid"])
+    return {"inventory": call.store.change("host", host["uuid"], **_common_changes(call))}
+
+
+@operation("UpdateKVMHost", has_envelope=False)
+def update_kvm_host(call: Call) -> Reply:
+    """Change members and login of a host. The login is not tested before the next reconnection."""
+    host = call.store["host"].get(call["uuid"])
+    login = {f"_{name}": value for name, value in call.select("username", "sshPort").items()}
+    if "password" in call.params:
+        login["_hasWrongPassword"] = call["password"] == WRONG_PASSWORD
+    return {"inventory": call.store.change("host", host["uuid"], **_common_changes(call), **login)}
+
+
+def _common_changes(call: Call) -> dict[str, str]:
+    """Return the changed members. The address of any host, also of this one, is refused."""
+    if "managementIp" in call.params:
+        _validate_management_ip(call.store, call["managementIp"])
+    return call.select("name", "description", "managementIp")

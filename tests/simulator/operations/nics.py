@@ -50,6 +50,24 @@ def allocate_address(store: Store, network: Record, requested: str | None) -> st
     return str(address)
 
 
+def release_addresses(vm: Record) -> list[Record]:
+    """Return the NICs of a VM without their addresses, which other NICs can get now."""
+    freed: dict[str, Any] = {"ip": None, "netmask": None, "gateway": None, "usedIps": []}
+    return [Record("vmnic", {**nic, **freed, "_ip": nic["ip"] or nic.get("_ip")}) for nic in vm["vmNics"]]
+
+
+def restore_addresses(store: Store, vm: Record) -> Record:
+    """Give the NICs of a VM that have no address their former one or, if that was taken, another one."""
+    for nic in vm["vmNics"]:
+        if nic["ip"] is None:
+            network = store["l3network"].get(nic["l3NetworkUuid"])
+            is_free = all(other["ip"] != nic["_ip"] for other in store.records("vmnic")[1])
+            ip = nic["_ip"] if is_free else allocate_address(store, network, None)
+            members = record_builders.address_members(nic["uuid"], network, ip, store.generate_uuid(), store.dates())
+            vm = _with_nic(store, vm, nic, members)
+    return vm
+
+
 def _allocate_mac(store: Store, requested: str | None) -> str:
     if requested is None:
         return record_builders.mac_address(1, store.new_id())

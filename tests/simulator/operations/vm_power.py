@@ -2,23 +2,25 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""VMs on hosts: start, stop, migrate, and the evacuation of a host that goes into maintenance."""
+"""VMs on hosts: start, stop, pause, migrate, and the evacuation of a host that goes into maintenance."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..errors import OperationError, operation_refused
+from ..errors import OperationError, operation_refused, wrong_vm_state
 from ..registry import Call, Reply, Steps, operation
 from ..state.store import Record, Store
+from .nics import restore_addresses
 
 STARTABLE = ("Created", "Stopped", "Crashed")
 STOPPABLE = ("Running", "Paused", "Unknown", "NoState", "Crashed")
+REBOOTABLE = ("Running", "NoState", "Crashed")
 
 
 def _require_state(vm: Record, states: tuple[str, ...], action: str) -> None:
     if vm["state"] not in states:
-        raise OperationError("VM.1010", f"vm[uuid: {vm['uuid']}] is {vm['state']}, which does not allow to {action} it")
+        raise wrong_vm_state(vm["uuid"], vm["state"], action)
 
 
 def lies_on_local_storage(store: Store, vm: Record) -> bool:
@@ -66,6 +68,7 @@ def start_vm(call: Call) -> Reply:
         raise OperationError("SYS.1006", f"cannot start vm[uuid: {vm['uuid']}]", operation_refused("no available host"))
     host = next((host for host in hosts if host["uuid"] == vm["lastHostUuid"]), hosts[0])
     place = {"hostUuid": host["uuid"], "lastHostUuid": host["uuid"], "clusterUuid": host["clusterUuid"]}
+    restore_addresses(store, vm)
     return {"inventory": store.change("vm", vm["uuid"], state="Running", **place)}
 
 
@@ -76,7 +79,38 @@ def stop_vm(call: Call) -> Reply:
     if vm["state"] == "Stopped":
         return {"inventory": vm}
     _require_state(vm, STOPPABLE, "stop")
-    return {"inventory": _stop(call.store, vm)}
+    return {"inventory": stop(call, vm)}
+
+
+def stop(call: Call, vm: Record) -> Record:
+    """Stop a VM; raise OperationError if it is one of those that cannot be stopped."""
+    if vm["uuid"] in call.switches.failing_stops:
+        raise operation_refused(f"vm[uuid: {vm['uuid']}] cannot be stopped: its host does not answer")
+    return _stop(call.store, vm)
+
+
+@operation("RebootVmInstance", has_envelope=False)
+def reboot_vm(call: Call) -> Reply:
+    """Restart the guest of a VM."""
+    vm = call.store["vm"].get(call["uuid"])
+    _require_state(vm, REBOOTABLE, "reboot")
+    return {"inventory": call.store.change("vm", vm["uuid"], state="Running", _reboots=vm.get("_reboots", 0) + 1)}
+
+
+@operation("PauseVmInstance", has_envelope=False)
+def pause_vm(call: Call) -> Reply:
+    """Pause a running VM."""
+    vm = call.store["vm"].get(call["uuid"])
+    _require_state(vm, ("Running",), "pause")
+    return {"inventory": call.store.change("vm", vm["uuid"], state="Paused")}
+
+
+@operation("ResumeVmInstance", has_envelope=False)
+def resume_vm(call: Call) -> Reply:
+    """Resume a paused VM."""
+    vm = call.store["vm"].get(call["uuid"])
+    _require_state(vm, ("Paused",), "resume")
+    return {"inventory": call.store.change("vm", vm["uuid"], state="Running")}
 
 
 @operation("MigrateVm", has_envelope=False)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""VMs: creation from snapshot groups, destruction."""
+"""VMs: creation from snapshot groups, changes."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ def create_vm_from_snapshot_group(call: Call) -> Reply:
             store[kind].get(call[name])
     networks = [store["l3network"].get(uuid) for uuid in call.get("l3NetworkUuids", [])]
     default = _default_network(call, networks)
+    _check_name(call)
     uuid = creation.generate_uuid(call, "vm")
     volumes = _volumes(call, source, uuid)
     vm = store["vm"].put(
@@ -121,9 +122,28 @@ def _volumes(call: Call, source: Record, vm_uuid: str) -> list[Record]:
     return volumes
 
 
-@operation("DestroyVmInstance", has_envelope=False)
-def destroy_vm(call: Call) -> Reply:
-    """Destroy a VM, which keeps its record and its name; succeed if it does not exist."""
-    if call.store["vm"].find(call["uuid"]):
-        call.store.change("vm", call["uuid"], state="Destroyed", hostUuid=None)
-    return {}
+def _check_name(call: Call, own_uuid: str = "") -> None:
+    """Raise OperationError if names are unique, and another VM, perhaps a destroyed one, has the name."""
+    if call.switches.unique_vm_names and any(
+        vm["name"] == call.get("name") and vm["uuid"] != own_uuid for vm in call.store["vm"].all()
+    ):
+        raise operation_refused(f"a vm with the name[{call['name']}] exists already")
+
+
+@operation("UpdateVmInstance", has_envelope=False)
+def update_vm(call: Call) -> Reply:
+    """Change members of a VM. Its size can change while it is stopped; with hot-plug, it can also grow."""
+    vm = call.store["vm"].get(call["uuid"])
+    _check_name(call, vm["uuid"])
+    for name, value in call.select("cpuNum", "memorySize").items():
+        can_grow = call.switches.hot_plug and vm["state"] == "Running" and value >= vm[name]
+        if vm["state"] != "Stopped" and not can_grow:
+            raise invalid_argument(f"{name} of vm[uuid: {vm['uuid']}] cannot be changed while it is {vm['state']}")
+    default = call.get("defaultL3NetworkUuid")
+    if default and default not in {nic["l3NetworkUuid"] for nic in vm["vmNics"]}:
+        raise invalid_argument(f"defaultL3NetworkUuid[{default}] is not a network of vm[uuid: {vm['uuid']}]")
+    members = call.select(
+        *("name", "description", "defaultL3NetworkUuid", "platform", "cpuNum", "memorySize", "guestOsType"),
+        "allocatorStrategy",
+    )
+    return {"inventory": call.store.change("vm", vm["uuid"], **members)}

@@ -47,6 +47,9 @@ class Seeder:
         store.tables["volume"] = Table("volume")
         for number in range(1, seed.deleted_volumes + 1):
             store["volume"].put(vms.deleted_volume(number))
+        store.tables["templatedvminstance"] = Table("templatedvminstance")
+        for number in range(max(seed.vms - seed.templates, 0) + 1, seed.vms + 1):
+            store["templatedvminstance"].put(vms.template(number))
         if seed.ragged_nics:
             for number in range(2, seed.hosts + 1, 2):
                 store["hostnic"].put(hosts.host_nic_of(number, NICS_PER_HOST))

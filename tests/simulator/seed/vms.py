@@ -56,6 +56,11 @@ class VmSeeder:
             dates(number),
         )
 
+    def template(self, number: int) -> Record:
+        """Return the record which shows that VM n is a template; it has the uuid of the VM."""
+        members = {"uuid": seeded_uuid("vm", number), "name": f"vm-{number}", "description": None}
+        return Record("templatedvminstance", {**members, **dates(number)})
+
     def snapshot_group(self, number: int) -> Record:
         """Return a snapshot group of VM n with a snapshot of each of its two volumes."""
         return Record(

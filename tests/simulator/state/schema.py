@@ -28,6 +28,7 @@ FIELDS: dict[str, frozenset[str]] = {
         "defaultL3NetworkUuid platform architecture type hypervisorType memorySize cpuNum cpuSpeed allocatorStrategy "
         "state guestOsType vmNics allVolumes vmCdRoms"
     ),
+    "templatedvminstance": _fields(NAMED),
     "l3network": _fields(f"{NAMED} zoneUuid l2NetworkUuid type category state ipVersion ipRanges"),
     "vmnic": _fields(
         f"uuid vmInstanceUuid l3NetworkUuid ip mac hypervisorType netmask gateway metaData driverType internalName "

@@ -169,6 +169,7 @@ class Store:
         """System and user tags given at creation, by resource uuid."""
         self.traps: list[dict[str, Any]] = []
         """SNMP traps sent by connection tests."""
+        self.clock_offset = dt.timedelta()
         self._random = random.Random(random_seed)
         self._last_id = 10**6
 
@@ -185,21 +186,25 @@ class Store:
         return self._last_id
 
     def now(self) -> str:
-        """Return the current local time as a timestamp."""
-        return timestamp(dt.datetime.now())
+        """Return the time of the service as a timestamp."""
+        return timestamp(self.time())
+
+    def time(self) -> dt.datetime:
+        """Return the time of the service: local time, and what its clock was moved forward."""
+        return dt.datetime.now() + self.clock_offset
 
     def records(self, kind: str) -> tuple[int, list[Record]]:
         """Return a version, which increases with every change, and all records of a type.
 
-        NICs and volumes are parts of VMs, IP ranges of networks. Deleted volumes have a table of their own.
+        NICs and volumes are parts of VMs, IP ranges of networks. Volumes that are attached to no VM have a table.
         """
         vms = self["vm"]
         if kind == "vmnic":
             return vms.version, [nic for vm in vms.all() for nic in vm["vmNics"]]
         if kind == "volume":
-            deleted = self[kind]
+            detached = self[kind]
             attached = [volume for vm in vms.all() for volume in vm["allVolumes"]]
-            return vms.version + deleted.version, attached + deleted.all()
+            return vms.version + detached.version, attached + detached.all()
         if kind == "iprange":
             networks = self["l3network"]
             return networks.version, [part for network in networks.all() for part in network["ipRanges"]]

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 import json
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -21,9 +22,13 @@ from ..http.request_log import CONTROL_PATH
 from ..operations import OPERATIONS
 from ..params import get_kind, is_required
 from ..service import Service
+from ..state.deletion import expunge_deleted
 from ..state.schema import FIELDS
 from . import faults
 from .parsing import InvalidOption
+
+LONGEST_STEP = 10**9
+"""The seconds that the clock can be moved at once."""
 
 
 class JSONResponse(CompactResponse):
@@ -104,8 +109,14 @@ class Control:
         return JSONResponse(record)
 
     async def advance(self, request: Request) -> Response:
-        """Finish pending jobs and reconnections at once."""
+        """Finish pending jobs and reconnections; with `seconds`, then move the clock and expunge what is due."""
+        seconds = (await _object(request)).get("seconds", 0)
+        if not isinstance(seconds, (int, float)) or not 0 <= seconds < LONGEST_STEP:
+            raise InvalidControlRequest(f"seconds must be a number from 0 to {LONGEST_STEP}")
         self._service.jobs.advance()
+        if seconds:
+            self._service.store.clock_offset += dt.timedelta(seconds=seconds)
+            expunge_deleted(self._service.store, self._service.switches)
         return JSONResponse({})
 
     async def reset(self, request: Request) -> Response:

@@ -34,6 +34,7 @@ class Seed:
     destroyed_vms: Annotated[
         int, OptionInfo("destroyed virtual machines; number n has the name of virtual machine n")
     ] = 0
+    templates: Annotated[int, OptionInfo("virtual machines that are templates, the last ones")] = 0
     deleted_volumes: Annotated[
         int, OptionInfo("deleted volumes; number n has the name of the data volume of virtual machine n")
     ] = 0
@@ -71,6 +72,33 @@ class Switches:
     failing_migrations: Annotated[
         list[str], OptionInfo("uuids of virtual machines whose migration fails although a host could take them")
     ] = dataclasses.field(default_factory=list)
+    deletion_policy: Annotated[
+        str,
+        OptionInfo(
+            "destroyed virtual machines and deleted volumes are removed at once, after their periods, or never",
+            choices=("Direct", "Delay", "Never"),
+        ),
+    ] = "Delay"
+    vm_expunge_period: Annotated[
+        float, OptionInfo("seconds after which a destroyed virtual machine is expunged (the setting vm/expungePeriod)")
+    ] = 604800.0
+    volume_expunge_period: Annotated[float, OptionInfo("seconds after which a deleted volume is expunged")] = 259200.0
+    delete_data_volumes: Annotated[
+        bool,
+        OptionInfo(
+            "the data volumes of a destroyed virtual machine are deleted (the setting dataVolume.deleteOnVmDestroy)"
+        ),
+    ] = False
+    unique_vm_names: Annotated[
+        bool, OptionInfo("no two virtual machines can have the same name (the setting vm/uniqueVmName)")
+    ] = False
+    hot_plug: Annotated[bool, OptionInfo("CPUs and memory of a running virtual machine can grow")] = False
+    failing_destructions: Annotated[
+        list[str], OptionInfo("uuids of virtual machines that are not destroyed although the job succeeds")
+    ] = dataclasses.field(default_factory=list)
+    failing_stops: Annotated[list[str], OptionInfo("uuids of virtual machines that cannot be stopped")] = (
+        dataclasses.field(default_factory=list)
+    )
     prefix: Annotated[str, OptionInfo("path prefix of the service operations", pattern=r"([^/].*[^/]|[^/]?)")] = (
         "service"
     )
@@ -162,6 +190,10 @@ class Switches:
             "all companions are present, not only those that the conventions of the document suggest", literal=False
         ),
     ] = True
+    missing_operations: Annotated[
+        list[str],
+        OptionInfo("names of companions that are missing; their paths answer 500, or the status of companions"),
+    ] = dataclasses.field(default_factory=list)
     service_type_statistic: Annotated[bool, OptionInfo("the service types of host interfaces can be read")] = True
     verbs_matter: Annotated[
         bool, OptionInfo("a path with one operation accepts only its own verb, or else any", literal=True)

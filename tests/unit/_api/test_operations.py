@@ -51,6 +51,7 @@ COMPANION_RECORDS = {
     "L3NetworkInventory": "l3network",
     "VolumeSnapshotGroupInventory": "snapshotgroup",
     "SNSTopicInventory": "topic",
+    "TemplatedVmInstanceInventory": "templatedvminstance",
 }
 
 # Records that docs/openapi.yaml describes only by their common fields. The simulator has all of their fields.
@@ -136,7 +137,7 @@ def test_a_query_reads_by_uuid_only_if_that_is_a_read(name: str) -> None:
     direct = Request("GET", f"/service/v1/{row.path}/{UUID}")
     is_read = name in operations() and operations()[name].uuid_path
     assert row.request({"uuid": UUID}) == (direct if is_read else condition)
-    assert row.request({"uuid": UUID.upper()}).path.lower() == row.request({"uuid": UUID}).path
+    assert row.request({"uuid": UUID.upper()}).path.lower() == row.request({"uuid": UUID}).path.lower()
 
 
 @pytest.mark.parametrize("name", QUERIES)
@@ -430,7 +431,8 @@ def test_operations_on_one_path_differ_by_the_key_of_the_body() -> None:
     for row in OPERATIONS.values():
         keys.setdefault((row.method, re.sub(r"{\w+}", "{}", row.path)), []).append(row.body_key)
     shared = {call: body_keys for call, body_keys in keys.items() if len(body_keys) > 1}
-    assert shared["PUT", "vm-instances/{}/actions"] == ["startVmInstance", "stopVmInstance", "migrateVm"]
+    assert shared["PUT", "hosts/{}/actions"] == ["changeHostState", "reconnectHost", "updateHost"]
+    assert {"startVmInstance", "stopVmInstance", "migrateVm"} <= {*shared["PUT", "vm-instances/{}/actions"]}
     assert all(
         method == "PUT" and len(set(body_keys)) == len(body_keys) for (method, path), body_keys in shared.items()
     )
@@ -616,7 +618,7 @@ def test_ports_out_of_range_are_refused(port: int) -> None:
 
 
 def test_operations_that_are_not_idempotent() -> None:
-    """A second call creates a second object, export or trap, or migrates again, or is refused (host, CBT task)."""
+    """A second call creates a second object, export or trap, or migrates or reboots again, or is refused."""
     assert {row.name for row in OPERATIONS.values() if not row.is_idempotent} == {
         "CreateSNSWeComEndpoint",
         "CreateSNSWorkchatEndpoint",
@@ -625,6 +627,13 @@ def test_operations_that_are_not_idempotent() -> None:
         "SNSSnmpTestConnection",
         "AttachL3NetworkToVm",
         "MigrateVm",
+        "RebootVmInstance",
+        "PauseVmInstance",
+        "ResumeVmInstance",
+        "ExpungeVmInstance",
+        "RecoverVmInstance",
+        "UpdateHost",
+        "UpdateKVMHost",
         "CreateVmInstanceFromVolumeSnapshotGroup",
     }
 

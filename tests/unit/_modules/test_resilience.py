@@ -398,7 +398,9 @@ ACTIONS = [scenario for scenario in SCENARIOS if scenario.action or scenario.ope
 
 
 def play_scenario(sim: Simulator, scenario: Scenario, **server: Any) -> tuple[dict[str, Any], int]:
-    """Run the task of a scenario; return the result and how often it was performed."""
+    """Prepare and run the task of a scenario; return the result and how often it was performed."""
+    for kind, uuid, members in scenario.prepare:
+        sim.change(kind, uuid, **members)
     before = sim.state()
     options = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token, **scenario.options}
     with with_fast_clock():
@@ -410,8 +412,6 @@ def play_scenario(sim: Simulator, scenario: Scenario, **server: Any) -> tuple[di
 def test_accepted_call_whose_response_names_the_job_of_another_call(sim: Simulator, scenario: Scenario) -> None:
     """The service knows the id that was sent with the call, so the other job, which failed, is not that of the call."""
     sim.reset(latency=0.05, reconnect=0.0, cbt_tasks=4)
-    for kind, uuid, members in scenario.prepare:
-        sim.change(kind, uuid, **members)
     sim.fault("other_job", scenario.operation)
     result, times = play_scenario(sim, scenario)
     assert times == 1

@@ -31,9 +31,15 @@ def first(sim: Simulator, kind: str, **members: Any) -> str:
     return next(str(each["uuid"]) for each in found if all(each[name] == value for name, value in members.items()))
 
 
-def action(sim: Simulator, operation: str) -> dict[str, Any]:
-    """Return the options of the module api for an operation on a running VM."""
-    return {"operation": operation, "params": {"uuid": first(sim, "vm")}}
+def action(sim: Simulator, operation: str, kind: str = "vm", **params: Any) -> dict[str, Any]:
+    """Return the options of the module api for an operation on the first object of a kind, a running VM."""
+    return {"operation": operation, "params": {"uuid": first(sim, kind), **params}}
+
+
+def action_on_vm_in(state: str, sim: Simulator, operation: str) -> dict[str, Any]:
+    """Return the options of the module api for an operation on a VM that has this state."""
+    sim.change("vm", first(sim, "vm"), state=state)
+    return action(sim, operation)
 
 
 Options = Callable[[Simulator], dict[str, Any]]
@@ -104,6 +110,17 @@ CALLS: dict[str, tuple[str, Options]] = {
     "StartVmInstance": ("api", lambda sim: action(sim, "StartVmInstance")),
     "StopVmInstance": ("api", lambda sim: action(sim, "StopVmInstance")),
     "MigrateVm": ("api", lambda sim: action(sim, "MigrateVm")),
+    "RebootVmInstance": ("api", lambda sim: action(sim, "RebootVmInstance")),
+    "PauseVmInstance": ("api", lambda sim: action(sim, "PauseVmInstance")),
+    "ResumeVmInstance": ("api", lambda sim: action_on_vm_in("Paused", sim, "ResumeVmInstance")),
+    "UpdateVmInstance": ("api", lambda sim: action(sim, "UpdateVmInstance", name="n")),
+    "DestroyVmInstance": ("api", lambda sim: action(sim, "DestroyVmInstance")),
+    "ExpungeVmInstance": ("api", lambda sim: action_on_vm_in("Destroyed", sim, "ExpungeVmInstance")),
+    "RecoverVmInstance": ("api", lambda sim: action_on_vm_in("Destroyed", sim, "RecoverVmInstance")),
+    "DeleteHost": ("api", lambda sim: action(sim, "DeleteHost", "host")),
+    "ReconnectHost": ("api", lambda sim: action(sim, "ReconnectHost", "host")),
+    "UpdateHost": ("api", lambda sim: action(sim, "UpdateHost", "host", name="n")),
+    "UpdateKVMHost": ("api", lambda sim: action(sim, "UpdateKVMHost", "host", username="root")),
 }
 
 # How the messages of each operation begin: with the object's name, its uuid, or the uuids of its owners.

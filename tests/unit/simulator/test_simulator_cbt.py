@@ -164,7 +164,7 @@ def test_enable_cbt_task_reply_depends_on_the_switch(api: HttpClient, switch: st
 
 def test_delete_cbt_task(api: HttpClient) -> None:
     uuid = new_task(api)
-    assert api.error_code("DELETE", f"cbt-task/{uuid}?deleteMode=permissive") == "SYS.1007"
+    assert api.error_code("DELETE", f"cbt-task/{uuid}?deleteMode=permissive") == "SYS.1000"
     assert api.call("DELETE", f"cbt-task/{uuid}?deleteMode=Enforcing&force=true") == {}
     assert api.query("cbt-task") == []
     assert api.error_code("DELETE", f"cbt-task/{uuid}") == "SYS.1006"
@@ -176,9 +176,9 @@ def test_delete_params_are_read_where_the_switch_says(api: HttpClient) -> None:
     wrong = {"deleteMode": "wrong"}
     for where in ("body", "both"):
         api.sim.configure(delete_params=where)
-        assert api.error_code("DELETE", f"cbt-task/{uuid}", wrong) == "SYS.1007"
-        assert api.error_code("DELETE", f"cbt-task/{uuid}", {"params": wrong}) == "SYS.1007"
-    assert api.error_code("DELETE", f"cbt-task/{uuid}?deleteMode=wrong", {}) == "SYS.1007"
+        assert api.error_code("DELETE", f"cbt-task/{uuid}", wrong) == "SYS.1000"
+        assert api.error_code("DELETE", f"cbt-task/{uuid}", {"params": wrong}) == "SYS.1000"
+    assert api.error_code("DELETE", f"cbt-task/{uuid}?deleteMode=wrong", {}) == "SYS.1000"
     api.sim.configure(delete_params="body")
     assert api.call("DELETE", f"cbt-task/{uuid}?deleteMode=wrong", {"force": True}) == {}
     uuid = new_task(api)

@@ -169,6 +169,16 @@ def stopped_volume(caller: Caller) -> str:
     return str(found["inventories"][0]["rootVolumeUuid"])
 
 
+def destroyed_vm(caller: Caller) -> str:
+    caller.call("DestroyVmInstance", uuid=STOPPED_VM)
+    return STOPPED_VM
+
+
+def paused_vm(caller: Caller) -> str:
+    caller.call("PauseVmInstance", uuid=VM)
+    return VM
+
+
 def second_page(caller: Caller) -> str:
     return str(caller.call("CursorQuery", resourceType="host", pageSize=1)["nextCursor"])
 
@@ -304,7 +314,40 @@ PARAMS: dict[str, Callable[[Caller], dict[str, Any]]] = {
     "SubscribeSNSTopic": lambda caller: {"topicUuid": TOPIC, "endpointUuid": ENDPOINT},
     "UnsubscribeSNSTopic": lambda caller: {"topicUuid": TOPIC, "endpointUuid": ENDPOINT},
     "DestroyVmInstance": lambda caller: {"uuid": VM, "deleteMode": "Permissive"},
+    "ExpungeVmInstance": lambda caller: {"uuid": destroyed_vm(caller)},
+    "RecoverVmInstance": lambda caller: {"uuid": destroyed_vm(caller)},
+    "RebootVmInstance": lambda caller: {"uuid": VM},
+    "PauseVmInstance": lambda caller: {"uuid": VM},
+    "ResumeVmInstance": lambda caller: {"uuid": paused_vm(caller)},
+    "UpdateVmInstance": lambda caller: {
+        "uuid": STOPPED_VM,
+        "name": "renamed",
+        "description": "new",
+        "defaultL3NetworkUuid": NETWORK,
+        "platform": "Windows",
+        "cpuNum": 8,
+        "memorySize": 2**33,
+        "reservedMemorySize": 2**30,
+        "guestOsType": "Windows",
+        "allocatorStrategy": "DefaultHostAllocatorStrategy",
+    },
     "DetachL3NetworkFromVm": lambda caller: {"uuid": NIC},
+    "ReconnectHost": lambda caller: {"uuid": HOST},
+    "UpdateHost": lambda caller: {
+        "uuid": HOST,
+        "name": "renamed",
+        "description": "new",
+        "managementIp": "10.0.9.8",
+    },
+    "UpdateKVMHost": lambda caller: {
+        "uuid": HOST,
+        "name": "renamed",
+        "description": "new",
+        "managementIp": "10.0.9.8",
+        "username": "admin",
+        "password": "secret",
+        "sshPort": 2222,
+    },
     "DeleteHost": lambda caller: {"uuid": HOST, "deleteMode": "Enforcing"},
     "DeletePrimaryStorage": lambda caller: {"uuid": seeded(8, 99)},
     "CursorQuery": lambda caller: {
@@ -433,8 +476,8 @@ def test_failure_of_a_read_is_described(sim: Simulator, caller: Caller, mode: st
     assert_described(reply, {"$ref": "#/components/schemas/Failure"})
 
 
-ANSWERED_BY_OTHERS = {"GetNicQos", "UnexportNbdVolumes"}
-"""Companions on whose path a server that lacks them has DeleteNicQos and DeleteCbtTask."""
+ANSWERED_BY_OTHERS = {"GetNicQos", "UnexportNbdVolumes", "ReconnectHost", "UpdateHost"}
+"""Companions on whose path a server that lacks them has DeleteNicQos, DeleteCbtTask and ChangeHostState."""
 
 
 @pytest.mark.parametrize("status", [404, 405])

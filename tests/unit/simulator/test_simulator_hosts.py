@@ -404,7 +404,7 @@ def test_delete_host(api: HttpClient) -> None:
     assert api.query(f"hosts/nics?q=hostUuid={HOST}") == []
     (vm,) = api.query(f"vm-instances/{seeded_uuid('vm', 1)}")
     assert (vm["state"], vm.get("hostUuid")) == ("Stopped", None)
-    assert api.error_code("DELETE", f"hosts/{HOST}?deleteMode=enforcing") == "SYS.1007"
+    assert api.error_code("DELETE", f"hosts/{HOST}?deleteMode=enforcing") == "SYS.1000"
 
 
 def test_services_are_returned_in_the_member_of_the_switch(api: HttpClient) -> None:

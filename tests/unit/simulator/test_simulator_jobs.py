@@ -159,15 +159,15 @@ def test_malformed_requests_are_rejected_before_a_job(api: HttpClient) -> None:
 def test_verbs_matter_only_on_paths_with_several_operations(api: HttpClient) -> None:
     storage = seeded_uuid("primarystorage", 1)
     task = api.inventory("POST", "cbt-task/create", {"params": {"name": "x", "vmInstanceUuid": seeded_uuid("vm", 1)}})
-    path = f"cbt-task/{task['uuid']}"
-    assert api.inventory("POST", PATH, BODY)["state"] == "Disabled"
-    assert is_plain(api.send("GET", PATH), 400)
+    path, action = f"cbt-task/{task['uuid']}", PATH.replace("hosts/", "hosts/kvm/")
+    assert api.inventory("POST", action, {"updateKVMHost": {"name": "x"}})["name"] == "x"
+    assert is_plain(api.send("GET", action), 400)
     assert api.error_code("GET", "hosts/kvm") == "SYS.1007"
     assert api.error_code("GET", f"primary-storage/{storage}") == "SYS.1006"
     assert api.query(path) == [task]
     assert is_plain(api.send("PUT", path, {}), 500)
     api.sim.configure(verbs_matter=True)
-    for method, refused in (("POST", PATH), ("GET", "cbt-task/enable/x"), ("GET", f"primary-storage/{storage}")):
+    for method, refused in (("POST", action), ("GET", "cbt-task/enable/x"), ("GET", f"primary-storage/{storage}")):
         assert is_plain(api.send(method, refused, BODY), 405)
     api.sim.configure(all_companions=False)
     assert is_plain(api.send("DELETE", f"primary-storage/{storage}"), 404)

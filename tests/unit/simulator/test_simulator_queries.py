@@ -302,7 +302,7 @@ def test_cursor_filters_and_sorts(api: HttpClient) -> None:
 
 @pytest.mark.parametrize("kind", sorted(FIELDS))
 def test_cursor_reads_every_type(api: HttpClient, kind: str) -> None:
-    api.sim.reset(cbt_tasks=4, null_members=True, at_person_list="list")
+    api.sim.reset(cbt_tasks=4, templates=1, null_members=True, at_person_list="list")
     items = cursor(api, kind)["items"]
     assert items
     assert set().union(*items) == FIELDS[kind]

@@ -1,0 +1,47 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The objects that a DELETE names, and the sweep that expunges what was deleted some time ago."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+
+from ..errors import not_found
+from ..switches.options import Switches
+from .query import parse_timestamp
+from .store import Record, Store
+
+UUID = re.compile(r"[0-9a-f]{12}[1-5][0-9a-f]{3}[89ab][0-9a-f]{15}", re.IGNORECASE)
+
+
+def find_to_delete(store: Store, kind: str, uuid: str) -> Record | None:
+    """Return the object that a DELETE names, None if it does not exist; raise OperationError for a malformed uuid."""
+    if not UUID.fullmatch(uuid):
+        raise not_found(kind, uuid)
+    return store.find(kind, uuid)
+
+
+def remove_vm(store: Store, uuid: str) -> None:
+    """Remove the record of a VM with its NICs, its root volume and the snapshot groups of it."""
+    store["vm"].remove(uuid)
+    store["snapshotgroup"].remove_where(lambda group: bool(group["vmInstanceUuid"] == uuid))
+    store["templatedvminstance"].remove_where(lambda template: bool(template["uuid"] == uuid))
+
+
+def expunge_deleted(store: Store, switches: Switches) -> None:
+    """Remove the VMs and volumes that were deleted longer ago than their period, unless the policy is Never."""
+    if switches.deletion_policy == "Never":
+        return
+    for vm in store["vm"].all():
+        if vm["state"] == "Destroyed" and _is_due(store, vm, switches.vm_expunge_period):
+            remove_vm(store, vm["uuid"])
+    for volume in store["volume"].all():
+        if volume["status"] == "Deleted" and _is_due(store, volume, switches.volume_expunge_period):
+            store["volume"].remove(volume["uuid"])
+
+
+def _is_due(store: Store, record: Record, period: float) -> bool:
+    return store.time() - parse_timestamp(record["lastOpDate"]) >= dt.timedelta(seconds=period)
