@@ -16,9 +16,10 @@ class ModuleDocFragment:
 options: {}
 notes:
   - Options that refer to another object (those with an alias) take its uuid or its name. Results contain uuids.
-  - A name is looked up with one request, in check mode too. If no object or several objects have it, the module fails
-    and changes nothing. An object that check mode only predicts cannot be found by its name. Refer to it by its
-    registered uuid, which is null in check mode.
+  - A name is looked up with one request, in check mode too, and once for all tasks of a run that run inside the
+    controller, until one of them creates, renames or removes an object of its type.
+  - If no object or several objects have the name, the module fails and changes nothing. An object that check mode only
+    predicts cannot be found by its name. Refer to it by its registered uuid, which is null in check mode.
   - Looking up names needs a service that lists such objects, or O(api_token). If neither is available, give the uuid.
   - 32 hexadecimal digits, with or without dashes, are always a uuid.
 """

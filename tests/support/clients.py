@@ -14,7 +14,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection
     GivenSession,
     SessionSource,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Hooks
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Hooks, TaskNames
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.webhooks import Webhook
 
 
@@ -33,4 +33,5 @@ def make_client(
         Hooks(connection.create_masker(), **options),
         sessions or GivenSession(connection.session_id),
         {},
+        TaskNames(),
     )

@@ -164,6 +164,10 @@ class NotFound(VirtinfraError):
     description = "An object that has to exist was not found."
 
 
+class OutdatedName(VirtinfraError):
+    """Another object has the name for which the task used a remembered uuid. Nothing was sent."""
+
+
 class AmbiguousMatch(VirtinfraError):
     """Several records have an attribute, such as ``the name 'web'``, that should select one."""
 

@@ -260,6 +260,11 @@ class Operation:
         return None
 
     @property
+    def removes_object(self) -> bool:
+        """Whether the call removes an object, or replaces what it contains."""
+        return self.method == "DELETE" or self.name.startswith(("Delete", "Destroy", "Detach", "Expunge", "Revert"))
+
+    @property
     def is_destructive(self) -> bool:
         """Whether the call removes an object, or values that an object has."""
         return self.method == "DELETE" or self.replaces_values

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from .operation import Operation
 from .operations import OPERATIONS
 from .records import Record
 
@@ -83,6 +84,16 @@ CBT_TASK = RESOURCE_TYPES["cbt_task"]
 HOST = RESOURCE_TYPES["host"]
 PRIMARY_STORAGE = RESOURCE_TYPES["primary_storage"]
 VM = RESOURCE_TYPES["vm"]
+
+
+def find_changed_types(operation: Operation) -> set[str]:
+    """Return the types of the objects that a call can create, rename or remove."""
+    if not operation.is_write:
+        return set()
+    targets = [*operation.path_params, *filter(None, [operation.parameters.get("uuid")])]
+    created = {row.name for row in RESOURCE_TYPES.values() if row.query and row.record == operation.record}
+    return created | {target.refers_to for target in targets if target.refers_to}
+
 
 # The types with a query, by their names in cursor queries.
 LISTED_TYPES: Mapping[str, ResourceType] = {row.cursor_type: row for row in RESOURCE_TYPES.values() if row.query}

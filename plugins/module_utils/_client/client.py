@@ -21,6 +21,7 @@ from .._api.errors import (
     ApiError,
     InvalidOptions,
     JobUuidUsed,
+    OutdatedName,
     ResponseLost,
     TransportError,
     Unsupported,
@@ -28,12 +29,13 @@ from .._api.errors import (
 )
 from .._api.operation import Operation, Request, parse_version
 from .._api.operations import get_operation
+from .._api.resource_types import find_changed_types
 from .._http.adapter import MAX_CONNECTIONS, AdapterPool
 from .._http.connection import (
     ConnectionOptions,
     SessionSource,
 )
-from .._http.hooks import Hooks, ServerFacts
+from .._http.hooks import Hooks, NameStore, ServerFacts
 from .._http.transport import Limits, Transport
 from .._http.webhooks import NO_WEBHOOK, Webhook
 from .._masking.patterns import may_hold_credentials
@@ -88,8 +90,9 @@ READ_AND_MASK = CallOptions(read_only=True, mask_replies=True)
 class Client:
     """The client of one task or inventory, which `open_client` in sessions.py creates.
 
-    ``sessions`` provides the session, and ``facts`` is what is known about the server. ``jobs`` are the jobs of the
-    calls that were sent, in this order.
+    ``sessions`` provides the session, ``facts`` is what is known about the server, and ``names`` remembers names.
+    ``jobs`` are the jobs of the calls that were sent, in this order. ``name_checks`` return whether a name of which the
+    task uses the remembered uuid is still that of the same object.
     """
 
     def __init__(
@@ -99,9 +102,10 @@ class Client:
         hooks: Hooks,
         sessions: SessionSource,
         facts: ServerFacts,
+        names: NameStore,
     ) -> None:
         self.connection, self.options, self.hooks = connection, options, hooks
-        self.sessions, self.facts = sessions, facts
+        self.sessions, self.facts, self.names = sessions, facts, names
         self.wait = WaitPolicy(hooks, options.wait_timeout, options.wait_interval)
         if connection.service_version:
             parse_version(connection.service_version)
@@ -110,6 +114,7 @@ class Client:
         self._transports: list[Transport] = []
         self._pools: list[ThreadPoolExecutor] = []
         self.jobs: list[Job] = []
+        self.name_checks: list[Callable[[], bool]] = []
 
     def __enter__(self) -> Client:
         return self
@@ -120,10 +125,11 @@ class Client:
             pool.shutdown(wait=False, cancel_futures=True)
         if self._connections is not self.hooks.connections:
             self._connections.close()
+        _forget_changed_names(self)
 
     def with_own_connections(self) -> Client:
         """Return a client with the session of this one, but with connections of its own, which the caller closes."""
-        return Client(self.connection, self.options, self.hooks, self.sessions, self.facts)
+        return Client(self.connection, self.options, self.hooks, self.sessions, self.facts, self.names)
 
     def set_deadline(self, deadline: float, slack: float = 0.0) -> Client:
         """Return this client with a deadline; a response may arrive ``wait_interval`` or ``slack`` seconds later."""
@@ -189,6 +195,9 @@ class Client:
         operation, request, auth = self.build_request(name, params)
         if self.options.read_only and operation.is_write:
             raise InvalidOptions(f"{name} changes something and is not sent in check mode")
+        if operation.removes_object and has_outdated_names(self):
+            raise OutdatedName(f"{name} was not sent, because another object has the name now")
+        self.names.forget(find_changed_types(operation))
         job = Job(uuid, format_job_path(uuid, self.connection.path_prefix), name, label, auth=auth, sent_uuid=uuid)
         job.credential = self.sessions.credential
         self.jobs.append(job)
@@ -278,6 +287,18 @@ class Client:
         if not self._transports:
             self._transports.append(Transport(self.connection, self.hooks, self._connections))
         return self._transports[0]
+
+
+def has_outdated_names(client: Client) -> bool:
+    """Return whether a name of which the task uses the remembered uuid has become that of another object."""
+    return not all(is_current() for is_current in client.name_checks)
+
+
+def _forget_changed_names(client: Client) -> None:
+    """Forget the names that tasks looked up during the calls: they can be those before a call."""
+    for job in client.jobs:
+        change = client.names.suspend if job.state in (RUNNING, UNKNOWN) else client.names.forget
+        change(find_changed_types(get_operation(job.operation)))
 
 
 def _describe_reuse(client: Client, job: Job) -> JobUuidUsed:

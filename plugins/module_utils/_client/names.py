@@ -8,11 +8,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 from .._api.errors import (
+    AmbiguousMatch,
     NotFound,
     Unsupported,
     VirtinfraError,
@@ -39,8 +41,8 @@ from .lists import (
 def resolve_names(client: Client, options: Mapping[str, Any], parameters: Mapping[str, str]) -> Record:
     """Return the options with the uuids of the objects that they refer to by name.
 
-    ``parameters`` maps options to the API's names for them. Each name is looked up once, several concurrently. Raise
-    NotFound, AmbiguousMatch, or Unsupported if the service cannot look up names.
+    ``parameters`` maps options to the API's names for them. A name that the client does not remember is looked up once,
+    several concurrently. Raise NotFound, AmbiguousMatch, or Unsupported if the service cannot look up names.
     """
     types = {option: REFERS_TO[name] for option, name in parameters.items() if name in REFERS_TO}
     owned = {option: resource_type for option, resource_type in types.items() if resource_type.owner}
@@ -69,7 +71,7 @@ def _resolve(client: Client, options: Mapping[str, Any], types: Mapping[str, Res
         try:
             if holds_null_reference([*owner.values()]):
                 return NullReference(option)
-            return find_uuid(client, resource_type, name, owner)
+            return recall_uuid(client, resource_type, name, owner)
         except VirtinfraError as failure:
             raise failure.with_label(option) from None
 
@@ -88,6 +90,54 @@ def _list_names(value: Any) -> list[str]:
     return [item for item in (value if isinstance(value, list) else [value]) if is_name(item)]
 
 
+def recall_uuid(client: Client, resource_type: ResourceType, name: str, owner: Record) -> str:
+    """Return what `find_uuid` returns, from the memory of the client if it has it."""
+
+    def look_up() -> dict[str, str]:
+        if owner:
+            return _index_names(client, resource_type, owner)
+        return {name: find_uuid(client, resource_type, name, owner)}
+
+    key = tuple(map(str, owner.values())) or (name,)
+    uuids, is_remembered = client.names.find(resource_type.name, key, look_up)
+    if name not in uuids:
+        return find_uuid(client, resource_type, name, owner)
+    if is_remembered:
+        client.name_checks.append(partial(_is_current, client, resource_type, name, owner, uuids[name]))
+    return uuids[name]
+
+
+def _index_names(client: Client, resource_type: ResourceType, owner: Record) -> dict[str, str]:
+    """Return the uuids of the objects of an owner by their names; names that select no single object are missing."""
+    try:
+        records = _select_owned(_read_candidates(client, resource_type, "", owner), owner)
+    except Unsupported:
+        return {}
+    names = Counter(str(record.get(resource_type.name_field)) for record in filter(resource_type.is_usable, records))
+    return {
+        name: str(record["uuid"])
+        for record in filter(resource_type.is_usable, records)
+        if names[name := str(record.get(resource_type.name_field))] == 1
+    }
+
+
+def _is_current(client: Client, resource_type: ResourceType, name: str, owner: Record, uuid: str) -> bool:
+    """Return whether the object with this uuid still has the name, and no other object has it."""
+    try:
+        return find_uuid(client, resource_type, name, owner) == uuid
+    except (NotFound, AmbiguousMatch):
+        return False
+
+
+def _select_owned(records: list[Record], owner: Record) -> list[Record]:
+    """Return the records of an owner that have a uuid."""
+    return [
+        record
+        for record in records
+        if record.get("uuid") and all(is_same_value(uuid, record.get(field)) for field, uuid in owner.items())
+    ]
+
+
 def find_uuid(client: Client, resource_type: ResourceType, name: str, owner: Record) -> str:
     """Return the uuid of the only object of a type with this name and owner.
 
@@ -97,11 +147,7 @@ def find_uuid(client: Client, resource_type: ResourceType, name: str, owner: Rec
         records = _read_candidates(client, resource_type, name, owner)
     except Unsupported as reason:
         raise Unsupported(f"cannot look up the name {name!r}: {reason.reason}", "Give the uuid.") from None
-    candidates = [
-        record
-        for record in records
-        if record.get("uuid") and all(is_same_value(uuid, record.get(field)) for field, uuid in owner.items())
-    ]
+    candidates = _select_owned(records, owner)
     named = [record for record in candidates if is_same_value(name, record.get(resource_type.name_field))]
     record = require_unique(list(filter(resource_type.is_usable, named)), f"the name {name!r}")
     if record is None:

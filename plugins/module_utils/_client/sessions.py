@@ -241,7 +241,7 @@ def open_client(connection: ConnectionOptions, options: CallOptions, hooks: Hook
     store = hooks.new_store(connection)
     with (
         _open_session(connection, hooks, store) as sessions,
-        Client(connection, options, hooks, sessions, store.facts) as client,
+        Client(connection, options, hooks, sessions, store.facts, store.names) as client,
     ):
         yield client
 

@@ -12,9 +12,10 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from .._masking.masker import Masker
 from .._masking.terminal import escape_controls
@@ -40,8 +41,55 @@ class ServerFacts(Protocol):
         """Store a fact."""
 
 
+# The uuids of objects by their names.
+Uuids: TypeAlias = "dict[str, str]"
+
+
+class NameStore(Protocol):
+    """Remembers the uuids of objects by their names, for all clients that share it."""
+
+    def find(self, resource_type: str, key: tuple[str, ...], look_up: Callable[[], Uuids]) -> tuple[Uuids, bool]:
+        """Return the uuids that are stored for a key, or else those of ``look_up``, and whether they were stored.
+
+        Of several clients that need them at the same time, one looks them up. Raise the error of ``look_up``.
+        """
+
+    def forget(self, resource_types: Iterable[str]) -> None:
+        """Forget all names of these types, also those that are being looked up."""
+
+    def suspend(self, resource_types: Iterable[str]) -> None:
+        """Forget all names of these types, and remember none from now on."""
+
+
+class TaskNames:
+    """Remembers the names that one task has looked up, for all threads of the task."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._futures: dict[tuple[str, ...], Future[Uuids]] = {}
+
+    def find(self, resource_type: str, key: tuple[str, ...], look_up: Callable[[], Uuids]) -> tuple[Uuids, bool]:
+        """Return the uuids for a key, and False: no earlier task has stored them."""
+        with self._lock:
+            future = self._futures.get((resource_type, *key))
+            is_first = future is None
+            future = self._futures.setdefault((resource_type, *key), future or Future())
+        if is_first:
+            try:
+                future.set_result(look_up())
+            except BaseException as error:
+                future.set_exception(error)
+        return future.result(), False
+
+    def forget(self, resource_types: Iterable[str]) -> None:
+        """Forget nothing: the names of a task are looked up before its calls."""
+
+    def suspend(self, resource_types: Iterable[str]) -> None:
+        """Suspend nothing."""
+
+
 class SessionStore(Protocol):
-    """Stores the session of an account for all clients that share it."""
+    """Stores the session of an account for all clients that share it, and what they know about the server."""
 
     # Whether no other client uses the session after its owner has closed it.
     is_private: bool
@@ -49,6 +97,10 @@ class SessionStore(Protocol):
     @property
     def facts(self) -> ServerFacts:
         """What is known about the server."""
+
+    @property
+    def names(self) -> NameStore:
+        """The names that are known."""
 
     def open(self) -> AbstractContextManager[dict[str, Any]]:
         """Return a context manager for the stored values, which locks them; changes are stored.
@@ -66,6 +118,7 @@ class MemoryStore:
         self._lock = threading.Lock()
         self._values: dict[str, Any] = {}
         self.facts: dict[str, str] = {}
+        self.names = TaskNames()
 
     @contextmanager
     def open(self) -> Iterator[dict[str, Any]]:

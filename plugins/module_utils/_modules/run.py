@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from traceback import format_exc
@@ -16,11 +17,12 @@ from typing import Any
 
 from ansible.module_utils.errors import AnsibleValidationError, UnsupportedError
 
-from .._api.errors import Bug, VirtinfraError
+from .._api.errors import Bug, TransportError, VirtinfraError
 from .._api.operations import OPERATIONS
 from .._api.records import RECORD_FIELDS, NullReference, to_snake_case
-from .._client.client import CallOptions
-from .._client.jobs import RUNNING, UNKNOWN
+from .._api.resource_types import RESOURCE_TYPES
+from .._client.client import CallOptions, Client, has_outdated_names
+from .._client.jobs import FAILED, RUNNING, UNKNOWN
 from .._client.names import resolve_names
 from .._client.sessions import open_client
 from .._engine.context import ModuleContext, TaskInterrupted
@@ -61,28 +63,57 @@ def execute(spec: ModuleSpec, params: Mapping[str, Any], check_mode: bool, hooks
 
 def _run(spec: ModuleSpec, params: Mapping[str, Any], check_mode: bool, hooks: Hooks) -> ModuleResult:
     """Run with validated options and return the result with its secrets."""
-    context = None
     try:
         params = spec.with_references(params, check_mode)
         with open_client(spec.connection(params), _build_call_options(params, check_mode), hooks) as client:
-            params = resolve_names(client, params, spec.parameters)
-            has_null_key = isinstance(params.get("uuid"), NullReference) or any(
-                spec.find_null_selecting_options(params)
-            )
-            desired = spec.read_desired(params)
-            context = ModuleContext(params, desired, client, check_mode, check_mode and has_null_key)
-            result = spec.run(context)
+            outcome = _run_with_client(spec, params, check_mode, client)
+            if _is_due_to_outdated_name(outcome, params, client):
+                client.names.forget(RESOURCE_TYPES)
+                client.name_checks.clear()
+                outcome = _run_with_client(spec, params, check_mode, client)
+        return outcome
+    except VirtinfraError as failure:
+        return _build_failure(None, failure)
+    except Exception as mistake:
+        return _build_failure(None, _describe_bug(mistake))
+
+
+def _is_due_to_outdated_name(outcome: ModuleResult, params: Mapping[str, Any], client: Client) -> bool:
+    """Return whether a task failed, and changed nothing, because a remembered name is that of another object now."""
+    result = outcome.result
+    if not result.get("failed") or not client.name_checks or result["changed"] or params.get("job_uuid"):
+        return False
+    if result["error"]["code"] == TransportError.code or any(job.state != FAILED for job in client.jobs):
+        return False
+    with suppress(VirtinfraError):
+        return has_outdated_names(client)
+    return False
+
+
+def _run_with_client(spec: ModuleSpec, params: Mapping[str, Any], check_mode: bool, client: Client) -> ModuleResult:
+    """Run with normalized options and return the result with its secrets."""
+    context = None
+    try:
+        params = resolve_names(client, params, spec.parameters)
+        has_null_key = isinstance(params.get("uuid"), NullReference) or any(spec.find_null_selecting_options(params))
+        desired = spec.read_desired(params)
+        context = ModuleContext(params, desired, client, check_mode, check_mode and has_null_key)
+        result = spec.run(context)
         return ModuleResult({"changed": context.changed, **result}, context.warnings)
     except VirtinfraError as failure:
         return _build_failure(context, failure)
     except Exception as mistake:
-        bug = Bug(f"This is a bug in the collection: {type(mistake).__name__}: {mistake}", exception=format_exc())
-        return _build_failure(context, bug)
+        return _build_failure(context, _describe_bug(mistake))
     except BaseException as stop:
         jobs = context.client.jobs if context else []
         if context and jobs and jobs[-1].state in (RUNNING, UNKNOWN):
-            raise TaskInterrupted(jobs[-1], context.completed_operations, hooks.masker) from stop
+            raise TaskInterrupted(jobs[-1], context.completed_operations, client.hooks.masker) from stop
         raise
+
+
+def _describe_bug(mistake: Exception) -> Bug:
+    """Return the failure for the exception that is being handled."""
+    return Bug(f"This is a bug in the collection: {type(mistake).__name__}: {mistake}", exception=format_exc())
 
 
 def _build_failure(context: ModuleContext | None, failure: VirtinfraError) -> ModuleResult:

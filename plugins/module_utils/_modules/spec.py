@@ -14,7 +14,7 @@ from typing import Any
 
 from .._engine.context import ModuleContext
 from .._http.connection import ConnectionOptions
-from .options import Options, TaskOptions
+from .options import WAIT, Options, TaskOptions
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,11 @@ class ModuleSpec(TaskOptions):
     constraints: Mapping[str, Any] = field(default_factory=dict)
     selecting_options: tuple[str, ...] = ()
     secret_results: tuple[str, ...] = ()
+
+    @property
+    def can_change_objects(self) -> bool:
+        """Whether the module makes calls that change something, and not only reads and waits."""
+        return WAIT in self.shared_options
 
     def connection(self, params: Mapping[str, Any]) -> ConnectionOptions:
         """Return the connection among validated options."""

@@ -31,6 +31,7 @@ from ...module_utils._modules.options import GROUP_OPTIONS
 from ...module_utils._modules.process import REQUEST_LOG_VERBOSITY
 from ...module_utils._modules.run import build_masker, describe_option_errors, execute
 from ...module_utils._modules.spec import ModuleSpec
+from .._run.names import suspend_names
 from .._run.sessions import FileStore, prefer_account
 from .environment import patch_environ
 from .handover import ModuleProcess
@@ -72,6 +73,8 @@ class ActionModule(ActionBase):
             with patch_environ(variables):
                 result = self._run_in_process(full_name, spec, arguments)
         else:
+            if spec.can_change_objects:
+                suspend_names()
             process = ModuleProcess(self, spec, self._label)
             result = process.run(full_name, arguments, variables, task_vars, self._choose_request_log())
         if spec.secret_results and not result.get("failed"):

@@ -35,6 +35,7 @@ from ...module_utils._http.connection import ConnectionOptions
 from ...module_utils._http.hooks import Hooks
 from ...module_utils._masking.masker import Masker
 from .files import edit_values, is_owner, list_owned_files, locate_file, parse_values
+from .names import FileNames
 from .signals import CleanupOnSignal
 
 display = Display()
@@ -62,6 +63,7 @@ class FileStore:
         key = (connection.origin, connection.path_prefix, connection.account, connection.account_password)
         self._path, self._failure_path = locate_file(*key), locate_file(*key, kind="failure")
         self.facts = FileFacts(connection)
+        self.names = FileNames(connection)
 
     @contextmanager
     def open(self) -> Iterator[dict[str, Any]]:

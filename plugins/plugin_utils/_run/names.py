@@ -1,0 +1,96 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The names of objects that all tasks of a run have looked up.
+
+For each type of objects the run counts the changes: when a task creates, renames or removes an object of the type, all
+names that were looked up before are outdated.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+from ...module_utils._api.errors import VirtinfraError
+from ...module_utils._http.connection import ConnectionOptions
+from ...module_utils._http.hooks import Uuids
+from .files import edit_values, locate_file
+
+
+def suspend_names() -> None:
+    """Remember no names for the rest of the run: a module process changes objects, and does not say when."""
+    with suppress(VirtinfraError), edit_values(_locate_suspension()) as values:
+        values["suspended"] = True
+
+
+def _locate_suspension() -> Path:
+    return locate_file("names")
+
+
+class FileNames:
+    """Remembers uuids by the names of objects in files, for all processes of this run."""
+
+    def __init__(self, connection: ConnectionOptions) -> None:
+        self._service = connection.origin, connection.path_prefix
+        # Accounts see different objects.
+        self._reader = connection.session_id, connection.account, connection.account_password, connection.api_token
+        self._changes_path = locate_file("changes", *self._service)
+
+    def find(self, resource_type: str, key: tuple[str, ...], look_up: Callable[[], Uuids]) -> tuple[Uuids, bool]:
+        """Return the uuids that are stored for a key, or else those of ``look_up``, and whether they were stored.
+
+        Other processes and threads wait for the one that looks them up. If it fails, they all look them up at the same
+        time, because their failures would take as long, one after the other.
+        """
+        began, changes = time.monotonic(), self._count_changes(resource_type)
+        if changes is None:
+            return look_up(), False
+        with ExitStack() as stack:
+            try:
+                path = locate_file("name", *self._service, *self._reader, resource_type, *key)
+                stored = stack.enter_context(edit_values(path))
+            except VirtinfraError:
+                return look_up(), False
+            if stored.get("changes") == changes:
+                return stored["uuids"], True
+            if stored.get("failed", -math.inf) < began:
+                stored.clear()
+                try:
+                    stored.update(uuids=look_up(), changes=changes)
+                except VirtinfraError:
+                    stored["failed"] = time.monotonic()
+                    raise
+                return stored["uuids"], False
+        return look_up(), False
+
+    def _count_changes(self, resource_type: str) -> int | None:
+        """Return the number of changes of a type so far, None if no names are remembered."""
+        if _locate_suspension().exists():
+            return None
+        try:
+            with edit_values(self._changes_path) as changes:
+                count = changes.get(resource_type, 0)
+        except VirtinfraError:
+            return None
+        return count if isinstance(count, int) else None
+
+    def forget(self, resource_types: Iterable[str]) -> None:
+        """Forget all names of these types, also those that are being looked up."""
+        self._change(resource_types, lambda count: count if count is None else count + 1)
+
+    def suspend(self, resource_types: Iterable[str]) -> None:
+        """Forget all names of these types, and remember none from now on."""
+        self._change(resource_types, lambda count: None)
+
+    def _change(self, resource_types: Iterable[str], change: Callable[[int | None], int | None]) -> None:
+        types = list(resource_types)
+        if types:
+            with suppress(VirtinfraError), edit_values(self._changes_path) as changes:
+                changes.update({name: change(changes.get(name, 0)) for name in types})
