@@ -43,6 +43,7 @@ MAIN_FAULTS: tuple[Fault, ...] = (
     {"fault": "empty", "status": 204, "taken": False},
     {"fault": "status", "status": 404, "form": "html", "taken": True},
     {"fault": "tls_alert", "taken": True},
+    {"fault": "expire"},
     {"fault": "other_job"},
     {"fault": "other_response"},
 )
@@ -67,7 +68,6 @@ MORE_FAULTS: tuple[Fault, ...] = (
     *({"fault": "garbage", "garbage": kind, "taken": False} for kind in ("missing", "login")),
     *({"fault": "garbage", "garbage": kind} for kind in GARBAGE),
     {"fault": "redirect", "url": "http://192.0.2.1:9/elsewhere"},
-    {"fault": "expire"},
     # Not a duplicate code (SYS.1006): that one means that another run created the object.
     {"fault": "fail", "error": {"code": "SYS.1000", "details": "the operation failed on demand"}},
     {"fault": "session_expiry"},
