@@ -14,9 +14,9 @@ from ansible.inventory.data import InventoryData
 from ansible.inventory.host import Host
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory.plugin import HostFactory
 
-from support.inventory_sources import trusted
+from support.inventory_sources import trust
 
-NAMES = trusted(["web-1", "web-2", "localhost", "fe80::1", "127.0.0.1", "web-3"])
+NAMES = trust(["web-1", "web-2", "localhost", "fe80::1", "127.0.0.1", "web-3"])
 
 
 def describe(host: Host) -> dict[str, Any]:
