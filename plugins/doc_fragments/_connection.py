@@ -29,9 +29,9 @@ options:
   session_id:
     description:
       - "The session identifier, sent as C(Authorization: OAuth). All operations except the cursor operations need it or
-        an O(account) to log in with."
-      - It takes precedence over O(account), except that an O(account) in a playbook takes precedence over the
-        environment variable.
+        an O(account) to log in with, or an O(access_key_id)."
+      - It takes precedence over O(account). A credential in a playbook takes precedence over all credentials in the
+        environment.
       - The environment variable E(VIRTINFRA_SESSION_ID) is used when the option is not given.
     type: str
   account:
@@ -48,6 +48,20 @@ options:
       - The password of O(account). It is sent as a SHA-512 hash, as the service expects it.
       - The environment variable E(VIRTINFRA_ACCOUNT_PASSWORD) is used when the option is not given.
     type: str
+  access_key_id:
+    description:
+      - The id of an access key of an account. With an access key every request is signed, so it needs no login, no
+        session and no renewal. The clocks of this machine and of the service must not differ by more than 15 minutes.
+      - It takes precedence over O(session_id) and O(account). The cursor operations need an O(api_token) nevertheless.
+      - The environment variable E(VIRTINFRA_ACCESS_KEY_ID) is used when the option is not given.
+    type: str
+    version_added: 1.1.0
+  access_key_secret:
+    description:
+      - The secret of the access key O(access_key_id). It is not sent.
+      - The environment variable E(VIRTINFRA_ACCESS_KEY_SECRET) is used when the option is not given.
+    type: str
+    version_added: 1.1.0
   api_token:
     description:
       - "The token for the cursor operations, sent as C(Authorization: Bearer)."

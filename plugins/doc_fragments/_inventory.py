@@ -17,8 +17,8 @@ options:
   session_id:
     description:
       - The session identifier, for O(source=query) and for related records.
-      - It takes precedence over O(account), except that an O(account) in the source takes precedence over the
-        environment variable.
+      - It takes precedence over O(account). A credential in the source takes precedence over all credentials in the
+        environment.
     type: str
     env:
       - name: VIRTINFRA_SESSION_ID
@@ -30,11 +30,11 @@ options:
       - name: VIRTINFRA_API_TOKEN
   source:
     description:
-      - How to read the records. V(query) uses a query, which needs O(session_id) or O(account). V(cursor) uses a cursor
-        query, which needs O(api_token).
+      - How to read the records. V(query) uses a query, which needs O(access_key_id), O(session_id) or O(account).
+        V(cursor) uses a cursor query, which needs O(api_token).
       - By default the plugin uses the query with O(query), and the cursor query with O(filters). If neither is given,
-        it uses the query if there is a session or an account, and the cursor query if there is none or if the service
-        does not offer the query.
+        it uses the query if there is an access key, a session or an account, and the cursor query if there is none or
+        if the service does not offer the query.
     type: str
     choices:
       - query

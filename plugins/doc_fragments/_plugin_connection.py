@@ -41,6 +41,23 @@ options:
     type: str
     env:
       - name: VIRTINFRA_ACCOUNT_PASSWORD
+  access_key_id:
+    description:
+      - The id of an access key of an account, with which each request is signed instead of logging in. It takes
+        precedence over a session and O(account). A credential that is given as an option takes precedence over all
+        credentials in the environment.
+      - The lookup P(virtinfra.manager.session#lookup) refuses an access key, because a key has no session.
+    type: str
+    version_added: 1.1.0
+    env:
+      - name: VIRTINFRA_ACCESS_KEY_ID
+  access_key_secret:
+    description:
+      - The secret of the access key O(access_key_id). It is not sent.
+    type: str
+    version_added: 1.1.0
+    env:
+      - name: VIRTINFRA_ACCESS_KEY_SECRET
   validate_certs:
     description:
       - Whether to verify the TLS certificate of the service.

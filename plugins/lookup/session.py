@@ -53,10 +53,11 @@ from ansible.plugins.lookup import LookupBase
 from ansible.utils.display import Display
 
 from ..module_utils._api.errors import InvalidOptions, VirtinfraError
-from ..module_utils._client.sessions import AccountSession
+from ..module_utils._client.sessions import AccountSession, refuse_access_key
 from ..module_utils._http.connection import ConnectionOptions
 from ..module_utils._http.hooks import Hooks
 from ..module_utils._masking.terminal import escape_controls
+from ..module_utils._modules.options import prefer_given_credentials
 from ..plugin_utils._run.sessions import FileStore
 
 display = Display()
@@ -67,9 +68,10 @@ class LookupModule(LookupBase):
 
     def run(self, terms: list[Any], variables: dict[str, Any] | None = None, **kwargs: Any) -> list[str]:
         """Return the session. Terms are ignored."""
-        self.set_options(var_options=variables, direct=kwargs)
+        self.set_options(var_options=variables, direct=prefer_given_credentials(kwargs, self.option_definitions))
         try:
             connection = ConnectionOptions.from_params(self.get_options())
+            refuse_access_key(connection)
             if not connection.account:
                 raise InvalidOptions("account and account_password are needed to log in")
             hooks = Hooks(connection.create_masker(), on_request=display.vvv)

@@ -16,6 +16,7 @@ description:
     session that has to outlive a run, or that other modules use, for example C(ansible.builtin.uri).
   - Ansible does not show the result of this module, at any verbosity, because it contains the session, which is a
     secret. Later tasks can use it if it is registered.
+  - The module refuses an O(access_key_id), because an access key has no session and needs none.
   - A session expires when it has not been used for some time, 2 hours on most services.
 extends_documentation_fragment:
   - virtinfra.manager._connection

@@ -171,7 +171,7 @@ def test_threshold_has_hysteresis(sim: Simulator) -> None:
         ({}, "missing required arguments: resource_type"),
         ({"resource_type": "zone"}, "value of resource_type must be one of"),
         ({"resource_type": "host", "base_url": None}, "base_url is required"),
-        ({"resource_type": "host", "session_id": None}, "session_id, account or api_token is required"),
+        ({"resource_type": "host", "session_id": None}, "session_id, account, access_key_id or api_token is required"),
         ({"resource_type": "host", "field": ["state"]}, "unknown argument field. Did you mean fields?"),
         ({"resource_type": "vm", "fields": ["status"]}, "fields: vm records have no field status. Did you mean state?"),
         ({"resource_type": "vm", "thresholds": [{"field": "state", "below": 1}]}, "state is not a capacity of vm "),

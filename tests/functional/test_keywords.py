@@ -79,6 +79,8 @@ class TestEnvironment:
             "session_id": sim.session,
             "account": "somebody",
             "account_password": "a-password-by-environment",
+            "access_key_id": "",
+            "access_key_secret": "",
             "api_token": "a-token-by-environment",
             "validate_certs": "no",
             "ca_path": "/nowhere/ca.pem",

@@ -320,9 +320,11 @@ def test_the_first_command_of_the_guide_works_with_its_credential_type(run: Run,
     (injectors,) = [block["env"] for block in blocks if "env" in block]
     fields = {field["id"]: field for field in inputs["fields"]}
     assert inputs["required"] == ["base_url"]
-    assert {name for name, field in fields.items() if not field.get("secret")} == {"base_url", "account"}
+    public = {name for name, field in fields.items() if not field.get("secret")}
+    assert public == {"base_url", "account", "access_key_id"}
     assert injectors == {f"VIRTINFRA_{name.upper()}": f"{{{{ {name} }}}}" for name in fields}
     ways = {
+        "access_key": {"access_key_id": sim.access_key_id, "access_key_secret": sim.access_key_secret},
         "account": {"account": "admin", "account_password": PASSWORD},
         "session_id": {"session_id": sim.session},
         "api_token": {"api_token": sim.token},
@@ -334,5 +336,6 @@ def test_the_first_command_of_the_guide_works_with_its_credential_type(run: Run,
         variables = {name: Template(text).render(base_url=sim.url, **values) for name, text in injectors.items()}
         assert '"total": 3' in run.command(command, variables)
         (read,) = [entry for entry in sim.log() if entry["path"].endswith(("/hosts", "/cursor-query"))]
-        assert read["headers"]["authorization"] == ("Bearer" if way == "api_token" else "OAuth")
+        schemes = {"api_token": "Bearer", "access_key": "ZStack"}
+        assert read["headers"]["authorization"] == schemes.get(way, "OAuth")
     assert sim.sessions() == {"live": 0, "logins": 1, "failed_logins": 0, "logouts": 1}

@@ -37,6 +37,8 @@ class Simulator:
 
     session = "simulator-session"
     token = "simulator-token"
+    access_key_id = "simulator-key-id"
+    access_key_secret = "simulator-key-secret"
 
     def __init__(
         self, *arguments: str, python: str = sys.executable, client_cert: tuple[str, str] | None = None

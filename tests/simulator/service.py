@@ -9,12 +9,15 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from starlette.requests import Request
+
 from .errors import OperationError, RequestRejected
 from .http.replies import ReplySerializer
 from .http.request_log import RequestLog
 from .http.webhooks import Webhooks
 from .registry import Operation
 from .seed.objects import Seeder
+from .state.access_keys import check_signature
 from .state.cursors import Cursors
 from .state.jobs import Job, Jobs
 from .state.query import Selector
@@ -63,24 +66,30 @@ class Service:
         self.serializer = ReplySerializer(self.switches)
         self.sessions.configure(self.switches, renew=overrides.get("session_expired") is False)
 
-    def required_header(self, header: str | None, operation: Operation) -> str:
-        """Return the Authorization header; raise RequestRejected if it is missing or has the wrong scheme."""
+    def required_header(self, request: Request, operation: Operation) -> str:
+        """Return the Authorization header.
+
+        Raise RequestRejected if it is missing or has the wrong scheme, or if its signature is wrong.
+        """
         if operation.is_public:
             return ""
+        header = request.headers.get("authorization")
         scheme = (header or "").partition(" ")[0].lower()
         if operation.uses_token and scheme != "bearer":
             raise RequestRejected(401, "this operation needs the header 'Authorization: Bearer <token>'")
         if header is None:
             raise RequestRejected(400, "missing header 'Authorization'")
-        if not operation.uses_token and scheme != "oauth":
+        if not operation.uses_token and scheme == "zstack":
+            check_signature(self.switches, request)
+        elif not operation.uses_token and scheme != "oauth":
             raise RequestRejected(403, "the header 'Authorization' must be 'OAuth <session id>'")
         return header
 
     def check_credential(self, header: str, operation: Operation) -> None:
         """Raise OperationError for an invalid session or token; renew a valid session."""
-        if operation.is_public:
+        scheme, _, credential = map(str.strip, header.partition(" "))
+        if operation.is_public or scheme.lower() == "zstack":
             return
-        credential = header.partition(" ")[2].strip()
         if operation.uses_token:
             valid = credential == self.switches.token and not self.switches.token_expired
         else:

@@ -53,8 +53,9 @@ HINTS = {
     "SYS.1003": "An object that the call refers to does not exist: check the uuids.",
 }
 
-# The terms in HINTS for the credential of a call: the session or the token of an option; the session of an account,
-# which has been renewed before the failure; or, for a job that another task started, the session of that task.
+# The terms in HINTS for the credential of a call: the session, the access key or the token of an option; the session of
+# an account, which has been renewed before the failure; or, for a job that another task started, the session of that
+# task.
 CREDENTIALS = {
     "session_id": {
         "credential": "session",
@@ -69,6 +70,10 @@ CREDENTIALS = {
         "credential": "session of the task that started it",
         "remedy": "the service did not perform the call. Run that task again, with a new session_id or with account and"
         " account_password",
+    },
+    "access_key": {
+        "credential": "access key",
+        "remedy": "check access_key_id and access_key_secret, and whether the key is enabled in the service",
     },
     "api_token": {"credential": "API token", "remedy": "create a new one and pass it as api_token"},
 }

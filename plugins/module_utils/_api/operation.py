@@ -271,7 +271,7 @@ class Operation:
 
     def build_path(self, prefix: str) -> str:
         """Return the path at the origin, with the placeholders of its parameters."""
-        return self.path if self.uses_token else f"/{prefix.strip('/')}".rstrip("/") + f"/v1/{self.path}"
+        return self.path if self.uses_token else f"{_root(prefix)}/v1/{self.path}"
 
     def request(self, params: Mapping[str, Any], prefix: str = "service") -> Request:
         """Build the request for ``params`` (API names to values; None is omitted).
@@ -331,6 +331,20 @@ def is_bare(reply: Mapping[str, Any]) -> bool:
 def is_success(reply: Mapping[str, Any]) -> bool:
     """Return whether a reply reports no failure."""
     return not reply.get("error") and reply.get("success") is not False
+
+
+def remove_prefix(path: str, prefix: str) -> str:
+    """Return the path of a request without the path prefix and the query.
+
+    A polling address may have another prefix than the one of the options, if a proxy changes the paths.
+    """
+    relative = path.partition("?")[0].removeprefix(_root(prefix))
+    return relative[max(relative.find("/v1/"), 0) :]
+
+
+def _root(prefix: str) -> str:
+    """Return a path prefix with a slash before it, or an empty text without one."""
+    return f"/{prefix.strip('/')}".rstrip("/")
 
 
 def _flatten(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

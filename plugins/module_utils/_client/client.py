@@ -32,6 +32,7 @@ from .._api.operations import get_operation
 from .._api.resource_types import find_changed_types
 from .._http.adapter import MAX_CONNECTIONS, AdapterPool
 from .._http.connection import (
+    Authorization,
     ConnectionOptions,
     SessionSource,
 )
@@ -60,6 +61,12 @@ from .substitutes import (
 )
 
 SESSION_EXPIRED = "ID.1001"
+
+SESSION_OPTIONS = (
+    "session_id, or account and account_password, or access_key_id and access_key_secret (or VIRTINFRA_SESSION_ID, or"
+    " VIRTINFRA_ACCOUNT and VIRTINFRA_ACCOUNT_PASSWORD, or VIRTINFRA_ACCESS_KEY_ID and VIRTINFRA_ACCESS_KEY_SECRET in"
+    " the environment)"
+)
 
 Params = Mapping[str, Any]
 Item = TypeVar("Item")
@@ -143,8 +150,8 @@ class Client:
         limited._limits = replace(self._limits, retries=min(retries, self._limits.retries))
         return limited
 
-    def build_request(self, name: str, params: Mapping[str, Any]) -> tuple[Operation, Request, str | None]:
-        """Return operation, request and Authorization header of a call; fail as the call would before sending."""
+    def build_request(self, name: str, params: Mapping[str, Any]) -> tuple[Operation, Request, Authorization]:
+        """Return operation, request and authorization of a call; fail as the call would before sending."""
         operation = get_operation(name)
         return operation, self._encode(operation, params), self._choose_auth(operation)
 
@@ -163,7 +170,7 @@ class Client:
                 raise
         return self._read(operation, request, self._choose_auth(operation))
 
-    def _read(self, operation: Operation, request: Request, auth: str | None) -> dict[str, Any]:
+    def _read(self, operation: Operation, request: Request, auth: Authorization) -> dict[str, Any]:
         response = self._transport.send(request, operation.name, auth, {}, self._limits)
         credential = "api_token" if operation.uses_token else self.sessions.credential
         reply = extract_reply(operation, request, response, self.connection.path_prefix, credential)
@@ -222,22 +229,22 @@ class Client:
         """
         label = " ".join(filter(None, (job.operation, f"job {job.uuid}")))
         request = Request("GET", job.location)
-        auth = f"OAuth {self.sessions.get_session()}" if job.needs_auth else None
+        auth = self._authorize_call() if job.needs_auth else None
         response = self._transport.send(request, label, auth, {}, self._limits)
-        if response.status in (401, 403) and self.connection.has_session and not job.needs_auth:
+        if response.status in (401, 403) and self.connection.can_query and not job.needs_auth:
             # Servers of this API family need no credentials for polls. A server that requires them gets them from now
             # on.
             job.needs_auth = True
-            response = self._transport.send(request, label, f"OAuth {self.sessions.get_session()}", {}, self._limits)
+            response = self._transport.send(request, label, self._authorize_call(), {}, self._limits)
         apply_poll(job, response)
         return job.state != RUNNING
 
-    def renew_session(self, failure: ApiError, auth: str | None) -> bool:
+    def renew_session(self, failure: ApiError, auth: Authorization) -> bool:
         """Return whether a call failed because its session had expired, and can be repeated with a new one.
 
-        The service refuses such a call without performing it. ``auth`` is the Authorization header of the call.
+        The service refuses such a call without performing it. ``auth`` is what the call was authorized with.
         """
-        scheme, dummy, session_id = (auth or "").partition(" ")
+        scheme, dummy, session_id = auth.partition(" ") if isinstance(auth, str) else ("", "", "")
         if scheme != "OAuth" or (failure.code != SESSION_EXPIRED and failure.status != UNAUTHORIZED):
             return False
         return self.sessions.renew(session_id) is not None
@@ -260,19 +267,24 @@ class Client:
             )
         return operation.request(params, self.connection.path_prefix)
 
-    def _choose_auth(self, operation: Operation) -> str | None:
-        """Return the Authorization header of a call; None for an operation that needs none."""
+    def _choose_auth(self, operation: Operation) -> Authorization:
+        """Return what a call is authorized with; None for an operation that needs nothing."""
         if operation.is_public:
             return None
         if operation.uses_token:
-            value, scheme, options = self.connection.api_token, "Bearer", "api_token (or VIRTINFRA_API_TOKEN"
-        else:
-            value, scheme = self.sessions.get_session(), "OAuth"
-            options = "session_id, or account and account_password (or VIRTINFRA_SESSION_ID, or VIRTINFRA_ACCOUNT"
-            options += " and VIRTINFRA_ACCOUNT_PASSWORD"
-        if not value:
-            raise Unsupported(f"{operation.name} needs {options} in the environment)")
-        return f"{scheme} {value}"
+            if not self.connection.api_token:
+                raise Unsupported(f"{operation.name} needs api_token (or VIRTINFRA_API_TOKEN in the environment)")
+            return f"Bearer {self.connection.api_token}"
+        if auth := self._authorize_call():
+            return auth
+        raise Unsupported(f"{operation.name} needs {SESSION_OPTIONS}")
+
+    def _authorize_call(self) -> Authorization:
+        """Return the access key, or else the header with the session; None without either."""
+        if key := self.connection.access_key:
+            return key
+        session_id = self.sessions.get_session()
+        return f"OAuth {session_id}" if session_id else None
 
     def _build_headers(self, job_uuid: str) -> dict[str, str]:
         """Return the headers of a writing call."""

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 from .._api.errors import InvalidOptions, TransportError, VirtinfraError, WaitTimeout
 from .._api.operations import get_operation
+from .._http.connection import Authorization
 from .._http.hooks import Hooks
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Job:
 
     ``state`` is running, succeeded, failed, or unknown when the service no longer knows the job. ``result`` is the
     reply of the operation, ``failure`` what went wrong. ``needs_auth`` is True when the service refused a poll without
-    credentials. ``sent_uuid`` is the id that was sent with the call. ``auth`` is the Authorization header of the call,
+    credentials. ``sent_uuid`` is the id that was sent with the call. ``auth`` is what the call was authorized with,
     ``credential`` the kind of its credential, one of CREDENTIALS in ``_api/errors.py``.
     """
 
@@ -52,7 +53,7 @@ class Job:
     failure: VirtinfraError | None = None
     needs_auth: bool = False
     sent_uuid: str = ""
-    auth: str | None = field(default=None, repr=False)
+    auth: Authorization = field(default=None, repr=False)
     credential: str = "started"
 
     @property

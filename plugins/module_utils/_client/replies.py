@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from email.utils import formatdate
 from typing import Any
 
 from .._api.errors import (
+    CREDENTIALS,
     OVERLOAD_HINTS,
     ApiError,
     JobNotFound,
@@ -30,6 +32,7 @@ from .._api.operation import (
 )
 from .._api.operations import OPERATIONS, get_operation
 from .._http.response import Response
+from .._masking.terminal import make_printable
 from .jobs import (
     FAILED,
     SUCCEEDED,
@@ -45,6 +48,12 @@ INCONCLUSIVE_STATUSES = (408, 429, 502, 504)
 
 # Statuses with which the service itself, in plain text, refuses a call at once: it was not performed.
 REFUSALS = (400, 403, 404, 405, 429, 500)
+
+# The status when the service refuses an access key.
+ACCESS_KEY_REFUSED = 403
+
+# What a service says about a request whose signature has a time that differs too much from its own.
+_CLOCK_SKEW = b"requestTimeTooSkewed"
 
 # The texts of services that know the path of a request, but offer no operation there for its verb or for its body.
 _NO_OPERATION = {
@@ -70,7 +79,7 @@ def extract_reply(
         raise build_unsupported_error(operation, prefix, response.status)
     if response.error is not None or not 200 <= response.status < 300:
         status, error, wait = response.status, response.error, response.read_retry_after()
-        raise ApiError(operation.name, status, error, response.format_text(), credential, wait)
+        raise ApiError(operation.name, status, error, _describe_refusal(response, credential), credential, wait)
     if response.object is None:
         raise TransportError(
             f"the response to {operation.name} is not a JSON object: {response.format_text() or 'it is empty'}."
@@ -97,7 +106,7 @@ def apply_response(job: Job, response: Response, prefix: str) -> None:
         raise build_unsupported_error(get_operation(job.operation), prefix, response.status)
     if response.status in REFUSALS and response.is_plain_text:
         status, wait = response.status, response.read_retry_after()
-        raise ApiError(job.operation, status, None, response.format_text(), job.credential, wait)
+        raise ApiError(job.operation, status, None, _describe_refusal(response, job.credential), job.credential, wait)
     reply = response.object
     is_success_status = 200 <= response.status < 300
     if is_success_status and reply is not None and get_operation(job.operation).is_reply(reply):
@@ -141,6 +150,22 @@ def apply_poll(job: Job, response: Response) -> None:
         if response.status in OVERLOAD_HINTS:
             raise Overloaded(message, response.status, response.read_retry_after())
         raise TransportError(message)
+
+
+def _describe_refusal(response: Response, credential: str) -> str:
+    """Return the text of a response, with a remedy if it refuses an access key.
+
+    If the clocks differ too much, the remedy contains the times of both.
+    """
+    if response.status != ACCESS_KEY_REFUSED or credential != "access_key":
+        return response.format_text()
+    if _CLOCK_SKEW not in response.body:
+        return f"{response.format_text()}. {CREDENTIALS[credential]['remedy'].capitalize()}"
+    service_time = make_printable(response.headers.get("Date", ""))[:40] or "not in its response"
+    return (
+        f"{response.format_text()}. The clock of this machine differs from that of the service by more than 15 minutes:"
+        f" it is {formatdate(usegmt=True)} here, and the time of the service is {service_time}. Correct the clock"
+    )
 
 
 def lacks_operation(response: Response) -> bool:

@@ -18,6 +18,7 @@ from dataclasses import replace
 from typing import Any
 
 from .._api.errors import (
+    InvalidOptions,
     LoginFailed,
     ResponseLost,
     TransportError,
@@ -25,7 +26,7 @@ from .._api.errors import (
     VirtinfraError,
     add_causes,
 )
-from .._http.connection import ConnectionOptions, GivenSession, SessionSource
+from .._http.connection import CREDENTIAL_OPTIONS, ConnectionOptions, GivenSession, SessionSource
 from .._http.hooks import Hooks, SessionStore, do_nothing
 from .._http.transport import MAX_OUTAGE
 from .client import CallOptions, Client
@@ -111,9 +112,19 @@ def open_brief_client(connection: ConnectionOptions, hooks: Hooks) -> AbstractCo
     return open_client(brief, CallOptions(), replace(hooks, before_send=do_nothing))
 
 
+def refuse_access_key(connection: ConnectionOptions) -> None:
+    """Raise InvalidOptions if a session is requested with an access key."""
+    if connection.access_key:
+        raise InvalidOptions(
+            "an access key has no session: pass access_key_id and access_key_secret to modules, inventories and event"
+            " sources instead of session_id. To log in, give account and account_password, and remove the access key"
+        )
+
+
 def drop_credentials(connection: ConnectionOptions) -> ConnectionOptions:
     """Return the options for operations that need no credentials."""
-    return replace(connection, session_id=None, account=None, account_password=None, api_token=None)
+    nothing: dict[str, Any] = dict.fromkeys(name for options in CREDENTIAL_OPTIONS for name in options)
+    return replace(connection, api_token=None, **nothing)
 
 
 class AccountSession:
@@ -234,11 +245,13 @@ class AccountSession:
 
 @contextmanager
 def open_client(connection: ConnectionOptions, options: CallOptions, hooks: Hooks) -> Iterator[Client]:
-    """Open a client with the session of the option session_id, or else of the account.
+    """Open a client with the access key, or else the session of the option session_id, or else of the account.
 
     A session of an account that nobody shares ends with the client.
     """
     store = hooks.new_store(connection)
+    if credentials := connection.describe_credentials():
+        hooks.log_request(f"credentials: {credentials}")
     with (
         _open_session(connection, hooks, store) as sessions,
         Client(connection, options, hooks, sessions, store.facts, store.names) as client,
@@ -251,4 +264,6 @@ def _open_session(
 ) -> AbstractContextManager[SessionSource]:
     if connection.needs_login:
         return AccountSession(connection, hooks, store)
+    if connection.access_key:
+        return nullcontext(GivenSession(None, "access_key"))
     return nullcontext(GivenSession(connection.session_id))

@@ -4,10 +4,12 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""The connection to the service: the validated options, the TLS context, and the proxy of the environment."""
+"""The connection to the service: the validated options, the credentials, the TLS context, and the proxy."""
 
 from __future__ import annotations
 
+import base64
+import hmac
 import os
 import re
 import socket
@@ -15,16 +17,21 @@ import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
+from email.utils import formatdate
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from .._api.errors import InvalidOptions
+from .._api.operation import remove_prefix
 from .._masking.masker import Masker
 
 # The timeout of a connection that only looks at the TLS of the service, in seconds.
 HANDSHAKE_TIME = 5.0
+
+# The options of each credential for operations other than the cursor operations, in the order of precedence.
+CREDENTIAL_OPTIONS = (("access_key_id", "access_key_secret"), ("session_id",), ("account", "account_password"))
 
 
 @dataclass(frozen=True)
@@ -36,6 +43,8 @@ class ConnectionOptions:
     session_id: str | None = field(default=None, repr=False)
     account: str | None = None
     account_password: str | None = field(default=None, repr=False)
+    access_key_id: str | None = None
+    access_key_secret: str | None = field(default=None, repr=False)
     api_token: str | None = field(default=None, repr=False)
     validate_certs: bool = True
     ca_path: str | None = None
@@ -84,10 +93,15 @@ class ConnectionOptions:
             raise InvalidOptions(f"base_url must contain only scheme, host and port.{hint} Set base_url to {origin}")
 
     def _check_credentials(self) -> None:
-        for name in ("session_id", "api_token"):
+        for name in ("session_id", "access_key_id", "access_key_secret", "api_token"):
             if not re.fullmatch(r"[\x21-\x7e]*", getattr(self, name) or ""):
                 raise InvalidOptions(f"{name} must be printable ASCII without spaces")
-        if self.account and not (self.account_password or self.session_id):
+        if bool(self.access_key_id) != bool(self.access_key_secret):
+            raise InvalidOptions(
+                "access_key_id and access_key_secret (or VIRTINFRA_ACCESS_KEY_ID and VIRTINFRA_ACCESS_KEY_SECRET in the"
+                " environment) are needed together"
+            )
+        if self.account and not (self.account_password or self.session_id or self.access_key_id):
             raise InvalidOptions("account needs account_password (or VIRTINFRA_ACCOUNT_PASSWORD in the environment)")
 
     @classmethod
@@ -101,17 +115,30 @@ class ConnectionOptions:
 
     def create_masker(self) -> Masker:
         """Return a masker of the credentials."""
-        return Masker(filter(None, (self.session_id, self.api_token, self.account_password)))
+        return Masker(filter(None, (self.session_id, self.access_key_secret, self.api_token, self.account_password)))
 
     @property
-    def has_session(self) -> bool:
-        """Whether a session, or an account to log in with, is set."""
-        return bool(self.session_id or self.account)
+    def access_key(self) -> AccessKey | None:
+        """The access key, which takes precedence over a session and an account; None without one."""
+        if self.access_key_id and self.access_key_secret:
+            return AccessKey(self.access_key_id, self.access_key_secret, self.path_prefix)
+        return None
+
+    @property
+    def can_query(self) -> bool:
+        """Whether there is a credential for operations other than the cursor operations."""
+        return bool(self.access_key_id or self.session_id or self.account)
 
     @property
     def needs_login(self) -> bool:
         """Whether the session comes from the account."""
-        return bool(self.account and not self.session_id)
+        return bool(self.account and not (self.session_id or self.access_key_id))
+
+    def describe_credentials(self) -> str:
+        """Return which of the credentials are used, without secrets; empty if there are none."""
+        main = f"account {self.account}" if self.needs_login else "session_id" if self.session_id else ""
+        main = f"access key {self.access_key_id}" if self.access_key_id else main
+        return ", ".join(filter(None, [main, "api_token for cursor queries" if self.api_token else ""]))
 
     @property
     def origin(self) -> str:
@@ -192,6 +219,29 @@ class ConnectionOptions:
         return next((name for name in names if os.environ.get(name)), "")
 
 
+@dataclass(frozen=True)
+class AccessKey:
+    """An access key, with which each request is signed, and the path prefix, which the signature does not cover."""
+
+    key_id: str
+    secret: str = field(repr=False)
+    path_prefix: str
+
+    def sign(self, method: str, path: str) -> dict[str, str]:
+        """Return the headers Authorization and Date of a request that is sent now.
+
+        The service accepts them for 15 minutes. ``path`` may have a query, which is not signed.
+        """
+        date = formatdate(usegmt=True)
+        text = f"{method}\n{date}\n{remove_prefix(path, self.path_prefix)}"
+        signature = base64.b64encode(hmac.new(self.secret.encode(), text.encode(), "sha1").digest()).decode()
+        return {"Authorization": f"ZStack {self.key_id}:{signature}", "Date": date}
+
+
+# What a request is authorized with: an Authorization header, an access key, or nothing.
+Authorization: TypeAlias = "str | AccessKey | None"
+
+
 class SessionSource(Protocol):
     """The source of the session for the calls of a client."""
 
@@ -211,10 +261,10 @@ class SessionSource(Protocol):
 
 @dataclass(frozen=True)
 class GivenSession:
-    """The session of the option ``session_id``, which only the user can replace."""
+    """The session of the option ``session_id``, or None with an access key. Only the user can replace them."""
 
     session_id: str | None
-    credential = "session_id"
+    credential: str = "session_id"
 
     def get_session(self) -> str | None:
         """Return the session, None without one."""

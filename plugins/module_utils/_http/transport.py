@@ -34,7 +34,7 @@ from .adapter import (
     ConnectFailed,
     ExchangeFailed,
 )
-from .connection import ConnectionOptions
+from .connection import AccessKey, Authorization, ConnectionOptions
 from .failures import (
     Peer,
     build_connect_error,
@@ -172,14 +172,14 @@ class Transport:
         self,
         request: Request,
         label: str,
-        auth: str | None,
+        auth: Authorization,
         headers: Mapping[str, str],
         limits: Limits,
     ) -> Response:
         """Send a request, retry it if this is safe, and return the response with any status.
 
-        ``label`` names the operation in messages, ``auth`` is the Authorization header. Raise TransportError when there
-        is no usable response, and its subclass ResponseLost for a write that the service may have processed.
+        ``label`` names the operation in messages. With an access key, each attempt is signed. Raise TransportError when
+        there is no usable response, and its subclass ResponseLost for a write that the service may have processed.
         """
         retries = Retries(limits, self._clock)
         while True:
@@ -212,7 +212,7 @@ class Transport:
         self,
         request: Request,
         label: str,
-        auth: str | None,
+        auth: Authorization,
         headers: Mapping[str, str],
         seconds: float,
         connect_seconds: float,
@@ -269,11 +269,13 @@ class Transport:
 
 
 def _encode_request(
-    request: Request, auth: str | None, headers: Mapping[str, str]
+    request: Request, auth: Authorization, headers: Mapping[str, str]
 ) -> tuple[dict[str, str], bytes | None]:
     """Return all headers and the body of a request."""
     sent = {**HEADERS, **headers}
-    if auth:
+    if isinstance(auth, AccessKey):
+        sent.update(auth.sign(request.method, request.path))
+    elif auth:
         sent["Authorization"] = auth
     if request.body is None:
         return sent, None

@@ -59,7 +59,7 @@ _NAMED_VALUE = _Form(
     (*_NAME_HINTS, "sig", "authorization"),
     rf"""({_NAME} (?:=|::|%3d) (?!{_QUOTE})
             | [?&] (?:key|sig|sign|signature|[\w.-]{{0,32}}(?:token|secret)) =
-            | \bauthorization ["']? \s{{0,8}} [:=] \s{{0,8}} ["']? (?:(?:basic|bearer|oauth)\s{{1,8}})?)
+            | \bauthorization ["']? \s{{0,8}} [:=] \s{{0,8}} ["']? (?:(?:basic|bearer|oauth|zstack)\s{{1,8}})?)
         {_VALUE}""",
 )
 

@@ -43,7 +43,7 @@ from .._client.jobs import (
     predict_job,
     wait_for_jobs,
 )
-from .._client.sessions import AccountSession, is_valid, log_out
+from .._client.sessions import AccountSession, is_valid, log_out, refuse_access_key
 from .._engine.calls import (
     Call,
     Refused,
@@ -226,8 +226,12 @@ class SessionSpec(ModuleSpec):
     """The module of which a session is the object."""
 
     def connection(self, params: Mapping[str, Any]) -> ConnectionOptions:
-        """Return the connection. If it has an account, the session among the options is not its credential."""
+        """Return the connection. If it has an account, the session among the options is not its credential.
+
+        Raise InvalidOptions for an access key.
+        """
         connection = super().connection(params)
+        refuse_access_key(connection)
         return replace(connection, session_id=None) if connection.account_password else connection
 
 

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ from ansible.module_utils.basic import env_fallback
 from .._api.errors import InvalidOptions
 from .._api.records import NullReference, Record, holds_null_reference, to_camel_case, to_snake_case
 from .._api.references import normalize_references
+from .._http.connection import CREDENTIAL_OPTIONS
 
 Options = Mapping[str, dict[str, Any]]
 
@@ -35,6 +36,8 @@ CONNECTION = _add_fallbacks(
         "session_id": {"type": "str", "no_log": True},
         "account": {"type": "str"},
         "account_password": {"type": "str", "no_log": True},
+        "access_key_id": {"type": "str", "no_log": False},
+        "access_key_secret": {"type": "str", "no_log": True},
         "api_token": {"type": "str", "no_log": True},
         "validate_certs": {"type": "bool", "default": True},
         "ca_path": {"type": "path"},
@@ -68,6 +71,18 @@ TAGS: Options = {
     "system_tags": {"type": "list", "elements": "str"},
     "user_tags": {"type": "list", "elements": "str"},
 }
+
+
+def prefer_given_credentials(options: Mapping[str, Any], known: Container[str] = CONNECTION) -> dict[str, Any]:
+    """Return options with an empty text for each credential that is not given, if another one is given.
+
+    A null would be replaced by the value of the environment. ``known`` are the options of the plugin.
+    """
+    is_given = [any(options.get(name) for name in names) for names in CREDENTIAL_OPTIONS]
+    if not any(is_given):
+        return dict(options)
+    unused = [name for names, given in zip(CREDENTIAL_OPTIONS, is_given, strict=True) if not given for name in names]
+    return {**{name: "" for name in unused if name in known}, **options}
 
 
 def reference(parameter: str, **details: Any) -> dict[str, Any]:

@@ -101,7 +101,7 @@ class ModuleProcess:
             {name: value for name, value in arguments.items() if name in CONNECTION}
         )
         params = validation.validated_parameters
-        if validation.error_messages or params["session_id"] or not params["account"]:
+        if validation.error_messages or params["session_id"] or params["access_key_id"] or not params["account"]:
             return Handover(arguments)
         with_password = {
             **arguments,

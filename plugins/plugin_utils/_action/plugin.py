@@ -27,12 +27,12 @@ from ...module_utils._http.adapter import HAS_REQUESTS, AdapterPool
 from ...module_utils._http.connection import build_tls_context
 from ...module_utils._http.hooks import Hooks
 from ...module_utils._masking.patterns import compile_patterns
-from ...module_utils._modules.options import GROUP_OPTIONS
+from ...module_utils._modules.options import GROUP_OPTIONS, prefer_given_credentials
 from ...module_utils._modules.process import REQUEST_LOG_VERBOSITY
 from ...module_utils._modules.run import build_masker, describe_option_errors, execute
 from ...module_utils._modules.spec import ModuleSpec
 from .._run.names import suspend_names
-from .._run.sessions import FileStore, prefer_account
+from .._run.sessions import FileStore
 from .environment import patch_environ
 from .handover import ModuleProcess
 from .interrupts import end_worker, log_after_exit, raise_on_signals, stop_with_parent
@@ -68,7 +68,7 @@ class ActionModule(ActionBase):
         self._compute_environment_string(variables)
         spec: ModuleSpec = import_module(f"ansible_collections.virtinfra.manager.plugins.modules.{name}").MODULE
         self._task.args = self._remove_unsupported_defaults(spec)
-        arguments = prefer_account(mark_nulls(self._task.args, spec.parameters))
+        arguments = prefer_given_credentials(mark_nulls(self._task.args, spec.parameters))
         if self._can_run_in_process():
             with patch_environ(variables):
                 result = self._run_in_process(full_name, spec, arguments)

@@ -39,7 +39,8 @@ from ...module_utils._client.client import READ_AND_MASK, Client
 from ...module_utils._client.sessions import open_client
 from ...module_utils._http.hooks import Hooks
 from ...module_utils._masking.terminal import escape_controls
-from .._run.sessions import FileStore, prefer_account
+from ...module_utils._modules.options import prefer_given_credentials
+from .._run.sessions import FileStore
 from .compose import Constructor
 from .hostvars import GroupMembership, HostEntry, HostVars
 from .names import assign_names, filter_entries
@@ -89,7 +90,7 @@ def render_options(plugin: Any, options: Mapping[str, Any]) -> dict[str, Any]:
             except AnsibleError as error:
                 raise InvalidOptions(f"{name}: {error}") from error
         rendered[name] = [value] if name in LISTS and isinstance(value, str) else value
-    return prefer_account(rendered)
+    return prefer_given_credentials(rendered, known)
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
         """
         option, related_type = self.RELATED
         requested = self.get_option(option)
-        if requested is False or (requested is None and not service.connection.has_session):
+        if requested is False or (requested is None and not service.connection.can_query):
             return None
         try:
             return service.read_related(client, related_type)

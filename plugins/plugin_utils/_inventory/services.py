@@ -31,10 +31,10 @@ from ...module_utils._api.records import RECORD_FIELDS, Record
 from ...module_utils._api.resource_types import ResourceType
 from ...module_utils._client.client import Client
 from ...module_utils._client.lists import paginate, paginate_cursor
-from ...module_utils._http.connection import ConnectionOptions
+from ...module_utils._http.connection import CREDENTIAL_OPTIONS, ConnectionOptions
 from ...module_utils._modules.options import CONNECTION, Options
 
-CREDENTIALS = ("session_id", "account", "account_password", "api_token")
+CREDENTIALS = ("api_token", *(name for names in CREDENTIAL_OPTIONS for name in names))
 
 # How many pages of a query are read concurrently: as many as a browser would.
 CONNECTIONS = 6
@@ -72,7 +72,7 @@ class Service:
             return self.source == "query"
         if self.query or self.filters:
             return bool(self.query)
-        return self.connection.has_session
+        return self.connection.can_query
 
     def create_cache_key(self) -> list[Any]:
         """Return the values that determine which records are read, without secrets."""
@@ -194,8 +194,8 @@ def _create_service(options: Mapping[str, Any], spec: Options, page_size: int) -
         raise InvalidOptions("; ".join(validation.error_messages))
     values = validation.validated_parameters
     connection = ConnectionOptions.from_params(values)
-    if not (connection.has_session or connection.api_token):
-        raise InvalidOptions("session_id, account or api_token is required")
+    if not (connection.can_query or connection.api_token):
+        raise InvalidOptions("session_id, account, access_key_id or api_token is required")
     service = Service(
         values.get("name") or connection.origin,
         connection,

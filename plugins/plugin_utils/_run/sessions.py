@@ -44,11 +44,6 @@ display = Display()
 MAX_WAIT_FOR_WORKERS = 10.0
 
 
-def prefer_account(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of a task or source, whose account takes precedence over a session of the environment."""
-    return {"session_id": None, **options} if options.get("account") else options
-
-
 class FileStore:
     """Stores the session of an account in a file, for all processes of this run.
 

@@ -87,7 +87,7 @@ class Dispatcher:
             service.configure({"session_expired": True, "token_expired": True})
             service.sessions.end_all()
         try:
-            header = service.required_header(request.headers.get("authorization"), operation)
+            header = service.required_header(request, operation)
             parsed = request_parsing.parse_request(service, operation, request, body)
 
             def prepare() -> Call:

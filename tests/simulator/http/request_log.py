@@ -11,6 +11,7 @@ import json
 import time
 import urllib.parse
 from collections.abc import Callable
+from email.utils import formatdate
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -98,6 +99,8 @@ class RequestLogMiddleware:
         async def recording_send(message: Message) -> None:
             if message["type"] == "http.response.start":
                 entry["status"] = message["status"]
+                date = formatdate(time.time() + self._switches().clock_ahead, usegmt=True)
+                message["headers"] = [*message["headers"], (b"date", date.encode())]
             await send(message)
 
         if self._exceeds_rate_limit(entry["client"]):

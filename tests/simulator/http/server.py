@@ -75,6 +75,7 @@ class Server(uvicorn.Server):
                 access_log=False,
                 proxy_headers=False,
                 server_header=False,
+                date_header=False,
                 timeout_keep_alive=75,
                 timeout_graceful_shutdown=0,
                 ssl_certfile=options.tls_cert,

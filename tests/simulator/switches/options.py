@@ -111,6 +111,14 @@ class Switches:
     ] = ""
     session: Annotated[str, OptionInfo("the session that is accepted by the service operations")] = "simulator-session"
     token: Annotated[str, OptionInfo("the token that is accepted by the cursor operations")] = "simulator-token"
+    access_key_id: Annotated[str, OptionInfo("the access key that is accepted by the service operations")] = (
+        "simulator-key-id"
+    )
+    access_key_secret: Annotated[str, OptionInfo("its secret")] = "simulator-key-secret"
+    access_key_disabled: Annotated[bool, OptionInfo("the access key is disabled")] = False
+    clock_ahead: Annotated[
+        float, OptionInfo("seconds by which the clock of the service is ahead; negative: behind", least=-1e9)
+    ] = 0.0
     session_expired: Annotated[bool, OptionInfo("the session is invalid")] = False
     token_expired: Annotated[bool, OptionInfo("the token is invalid")] = False
     account: Annotated[str, OptionInfo("the account that can log in")] = "admin"

@@ -743,9 +743,13 @@ def test_valid_base_urls(url: str) -> None:
 
 def test_secrets_are_not_shown() -> None:
     connection = ConnectionOptions(
-        base_url="https://manager.example.com", session_id="the-session", api_token="the-token"
+        base_url="https://manager.example.com",
+        session_id="the-session",
+        access_key_id="the-id",
+        access_key_secret="the-key-secret",
+        api_token="the-token",
     )
-    assert not [secret for secret in SECRETS if secret in repr(connection)]
+    assert not [secret for secret in (*SECRETS, "the-key-secret") if secret in f"{connection} {connection.access_key}"]
 
 
 # ------------------------------------------------------------------------------------------------ lines about requests

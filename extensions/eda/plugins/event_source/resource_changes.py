@@ -69,8 +69,9 @@ options:
     default: 30
   source:
     description:
-      - How to read the records. V(query) uses a query, which needs O(session_id) or O(account). V(cursor) uses a cursor
-        query, which needs O(api_token). By default it depends on the credentials, O(query) and O(filters).
+      - How to read the records. V(query) uses a query, which needs O(access_key_id), O(session_id) or O(account).
+        V(cursor) uses a cursor query, which needs O(api_token). By default it depends on the credentials, O(query) and
+        O(filters).
     type: str
     choices:
       - query

@@ -1,0 +1,174 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Access keys: signatures, refusals, and their precedence over other credentials."""
+
+from __future__ import annotations
+
+import re
+import time
+from email.utils import formatdate
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible.errors import AnsibleError
+from ansible.plugins.loader import lookup_loader
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._http import connection as connection_module
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import AccessKey, ConnectionOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options import prefer_given_credentials
+
+from simulator.launch import Simulator
+from support.inventory_sources import Source
+from support.module_runner import ModuleRunner, run_module
+from support.scenarios import HOST
+
+KEY: dict[str, Any] = {"access_key_id": Simulator.access_key_id, "access_key_secret": Simulator.access_key_secret}
+DATE = "Mon, 23 Nov 2026 12:00:00 GMT"
+
+
+@pytest.fixture
+def run(sim: Simulator) -> ModuleRunner:
+    return ModuleRunner(sim)
+
+
+@pytest.fixture
+def key_in_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in KEY.items():
+        monkeypatch.setenv(f"VIRTINFRA_{name.upper()}", value)
+
+
+def schemes(log: list[dict[str, Any]]) -> dict[str, str | None]:
+    """Return the authorization scheme of the last request for each operation."""
+    return {str(entry["operation"]): entry["headers"].get("authorization") for entry in log}
+
+
+@pytest.mark.parametrize(
+    ("prefix", "path"),
+    [
+        ("service", "/service/v1/hosts"),
+        ("service", "/service/v1/hosts?q=name%3Da"),
+        ("/a/v1/b/", "/a/v1/b/v1/hosts"),
+        ("", "/v1/hosts"),
+        ("service", "/other/v1/hosts"),
+    ],
+)
+def test_a_signature_covers_method_date_and_path(monkeypatch: pytest.MonkeyPatch, prefix: str, path: str) -> None:
+    """The expected signature was computed with openssl."""
+    monkeypatch.setattr(connection_module, "formatdate", lambda usegmt: DATE)
+    headers = AccessKey("key-id", "key-secret", prefix).sign("GET", path)
+    assert headers == {"Authorization": "ZStack key-id:P+TEx4ujZOgH/Uo4c03FXqIKoAI=", "Date": DATE}
+
+
+def test_reads_writes_and_cursor_queries(run: ModuleRunner) -> None:
+    """The key takes precedence over a session, and cursor queries use the token."""
+    ran = run("kvm_host", {"uuid": HOST, "state": "disabled"}, **KEY)
+    assert ran.changed, ran.message
+    assert {schemes(ran.log)[name] for name in ("QueryHost", "ChangeHostState")} == {"ZStack"}
+    assert schemes(ran.log)["poll"] is None
+    ran = run("host_info", {"filters": ["name=host-1"]}, **KEY)
+    assert [record["name"] for record in ran["hosts"]] == ["host-1"], ran.message
+    assert schemes(ran.log) == {"CursorQuery": "Bearer"}
+
+
+def test_each_attempt_is_signed(sim: Simulator, run: ModuleRunner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A retry after a long wait would be refused with the date of the first attempt."""
+    dates = [formatdate(time.time() + seconds, usegmt=True) for seconds in (0, 60)]
+    remaining = iter(dates)
+    monkeypatch.setattr(connection_module, "formatdate", lambda usegmt: next(remaining))
+    sim.fault("status", "QueryHost", status=502)
+    ran = run("host_info", {"name": "host-1"}, **KEY)
+    assert not ran.failed, ran.message
+    assert [entry["headers"]["date"] for entry in ran.log] == dates
+
+
+@pytest.mark.parametrize(
+    ("switches", "options", "words"),
+    [
+        ({}, {"access_key_secret": "wrong-secret"}, "signature does not match. Check access_key_id and"),
+        ({"access_key_disabled": True}, {}, "is disabled. Check access_key_id and access_key_secret"),
+    ],
+)
+@pytest.mark.parametrize(("name", "task"), [("host_info", {}), ("sns_snmp_test", {"platform": "snmp-platform-1"})])
+def test_a_refused_key(
+    sim: Simulator, run: ModuleRunner, name: str, task: dict[str, Any], switches: Any, options: Any, words: str
+) -> None:
+    sim.configure(**switches)
+    ran = run(name, task, **{**KEY, **options})
+    assert words in ran.message
+    assert ran["error"]["code"] == "HTTP_403"
+    assert not ran.changed
+    assert "wrong-secret" not in str(ran.result)
+
+
+@pytest.mark.parametrize("ahead", [1000.0, -1000.0])
+def test_a_clock_that_differs_too_much(sim: Simulator, run: ModuleRunner, ahead: float) -> None:
+    sim.configure(clock_ahead=ahead)
+    message = run("host_info", {}, **KEY).message
+    dates = re.findall(r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT", message)
+    assert "requestTimeTooSkewed. The clock of this machine differs from that of the service by more than" in message
+    assert len(set(dates)) == 2, message
+    assert "access_key_id" not in message, "the only remedy is the clock"
+    sim.configure(clock_ahead=ahead / 2)
+    assert not run("host_info", {}, **KEY).failed
+
+
+@pytest.mark.parametrize("name", KEY)
+def test_half_of_a_key_is_refused(name: str) -> None:
+    with pytest.raises(InvalidOptions, match="are needed together"):
+        ConnectionOptions("https://manager.example.com", **{name: KEY[name]})
+
+
+NO_KEY = {"access_key_id": "", "access_key_secret": ""}
+NO_ACCOUNT = {"account": "", "account_password": ""}
+
+
+@pytest.mark.parametrize(
+    ("given", "replaced"),
+    [
+        ({"name": "a"}, {}),
+        ({"session_id": ""}, {}),
+        ({"session_id": "s"}, {**NO_KEY, **NO_ACCOUNT}),
+        ({"account": "a"}, {**NO_KEY, "session_id": ""}),
+        ({"access_key_secret": "k"}, {"session_id": "", **NO_ACCOUNT}),
+        ({"session_id": "s", "account": "a"}, NO_KEY),
+    ],
+)
+def test_a_given_credential_replaces_those_of_the_environment(given: dict[str, str], replaced: dict[str, str]) -> None:
+    assert prefer_given_credentials(given) == {**replaced, **given}
+
+
+def test_an_inventory_uses_the_key(
+    sim: Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key_in_environment: None
+) -> None:
+    """Another credential in the source takes precedence over the key in the environment."""
+    monkeypatch.setenv("VIRTINFRA_BASE_URL", sim.url)
+    monkeypatch.setenv("VIRTINFRA_SESSION_ID", "long-gone")
+    for options, scheme in (({}, "ZStack"), ({"session_id": sim.session}, "OAuth")):
+        sim.clear_log()
+        assert Source(tmp_path, "vms", **options).fill().hosts
+        assert schemes(sim.log())["QueryVmInstance"] == scheme
+
+
+@pytest.mark.usefixtures("key_in_environment")
+def test_sessions_refuse_a_key(sim: Simulator, run: ModuleRunner) -> None:
+    words = "an access key has no session: pass access_key_id and access_key_secret to modules"
+    assert words in run_module("session", {"base_url": sim.url}).result["msg"]
+    lookup = lookup_loader.get("virtinfra.manager.session")
+    with pytest.raises(AnsibleError, match=words):
+        lookup.run([], {}, base_url=sim.url)
+    account = {"account": "admin", "account_password": "password"}
+    assert lookup.run([], {}, base_url=sim.url, **account)
+    assert sim.sessions()["logins"] == 1
+
+
+def test_the_request_log_says_which_credential_is_used(sim: Simulator) -> None:
+    lines: list[str] = []
+    task = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token, **KEY}
+    run_module("host_info", task, on_request=lines.append)
+    assert lines[0] == "credentials: access key simulator-key-id, api_token for cursor queries"
+    run_module("host_info", {**task, "access_key_id": None, "access_key_secret": None}, on_request=lines.append)
+    assert lines[2] == "credentials: session_id, api_token for cursor queries"
+    assert not [line for line in lines if Simulator.access_key_secret in line or sim.session in line]
