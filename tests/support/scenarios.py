@@ -370,6 +370,22 @@ SCENARIOS = (
         lambda before, after: int("in" not in after["qos"].get(NIC, ())),
     ),
     Scenario(
+        "limit-nic",
+        "SetNicQos",
+        "api",
+        {"operation": "SetNicQos", "params": {"uuid": NIC, "outboundBandwidth": 2**20}},
+        lambda before, after: int(after["qos"].get(NIC, {}).get("out") == 2**20),
+        action=True,
+    ),
+    Scenario(
+        "detach-nic",
+        "DetachL3NetworkFromVm",
+        "api",
+        {"operation": "DetachL3NetworkFromVm", "params": {"uuid": NIC}},
+        gone("vmnic", NIC),
+        action=True,
+    ),
+    Scenario(
         "set-service-types",
         "SetServiceTypeOnHostNetworkInterface",
         "host_nic_service",

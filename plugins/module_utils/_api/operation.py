@@ -55,7 +55,15 @@ _MAX_LENGTHS = {
 _PORTS = range(1, 65536)
 
 
-_RANGES = {"sshPort": _PORTS, "snmpPort": _PORTS}
+_BANDWIDTHS = range(8192, 32212254720 + 1)
+
+
+_RANGES = {
+    "sshPort": _PORTS,
+    "snmpPort": _PORTS,
+    "outboundBandwidth": _BANDWIDTHS,
+    "inboundBandwidth": _BANDWIDTHS,
+}
 
 
 # Addresses of hosts on which the service installs a hypervisor; they must not be that of the service itself.

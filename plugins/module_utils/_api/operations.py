@@ -513,6 +513,25 @@ _ROWS = (
         path_params=(required("nicUuid", refers_to="vm_nic"),),
         result=("outboundBandwidth", "inboundBandwidth"),
     ),
+    Operation(
+        "SetNicQos",
+        "PUT",
+        "vm-instances/{uuid}/actions",
+        path_params=(required("uuid", refers_to="vm_nic"),),
+        params=(optional("outboundBandwidth", "long"), optional("inboundBandwidth", "long")),
+        may_be_empty=True,
+    ),
+    # A second call meets a NIC that does not exist.
+    Operation(
+        "DetachL3NetworkFromVm",
+        "DELETE",
+        "vm-instances/nics/{uuid}",
+        path_params=(required("uuid", refers_to="vm_nic"),),
+        result=("inventory",),
+        record="VmInstanceInventory",
+        is_idempotent=False,
+        duplicate_codes=("SYS.1003",),
+    ),
     # Companions for the VMs on hosts.
     Operation(
         "GetVmMigrationCandidateHosts",

@@ -10,13 +10,13 @@ import ipaddress
 import re
 from typing import Any
 
-from ..errors import invalid_argument, operation_refused
+from ..errors import invalid_argument, operation_refused, wrong_vm_state
 from ..registry import Call, Reply, operation
 from ..state import records as record_builders
+from ..state.deletion import find_to_delete
 from ..state.store import Record, Store
 
 MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", re.IGNORECASE)
-BANDWIDTH = 10 * 1024**2
 ATTACHABLE = ("Running", "Stopped")
 
 
@@ -127,30 +127,56 @@ def change_vm_nic_network(call: Call) -> Reply:
     return {"inventory": store.find_nic(nic["uuid"])[0]}
 
 
+@operation("SetNicQos", has_envelope=False)
+def set_nic_qos(call: Call) -> Reply:
+    """Limit the bandwidth of a NIC; the limit of a direction that is not given stays."""
+    nic = call.store.find_nic(call["uuid"])[0]
+    limits = {name: call[f"{name}boundBandwidth"] for name in ("out", "in") if f"{name}boundBandwidth" in call.params}
+    if not limits:
+        raise invalid_argument("outboundBandwidth or inboundBandwidth is needed")
+    call.store.qos[nic["uuid"]] = {**call.store.qos.get(nic["uuid"], {}), **limits}
+    return {}
+
+
 @operation("DeleteNicQos", has_envelope=False)
 def delete_nic_qos(call: Call) -> Reply:
-    """Remove the bandwidth limit of a NIC in one direction, if there is one."""
-    nic, dummy = call.store.find_nic(call["uuid"])
-    call.store.qos.get(nic["uuid"], set()).discard(call["direction"])
+    """Remove the bandwidth limit of a NIC in one direction, if there is one and no offering sets it."""
+    nic = call.store.find_nic(call["uuid"])[0]
+    if nic["uuid"] not in call.switches.offering_limits:
+        call.store.qos.get(nic["uuid"], {}).pop(call["direction"], None)
     return {}
 
 
 @operation("GetNicQos")
 def get_nic_qos(call: Call) -> Reply:
-    """Return the bandwidth limits of a NIC in bits per second; -1: no limit."""
-    nic, dummy = call.store.find_nic(call["nicUuid"])
-    limited = call.store.qos.get(nic["uuid"], ())
-    return {f"{name}boundBandwidth": BANDWIDTH if name in limited else -1 for name in ("out", "in")}
+    """Return the bandwidth limits of a NIC; -1: no limit."""
+    if not call.store.find("vmnic", call["nicUuid"]):
+        raise invalid_argument(f"vmNic[uuid: {call['nicUuid']}] does not exist")
+    limits = call.store.qos.get(call["nicUuid"], {})
+    return {f"{name}boundBandwidth": limits.get(name, -1) for name in ("out", "in")}
 
 
 @operation("DetachL3NetworkFromVm")
 def detach_l3_network(call: Call) -> Reply:
-    """Remove a NIC from its VM."""
+    """Remove a NIC from its VM, and delete it. If it was on the default network, another one becomes the default."""
     store = call.store
     nic, vm = store.find_nic(call["uuid"])
+    if vm["state"] not in ATTACHABLE:
+        cause = wrong_vm_state(vm["uuid"], vm["state"], "detach a NIC from")
+        raise operation_refused(f"cannot detach vmNic[uuid: {nic['uuid']}]", cause)
     nics = [other for other in vm["vmNics"] if other["uuid"] != nic["uuid"]]
     networks = [other["l3NetworkUuid"] for other in nics]
     default = vm["defaultL3NetworkUuid"]
     if default not in networks:
         default = next(iter(networks), None)
+    store.qos.pop(nic["uuid"], None)
     return {"inventory": store.change("vm", vm["uuid"], vmNics=nics, defaultL3NetworkUuid=default)}
+
+
+@operation("DeleteVmNic", has_envelope=False)
+def delete_vm_nic(call: Call) -> Reply:
+    """Delete a NIC without a VM; succeed if it does not exist. All NICs of the simulator have VMs."""
+    nic = find_to_delete(call.store, "vmnic", call["uuid"])
+    if nic:
+        raise operation_refused(f"vmNic[uuid: {nic['uuid']}] belongs to vm[uuid: {nic['vmInstanceUuid']}]")
+    return {}

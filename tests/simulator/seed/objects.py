@@ -17,6 +17,8 @@ from .common import cluster_of, dates
 from .hosts import HostSeeder
 from .vms import VmSeeder
 
+BANDWIDTH = 10 * 1024**2
+
 
 class Seeder:
     """Builds the seeded records: one method per type, with the number of the object, from 1."""
@@ -54,7 +56,7 @@ class Seeder:
             for number in range(2, seed.hosts + 1, 2):
                 store["hostnic"].put(hosts.host_nic_of(number, NICS_PER_HOST))
         if seed.vms:
-            store.qos[seeded_uuid("vmnic", 1)] = {"in", "out"}
+            store.qos[seeded_uuid("vmnic", 1)] = {"in": BANDWIDTH, "out": BANDWIDTH}
         return store
 
     def zone(self, number: int) -> Record:

@@ -26,6 +26,8 @@ def find_to_delete(store: Store, kind: str, uuid: str) -> Record | None:
 
 def remove_vm(store: Store, uuid: str) -> None:
     """Remove the record of a VM with its NICs, its root volume and the snapshot groups of it."""
+    for nic in store["vm"].get(uuid)["vmNics"]:
+        store.qos.pop(nic["uuid"], None)
     store["vm"].remove(uuid)
     store["snapshotgroup"].remove_where(lambda group: bool(group["vmInstanceUuid"] == uuid))
     store["templatedvminstance"].remove_where(lambda template: bool(template["uuid"] == uuid))

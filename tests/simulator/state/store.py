@@ -161,8 +161,8 @@ class Store:
         self.tables = tables
         self.services: dict[tuple[str, int], list[dict[str, Any]]] = {}
         """Service records by interface uuid and VLAN, if they differ from the seed."""
-        self.qos: dict[str, set[str]] = {}
-        """Directions that have a bandwidth limit, by NIC uuid."""
+        self.qos: dict[str, dict[str, int]] = {}
+        """Bandwidth limits by direction (in, out), by NIC uuid."""
         self.exported: dict[str, set[str]] = {}
         """Volume uuids that are exported, by virtual machine uuid."""
         self.tags: dict[str, dict[str, Any]] = {}
@@ -250,7 +250,7 @@ class Store:
         return {
             **{name: self.records(name)[1] for name in (*self.tables, "vmnic", "volume")},
             "services": [record for pair in self.services.values() for record in pair],
-            "qos": {nic: sorted(directions) for nic, directions in self.qos.items() if directions},
+            "qos": {nic: limits for nic, limits in self.qos.items() if limits},
             "exported": {vm: sorted(volumes) for vm, volumes in self.exported.items() if volumes},
             "tags": self.tags,
             "traps": self.traps,

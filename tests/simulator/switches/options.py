@@ -262,6 +262,10 @@ class Switches:
     nic_services: Annotated[list[str], OptionInfo("uuids of the NICs that have network services attached")] = (
         dataclasses.field(default_factory=list)
     )
+    offering_limits: Annotated[
+        list[str],
+        OptionInfo("uuids of the NICs whose limits come from an offering: DeleteNicQos succeeds and removes nothing"),
+    ] = dataclasses.field(default_factory=list)
     interface_types: Annotated[
         str, OptionInfo("spelling of interfaceType: bondingSlave or bondSlave", choices=("examples", "described"))
     ] = "examples"

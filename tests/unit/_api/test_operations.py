@@ -611,6 +611,12 @@ def test_texts_in_lists_and_maps_that_are_too_long_are_refused(persons: dict[str
         get_operation("CreateSNSWorkchatEndpoint").request({"name": "n", "url": "u", **persons})
 
 
+@pytest.mark.parametrize("bandwidth", [8191, 32212254721])
+def test_bandwidths_out_of_range_are_refused(bandwidth: int) -> None:
+    with pytest.raises(InvalidOptions, match=f"must be from 8192 to 32212254720, not {bandwidth}"):
+        get_operation("SetNicQos").request({"uuid": UUID, "inboundBandwidth": bandwidth})
+
+
 @pytest.mark.parametrize("port", [0, -1, 65536])
 def test_ports_out_of_range_are_refused(port: int) -> None:
     with pytest.raises(InvalidOptions, match=f"snmpPort of UpdateSNSSnmpPlatform must be from 1 to 65535, not {port}"):
@@ -627,6 +633,7 @@ def test_operations_that_are_not_idempotent() -> None:
         "SNSSnmpTestConnection",
         "AttachL3NetworkToVm",
         "MigrateVm",
+        "DetachL3NetworkFromVm",
         "RebootVmInstance",
         "PauseVmInstance",
         "ResumeVmInstance",

@@ -117,6 +117,8 @@ CALLS: dict[str, tuple[str, Options]] = {
     "DestroyVmInstance": ("api", lambda sim: action(sim, "DestroyVmInstance")),
     "ExpungeVmInstance": ("api", lambda sim: action_on_vm_in("Destroyed", sim, "ExpungeVmInstance")),
     "RecoverVmInstance": ("api", lambda sim: action_on_vm_in("Destroyed", sim, "RecoverVmInstance")),
+    "SetNicQos": ("api", lambda sim: action(sim, "SetNicQos", "vmnic", inboundBandwidth=10000)),
+    "DetachL3NetworkFromVm": ("api", lambda sim: action(sim, "DetachL3NetworkFromVm", "vmnic")),
     "DeleteHost": ("api", lambda sim: action(sim, "DeleteHost", "host")),
     "ReconnectHost": ("api", lambda sim: action(sim, "ReconnectHost", "host")),
     "UpdateHost": ("api", lambda sim: action(sim, "UpdateHost", "host", name="n")),

@@ -331,7 +331,9 @@ PARAMS: dict[str, Callable[[Caller], dict[str, Any]]] = {
         "guestOsType": "Windows",
         "allocatorStrategy": "DefaultHostAllocatorStrategy",
     },
+    "SetNicQos": lambda caller: {"uuid": NIC, "outboundBandwidth": 2**20, "inboundBandwidth": 2**21},
     "DetachL3NetworkFromVm": lambda caller: {"uuid": NIC},
+    "DeleteVmNic": lambda caller: {"uuid": seeded(6, 99), "deleteMode": "Permissive"},
     "ReconnectHost": lambda caller: {"uuid": HOST},
     "UpdateHost": lambda caller: {
         "uuid": HOST,

@@ -204,10 +204,10 @@ def test_change_nic_network_rejects_invalid_params(api: HttpClient) -> None:
 
 def test_nic_qos_is_deleted_by_direction(api: HttpClient) -> None:
     path = f"vm-instances/{NIC}/nic-qos"
-    assert api.sim.state()["qos"] == {NIC: ["in", "out"]}
+    assert api.sim.state()["qos"] == {NIC: {"in": 10485760, "out": 10485760}}
     for dummy in range(2):
         assert api.call("DELETE", f"{path}?direction=in") == {}
-        assert api.sim.state()["qos"] == {NIC: ["out"]}
+        assert api.sim.state()["qos"] == {NIC: {"out": 10485760}}
     assert api.error_code("DELETE", path) == "SYS.1007"
     assert api.error_code("DELETE", f"{path}?direction=both") == "SYS.1007"
     assert api.error_code("DELETE", f"vm-instances/{VM}/nic-qos?direction=in") == "SYS.1003"
@@ -225,13 +225,37 @@ def test_nic_qos_is_read_and_nic_is_detached(api: HttpClient) -> None:
     assert api.error_code("DELETE", f"vm-instances/nics/{nic['uuid']}") == "SYS.1003"
 
 
+def test_nic_qos_is_set_by_direction(api: HttpClient) -> None:
+    path, actions = f"vm-instances/{NIC}/nic-qos", f"vm-instances/{NIC}/actions"
+    api.call("PUT", actions, {"setNicQos": {"inboundBandwidth": 8192}})
+    assert api.call("GET", path) == {"outboundBandwidth": 10485760, "inboundBandwidth": 8192}
+    for params in ({}, {"inboundBandwidth": 8191}, {"outboundBandwidth": 32212254721}):
+        assert api.error_code("PUT", actions, {"setNicQos": params}) == "SYS.1007"
+    assert api.error_code("PUT", f"vm-instances/{VM}/actions", {"setNicQos": {"inboundBandwidth": 8192}}) == "SYS.1003"
+    assert api.error_code("GET", f"vm-instances/{VM}/nic-qos") == "SYS.1007"
+    api.sim.configure(offering_limits=[NIC])
+    assert api.call("DELETE", f"{path}?direction=in") == {}
+    assert api.call("GET", path)["inboundBandwidth"] == 8192
+
+
+def test_nic_is_detached_only_from_a_running_or_stopped_vm(api: HttpClient) -> None:
+    api.sim.change("vm", VM, state="Paused")
+    error = api.error("DELETE", f"vm-instances/nics/{NIC}")
+    assert (error["code"], error["causes"][0]["code"]) == ("SYS.1006", "VM.1010")
+    assert api.error_code("DELETE", f"nics/{NIC}") == "SYS.1006"
+    assert len(api.query(f"vm-instances/nics/{NIC}")) == 1
+    api.sim.change("vm", VM, state="Stopped")
+    api.call("DELETE", f"vm-instances/nics/{NIC}")
+    assert api.call("DELETE", f"nics/{NIC}") == {}
+
+
 def test_nic_qos_is_deleted_by_get_without_its_read(api: HttpClient) -> None:
     """Without GetNicQos, the path has only the operation DeleteNicQos, which takes any verb."""
     api.sim.configure(all_companions=False)
     (nic, *dummy) = api.query(f"vm-instances/{VM}")[0]["vmNics"]
     assert api.send("GET", f"vm-instances/{nic['uuid']}/nic-qos?direction=in").status_code == 202
     api.sim.advance()
-    assert api.sim.state()["qos"] == {nic["uuid"]: ["out"]}
+    assert api.sim.state()["qos"] == {nic["uuid"]: {"out": 10485760}}
 
 
 def act(api: HttpClient, action: str, **params: Any) -> Any:
