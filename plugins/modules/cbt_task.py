@@ -76,9 +76,9 @@ options:
     description: Whether to disable or delete the task by force.
     type: bool
   delete_mode:
-    description: How the task is deleted. Without it, servers use V(Permissive).
+    description: How the task is deleted. Without it, servers use V(permissive).
     type: str
-    choices: [Permissive, Enforcing]
+    choices: [permissive, enforcing, Permissive, Enforcing]
 seealso:
   - module: virtinfra.manager.cbt_task_info
 """
@@ -100,7 +100,7 @@ EXAMPLES = r"""
     name: backup-vm-1
     state: absent
     force: true
-    delete_mode: Enforcing
+    delete_mode: enforcing
 """
 
 RETURN = r"""
@@ -245,7 +245,7 @@ MODULE = resource_module(
         **CREATE_OPTIONS,
         "bitmap_name": {"type": "str"},
         "force": {"type": "bool"},
-        "delete_mode": {"type": "str", "choices": ["Permissive", "Enforcing"]},
+        "delete_mode": {"type": "str", "choices": ["permissive", "enforcing", "Permissive", "Enforcing"]},
     },
     required_one_of=[("uuid", "name", "vm")],
 )

@@ -253,7 +253,7 @@ KVM_HOST = ResourceSpec(
     },
     transitional_values={"state": ("PreMaintenance",), "status": ("Connecting",)},
     failed_values={"status": ("Disconnected",)},
-    guards={"maintenance": RUNNING_VMS},
+    guards={"maintenance": (RUNNING_VMS,)},
 )
 MODULE = resource_module(
     KVM_HOST,

@@ -78,8 +78,11 @@ CREDENTIALS = {
     "api_token": {"credential": "API token", "remedy": "create a new one and pass it as api_token"},
 }
 
-# The HTTP status when a credential is not accepted.
-UNAUTHORIZED = 401
+# The HTTP statuses when a credential is not accepted, and when its account lacks a permission.
+UNAUTHORIZED, FORBIDDEN = 401, 403
+
+# The code of the service for an object that does not exist.
+NO_SUCH_OBJECT = "SYS.1003"
 
 # Codes with which a service refuses an account: wrong credentials, too many sessions, disabled, second factor, password
 # expired, locked. Services lock an account after several failed logins, so the login is not repeated.

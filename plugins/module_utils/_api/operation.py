@@ -80,7 +80,7 @@ class Parameter:
     parameter. ``alias`` is a second spelling in the document, which is sent too. ``refers_to`` is the type of object
     whose uuids the value contains. ``field`` is the record's name for the value, if it differs. ``is_compared`` is
     False if records never show the value: it is only sent with calls that are necessary for another reason, as tags
-    are.
+    are. With ``ignores_case``, a choice may be spelt in small or capital letters; it is sent as ``choices`` has it.
     """
 
     name: str
@@ -93,6 +93,7 @@ class Parameter:
     refers_to: str = ""
     field: str = ""
     is_compared: bool = True
+    ignores_case: bool = False
 
     def coerce(self, operation: str, value: Any) -> Any:
         """Return a value in the parameter's type; raise InvalidOptions, which names ``operation``, when it is wrong."""
@@ -103,6 +104,8 @@ class Parameter:
             value = _TYPES[self.type](value)
         except (TypeError, ValueError) as error:
             raise InvalidOptions(f"{label} must be of type {self.type}, not {value!r}") from error
+        if self.ignores_case:
+            value = next((choice for choice in self.choices if choice.lower() == value.lower()), value)
         if self.type == "json":
             _check_json(label, value)
         for item in value if isinstance(value, list) else [value]:

@@ -22,6 +22,9 @@ from .operation import Operation, Parameter, optional, required
 _SERVICES = ("ManagementNetwork", "TenantNetwork", "StorageNetwork", "BackupNetwork", "MigrationNetwork")
 _CURSOR_RESULT = ("items", "total", "nextCursor", "hasMore")
 
+# How a server removes an object that others depend on: Permissive, the default, stops at the first failure.
+_DELETE_MODE = optional("deleteMode", choices=("Permissive", "Enforcing"), ignores_case=True)
+
 _CREATE_PARAMS = (
     optional("resourceUuid"),
     optional("tagUuids", "list", refers_to="tag"),
@@ -120,7 +123,7 @@ _ROWS = (
         path_params=(required("uuid", refers_to="cbt_task"),),
         params=(
             optional("force", "bool"),
-            optional("deleteMode", choices=("Permissive", "Enforcing")),
+            _DELETE_MODE,
         ),
         may_be_empty=True,
     ),
@@ -456,8 +459,11 @@ _ROWS = (
         ),
         result=_CURSOR_RESULT,
     ),
-    # Companions: operations that the API document does not have, and that a service may lack. First those that follow
-    # from convention 8: queries of collections.
+)
+
+# Operations that the API document does not have, and that a service may lack.
+_COMPANIONS = (
+    # Those that follow from convention 8: queries of collections.
     _query("QueryHost", "hosts", "HostInventory", get_by_uuid=True),
     _query("QueryVmInstance", "vm-instances", "VmInstanceInventory", get_by_uuid=True),
     _query("QueryVmNic", "vm-instances/nics", "VmNicInventory", get_by_uuid=True),
@@ -653,9 +659,12 @@ def _substitute(row: Operation) -> Operation:
     return replace(row, name=row.substitute, path=path, since="", get_by_uuid=False, substitute="")
 
 
-OPERATIONS: Mapping[str, Operation] = {
-    row.name: row for row in (*_ROWS, *(_substitute(row) for row in _ROWS if row.substitute))
-}
+_SUBSTITUTES = tuple(_substitute(row) for row in (*_ROWS, *_COMPANIONS) if row.substitute)
+
+OPERATIONS: Mapping[str, Operation] = {row.name: row for row in (*_ROWS, *_COMPANIONS, *_SUBSTITUTES)}
+
+# The names of the companions, among them the substitutes of documented operations.
+COMPANIONS = frozenset(row.name for row in (*_COMPANIONS, *_SUBSTITUTES))
 
 
 def get_operation(name: str) -> Operation:

@@ -38,24 +38,35 @@ from .lists import (
 )
 
 
-def resolve_names(client: Client, options: Mapping[str, Any], parameters: Mapping[str, str]) -> Record:
+def resolve_names(
+    client: Client, options: Mapping[str, Any], parameters: Mapping[str, str], may_be_missing: bool = False
+) -> Record:
     """Return the options with the uuids of the objects that they refer to by name.
 
     ``parameters`` maps options to the API's names for them. A name that the client does not remember is looked up once,
-    several concurrently. Raise NotFound, AmbiguousMatch, or Unsupported if the service cannot look up names.
+    several concurrently. With ``may_be_missing``, a name that no object has is returned unchanged; no record refers to
+    it.
+
+    Raise NotFound, AmbiguousMatch, or Unsupported if the service cannot look up names.
     """
     types = {option: REFERS_TO[name] for option, name in parameters.items() if name in REFERS_TO}
     owned = {option: resource_type for option, resource_type in types.items() if resource_type.owner}
     others = {option: resource_type for option, resource_type in types.items() if not resource_type.owner}
-    resolved = _resolve(client, options, others, {})
+    resolved = _resolve(client, options, others, {}, may_be_missing)
     if not owned:
         return resolved
     owner_names = {resource_type.owner for resource_type in owned.values()}
     owner = {name: resolved[option] for option, name in parameters.items() if name in owner_names and resolved[option]}
-    return _resolve(client, resolved, owned, owner)
+    return _resolve(client, resolved, owned, owner, may_be_missing)
 
 
-def _resolve(client: Client, options: Mapping[str, Any], types: Mapping[str, ResourceType], owner: Record) -> Record:
+def _resolve(
+    client: Client,
+    options: Mapping[str, Any],
+    types: Mapping[str, ResourceType],
+    owner: Record,
+    may_be_missing: bool,
+) -> Record:
     """Return the options with uuids for the names in those of ``types``.
 
     If the owner is a null reference, its objects are null references, too.
@@ -73,6 +84,8 @@ def _resolve(client: Client, options: Mapping[str, Any], types: Mapping[str, Res
                 return NullReference(option)
             return recall_uuid(client, resource_type, name, owner)
         except VirtinfraError as failure:
+            if may_be_missing and isinstance(failure, NotFound):
+                return name
             raise failure.with_label(option) from None
 
     uuids = dict(zip(names, client.map_concurrently(find, names.items()), strict=True))

@@ -10,10 +10,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
 from .._api.errors import (
+    FORBIDDEN,
+    NO_SUCH_OBJECT,
+    UNAUTHORIZED,
     ApiError,
     JobNotFound,
     JobUuidUsed,
@@ -26,14 +30,27 @@ from .._api.errors import (
     list_error_codes,
 )
 from .._api.operation import Operation
-from .._api.operations import get_operation
+from .._api.operations import COMPANIONS, get_operation
 from .._api.records import Record, normalize_address, to_snake_case
 from .._client.client import Client
-from .._client.jobs import RUNNING, SUCCEEDED, UNKNOWN, Job, find_own_job, job_exists, poll_again, wait_for_jobs
+from .._client.jobs import (
+    RUNNING,
+    SUCCEEDED,
+    UNKNOWN,
+    Job,
+    find_own_job,
+    generate_uuid,
+    job_exists,
+    poll_again,
+    wait_for_jobs,
+)
 from .._http.hooks import Lock
-from .plan import PlannedCall, ResourceSpec
+from .plan import Current, Missing, PlannedCall, ResourceSpec
 
 MAX_RESENDS = 3
+
+# What is remembered about an operation that a server has; any other text is the reason why it does not have it.
+OFFERED = "offered"
 
 # How many seconds after the deadline of the task the response to a call, or to a read after it, may still arrive.
 # Without it, the outcome of the call would be unknown.
@@ -160,6 +177,42 @@ def _send_once(call: Call) -> Done | Refused | InDoubt:
                 raise
             return Refused(client.jobs[-1], error)
     return _follow_to_outcome(call, client.jobs[-1], lost)
+
+
+def require_operation(client: Client, call: PlannedCall) -> None:
+    """Raise Unsupported if the service lacks the companion of a call, without making the call.
+
+    The call is sent for an object that does not exist, so that it changes nothing. The result is remembered for the
+    tasks of a run; check mode only uses what is remembered. Raise ApiError if the account lacks the permission.
+    """
+    row = get_operation(call.operation)
+    if row.name not in COMPANIONS or not row.path_params:
+        return
+    fact = client.facts.get(row.name)
+    if fact is None and not client.options.read_only:
+        fact = client.facts[row.name] = _probe(client, call, row)
+    if fact not in (None, OFFERED):
+        raise Unsupported(f"{fact} Nothing was changed.", operation=row.name)
+
+
+def _probe(client: Client, call: PlannedCall, row: Operation) -> str:
+    """Call an operation for an object that does not exist; return OFFERED, or why the service does not have it."""
+    params = {**call.params, **{parameter.name: generate_uuid() for parameter in row.path_params}}
+    client_of_probe = copy(client)
+    client_of_probe.jobs = []  # Jobs of the task are shown to the user.
+    probe = Call(client_of_probe, replace(call, params=params), "", True, client.wait.compute_deadline(), changes=False)
+    try:
+        outcome = _send(probe)
+    except Unsupported as lacking:
+        return lacking.message
+    if isinstance(outcome, Refused) and is_forbidden(outcome.error):
+        raise outcome.error
+    return OFFERED
+
+
+def is_forbidden(error: VirtinfraError) -> bool:
+    """Return whether the service refused a call because of the account or its session, whatever the object is."""
+    return isinstance(error, ApiError) and (error.code.startswith("ID.") or error.status in (UNAUTHORIZED, FORBIDDEN))
 
 
 def _is_of_another_call(call: Call, client: Client, refusal: ApiError | Unsupported) -> bool:
@@ -307,6 +360,11 @@ def is_refused_as_duplicate(call: PlannedCall, error: VirtinfraError) -> bool:
     """Return whether the service may have refused a call because its effect already exists."""
     codes = get_operation(call.operation).duplicate_codes
     return any(code in codes for code in list_error_codes(error.error)) and not call.params.get("force")
+
+
+def is_removed_by_another(call: PlannedCall, current: Current, error: VirtinfraError) -> bool:
+    """Return whether the service refused to remove an object because another run, task or user has removed it."""
+    return call.expected is None and isinstance(current, Missing) and NO_SUCH_OBJECT in list_error_codes(error.error)
 
 
 def warn_of_second_delivery(call: PlannedCall, label: str, error: VirtinfraError) -> str:

@@ -8,15 +8,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from .._api.errors import InUse
 from .._api.records import Record
+from .._api.resource_types import RESOURCE_TYPES
 
 # How many dependents a message lists. The result contains all of them.
 MAX_LISTED = 20
+
+# The effects on dependents that a deletion removes together with the object: the loss of the first ones needs the
+# permission of the user, that of the others does not.
+LOST, REMOVED = "lost", "removed"
+
+# The member of the result and of the diff that lists the objects that a deletion removes together with its object.
+ALSO_REMOVED = "also_removed"
+
+# The option that permits a deletion whose dependents would be lost.
+FORCE = "force"
 
 
 @dataclass(frozen=True)
@@ -24,21 +35,27 @@ class Dependent:
     """Another object that a call affects.
 
     ``effect`` is what the call does to it, as a participle such as ``stopped``; empty if it is unknown or nothing.
-    ``reason`` says why.
+    ``reason`` says why. ``type`` is its type in RESOURCE_TYPES.
     """
 
     uuid: str
     name: str
     effect: str = ""
     reason: str = ""
+    type: str = "vm"
 
     def __str__(self) -> str:
         return f"{self.name} ({self.uuid})"
 
     @property
-    def result(self) -> Record:
-        """The members of the result."""
+    def identity(self) -> Record:
+        """The members of the result that identify the object among those of its type."""
         return {"uuid": self.uuid, "name": self.name}
+
+    @property
+    def result(self) -> Record:
+        """The members of the result in a list that may contain objects of several types."""
+        return {"type": self.type, **self.identity}
 
 
 @dataclass(frozen=True)
@@ -51,34 +68,39 @@ class Dependents:
 
 @dataclass(frozen=True)
 class Guard:
-    """What the call that leads to a state does to other objects, and the option of the module that permits it.
+    """What a call does to other objects, and the option of the module that permits it.
 
     ``find`` returns the dependents of a record before the call, each with the predicted effect; it gets the value of
-    ``option``, which is the plural of the dependents, such as ``running_vms``. ``review`` returns the dependents after
-    the call, each with its actual effect. ``noun`` is the term for one of them.
+    ``option``. ``review`` returns the dependents after the call, each with its actual effect; without it, the effects
+    are as predicted.
 
-    ``effects`` are all effects, each of which becomes a member of the result, such as ``stopped_vms``. The call is
-    refused if it has one of the ``harmful`` effects, unless the option has one of the values ``permitted_by``.
+    ``members`` are the members of the result that list the dependents, by effect. The call is refused if it has one of
+    the ``harmful`` effects, unless the option has one of the values ``permitted_by``. Without an ``option``, the
+    dependents are only listed. ``operation`` is the guarded operation, by default the one that leads to the state.
+
+    By default, the guard is that of a deletion: dependents with the effect LOST or REMOVED are removed together with
+    the object.
     """
 
-    option: str
-    noun: str
-    effects: tuple[str, ...]
-    harmful: tuple[str, ...]
-    permitted_by: tuple[str, ...]
-    find: Callable[[Any, Record, str], Dependents]
-    review: Callable[[Any, Record, Sequence[Dependent]], list[Dependent]]
+    find: Callable[[Any, Record, Any], Dependents]
+    option: str = FORCE
+    permitted_by: tuple[Any, ...] = (True,)
+    harmful: tuple[str, ...] = (LOST,)
+    members: Mapping[str, str] = field(default_factory=lambda: {LOST: ALSO_REMOVED, REMOVED: ALSO_REMOVED})
+    review: Callable[[Any, Record, Sequence[Dependent]], list[Dependent]] | None = None
+    operation: str = ""
 
-    def require_permission(self, operation: str, dependents: Sequence[Dependent], choice: str) -> None:
+    def require_permission(self, operation: str, dependents: Sequence[Dependent], choice: Any) -> None:
         """Raise InUse if the operation has a harmful effect that the ``choice`` of the option does not permit."""
         harmed = self._select_harmed(dependents)
-        if not harmed or choice in self.permitted_by:
+        if not self.option or not harmed or choice in self.permitted_by:
             return
         lines = (f"{item}: {item.reason}" if item.reason else str(item) for item in harmed[:MAX_LISTED])
         more = f"; and {len(harmed) - MAX_LISTED} more" if len(harmed) > MAX_LISTED else ""
         raise InUse(
-            f"{operation} was not called, because {self._format_count(harmed)} would be {self._format_effects(harmed)}:"
-            f" {'; '.join(lines)}{more}. If this is acceptable, set {self.option}: {self.permitted_by[0]}.",
+            f"{operation} was not called, because {format_count(harmed)} would be {self._format_effects(harmed)}:"
+            f" {'; '.join(lines)}{more}. If this is acceptable, set {self.option}:"
+            f" {_format_value(self.permitted_by[0])}.",
             in_use_by=[{**item.result, "reason": item.reason} for item in harmed],
         )
 
@@ -90,40 +112,55 @@ class Guard:
         names = ", ".join(map(str, harmed[:MAX_LISTED]))
         more = f" and {len(harmed) - MAX_LISTED} more" if len(harmed) > MAX_LISTED else ""
         verb = "would be" if is_prediction else "was" if len(harmed) == 1 else "were"
-        return f"{self._format_count(harmed)} {verb} {self._format_effects(harmed)}: {names}{more}"
+        return f"{format_count(harmed)} {verb} {self._format_effects(harmed)}: {names}{more}"
 
     def format_result(self, dependents: Sequence[Dependent]) -> Record:
-        """Return the members of the result: for each effect the dependents that have it, by name."""
-        dependents = _sort_by_name(dependents)
-        return {
-            f"{effect}_{self.noun.lower()}s": [item.result for item in dependents if item.effect == effect]
-            for effect in self.effects
-        }
+        """Return the members of the result: the dependents by their effects, each list sorted by name."""
+        result: Record = {member: [] for member in self.members.values()}
+        for item in _sort_by_name(dependents):
+            if member := self.members.get(item.effect):
+                result[member].append(item.result if member == ALSO_REMOVED else item.identity)
+        return result
 
     def format_diff(self, dependents: Sequence[Dependent]) -> tuple[Record, Record]:
-        """Return the members of the diff before and after the call; none if nothing depends on the object."""
+        """Return the members of the diff before and after the call; none if nothing depends on the object.
+
+        Objects that a deletion also removes are listed before the call, all others before and after it.
+        """
         if not dependents:
             return {}, {}
-        before = {self.option: [str(item) for item in _sort_by_name(dependents)]}
         after = {
             name: [f"{item['name']} ({item['uuid']})" for item in items]
             for name, items in self.format_result(dependents).items()
             if items
         }
+        removed = after.pop(ALSO_REMOVED, [])
+        before = {ALSO_REMOVED: removed} if removed else {}
+        if ALSO_REMOVED not in self.members.values():
+            before[self.option] = [str(item) for item in _sort_by_name(dependents)]
         return before, after
 
     def _select_harmed(self, dependents: Sequence[Dependent]) -> list[Dependent]:
         """Return the dependents with a harmful effect."""
         return [item for item in dependents if item.effect in self.harmful]
 
-    def _format_count(self, dependents: Sequence[Dependent]) -> str:
-        """Return the number of dependents with their noun."""
-        return f"{len(dependents)} {self.noun}{'' if len(dependents) == 1 else 's'}"
-
     def _format_effects(self, dependents: Sequence[Dependent]) -> str:
         """Return the effects on the dependents, joined by "or"."""
         present = {item.effect for item in dependents}
-        return " or ".join(effect for effect in self.effects if effect in present)
+        return " or ".join(effect for effect in self.members if effect in present)
+
+
+def format_count(dependents: Sequence[Dependent]) -> str:
+    """Return the number of dependents of each type, such as ``1 VM and 2 volumes``."""
+    types = dict.fromkeys(item.type for item in dependents)
+    counts = {name: sum(item.type == name for item in dependents) for name in types}
+    nouns = {name: RESOURCE_TYPES[name].noun for name in types}
+    return " and ".join(f"{count} {nouns[name]}{'' if count == 1 else 's'}" for name, count in counts.items())
+
+
+def _format_value(value: Any) -> str:
+    """Return the value of an option as YAML spells it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _sort_by_name(dependents: Sequence[Dependent]) -> list[Dependent]:

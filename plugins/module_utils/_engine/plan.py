@@ -36,6 +36,9 @@ from .._api.records import (
 from .._api.references import format_option_name
 from .guards import Guard
 
+# The value of the option ``state`` for an object that shall not exist.
+ABSENT = "absent"
+
 
 @dataclass(frozen=True)
 class StateTransition:
@@ -56,12 +59,17 @@ class StateTransition:
 
 @dataclass(frozen=True)
 class PlannedCall:
-    """A call to make, the record that is expected after it (None if it is deleted), and a warning to show."""
+    """A call to make, the record that is expected after it (None if it is deleted), and a warning to show.
+
+    ``is_visible`` is False if no record shows whether the call was made, for example a restart. The task makes such a
+    call once if it is in the first plan, and not at all if it is only in a later plan.
+    """
 
     operation: str
     params: Record
     expected: Record | None
     warning: str = ""
+    is_visible: bool = True
 
 
 @dataclass(frozen=True)
@@ -105,6 +113,11 @@ def replace_record(current: Current, record: Record) -> Current:
     return Found(record) if isinstance(current, Missing) else replace(current, record=record)
 
 
+def remember_uuid(record: Record) -> Record:
+    """Return the uuid of a record, if it has one."""
+    return {"uuid": record["uuid"]} if record.get("uuid") else {}
+
+
 Plan = Callable[["ResourceSpec", str, Record, Current], "list[PlannedCall]"]
 
 
@@ -116,7 +129,8 @@ class ResourceSpec:
     options (API names) select, None when there is none. ``transitional_values`` of a record change without a call, so
     the task waits until they have changed. ``failed_values`` show that an operation failed although it reported
     success. ``keys`` are the parameters by which ``find`` selects the object: it uses the first one that has a value.
-    ``guards`` are those of the calls that lead to a state and affect other objects, by that state.
+    ``guards`` are those of the calls that lead to a state and affect other objects, by that state. ``remember`` returns
+    what later reads of an object that shall be absent need from the first record; it is added to the options.
     ``find_conflict`` returns why the service would refuse to create the object, for check mode. ``plan`` replaces
     `build_default_plan`. ``format_result`` returns the members of the result for the record that ``find`` returned, if
     they differ from that record.
@@ -133,7 +147,8 @@ class ResourceSpec:
     failed_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     keys: tuple[str, ...] = ("uuid", "name")
     find_conflict: Callable[[Any, Record], str | None] | None = None
-    guards: Mapping[str, Guard] = field(default_factory=dict)
+    guards: Mapping[str, Sequence[Guard]] = field(default_factory=dict)
+    remember: Callable[[Record], Record] = remember_uuid
     plan: Plan | None = None
     format_result: Callable[[Record | None], Record] | None = None
 
@@ -157,7 +172,7 @@ class ResourceSpec:
         """Return the operation that the guard of this state checks."""
         if transition := self.transitions.get(state):
             return transition.operation
-        return self.delete if state == "absent" else None
+        return self.delete if state == ABSENT else None
 
     @cached_property
     def fields(self) -> Mapping[str, str]:
@@ -202,7 +217,7 @@ def build_default_plan(resource: ResourceSpec, state: str, desired: Record, curr
     ``desired`` uses the names of the record.
     """
     record = current.record
-    if state == "absent":
+    if state == ABSENT:
         return [build_call(resource, resource.delete, desired, record, None)] if record else []
     calls = []
     if record is None:
@@ -285,11 +300,11 @@ def _require_equal(resource: ResourceSpec, desired: Record, current: Record) -> 
             f"the options differ from the existing {resource.noun}: {differences} Nothing was removed. Correct the"
             " options."
         )
-    hidden = ", ".join(format_option_name(name) for name in options if name in _list_owner_params(resource) - visible)
+    hidden = ", ".join(format_option_name(name) for name in options if name in list_owner_params(resource) - visible)
     return f"the service does not show {hidden}, so it is not compared" if hidden else ""
 
 
-def _list_owner_params(resource: ResourceSpec) -> set[str]:
+def list_owner_params(resource: ResourceSpec) -> set[str]:
     """Return the parameters of the creation that refer to other objects, except for tags."""
     parameters = _get_parameters(resource.create)
     return {name for name, parameter in parameters.items() if parameter.refers_to not in ("", "tag")}
@@ -360,7 +375,7 @@ def build_call(
     if operation is None:
         raise build_not_found(resource, desired)
     row = get_operation(operation)
-    if current is not None and row.is_destructive:
+    if current is not None and (row.is_destructive or expected is None):
         warning = "; ".join(filter(None, [warning, _require_equal(resource, desired, current)]))
     params = _collect_params(resource, row, desired, current or {})
     missing = list(resource.rename(dict.fromkeys(row.find_missing(params))))

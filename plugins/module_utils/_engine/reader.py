@@ -8,9 +8,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .._api.errors import (
@@ -31,10 +31,12 @@ from .._api.records import (
     is_same_value,
 )
 from .._api.references import format_option_name
+from .._client.client import Client
 from .._client.jobs import Job, asks_to_wait_longer
 from .context import ModuleContext
-from .guards import Dependent
+from .guards import Dependent, Guard, format_count
 from .plan import (
+    ABSENT,
     Current,
     Found,
     Missing,
@@ -43,6 +45,7 @@ from .plan import (
     ResourceSpec,
     Unreadable,
     find_transitional_value,
+    list_owner_params,
     plan,
 )
 from .results import describe_target
@@ -76,7 +79,8 @@ def predict_object(resource: ResourceSpec, state: str, desired: Record) -> Predi
         key = resource.choose_key(desired)
     changeable = resource.changeable
     required = ("uuid", *(name for name, parameter in changeable.items() if parameter.required))
-    same = {name: value for name, value in resource.rename(desired).items() if name == key or name not in changeable}
+    fixed = {*RECORD_FIELDS[resource.record_type], *list_owner_params(resource)} - changeable.keys() | {key}
+    same = {name: value for name, value in resource.rename(desired).items() if name in fixed}
     return Predicted({**{name: NullReference(format_option_name(name)) for name in required}, **same})
 
 
@@ -91,13 +95,14 @@ class ObjectReader:
         self.state, self.desired = state, desired
         self.label = describe_target(drop_null_references(desired), resource.noun)
         self._first_unreadable: Unreadable | None = None
+        self._remembered: Record = {}
 
     def read(self) -> Current:
         """Return what is known of the object."""
         if self.context.is_object_predicted:
             return predict_object(self.resource, self.state, self.desired)
         try:
-            record = self.resource.find(self.client, drop_null_references(self.desired))
+            record = self._find(self.client)
         except Unsupported as reason:
             unreadable = Unreadable(reason, assume_record(self.resource, self.desired))
             self._require_existence(unreadable)
@@ -105,12 +110,28 @@ class ObjectReader:
             return unreadable
         return Missing() if record is None else Found(record)
 
+    def _find(self, client: Client) -> Record | None:
+        """Return the record that the options select.
+
+        An object that shall be absent is found by its uuid from the second read on, because another one may get its
+        name. Without its owner, it does not exist.
+        """
+        try:
+            record = self.resource.find(client, {**drop_null_references(self.desired), **self._remembered})
+        except NotFound:
+            if self.state == ABSENT:
+                return None
+            raise
+        if record and self.state == ABSENT and not self._remembered:
+            self._remembered = self.resource.remember(record)
+        return record
+
     def _require_existence(self, current: Unreadable) -> None:
         """Raise Unsupported if the task would have to know whether an unreadable object exists."""
         if current.record is not None:
             return
         create = self.resource.create
-        if self.state == "absent":
+        if self.state == ABSENT:
             remedy = "Pass uuid."
         elif create and not get_operation(create).is_idempotent:
             remedy = "Pass uuid, or create it once with the api module."
@@ -200,7 +221,7 @@ class ObjectReader:
         client, record, reason = self.client.set_deadline(deadline), current.record, ""
         for dummy in self.client.wait.poll_intervals(f"the {self.label}", deadline):
             try:
-                record, reason = self.resource.find(client, self.desired), ""
+                record, reason = self._find(client), ""
             except (ApiError, TransportError) as error:
                 if not error.transient:
                     raise
@@ -228,66 +249,112 @@ class ObjectReader:
             )
 
 
-class DependentsReader:
-    """Reads the objects that the call to the requested state affects: before the call, and after it.
+@dataclass
+class GuardReading:
+    """What a guard has found: the ``record`` of the object before the guarded operation, and its dependents.
 
-    ``dependents`` have the predicted effects, and after `review` the actual ones.
+    ``record`` is empty before the first read. The effects on the dependents are predicted ones if ``is_prediction`` is
+    True, else actual ones.
+    """
+
+    guard: Guard
+    operation: str
+    record: Record = field(default_factory=dict)
+    dependents: Sequence[Dependent] = ()
+    is_prediction: bool = True
+
+
+class DependentsReader:
+    """Reads the objects that the calls to the requested state affect: before the calls, and after them.
+
+    If several guards find an object, it has the effect that the last of them shows.
     """
 
     def __init__(self, reader: ObjectReader) -> None:
         self.reader, self.context, self.label = reader, reader.context, reader.label
-        self.guard = reader.resource.guards.get(reader.state)
-        self.operation = reader.resource.get_guarded_operation(reader.state)
-        self.dependents: Sequence[Dependent] = ()
-        self.record: Record = {}
+        resource, state = reader.resource, reader.state
+        default = str(resource.get_guarded_operation(state))
+        guards = resource.guards.get(state, ())
+        self.readings = [GuardReading(guard, guard.operation or default) for guard in guards]
 
     def require_permission(self, calls: Sequence[PlannedCall], record: Record | None) -> None:
-        """Read the dependents if the guarded call is planned. Raise InUse if the option does not permit its effects.
+        """Read the dependents of the guarded calls that are planned. Raise InUse if an option does not permit effects.
 
         They are read once. An object that does not exist yet has none.
         """
-        is_planned = any(call.operation == self.operation for call in calls)
-        if self.guard is None or self.record or not is_planned:
+        operations = {call.operation for call in calls}
+        if not record or isinstance(record.get("uuid"), NullReference):
             return
-        if not record or isinstance(record["uuid"], NullReference):
-            return
-        choice = self.context.params[self.guard.option]
-        dependents = self.guard.find(self.reader.client, record, choice)
-        self.record, self.dependents = record, dependents.objects
-        self.context.warnings.extend(f"{self.label}: {warning}." for warning in dependents.warnings)
-        self.guard.require_permission(str(self.operation), self.dependents, choice)
+        due = [reading for reading in self.readings if reading.operation in operations and not reading.record]
+        for reading in reversed(due):
+            choice = self.context.params.get(reading.guard.option)
+            dependents = reading.guard.find(self.reader.client, record, choice)
+            reading.record, reading.dependents = record, dependents.objects
+            self.context.warnings.extend(f"{self.label}: {warning}." for warning in dependents.warnings)
+            reading.guard.require_permission(reading.operation, reading.dependents, choice)
 
     def review(self) -> None:
-        """Read the dependents again and warn of harmful effects of the call on them.
+        """Read the dependents again and warn of harmful effects of the calls on them.
 
         The effects of a call that was only predicted, or not waited for, are described as future effects.
         """
-        if self.guard is None or not self.dependents:
+        if not self.context.check_mode and self.context.params["wait"]:
+            for reading in self.readings:
+                self._review(reading)
+        for reading, dependents in self._list_effects():
+            if warning := reading.guard.describe_harm(dependents, reading.is_prediction):
+                self.context.warnings.append(f"{self.label}: {warning}.")
+
+    def _review(self, reading: GuardReading) -> None:
+        """Read the dependents of a guard again, with the actual effects on them."""
+        reading.is_prediction = False
+        if reading.guard.review is None or not reading.dependents:
             return
-        is_prediction = self.context.check_mode or not self.context.params["wait"]
-        if not is_prediction:
-            try:
-                self.dependents = self.guard.review(self.reader.client, self.record, self.dependents)
-            except VirtinfraError as failure:
-                is_prediction = True
-                self.context.warnings.append(
-                    f"{self.label}: cannot check what became of {self.guard.option}: {failure.message.rstrip('.')}."
-                )
-        if warning := self.guard.describe_harm(self.dependents, is_prediction):
-            self.context.warnings.append(f"{self.label}: {warning}.")
+        try:
+            reading.dependents = reading.guard.review(self.reader.client, reading.record, reading.dependents)
+        except VirtinfraError as failure:
+            reading.is_prediction = True
+            self.context.warnings.append(
+                f"{self.label}: cannot check what became of {format_count(reading.dependents)}:"
+                f" {failure.message.rstrip('.')}."
+            )
+
+    def _list_effects(self) -> list[tuple[GuardReading, list[Dependent]]]:
+        """Return the dependents of each guard, without those on which a later guard shows an effect."""
+        effects: list[tuple[GuardReading, list[Dependent]]] = []
+        listed: set[str] = set()
+        for reading in reversed(self.readings):
+            effects.insert(0, (reading, [item for item in reading.dependents if item.uuid not in listed]))
+            listed |= {item.uuid for item in reading.dependents if item.effect}
+        return effects
 
     def add_to_failure(self, failure: VirtinfraError) -> None:
-        """Add what became of the dependents to a failure of the task, if the guarded call was sent."""
-        if any(job.operation == self.operation for job in self.reader.client.jobs):
+        """Add what became of the dependents to a failure of the task, if a guarded call was sent.
+
+        A guard without ``review`` does not know it.
+        """
+        sent = {job.operation for job in self.reader.client.jobs}
+        if any(reading.operation in sent for reading in self.readings):
+            self.readings = [reading for reading in self.readings if reading.guard.review]
             self.review()
             failure.result = {**self.result, **failure.result}
 
     @property
     def result(self) -> Record:
         """The members of the result."""
-        return self.guard.format_result(self.dependents) if self.guard else {}
+        return join_lists(reading.guard.format_result(dependents) for reading, dependents in self._list_effects())
 
     def add_to_diff(self, diff: Record) -> Record:
-        """Return a diff with the dependents before and after the call."""
-        before, after = self.guard.format_diff(self.dependents) if self.guard else ({}, {})
+        """Return a diff with the dependents before and after the calls."""
+        sides = [reading.guard.format_diff(dependents) for reading, dependents in self._list_effects()]
+        before, after = (join_lists(side[number] for side in sides) for number in (0, 1))
         return {"before": {**diff["before"], **before}, "after": {**diff["after"], **after}}
+
+
+def join_lists(members: Iterable[Record]) -> Record:
+    """Return the union of mappings with lists; lists with the same name are concatenated."""
+    joined: Record = {}
+    for each in members:
+        for name, items in each.items():
+            joined[name] = [*joined.get(name, ()), *items]
+    return joined

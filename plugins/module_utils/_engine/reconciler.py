@@ -35,11 +35,14 @@ from .calls import (
     Refused,
     can_answer_second_delivery,
     is_refused_as_duplicate,
+    is_removed_by_another,
     perform,
+    require_operation,
     warn_of_second_delivery,
 )
 from .context import ModuleContext
 from .plan import (
+    ABSENT,
     Current,
     PlannedCall,
     ResourceSpec,
@@ -51,6 +54,7 @@ from .plan import (
 )
 from .reader import DependentsReader, ObjectReader
 from .results import (
+    describe_remaining,
     extract_extras,
     find_unmet_expectations,
     format_diff,
@@ -63,6 +67,62 @@ from .results import (
 MAX_REPLANS = 10
 
 
+class Planner:
+    """Plans the calls of a task, and plans again after each of them. ``done`` are the calls that were made."""
+
+    def __init__(self, reader: ObjectReader, context: ModuleContext) -> None:
+        self.reader, self.context = reader, context
+        self.done: list[PlannedCall] = []
+        self._planned_once: list[PlannedCall] = []
+
+    def plan(self, current: Current) -> list[PlannedCall]:
+        """Plan, and check before the first call that all calls can be made.
+
+        Once a call was made, the calls that no record shows are those of the first plan.
+        """
+        reader = self.reader
+        try:
+            calls = plan(reader.resource, reader.state, reader.desired, current, self.context.check_mode)
+        except NotFound:
+            if isinstance(current, Unreadable):
+                raise Unsupported(f"cannot check whether it exists: {current.reason.reason}", "Pass uuid.") from None
+            raise
+        for call in calls:
+            null = [value for value in call.params.values() if isinstance(value, NullReference)]
+            if null and not self.context.check_mode:
+                raise InvalidOptions(f"{null[0]} must not be null: {call.operation} needs it")
+            unknown = {parameter.name: "unknown" for parameter in get_operation(call.operation).path_params}
+            self.context.client.build_request(call.operation, {**unknown, **call.params})
+        if not self.done:
+            self._planned_once = [call for call in calls if not call.is_visible]
+            return calls
+        calls = [call for call in calls if call.is_visible or _contains(self._planned_once, call)]
+        return [*(call for call in self._planned_once if not _contains(calls, call)), *calls]
+
+    def find_next_call(self, calls: list[PlannedCall]) -> PlannedCall | None:
+        """Return the first planned call that was not made yet."""
+        return next((call for call in calls if not _contains(self.done, call)), None)
+
+    def require_operations(self, calls: list[PlannedCall]) -> None:
+        """Raise Unsupported before the first of several calls if the service lacks the operation of a later one."""
+        if self.done or not calls:
+            return
+        later = {call.operation: call for call in calls}
+        if not self.context.check_mode:
+            later.pop(calls[0].operation)
+        for call in later.values():
+            require_operation(self.context.client, call)
+
+    def warn_of_remaining(self, calls: list[PlannedCall]) -> None:
+        """Warn that an object was not removed, because the task does not wait for the first of several calls."""
+        names = dict.fromkeys(call.operation for call in calls if not _contains(self.done, call))
+        if names and self.reader.state == ABSENT:
+            self.context.warnings.append(
+                f"{self.reader.label}: the task did not call {', '.join(names)}, because wait is false. Run it again"
+                " when the job has ended."
+            )
+
+
 class Reconciler:
     """One run: read, plan, make the first call, read again, plan again, until no call is left to make."""
 
@@ -70,6 +130,7 @@ class Reconciler:
         self.resource, self.context, self.client = resource, context, context.client
         self.state = desired.pop("state", "present")
         self.reader = ObjectReader(resource, context, self.state, desired)
+        self.planner = Planner(self.reader, context)
         self.turn = CreationTurn(self.client, resource)
         self.dependents = DependentsReader(self.reader)
         self.extras: Record = {}
@@ -99,11 +160,12 @@ class Reconciler:
 
         Raise Unchangeable when the service would refuse to create the object.
         """
-        calls = self._plan(current)
+        calls = self.planner.plan(current)
         self.dependents.require_permission(calls, current.record)
         for call in calls:
             self._warn(call)
             self._require_no_conflict(call)
+        self.planner.require_operations(calls)
         after = calls[-1].expected if calls else current.record
         job = format_predicted_job(calls[0].operation, self.context.params["wait"]) if calls else {}
         return after, {"changed": bool(calls), **job}
@@ -121,13 +183,12 @@ class Reconciler:
 
         Return the record after them, and the job if the task does not wait for it.
         """
-        done: list[PlannedCall] = []
-        calls = self._plan(current)
+        calls = self.planner.plan(current)
         deadline = self.client.wait.compute_deadline()
         for dummy in range(len(calls) + MAX_REPLANS):
             if current.record is not None:
                 self.turn.end()
-            call = _find_next_call(calls, done)
+            call = self.planner.find_next_call(calls)
             fields = self._list_fields_before(call)
             if self.reader.is_unstable(current, fields):
                 current = self.reader.wait_until_stable(current, fields, deadline)
@@ -139,17 +200,20 @@ class Reconciler:
             else:
                 self.reader.client = self.client.set_deadline(deadline, RESPONSE_TIME)
                 self.dependents.require_permission(calls, current.record)
+                self.planner.require_operations(calls)
                 self._warn(call)
-                outcome = self._perform(call, self.context.params["job_uuid"] if not done else None, deadline)
-                done.append(call)
+                job_uuid = None if self.planner.done else self.context.params["job_uuid"]
+                outcome = self._perform(call, job_uuid, deadline)
+                self.planner.done.append(call)
                 if isinstance(outcome, Refused):
                     current = self._read_after_refusal(call, current, outcome.error, deadline)
                 elif outcome.job.state == RUNNING:
+                    self.planner.warn_of_remaining(calls)
                     return call.expected, format_pending_job(outcome.job)
                 else:
                     current = self._read_after(call, current, outcome.job, deadline)
-            calls = self._plan(current)
-        raise VirtinfraError(f"did not reach the requested state after {len(done)} calls")
+            calls = self.planner.plan(current)
+        raise VirtinfraError(f"did not reach the requested state after {len(self.planner.done)} calls")
 
     def _perform(self, call: PlannedCall, job_uuid: str | None, deadline: float) -> Done | Refused:
         """Make a call exactly once: while its outcome is in doubt, read the object and plan again."""
@@ -162,25 +226,9 @@ class Reconciler:
     def _is_still_needed(self, call: PlannedCall, deadline: float) -> bool | None:
         """Return whether the object still lacks the change that a call makes; None if it cannot be read."""
         current = self.reader.wait_until_stable(self.reader.read(), self._list_fields_after(call), deadline)
-        if isinstance(current, Unreadable):
+        if isinstance(current, Unreadable) or not call.is_visible:
             return None
-        return any(_is_same_call(call, other) for other in self._plan(current))
-
-    def _plan(self, current: Current) -> list[PlannedCall]:
-        """Plan, and check before the first call that all calls can be made."""
-        try:
-            calls = plan(self.resource, self.state, self.reader.desired, current, self.context.check_mode)
-        except NotFound:
-            if isinstance(current, Unreadable):
-                raise Unsupported(f"cannot check whether it exists: {current.reason.reason}", "Pass uuid.") from None
-            raise
-        for call in calls:
-            null = [value for value in call.params.values() if isinstance(value, NullReference)]
-            if null and not self.context.check_mode:
-                raise InvalidOptions(f"{null[0]} must not be null: {call.operation} needs it")
-            unknown = {parameter.name: "unknown" for parameter in get_operation(call.operation).path_params}
-            self.client.build_request(call.operation, {**unknown, **call.params})
-        return calls
+        return _contains(self.planner.plan(current), call)
 
     def _read_after(self, call: PlannedCall, before: Current, job: Job, deadline: float) -> Current:
         """Return the stable object after a call that succeeded. Raise VirtinfraError if it shows a failure."""
@@ -189,10 +237,11 @@ class Reconciler:
         if after.record is not None:
             self.turn.end()
         after = self.reader.wait_until_stable(after, self._list_fields_after(call), deadline)
-        if (after.record is None) != (call.expected is None):
-            raise VirtinfraError(
-                f"{call.operation} succeeded, but it {'does not exist' if after.record is None else 'still exists'}"
-            )
+        if after.record is not None and call.expected is None:
+            raise VirtinfraError(f"{call.operation} succeeded, but it still exists")
+        # Some servers keep the record of a deleted object for some time, and others do not.
+        if after.record is None and call.expected is not None and not get_operation(call.operation).is_destructive:
+            raise VirtinfraError(f"{call.operation} succeeded, but it does not exist")
         if reason := find_failed_value(self.resource, self.state, call.operation, before.record, after.record):
             raise VirtinfraError(f"{call.operation} succeeded, but {reason}")
         return after
@@ -208,7 +257,7 @@ class Reconciler:
 
         Either another run, task or user was faster, or a proxy delivered the call twice and this is the response to the
         second delivery. Raise the failure of any other call; its result says ``changed`` if it changed something
-        nevertheless.
+        nevertheless, and its message the state of an object that should have been removed.
         """
         current = before
         with suppress(VirtinfraError):
@@ -227,6 +276,9 @@ class Reconciler:
                 )
                 self.context.record_call(call.operation, warnings=[warning])
                 return self.reader.read()
+            if is_removed_by_another(call, current, error):
+                return current
+            error.message += describe_remaining(self.resource, self.state, current)
         if isinstance(current, Unreadable) and (warning := warn_of_second_delivery(call, self.reader.label, error)):
             error.result["changed"] = True
             self.context.warnings.append(warning)
@@ -263,11 +315,6 @@ class Reconciler:
             self.context.warnings.append(f"{self.reader.label}: {message}.")
 
 
-def _find_next_call(calls: list[PlannedCall], done: list[PlannedCall]) -> PlannedCall | None:
-    """Return the first planned call that was not made yet."""
-    return next((call for call in calls if not any(_is_same_call(call, other) for other in done)), None)
-
-
 def _can_be_created_by(call: PlannedCall, record: Record) -> bool:
     """Return whether a creating call can have created a record: no value differs from the parameters of the call."""
     params = {"uuid" if name == "resourceUuid" else name: value for name, value in call.params.items()}
@@ -275,11 +322,19 @@ def _can_be_created_by(call: PlannedCall, record: Record) -> bool:
 
 
 def _has_changed_a_part(call: PlannedCall, before: Record | None, now: Record | None) -> bool:
-    """Return whether a failed call has changed a part of what it should change."""
-    if before is None or now is None or call.expected is None:
+    """Return whether a failed call has changed a part of what it should change.
+
+    A failed deletion may have disabled the object.
+    """
+    if before is None or now is None:
         return (before is None) != (now is None)
-    expected = (name for name, value in call.expected.items() if value != before.get(name))
-    return any(now.get(name) != before.get(name) for name in expected)
+    expected = call.expected or {**before, "state": None}
+    names = (name for name, value in expected.items() if value != before.get(name))
+    return any(now.get(name) != before.get(name) for name in names)
+
+
+def _contains(calls: list[PlannedCall], call: PlannedCall) -> bool:
+    return any(_is_same_call(call, other) for other in calls)
 
 
 def _is_same_call(call: PlannedCall, other: PlannedCall) -> bool:

@@ -21,7 +21,7 @@ from .._api.records import (
 )
 from .._api.references import format_option_name
 from .._client.jobs import RUNNING, Job, predict_job
-from .plan import PlannedCall, ResourceSpec
+from .plan import ABSENT, Current, Found, PlannedCall, ResourceSpec
 
 _UUIDS = ("Uuid", "Uuids")
 
@@ -104,11 +104,21 @@ def find_unmet_expectations(
     record = current or {}
     visible = {*RECORD_FIELDS[resource.record_type], *record}
     for call in remaining:
-        expected = {name: value for name, value in (call.expected or {}).items() if name in visible}
+        names = visible if call.is_visible else resource.transitional_values.keys()
+        expected = {name: value for name, value in (call.expected or {}).items() if name in names}
         unmet = {name: value for name, value in expected.items() if not is_same_value(value, record.get(name))}
         if unmet:
-            is_state = any(states.get(str(record.get(name)), state) != state for name in unmet)
+            is_state = state == ABSENT or any(states.get(str(record.get(name)), state) != state for name in unmet)
             yield f"{call.operation} succeeded, but {_describe_differences(record, unmet)}", is_state
+
+
+def describe_remaining(resource: ResourceSpec, state: str, current: Current) -> str:
+    """Return the sentence with the state of an object that should have been removed; empty for any other object."""
+    if state != ABSENT or not isinstance(current, Found):
+        return ""
+    values = {name: current.record[name] for name in resource.transitional_values if current.record.get(name)}
+    states = ", ".join(f"{name} {value}" for name, value in values.items())
+    return f" The {resource.noun} still exists{f': {states}' if states else ''}."
 
 
 def _describe_differences(record: Record, expected: Record) -> str:

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .._api.errors import InvalidOptions
@@ -17,6 +17,7 @@ from .._api.operations import get_operation
 from .._api.records import Record, to_camel_case
 from .._api.references import format_option_name
 from .._engine.context import ModuleContext
+from .._engine.guards import Guard
 from .._engine.plan import ResourceSpec
 from .._engine.reconciler import Reconciler
 from .options import TAGS, WAIT, Options
@@ -36,17 +37,23 @@ def resource_module(
     `ModuleSpec`.
     """
     kinds = [resource] if isinstance(resource, ResourceSpec) else list(resource.values())
-    permissions = {to_camel_case(guard.option) for kind in kinds for guard in kind.guards.values()}
+    permissions = {to_camel_case(guard.option) for guard in _list_guards(kinds)}
 
     def run(context: ModuleContext) -> dict[str, Any]:
-        desired = {name: value for name, value in context.desired.items() if name not in permissions}
+        desired = dict(context.desired)
         if isinstance(resource, ResourceSpec):
             return Reconciler(resource, context, desired).run()
         kind = desired.pop(str(by))
-        _reject_foreign_options(resource[kind], desired, f"{by} {kind}")
+        others = {name: value for name, value in desired.items() if name not in permissions}
+        _reject_foreign_options(resource[kind], others, f"{by} {kind}")
         return Reconciler(resource[kind], context, desired).run()
 
     return ModuleSpec(run, options, (WAIT, TAGS), rules, selecting_options)
+
+
+def _list_guards(kinds: Iterable[ResourceSpec]) -> list[Guard]:
+    """Return all guards of several types of objects."""
+    return [guard for kind in kinds for guards in kind.guards.values() for guard in guards]
 
 
 def _reject_foreign_options(resource: ResourceSpec, desired: Record, kind: str) -> None:

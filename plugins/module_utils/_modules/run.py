@@ -26,6 +26,7 @@ from .._client.jobs import FAILED, RUNNING, UNKNOWN
 from .._client.names import resolve_names
 from .._client.sessions import open_client
 from .._engine.context import ModuleContext, TaskInterrupted
+from .._engine.plan import ABSENT
 from .._http.hooks import Hooks
 from .._http.webhooks import Webhook
 from .._masking.masker import Masker, collect_secrets
@@ -94,7 +95,7 @@ def _run_with_client(spec: ModuleSpec, params: Mapping[str, Any], check_mode: bo
     """Run with normalized options and return the result with its secrets."""
     context = None
     try:
-        params = resolve_names(client, params, spec.parameters)
+        params = resolve_names(client, params, spec.parameters, may_be_missing=params.get("state") == ABSENT)
         has_null_key = isinstance(params.get("uuid"), NullReference) or any(spec.find_null_selecting_options(params))
         desired = spec.read_desired(params)
         context = ModuleContext(params, desired, client, check_mode, check_mode and has_null_key)

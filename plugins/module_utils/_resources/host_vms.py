@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from .._api.conditions import format_equality
-from .._api.errors import UNAUTHORIZED, ApiError, Unsupported
+from .._api.errors import FORBIDDEN, NO_SUCH_OBJECT, UNAUTHORIZED, ApiError, Unsupported
 from .._api.records import Record
 from .._api.resource_types import PRIMARY_STORAGE, VM
 from .._client.client import Client
@@ -29,8 +29,7 @@ MIGRATED, STOPPED = "migrated", "stopped"
 # The states of a VM that does not run, or will not in a moment.
 STOPPED_STATES = ("Stopped", "Stopping")
 
-NO_PERMISSION, NO_SUCH_OBJECT = "ID.1002", "SYS.1003"
-FORBIDDEN = 403
+NO_PERMISSION = "ID.1002"
 
 # How many uuids a condition contains, so that a URL has at most 2000 characters.
 UUIDS_PER_QUERY = 40
@@ -91,12 +90,12 @@ def review_vms(client: Client, host: Record, before: Sequence[Dependent]) -> lis
 # compatibility notes, maintain.
 RUNNING_VMS = Guard(
     option="running_vms",
-    noun="VM",
-    effects=(MIGRATED, STOPPED),
+    members={MIGRATED: "migrated_vms", STOPPED: "stopped_vms"},
     harmful=(STOPPED,),
     permitted_by=("stop", "any"),
     find=find_running_vms,
     review=review_vms,
+    operation="ChangeHostState",
 )
 
 

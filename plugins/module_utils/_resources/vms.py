@@ -13,7 +13,7 @@ from dataclasses import replace
 from .._api.errors import ApiError, InvalidOptions, NotFound, ReadExecutedAsChange, Unsupported
 from .._api.operations import get_operation
 from .._api.records import Record, complete_record, normalize_address, normalize_addresses
-from .._api.references import format_option_name
+from .._api.references import format_option_name, is_name
 from .._api.resource_types import VM
 from .._client.client import Client
 from .._client.jobs import Job, wait_for_jobs
@@ -42,6 +42,9 @@ def find_vm_nic(client: Client, desired: Record) -> Record | None:
     NICs in one network. With both addresses, a NIC with only one of them is returned if no NIC has both.
     """
     key = "uuid" if "uuid" in desired else "l3NetworkUuid"
+    if key != "uuid" and is_name(desired["vmInstanceUuid"]):
+        # The name of a VM that does not exist, so it has no NIC.
+        return None
     read = combine_finders(_query_vm_of_nics, _query_nics, _list_vms_of_nics)
     nics = [nic for nic in read(client, desired) if nic.get(key) == desired[key]]
     if key != "uuid":

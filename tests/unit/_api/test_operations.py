@@ -508,7 +508,7 @@ def test_null_is_omitted_and_empty_is_sent() -> None:
     ("name", "params", "message"),
     [
         ("ChangeHostState", {"uuid": UUID, "stateEvent": "Enable"}, "must be one of enable, disable, maintain"),
-        ("DeleteCbtTask", {"uuid": UUID, "deleteMode": "permissive"}, "must be one of Permissive, Enforcing"),
+        ("DeleteCbtTask", {"uuid": UUID, "deleteMode": "lenient"}, "must be one of Permissive, Enforcing"),
         ("DeleteCbtTask", {"uuid": UUID, "force": "perhaps"}, "force of DeleteCbtTask must be of type bool"),
         ("UpdateSNSSnmpPlatform", {"uuid": UUID, "snmpAddress": "a", "snmpPort": "x"}, "must be of type int"),
         ("UpdateSNSApplicationEndpoint", {"uuid": UUID, "name": {"a": 1}}, "name of .* must be of type str"),

@@ -6,21 +6,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import Unchangeable
-from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import RECORD_FIELDS
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import RECORD_FIELDS, Record
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan import (
     Found,
     ResourceSpec,
     build_call,
     plan,
 )
-from ansible_collections.virtinfra.manager.plugins.modules.cbt_task import CBT_TASK
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules.resource import resource_module
+from ansible_collections.virtinfra.manager.plugins.module_utils._resources.cbt import find_cbt_task
+from ansible_collections.virtinfra.manager.plugins.modules.cbt_task import CBT_TASK, MODULE
 
 from simulator.launch import Simulator
-from support.module_runner import ModuleRunner
+from support.module_runner import ModuleRunner, run_spec
 
 UUID = "a0000010000040008000000000000001"
 
@@ -135,3 +139,43 @@ def test_delete_is_not_planned_for_another_object(resource: ResourceSpec) -> Non
             plan(resource, "absent", desired, Found(current))
         with pytest.raises(Unchangeable, match="should be 'new'"):
             build_call(resource, resource.delete, desired, current, None)
+
+
+def test_delete_mode_is_sent_as_the_api_spells_it(run: ModuleRunner, task: str) -> None:
+    for mode in ("enforcing", "Enforcing"):
+        run("cbt_task", {"name": "nightly", "vm": "vm-1", "state": "present"})
+        ran = run("cbt_task", {"name": "nightly", "state": "absent", "delete_mode": mode})
+        assert ran.queries("DeleteCbtTask") == [{"deleteMode": ["Enforcing"]}]
+
+
+def test_object_is_absent_if_its_owner_does_not_exist(run: ModuleRunner, vms: list[str], task: str) -> None:
+    run.idle("cbt_task", {"vm": "no such vm", "state": "absent"})
+    nightly = {"name": "nightly", "vm": "no such vm", "state": "absent"}
+    assert f"vm (is {vms[0]!r}, should be 'no such vm')" in run.refused("cbt_task", nightly)
+
+
+def test_object_that_gets_the_name_of_a_removed_one_stays(sim: Simulator) -> None:
+    """From the second read on, the object is found by its uuid."""
+    found: list[Record] = []
+
+    def find(client: Client, desired: Record) -> Record | None:
+        found.append(desired)
+        return find_cbt_task(client, desired)
+
+    sim.reset(cbt_tasks=1)
+    spec = resource_module(replace(CBT_TASK, find=find), MODULE.options)
+    connection = {"base_url": sim.url, "session_id": sim.session}
+    assert not run_spec(spec, {**connection, "name": "cbt-task-1", "state": "absent"}).result.get("failed")
+    assert [desired.get("uuid") for desired in found[:2]] == [None, UUID]
+
+
+def test_object_that_another_run_has_removed_is_absent(run: ModuleRunner, sim: Simulator, task: str) -> None:
+    """The job fails with SYS.1003, as for services that refuse a second removal."""
+    gone = {"code": "SYS.1003", "details": "no such task"}
+    sim.fault("fail", "DeleteCbtTask", error=gone)
+    ran = run("cbt_task", {"uuid": task, "state": "absent"})
+    assert ran.failed, "the task still exists"
+    sim.fault("other_response", "QueryCbtTask", reply={"inventories": []}, skip=1, count=None)
+    sim.fault("fail", "DeleteCbtTask", error=gone)
+    ran = run("cbt_task", {"uuid": task, "state": "absent"})
+    assert (ran.failed, ran.changed) == (False, False), ran.message

@@ -22,7 +22,9 @@ from ansible_collections.virtinfra.manager.plugins.modules.cbt_task import CBT_T
 from simulator.launch import Simulator
 from support.module_runner import ModuleRun, run_spec
 
-BACKUPS = [Dependent(f"b{number}", f"backup-{number}", "deleted", "it belongs to the task") for number in (2, 1)]
+BACKUPS = [
+    Dependent(f"b{number}", f"backup-{number}", "deleted", "it belongs to the task", "volume") for number in (2, 1)
+]
 RESULT = [{"uuid": "b1", "name": "backup-1"}, {"uuid": "b2", "name": "backup-2"}]
 
 Find = Callable[[Client, Record, str], Dependents]
@@ -47,9 +49,16 @@ def run(sim: Simulator) -> Run:
     sim.reset(cbt_tasks=1)
 
     def play(options: Mapping[str, Any], check: bool = False, find: Find = find_backups) -> ModuleRun:
-        guard = Guard("backups", "backup", ("deleted",), ("deleted",), ("delete",), find, review_backups)
+        guard = Guard(
+            find,
+            option="backups",
+            permitted_by=("delete",),
+            harmful=("deleted",),
+            members={"deleted": "deleted_backups"},
+            review=review_backups,
+        )
         choices = {"type": "str", "default": "keep", "choices": ["keep", "delete", "ignore"]}
-        resource = replace(CBT_TASK, guards={"absent": guard})
+        resource = replace(CBT_TASK, guards={"absent": (guard,)})
         task = resource_module(resource, {**MODULE.options, "backups": choices})
         connection = {"base_url": sim.url, "session_id": sim.session}
         sim.clear_log()
@@ -68,7 +77,7 @@ def test_call_is_refused_without_permission(run: Run, check: bool) -> None:
     assert (ran.failed, ran.changed, ran.calls) == (True, False, [])
     assert ran["error"]["code"] == "IN_USE"
     assert ran.message == (
-        "cbt task cbt-task-1: DeleteCbtTask was not called, because 2 backups would be deleted: backup-2 (b2): it"
+        "cbt task cbt-task-1: DeleteCbtTask was not called, because 2 volumes would be deleted: backup-2 (b2): it"
         " belongs to the task; backup-1 (b1): it belongs to the task. If this is acceptable, set backups: delete."
     )
     assert [each["uuid"] for each in ran["in_use_by"]] == ["b2", "b1"]
@@ -79,14 +88,14 @@ def test_effects_of_a_permitted_call_are_predicted(run: Run) -> None:
     assert (ran.changed, ran.calls, ran["deleted_backups"]) == (True, [], RESULT)
     assert ran["diff"]["before"]["backups"] == ["backup-1 (b1)", "backup-2 (b2)"]
     assert ran["diff"]["after"] == {"deleted_backups": ["backup-1 (b1)", "backup-2 (b2)"]}
-    assert ran.warnings[-1] == "cbt task cbt-task-1: 2 backups would be deleted: backup-2 (b2), backup-1 (b1)."
+    assert ran.warnings[-1] == "cbt task cbt-task-1: 2 volumes would be deleted: backup-2 (b2), backup-1 (b1)."
 
 
 def test_effects_of_a_permitted_call_are_read_afterwards(run: Run) -> None:
     ran = run({**DELETE, "backups": "delete"})
     assert (ran.changed, ran.calls, ran["deleted_backups"]) == (True, ["DeleteCbtTask"], RESULT[:1])
     assert ran["diff"]["after"] == {"deleted_backups": ["backup-1 (b1)"]}
-    assert ran.warnings[-1] == "cbt task cbt-task-1: 1 backup was deleted: backup-1 (b1)."
+    assert ran.warnings[-1] == "cbt task cbt-task-1: 1 volume was deleted: backup-1 (b1)."
     again = run({**DELETE, "backups": "delete"})
     assert (again.changed, again["deleted_backups"], again.warnings) == (False, [], [])
 
@@ -107,3 +116,62 @@ def test_call_is_not_made_if_the_dependents_cannot_be_read(run: Run) -> None:
 def test_other_states_have_no_guard(run: Run) -> None:
     ran = run({"name": "cbt-task-1", "state": "disabled"})
     assert (ran.failed, "deleted_backups" in ran.result) == (False, False)
+
+
+# --------------------------------------------------------------------------- what a deletion removes with its object
+
+LOST = [Dependent(f"v{number:02}", f"volume-{number:02}", "lost", "it is attached", "volume") for number in range(23)]
+MERELY_REMOVED = [Dependent("g1", "group-1", "removed", type="snapshot_group")]
+
+
+@pytest.fixture
+def delete(sim: Simulator) -> Run:
+    """Delete a CBT task that other objects depend on."""
+    sim.reset(cbt_tasks=1)
+
+    def play(dependents: Sequence[Dependent], check: bool = False, **options: Any) -> ModuleRun:
+        resource = replace(CBT_TASK, guards={"absent": (Guard(lambda *dummy: Dependents(dependents)),)})
+        connection = {"base_url": sim.url, "session_id": sim.session, **DELETE}
+        sim.clear_log()
+        outcome = run_spec(resource_module(resource, MODULE.options), {**connection, **options}, check)
+        return ModuleRun(outcome.result, outcome.warnings, sim.log())
+
+    return play
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_deletion_that_loses_something_needs_force(delete: Run, check: bool) -> None:
+    ran = delete([*LOST, *MERELY_REMOVED], check)
+    assert (ran["error"]["code"], ran.calls) == ("IN_USE", [])
+    assert "DeleteCbtTask was not called, because 23 volumes would be lost: volume-00 (v00): it is" in ran.message
+    assert ran.message.count("it is attached") == 20
+    assert ran.message.endswith("; and 3 more. If this is acceptable, set force: true.")
+    assert len(ran["in_use_by"]) == 23
+    assert ran["in_use_by"][0] == {"type": "volume", "uuid": "v00", "name": "volume-00", "reason": "it is attached"}
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_forced_deletion_lists_what_is_removed(delete: Run, check: bool) -> None:
+    ran = delete([*LOST[:1], *MERELY_REMOVED], check, force=True)
+    assert ran.changed
+    assert ran["also_removed"] == [
+        {"type": "snapshot_group", "uuid": "g1", "name": "group-1"},
+        {"type": "volume", "uuid": "v00", "name": "volume-00"},
+    ]
+    assert ran["diff"]["before"]["also_removed"] == ["group-1 (g1)", "volume-00 (v00)"]
+    assert "also_removed" not in ran["diff"]["after"]
+    verb = "would be" if check else "was"
+    assert ran.warnings == [f"cbt task cbt-task-1: 1 volume {verb} lost: volume-00 (v00)."]
+
+
+def test_what_needs_no_permission_is_only_listed(delete: Run) -> None:
+    ran = delete(MERELY_REMOVED)
+    assert (ran.changed, ran.warnings) == (True, [])
+    assert [item["name"] for item in ran["also_removed"]] == ["group-1"]
+
+
+def test_failed_deletion_claims_nothing(delete: Run, sim: Simulator) -> None:
+    sim.fault("fail", "DeleteCbtTask")
+    ran = delete(MERELY_REMOVED)
+    assert (ran.failed, ran.changed, "also_removed" in ran.result) == (True, False, False)
+    assert ran.message.endswith("The cbt task still exists: status Created.")

@@ -443,7 +443,7 @@ def test_refusal_names_the_vms(run: ModuleRunner, pair: Simulator) -> None:
     start = "host host-1: ChangeHostState was not called, because 1 VM would be stopped"
     assert message == f"{start}: vm-3 ({uuid_of(4, 3)}): {LOCAL}. If this is acceptable, set running_vms: stop."
     ran = run("kvm_host", maintenance())
-    assert (ran["error"]["code"], ran["in_use_by"]) == ("IN_USE", [{**vm_of(3), "reason": LOCAL}])
+    assert (ran["error"]["code"], ran["in_use_by"]) == ("IN_USE", [{**vm_of(3), "type": "vm", "reason": LOCAL}])
     assert "stopped_vms" not in ran.result
 
 
@@ -612,4 +612,4 @@ def test_review_that_fails_is_a_warning(run: ModuleRunner, sim: Simulator) -> No
     sim.fault("fail", "QueryVmInstance", error=NO_RIGHT, skip=1)
     ran = run("kvm_host", maintenance())
     assert not ran.failed, ran.message
-    assert "cannot check what became of running_vms: QueryVmInstance failed (ID.1002)" in ran.warnings[0]
+    assert "cannot check what became of 1 VM: QueryVmInstance failed (ID.1002)" in ran.warnings[0]
