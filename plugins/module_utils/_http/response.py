@@ -12,15 +12,17 @@ import json
 import math
 import re
 import time
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from functools import cached_property
+from itertools import chain, compress
 from typing import Any
 
 from .._api.errors import is_error_code
-from .._api.records import RESERVED_KEY_PREFIX, SCALARS, rename_reserved_keys
+from .._api.records import RESERVED_KEY_PREFIX, rename_reserved_keys
 from .._masking.masker import Masker
 from .._masking.terminal import make_printable
 
@@ -132,18 +134,22 @@ def read_response(status: int, headers: Mapping[str, str], chunks: Iterable[byte
 def decode_object(body: bytes) -> dict[str, Any] | None:
     """Return the JSON object in a body; None if it is another value, is nested too deeply, or is not finite."""
     try:
-        value = json.loads(body.decode("utf-8-sig"), parse_constant=_reject_constant, parse_float=_parse_finite_float)
+        value = json.loads(body.removeprefix(BOM_UTF8).decode(), parse_constant=_reject_constant, parse_float=_parse_finite_float)
     except (ValueError, RecursionError):
         return None
     if not isinstance(value, dict) or _is_too_deep(value):
         return None
-    if re.search(rb"\\u[dD]", body):
+    has_escapes = b"\\u" in body
+    if has_escapes and re.search(rb"\\u[dD]", body):
         # Half of a surrogate pair is not a character, and cannot be encoded.
         value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
-    if RESERVED_KEY_PREFIX.encode() in body or re.search(rb"\\u00[567]", body):
+    if RESERVED_KEY_PREFIX.encode() in body or (has_escapes and re.search(rb"\\u00[567]", body)):
         # The letters of a key may be escaped.
         value = rename_reserved_keys(value)
     return dict(value)
+
+
+_CONTAINERS = frozenset((dict, list))
 
 
 def _reject_constant(constant: str) -> None:
@@ -157,12 +163,11 @@ def _parse_finite_float(text: str) -> float:
 
 
 def _is_too_deep(value: dict[str, Any]) -> bool:
-    level: list[Any] = [value]
-    for dummy in range(MAX_JSON_DEPTH):
-        children = [item.values() if isinstance(item, dict) else item for item in level]
-        # Few steps, because most objects of a long list contain only scalars.
-        nested = [item for item in children if not SCALARS.issuperset(map(type, item))]
-        level = [child for item in nested for child in item if isinstance(child, (dict, list))]
-        if not level:
+    values: list[Any] = [value]
+    for dummy in range(MAX_JSON_DEPTH + 1):
+        # Without a statement for each value, because a long list has a million of them.
+        containers = list(compress(values, map(_CONTAINERS.__contains__, map(type, values))))
+        if not containers:
             return False
+        values = list(chain.from_iterable(item.values() if type(item) is dict else item for item in containers))
     return True

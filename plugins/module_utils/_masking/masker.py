@@ -15,6 +15,7 @@ from collections import ChainMap
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 from urllib.parse import SplitResult, quote, quote_plus, urlsplit, urlunsplit
 
@@ -123,6 +124,8 @@ def _split_url(url: SplitResult) -> list[str]:
 
 # Masking
 
+_SCALARS = frozenset((str, int, float, bool, type(None)))
+
 
 class Masker:
     """Masks secrets in any of their forms, and text in the form of credentials, in texts and in results.
@@ -182,7 +185,9 @@ class Masker:
     def _is_clean(self, value: Mapping[Any, Any]) -> bool:
         """Return whether there is certainly nothing to mask, which is the case for most records of a list."""
         try:
-            text = json.dumps(value, ensure_ascii=False)
+            # Most records contain only scalars.
+            is_flat = _SCALARS.issuperset(map(type, value.values()))
+            text = "\n".join(map(str, chain(value, value.values()))) if is_flat else json.dumps(value, ensure_ascii=False)
         except (TypeError, ValueError):
             return False
         return not may_hold_credentials(text) and not any(part in text for part in self._secrets.values())

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ansible.constants import INTERNAL_STATIC_VARS
 from ansible.template import Templar
@@ -20,11 +20,13 @@ from ansible.vars.reserved import get_reserved_names
 
 from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import (
+    NESTED,
     PRESERVED_KEY_MEMBERS,
     RECORD_FIELDS,
     SCALARS,
+    WEBHOOKS,
     Record,
-    complete_members,
+    complete_record,
     is_address,
     record_to_result,
     to_snake_case,
@@ -105,6 +107,7 @@ class HostVars:
         self._known = {self._names[field] for field in fields}
         self._empty = dict.fromkeys(name for field in documented if (name := self._names[field]))
         self._layouts: dict[tuple[str, ...], list[str]] = {}
+        self._nested = NestedRecords()
 
     def name_variable(self, field: str) -> str:
         """Return the name of the variable for a field, by its API name; ``""`` if there is none."""
@@ -144,16 +147,75 @@ class HostVars:
         values: Iterable[Any] = record.values()
         # Few steps, because this runs for every host: most records contain only scalars.
         if not SCALARS.issuperset(map(type, values)):
-            members = complete_members(record).items()
             values = [
-                make_unsafe(value if field in PRESERVED_KEY_MEMBERS else record_to_result(value))
-                for field, value in members
+                make_unsafe(value) if type(value) in SCALARS else self._nested.convert_member(field, value)
+                for field, value in record.items()
             ]
         elif not HAS_DATA_TAGGING:
             values = [AnsibleUnsafeText(value) if isinstance(value, str) else value for value in values]
         variables = self._empty.copy()
         variables.update(zip(names, values, strict=True))
         return variables
+
+
+class _Layout(NamedTuple):
+    """How the records of a type with the same members are converted.
+
+    ``blank`` has all documented names, ``names`` are those of the members. ``types`` are the types of nested records.
+    """
+
+    blank: dict[str, None]
+    names: list[str]
+    types: list[str]
+
+
+# How many layouts are remembered. The names of data, such as those of files, would take too much memory.
+MAX_LAYOUTS = 1000
+
+
+class NestedRecords:
+    """Converts the records in a record as record_to_result does, with every documented field of their types.
+
+    A VM has several, whose members have the same order in all VMs. So the names are converted once for each order.
+    """
+
+    def __init__(self) -> None:
+        self._layouts: dict[tuple[str, ...], _Layout | None] = {}
+
+    def convert_member(self, field: str, value: Any) -> Any:
+        """Return the value of a member of the record of an object, which is a list or a mapping."""
+        return make_unsafe(value) if field in PRESERVED_KEY_MEMBERS else self._convert(value, NESTED.get(field, ""))
+
+    def _convert(self, value: Any, record_type: str) -> Any:
+        if isinstance(value, list):
+            return [self._convert(item, record_type) for item in value]
+        if not isinstance(value, dict):
+            return make_unsafe(value)
+        key = (record_type, *value)
+        if key not in self._layouts and len(self._layouts) < MAX_LAYOUTS:
+            self._layouts[key] = _create_layout(record_type, value)
+        layout = self._layouts.get(key)
+        if layout is None:
+            return make_unsafe(record_to_result(complete_record(record_type, value)))
+        converted: dict[str, Any] = layout.blank.copy()
+        for name, member, member_type in zip(layout.names, value.values(), layout.types, strict=True):
+            converted[name] = member if type(member) in _PLAIN else self._convert(member, member_type)
+        return converted
+
+
+# The types of values that no core evaluates.
+_PLAIN = SCALARS if HAS_DATA_TAGGING else SCALARS - {str}
+
+
+def _create_layout(record_type: str, fields: Iterable[str]) -> _Layout | None:
+    """Return the layout of records with these fields, None if their values decide how they are converted."""
+    fields = tuple(fields)
+    documented = RECORD_FIELDS.get(record_type, ())
+    if not WEBHOOKS.isdisjoint(fields) or not PRESERVED_KEY_MEMBERS.isdisjoint(fields):
+        return None
+    names = [make_unsafe(to_snake_case(field)) for field in fields]
+    blank = dict.fromkeys(make_unsafe(to_snake_case(field)) for field in documented)
+    return _Layout(blank, names, [NESTED.get(field, "") if field in documented else "" for field in fields])
 
 
 # The values that are added to the record of a host, by API names. The plugin hosts reads those of network facts.

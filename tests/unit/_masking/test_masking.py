@@ -273,6 +273,20 @@ def test_masking_twice_changes_no_more(text: str) -> None:
     assert masked == text or may_hold_credentials(text)
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        r'{"url": "https://a.example/x?sig\u003dabcdef"}',
+        r'{"url": "https:\u002f\u002fchat.example\u002fhook\u002fabcdef"}',
+        '{"description": "&signature=abcdef"}',
+    ],
+)
+def test_credentials_are_recognized_in_json_with_escaped_characters(reply: str) -> None:
+    (text,) = json.loads(reply).values()
+    assert mask_credentials(text) != text
+    assert may_hold_credentials(reply)
+
+
 # ----------------------------------------------------------------------------------------------- addresses with keys
 
 
