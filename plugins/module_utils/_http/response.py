@@ -134,7 +134,9 @@ def read_response(status: int, headers: Mapping[str, str], chunks: Iterable[byte
 def decode_object(body: bytes) -> dict[str, Any] | None:
     """Return the JSON object in a body; None if it is another value, is nested too deeply, or is not finite."""
     try:
-        value = json.loads(body.removeprefix(BOM_UTF8).decode(), parse_constant=_reject_constant, parse_float=_parse_finite_float)
+        value = json.loads(
+            body.removeprefix(BOM_UTF8).decode(), parse_constant=_reject_constant, parse_float=_parse_finite_float
+        )
     except (ValueError, RecursionError):
         return None
     if not isinstance(value, dict) or _is_too_deep(value):

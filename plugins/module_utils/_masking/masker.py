@@ -187,7 +187,9 @@ class Masker:
         try:
             # Most records contain only scalars.
             is_flat = _SCALARS.issuperset(map(type, value.values()))
-            text = "\n".join(map(str, chain(value, value.values()))) if is_flat else json.dumps(value, ensure_ascii=False)
+            text = (
+                "\n".join(map(str, chain(value, value.values()))) if is_flat else json.dumps(value, ensure_ascii=False)
+            )
         except (TypeError, ValueError):
             return False
         return not may_hold_credentials(text) and not any(part in text for part in self._secrets.values())
