@@ -54,9 +54,6 @@ PROOFS = ("tests/functional/test_names_only.py", "tests/functional/test_secrets.
 PROTOCOL = "tests/functional/test_protocol.py"
 # The integration targets run all modules and roles, too.
 PLAYED_BY_TARGETS = ("tests/functional/test_examples.py", PROTOCOL)
-MODULES_OF_EACH_KIND = (
-    "kvm_host- or kvm_host] or host_info- or host_info] or vm_nic_qos- or vm_nic_qos] or api- or api]"
-)
 TARGETS_OF_EACH_KIND = ("kvm_host", "inventory_hosts", "role_notifications")
 
 # The integration targets of what versions of core treat differently: values and keywords. They run where the functional
@@ -258,7 +255,7 @@ def unit(session: nox.Session) -> None:
 def proofs(session: nox.Session) -> None:
     """Run the tests of whole playbooks that prove most: names only, secrets, one module of each kind."""
     install_core(session, NEWEST)
-    run_pytest(session, *PROOFS, PROTOCOL, "-k", f"not test_protocol or {MODULES_OF_EACH_KIND}")
+    run_pytest(session, *PROOFS, PROTOCOL, "-k", "not other_modules")
 
 
 @nox.session(python=PYTHONS[NEWEST])

@@ -5,11 +5,12 @@
 """The guarantees of every module, tested with its own EXAMPLES: check, run, run again, check again.
 
 Three services are used: one like real servers, one that follows the document literally, and one that offers only the
-documented operations. The first example also runs in a module process.
+documented operations. The first example of one module of each kind also runs in a module process.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -156,27 +157,31 @@ def assert_no_secrets(run: Run) -> None:
         assert secret not in shown
 
 
-Try = Callable[[str, str], list[ExampleRun]]
+# Ansible hides the result of the module session, so there is nothing to compare.
+COMPARABLE = [name for name in MODULES if name != "session"]
+
+# A module with a state, one that reads, one that is not idempotent, and the module for all operations.
+EACH_KIND = "each_kind"
+REPRESENTATIVES = ("api", "host_info", "kvm_host", "vm_nic_qos")
+SELECTIONS = {
+    EACH_KIND: REPRESENTATIVES,
+    "other_modules": tuple(name for name in COMPARABLE if name not in REPRESENTATIVES),
+}
+
+Runs = Mapping[str, list[ExampleRun]]
+RunExamples = Callable[..., Runs]
 
 
 @pytest.fixture(scope="module")
-def example_runs(
-    running_simulator: Simulator, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Try:
-    """Return the runs of the examples of a module with a service or in a module process."""
-    items = [getattr(item, "callspec", None) for item in request.session.items if item.path == request.path]
-    names = sorted({item.params["name"] for item in items if item and "name" in item.params})
-    found: dict[str, dict[str, list[ExampleRun]]] = {}
+def run_examples(running_simulator: Simulator, tmp_path_factory: pytest.TempPathFactory) -> RunExamples:
+    """Return a function that runs the examples of a selection of modules with a service, once."""
 
-    def try_out(name: str, service: str) -> list[ExampleRun]:
-        if service not in found:
-            playbook_runner = PlaybookRunner(tmp_path_factory.mktemp("play"), running_simulator.url, {})
-            as_module = service == "module process"
-            like = AS_SERVERS_ARE if as_module else service
-            found[service] = play_all(running_simulator, playbook_runner, names, like, as_module)
-        return found[service][name]
+    @functools.cache
+    def run(selection: str, service: str, as_module: bool = False) -> Runs:
+        playbook_runner = PlaybookRunner(tmp_path_factory.mktemp("play"), running_simulator.url, {})
+        return play_all(running_simulator, playbook_runner, SELECTIONS[selection], service, as_module)
 
-    return try_out
+    return run
 
 
 @pytest.fixture(params=SERVICES)
@@ -184,122 +189,146 @@ def service(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-# Ansible hides the result of the module session, so there is nothing to compare.
-@pytest.fixture(params=[name for name in MODULES if name != "session"])
-def name(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def examples(example_runs: Try, name: str, service: str) -> list[ExampleRun]:
-    return example_runs(name, service)
+@pytest.fixture(params=SELECTIONS)
+def runs(run_examples: RunExamples, request: pytest.FixtureRequest, service: str) -> Runs:
+    """The runs of the examples of several modules, by module."""
+    return run_examples(request.param, service)
 
 
 # ---------------------------------------------------------------------------------------------------------- the modules
 
 
-def test_every_module_has_a_place_and_examples(name: str) -> None:
-    tested = module(name)
-    assert tested.kind
-    assert [example for example in tested.examples if tested.fqcn in example]
-    assert all(example.get("name") for example in tested.examples)
-    assert len({example["name"] for example in tested.examples}) == len(tested.examples)
+def test_every_module_has_a_place_and_examples(subtests: pytest.Subtests) -> None:
+    for name in COMPARABLE:
+        with subtests.test(name):
+            tested = module(name)
+            assert tested.kind
+            assert [example for example in tested.examples if tested.fqcn in example]
+            assert all(example.get("name") for example in tested.examples)
+            assert len({example["name"] for example in tested.examples}) == len(tested.examples)
 
 
-def test_examples_have_states_of_the_module(name: str) -> None:
-    tested = module(name)
-    if tested.kind == "state":
-        shown = {example[tested.fqcn].get("state", "present") for example in tested.examples if tested.fqcn in example}
-        assert shown <= set(tested.options["state"]["choices"])
-        assert ("absent" in shown) == ("absent" in tested.options["state"]["choices"])
+def test_examples_have_states_of_the_module(subtests: pytest.Subtests) -> None:
+    for tested in (module(name) for name in COMPARABLE if module(name).kind == "state"):
+        with subtests.test(tested.name):
+            tasks = [example[tested.fqcn] for example in tested.examples if tested.fqcn in example]
+            shown = {options.get("state", "present") for options in tasks}
+            assert shown <= set(tested.options["state"]["choices"])
+            assert ("absent" in shown) == ("absent" in tested.options["state"]["choices"])
 
 
 # ------------------------------------------------------------------------------------------------------------ the steps
 
 
-def test_check_mode_only_reads(examples: list[ExampleRun]) -> None:
-    for example in examples:
-        for step, played in example.steps.items():
-            assert not step.startswith("check") or played.written == [], (example.name, step)
+def test_check_mode_only_reads(runs: Runs, subtests: pytest.Subtests) -> None:
+    for name, examples in runs.items():
+        with subtests.test(name):
+            for example in examples:
+                for step, played in example.steps.items():
+                    assert not step.startswith("check") or played.written == [], (example.name, step)
 
 
-def test_results_say_that_they_are_of_check_mode(examples: list[ExampleRun]) -> None:
-    for example in examples:
-        for step, played in example.steps.items():
-            assert played.result.get("check_mode", False) is step.startswith("check"), (example.name, step)
+def test_results_say_that_they_are_of_check_mode(runs: Runs, subtests: pytest.Subtests) -> None:
+    for name, examples in runs.items():
+        with subtests.test(name):
+            for example in examples:
+                for step, played in example.steps.items():
+                    assert played.result.get("check_mode", False) is step.startswith("check"), (example.name, step)
 
 
-def test_readers_only_read(examples: list[ExampleRun], name: str) -> None:
-    if module(name).kind == "reader":
-        assert [played.written for example in examples for played in example.steps.values()] == [[], []] * len(examples)
-        assert not any(played.result["changed"] for example in examples for played in example.steps.values())
+def test_readers_only_read(runs: Runs, subtests: pytest.Subtests) -> None:
+    for name, examples in runs.items():
+        with subtests.test(name):
+            if module(name).kind == "reader":
+                assert [played.written for example in examples for played in example.steps.values()] == [[], []] * len(
+                    examples
+                )
+                assert not any(played.result["changed"] for example in examples for played in example.steps.values())
 
 
-def test_check_mode_predicts_the_outcome(examples: list[ExampleRun]) -> None:
-    for example in examples:
-        check, run = example.steps["check"], example.steps["run"]
-        assert (check.status, check.result["changed"]) == (run.status, run.result["changed"]), example.name
-        if example.refused:
-            assert check.result["msg"] == run.result["msg"]
-            assert run.written == []
-        else:
-            members = [member for member in check.result if member not in COMMON_MEMBERS]
-            assert list(differences({member: check.result[member] for member in members}, run.result, "")) == []
+def test_check_mode_predicts_the_outcome(runs: Runs, subtests: pytest.Subtests) -> None:
+    for name, examples in runs.items():
+        with subtests.test(name):
+            for example in examples:
+                check, run = example.steps["check"], example.steps["run"]
+                assert (check.status, check.result["changed"]) == (run.status, run.result["changed"]), example.name
+                if example.refused:
+                    assert check.result["msg"] == run.result["msg"]
+                    assert run.written == []
+                else:
+                    members = [member for member in check.result if member not in COMMON_MEMBERS]
+                    assert list(differences({member: check.result[member] for member in members}, run.result, "")) == []
 
 
-def test_change_is_reported_when_something_was_written(examples: list[ExampleRun], name: str) -> None:
-    for example in examples:
-        for step in ("run", "again"):
-            played = example.steps.get(step)
-            if played and played.status == "ok" and name not in CALLS_WITHOUT_CHANGE:
-                assert played.result["changed"] == bool(played.written), (example.name, step)
+def test_change_is_reported_when_something_was_written(runs: Runs, subtests: pytest.Subtests) -> None:
+    for name, examples in runs.items():
+        with subtests.test(name):
+            for example in examples:
+                for step in ("run", "again"):
+                    played = example.steps.get(step)
+                    if played and played.status == "ok" and name not in CALLS_WITHOUT_CHANGE:
+                        assert played.result["changed"] == bool(played.written), (example.name, step)
 
 
-def test_diff_shows_the_change(examples: list[ExampleRun], name: str) -> None:
-    for example in examples:
-        if module(name).kind != "state" or module(name).idempotent == "none" or example.refused:
-            continue
-        for step, played in example.steps.items():
-            if played.status == "ok" and not example.acted_without_comparing:
-                diff = played.result["diff"]
-                assert (diff["before"] != diff["after"]) == played.result["changed"], (example.name, step)
-        check, run = example.result("check")["diff"], example.result("run")["diff"]
-        assert check["before"] == run["before"]
-        assert list(differences(check["after"], run["after"], "")) == []
+def test_diff_shows_the_change(runs: Runs, subtests: pytest.Subtests) -> None:
+    for name, examples in runs.items():
+        with subtests.test(name):
+            for example in examples:
+                if module(name).kind != "state" or module(name).idempotent == "none" or example.refused:
+                    continue
+                for step, played in example.steps.items():
+                    if played.status == "ok" and not example.acted_without_comparing:
+                        diff = played.result["diff"]
+                        assert (diff["before"] != diff["after"]) == played.result["changed"], (example.name, step)
+                check, run = example.result("check")["diff"], example.result("run")["diff"]
+                assert check["before"] == run["before"]
+                assert list(differences(check["after"], run["after"], "")) == []
 
 
-def test_second_run_changes_nothing_unless_documented(examples: list[ExampleRun], name: str) -> None:
-    tested = module(name)
-    for example in examples:
-        if "again" not in example.steps or example.refused:
-            continue
-        again = example.steps["again"]
-        if tested.idempotent == "none":
-            assert again.result["changed"] == example.result("run")["changed"]
-        elif example.acted_without_comparing:
-            assert again.result["changed"] or "error" in again.result, "it acts again, or the service refuses that"
-        else:
-            assert not again.result["changed"], example.name
-            assert not example.result("check again")["changed"], example.name
-            assert tested.kind == "action" or {**again.result, "check_mode": True} == example.result("check again")
+def test_second_run_changes_nothing_unless_documented(runs: Runs, subtests: pytest.Subtests) -> None:
+    for name, examples in runs.items():
+        with subtests.test(name):
+            tested = module(name)
+            for example in examples:
+                if "again" not in example.steps or example.refused:
+                    continue
+                again = example.steps["again"]
+                if tested.idempotent == "none":
+                    assert again.result["changed"] == example.result("run")["changed"]
+                elif example.acted_without_comparing:
+                    assert again.result["changed"] or "error" in again.result, (
+                        "it acts again, or the service refuses that"
+                    )
+                else:
+                    assert not again.result["changed"], example.name
+                    assert not example.result("check again")["changed"], example.name
+                    assert tested.kind == "action" or {**again.result, "check_mode": True} == example.result(
+                        "check again"
+                    )
 
 
 def test_acting_without_a_comparison_is_only_for_unreadable_objects(
-    examples: list[ExampleRun], service: str, name: str
+    runs: Runs, subtests: pytest.Subtests, service: str
 ) -> None:
-    assert service != AS_SERVERS_ARE or not any(example.acted_without_comparing for example in examples)
-    assert module(name).idempotent == "partial" or not any(example.acted_without_comparing for example in examples)
+    for name, examples in runs.items():
+        with subtests.test(name):
+            assert service != AS_SERVERS_ARE or not any(example.acted_without_comparing for example in examples)
+            assert module(name).idempotent == "partial" or not any(
+                example.acted_without_comparing for example in examples
+            )
 
 
 def test_every_example_runs_unless_the_service_cannot_read_its_object(
-    examples: list[ExampleRun], service: str, name: str
+    runs: Runs, subtests: pytest.Subtests, service: str
 ) -> None:
-    reasons = REFUSED[service].get(name, {})
-    refused = {example.name: example.result("run") for example in examples if example.refused}
-    assert refused.keys() == reasons.keys(), [result["msg"] for result in refused.values()]
-    for example, result in refused.items():
-        assert result["error"]["code"] == "UNSUPPORTED"
-        assert reasons[example] in result["msg"]
+    for name, examples in runs.items():
+        with subtests.test(name):
+            reasons = REFUSED[service].get(name, {})
+            refused = {example.name: example.result("run") for example in examples if example.refused}
+            assert refused.keys() == reasons.keys(), [result["msg"] for result in refused.values()]
+            for example, result in refused.items():
+                assert result["error"]["code"] == "UNSUPPORTED"
+                assert reasons[example] in result["msg"]
 
 
 # The messages of examples if the service lacks an operation: they say what is missing, or what to pass instead.
@@ -309,29 +338,34 @@ LACKING = re.compile(
 TAKES_UP_JOBS = {"job_info", "job_wait"}
 
 
-def test_every_example_runs_or_says_what_is_lacking_without_a_token(sim: Simulator, name: str) -> None:
+def test_every_example_runs_or_says_what_is_lacking_without_a_token(sim: Simulator, subtests: pytest.Subtests) -> None:
     """Run without Ansible, so that templates in the examples are not evaluated."""
-    tested, run = module(name), ModuleRunner(sim)
-    sim.reset(literal=True)
-    for example in tested.examples:
-        if tested.fqcn not in example or name in TAKES_UP_JOBS:
-            continue
-        ran = run(name, fitting(LITERAL, tested, example[tested.fqcn] or {}), api_token=None)
-        if ran.failed:
-            assert ran["error"]["code"] in ("UNSUPPORTED", "INVALID"), (example["name"], ran.message)
-            assert LACKING.search(ran.message), (example["name"], ran.message)
-            assert ran.calls == []
+    run = ModuleRunner(sim)
+    for name in COMPARABLE:
+        tested = module(name)
+        with subtests.test(name):
+            sim.reset(literal=True)
+            for example in tested.examples:
+                if tested.fqcn not in example or name in TAKES_UP_JOBS:
+                    continue
+                ran = run(name, fitting(LITERAL, tested, example[tested.fqcn] or {}), api_token=None)
+                if ran.failed:
+                    assert ran["error"]["code"] in ("UNSUPPORTED", "INVALID"), (example["name"], ran.message)
+                    assert LACKING.search(ran.message), (example["name"], ran.message)
+                    assert ran.calls == []
 
 
 # ---------------------------------------------------------------------------------------------------------- the results
 
 
-def test_results_are_as_documented(examples: list[ExampleRun], name: str) -> None:
-    tested = module(name)
-    for example in examples:
-        for step, played in example.steps.items():
-            if played.status == "ok":
-                assert list(undocumented(tested, played.result)) == [], (example.name, step)
+def test_results_are_as_documented(runs: Runs, subtests: pytest.Subtests) -> None:
+    for name, examples in runs.items():
+        with subtests.test(name):
+            tested = module(name)
+            for example in examples:
+                for step, played in example.steps.items():
+                    if played.status == "ok":
+                        assert list(undocumented(tested, played.result)) == [], (example.name, step)
 
 
 def undocumented(tested: Module, result: Mapping[str, Any]) -> Iterator[str]:
@@ -345,18 +379,20 @@ def undocumented(tested: Module, result: Mapping[str, Any]) -> Iterator[str]:
             yield f"{member} is missing"
 
 
-def test_results_have_one_shape(examples: list[ExampleRun]) -> None:
+def test_results_have_one_shape(runs: Runs, subtests: pytest.Subtests) -> None:
     """Created, changed, unchanged and predicted results have the same members, and records the documented ones."""
-    for example in examples:
-        if example.refused:
-            continue
-        results = [played.result for played in example.steps.values() if played.status == "ok"]
-        known = [{member for member in result if not is_conditional(member)} for result in results]
-        assert all(members == known[0] for members in known), example.name
-        for member in known[0] - COMMON_MEMBERS:
-            records = [result[member] for result in results if isinstance(result[member], dict)]
-            smallest = min((set(record) for record in records), key=len, default=set())
-            assert all(smallest <= set(record) for record in records), (example.name, member)
+    for name, examples in runs.items():
+        with subtests.test(name):
+            for example in examples:
+                if example.refused:
+                    continue
+                results = [played.result for played in example.steps.values() if played.status == "ok"]
+                known = [{member for member in result if not is_conditional(member)} for result in results]
+                assert all(members == known[0] for members in known), example.name
+                for member in known[0] - COMMON_MEMBERS:
+                    records = [result[member] for result in results if isinstance(result[member], dict)]
+                    smallest = min((set(record) for record in records), key=len, default=set())
+                    assert all(smallest <= set(record) for record in records), (example.name, member)
 
 
 def is_conditional(member: str) -> bool:
@@ -367,19 +403,17 @@ def is_conditional(member: str) -> bool:
 # ------------------------------------------------------------------------------------- the two ways to run a module
 
 
-def test_module_process_gives_the_same_result(example_runs: Try, name: str) -> None:
-    here = example_runs(name, AS_SERVERS_ARE)
-    for in_process in example_runs(name, "module process"):
-        (same_example,) = (example for example in here if example.name == in_process.name)
-        for step, played in in_process.steps.items():
-            assert drop_times(played.result) == drop_times(same_example.result(step)), (in_process.name, step)
-            assert played.written == same_example.steps[step].written
-
-
-def test_every_module_was_run_as_a_process(example_runs: Try, name: str) -> None:
-    first = next(example["name"] for example in module(name).examples)
-    prepared = module(name).fqcn not in module(name).examples[0]
-    assert prepared or [example.name for example in example_runs(name, "module process")] == [first]
+def test_module_process_gives_the_same_result(run_examples: RunExamples, subtests: pytest.Subtests) -> None:
+    """Run one module of each kind: all modules start in the same way."""
+    here = run_examples(EACH_KIND, AS_SERVERS_ARE)
+    for name, examples in run_examples(EACH_KIND, AS_SERVERS_ARE, as_module=True).items():
+        with subtests.test(name):
+            (in_process,) = examples
+            assert in_process.name == module(name).examples[0]["name"]
+            (same_example,) = (example for example in here[name] if example.name == in_process.name)
+            for step, played in in_process.steps.items():
+                assert drop_times(played.result) == drop_times(same_example.result(step)), step
+                assert played.written == same_example.steps[step].written
 
 
 def drop_times(result: Mapping[str, Any]) -> str:
