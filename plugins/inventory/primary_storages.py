@@ -118,8 +118,8 @@ class InventoryModule(Inventory):
         hosts = assign_names(self, hosts, ["name"], hostvars)
         storage_names = {storage.name for storage in storages}
         for host in hosts:
-            if host.name in self.inventory.hosts:
-                host.variables = {}
             if host.name in storage_names:
                 host.name = f"{host.name}_{host.uuid}"
+            if host.name in self.inventory.hosts:
+                host.variables = {}
         return hosts

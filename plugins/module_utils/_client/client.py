@@ -34,9 +34,10 @@ from .._http.adapter import MAX_CONNECTIONS, AdapterPool
 from .._http.connection import (
     Authorization,
     ConnectionOptions,
+    GivenSession,
     SessionSource,
 )
-from .._http.hooks import Hooks, NameStore, ServerFacts
+from .._http.hooks import Hooks, NameStore, ServerFacts, SessionStore
 from .._http.transport import Limits, Transport
 from .._http.webhooks import NO_WEBHOOK, Webhook
 from .._masking.patterns import may_hold_credentials
@@ -95,7 +96,7 @@ READ_AND_MASK = CallOptions(read_only=True, mask_replies=True)
 
 
 class Client:
-    """The client of one task or inventory, which `open_client` in sessions.py creates.
+    """The client of one task or inventory, which `open_session_client`, or `open_client` in sessions.py, creates.
 
     ``sessions`` provides the session, ``facts`` is what is known about the server, and ``names`` remembers names.
     ``jobs`` are the jobs of the calls that were sent, in this order. ``name_checks`` return whether a name of which the
@@ -138,7 +139,7 @@ class Client:
         """Return a client with the session of this one, but with connections of its own, which the caller closes."""
         return Client(self.connection, self.options, self.hooks, self.sessions, self.facts, self.names)
 
-    def set_deadline(self, deadline: float, slack: float = 0.0) -> Client:
+    def with_deadline(self, deadline: float, slack: float = 0.0) -> Client:
         """Return this client with a deadline; a response may arrive ``wait_interval`` or ``slack`` seconds later."""
         limited = copy(self)
         limited._limits = replace(self._limits, deadline=deadline, slack=max(self.wait.interval, slack))
@@ -324,3 +325,18 @@ def _describe_reuse(client: Client, job: Job) -> JobUuidUsed:
         f" {state}). Use a new job_uuid for each call, or omit it.",
         job=earlier.build_handle(),
     )
+
+
+def create_client(
+    connection: ConnectionOptions, options: CallOptions, hooks: Hooks, sessions: SessionSource, store: SessionStore
+) -> Client:
+    """Return a client with what all clients of the store know about the server, and log its credentials."""
+    if credentials := connection.describe_credentials():
+        hooks.log_request(f"credentials: {credentials}")
+    return Client(connection, options, hooks, sessions, store.facts, store.names)
+
+
+def open_session_client(connection: ConnectionOptions, options: CallOptions, hooks: Hooks) -> Client:
+    """Open a client with the access key, or else the session of the option session_id; it never logs in."""
+    session = GivenSession(None, "access_key") if connection.access_key else GivenSession(connection.session_id)
+    return create_client(connection, options, hooks, session, hooks.new_store(connection))

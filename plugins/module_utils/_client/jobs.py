@@ -221,7 +221,7 @@ class JobBatch:
     """The jobs of one wait, which ends with all of them or with any of them."""
 
     def __init__(self, client: Client, jobs: Iterable[Job], deadline: float, wait_for: str) -> None:
-        self._client, self._limited = client, client.set_deadline(deadline)
+        self._client, self._limited = client, client.with_deadline(deadline)
         self._deadline, self._waits_for_any = deadline, wait_for == ANY
         self._running = [job for job in jobs if job.state == RUNNING]
         self._count = len(self._running)
@@ -368,7 +368,7 @@ def job_exists(client: Client, job: Job, deadline: float, seconds: float = JOB_L
     for elapsed in client.wait.poll_intervals(f"the job of {job.operation}", deadline):
         job.state, job.failure = RUNNING, None
         try:
-            poll_job(client.set_deadline(deadline), job)
+            poll_job(client.with_deadline(deadline), job)
         except TransportError as error:
             job.state = UNKNOWN
             if asks_to_wait_longer(client, error, deadline):

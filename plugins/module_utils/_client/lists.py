@@ -121,22 +121,21 @@ class Completeness:
 def paginate(
     client: Client,
     name: str,
-    conditions: Iterable[str] = (),
+    params: Mapping[str, Any],
+    *,
     page_size: int = PAGE_SIZE,
-    limit: int | None = None,
-    extra_params: Mapping[str, Any] | None = None,
-    connections: int = 1,
+    limit: int | None,
+    connections: int,
 ) -> Iterator[Page]:
     """Yield the records of a query page by page, each page with the total number, which may be None.
 
     The list is complete, or a VirtinfraError is raised: servers truncate at 1000 without notice, and may not support
     paging. When the number of records changes while the list is read, which may move some to a page that was already
-    read, it is read again. ``extra_params`` are parameters in addition to the conditions. Several ``connections`` read
-    pages concurrently.
+    read, it is read again. Several ``connections`` read pages concurrently.
     """
     operation = get_operation(name)
     size = page_size if limit is None else min(page_size, limit)
-    params = {**(extra_params or {}), **_build_query(operation, conditions), "limit": size}
+    params = {**params, "sort": _choose_sort(operation), "replyWithCount": True, "limit": size}
     completeness = Completeness(limit)
     for dummy in range(MAX_LIST_ATTEMPTS):
         completeness.restart()
@@ -163,11 +162,10 @@ def paginate(
     )
 
 
-def _build_query(operation: Operation, conditions: Iterable[str]) -> Record:
-    """Return the parameters of a query. It sorts the records, so that they do not move to other pages."""
+def _choose_sort(operation: Operation) -> str | None:
+    """Return the order in which records do not move to other pages, None if no field identifies a record."""
     fields = RECORD_FIELDS.get(operation.record, ())
-    sort = next((f"+{name}" for name in ("uuid", "topicUuid") if name in fields), None)
-    return {"q": list(conditions) or None, "sort": sort, "replyWithCount": True}
+    return next((f"+{name}" for name in ("uuid", "topicUuid") if name in fields), None)
 
 
 def _read_pages(
@@ -320,7 +318,12 @@ def find_by_attribute(
 
 def query(client: Client, name: str, conditions: Iterable[str] = ()) -> list[Record]:
     """Return all records that meet the conditions, each ``<field><op><value>``."""
-    return [record for page, dummy in paginate(client, name, conditions) for record in page]
+    return read_all(client, name, {"q": list(conditions)})
+
+
+def read_all(client: Client, name: str, params: Mapping[str, Any]) -> list[Record]:
+    """Return all records of a query with these parameters."""
+    return [record for page, dummy in paginate(client, name, params, limit=None, connections=1) for record in page]
 
 
 def combine_finders(*readers: Callable[[Client, Record], Result]) -> Callable[[Client, Record], Result]:

@@ -13,7 +13,7 @@ import math
 import re
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -26,10 +26,10 @@ from .._api.errors import (
     VirtinfraError,
     add_causes,
 )
-from .._http.connection import CREDENTIAL_OPTIONS, ConnectionOptions, GivenSession, SessionSource
+from .._http.connection import CREDENTIAL_OPTIONS, ConnectionOptions
 from .._http.hooks import Hooks, SessionStore, do_nothing
 from .._http.transport import MAX_OUTAGE
-from .client import CallOptions, Client
+from .client import CallOptions, Client, create_client, open_session_client
 from .jobs import wait_for_job
 
 # How often a login whose response is lost is retried, and the first pause, in seconds; the pauses double. A session
@@ -109,7 +109,7 @@ def open_brief_client(connection: ConnectionOptions, hooks: Hooks) -> AbstractCo
     """
     timeout = min(connection.request_timeout, LOGOUT_TIMEOUT)
     brief = replace(drop_credentials(connection), request_retries=0, request_timeout=timeout)
-    return open_client(brief, CallOptions(), replace(hooks, before_send=do_nothing))
+    return open_session_client(brief, CallOptions(), replace(hooks, before_send=do_nothing))
 
 
 def refuse_access_key(connection: ConnectionOptions) -> None:
@@ -240,30 +240,22 @@ class AccountSession:
     def _open_login_client(self) -> AbstractContextManager[Client]:
         """Open a client that may log in, also in check mode, because this changes nothing that users manage."""
         options = CallOptions(wait_timeout=self._connection.request_timeout)
-        return open_client(drop_credentials(self._connection), options, self._hooks)
+        return open_session_client(drop_credentials(self._connection), options, self._hooks)
+
+
+def open_client(connection: ConnectionOptions, options: CallOptions, hooks: Hooks) -> AbstractContextManager[Client]:
+    """Open a client with the access key, or else the session of the option session_id, or else of the account."""
+    if connection.needs_login:
+        return _open_account_client(connection, options, hooks)
+    return open_session_client(connection, options, hooks)
 
 
 @contextmanager
-def open_client(connection: ConnectionOptions, options: CallOptions, hooks: Hooks) -> Iterator[Client]:
-    """Open a client with the access key, or else the session of the option session_id, or else of the account.
-
-    A session of an account that nobody shares ends with the client.
-    """
+def _open_account_client(connection: ConnectionOptions, options: CallOptions, hooks: Hooks) -> Iterator[Client]:
+    """Open a client with the session of the account. A session that nobody shares ends with the client."""
     store = hooks.new_store(connection)
-    if credentials := connection.describe_credentials():
-        hooks.log_request(f"credentials: {credentials}")
     with (
-        _open_session(connection, hooks, store) as sessions,
-        Client(connection, options, hooks, sessions, store.facts, store.names) as client,
+        AccountSession(connection, hooks, store) as sessions,
+        create_client(connection, options, hooks, sessions, store) as client,
     ):
         yield client
-
-
-def _open_session(
-    connection: ConnectionOptions, hooks: Hooks, store: SessionStore
-) -> AbstractContextManager[SessionSource]:
-    if connection.needs_login:
-        return AccountSession(connection, hooks, store)
-    if connection.access_key:
-        return nullcontext(GivenSession(None, "access_key"))
-    return nullcontext(GivenSession(connection.session_id))

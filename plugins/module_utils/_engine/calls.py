@@ -83,7 +83,7 @@ class Call:
 
     def limit_client(self) -> Client:
         """Return the client for requests whose responses may arrive a few seconds after the deadline."""
-        return self.client.set_deadline(self.deadline, RESPONSE_TIME)
+        return self.client.with_deadline(self.deadline, RESPONSE_TIME)
 
 
 @dataclass(frozen=True)

@@ -431,10 +431,10 @@ def list_settling_fields(resource: ResourceSpec, state: str, operation: str | No
     return (transition.record_field, *transition.settles) if transition else ()
 
 
-def find_transitional_value(resource: ResourceSpec, fields: Sequence[str], record: Record | None) -> str | None:
-    """Return the first of ``fields`` with a transitional value, as ``name value``; None if there is none."""
-    matches = (_describe_match(resource.transitional_values, name, record) for name in fields)
-    return next(filter(None, matches), None)
+def find_transitional_field(resource: ResourceSpec, fields: Sequence[str], record: Record | None) -> str | None:
+    """Return the first of ``fields`` whose value in the record is transitional, None if there is none."""
+    values = resource.transitional_values
+    return next((name for name in fields if record and record.get(name) in values.get(name, ())), None)
 
 
 def find_failed_value(
@@ -450,14 +450,7 @@ def find_failed_value(
         unstable = (*resource.transitional_values.get(name, ()), *resource.failed_values.get(name, ()))
         is_target = transition is not None and name == transition.record_field
         is_stable_before = (before or {}).get(name) not in unstable
-        failure = _describe_match(resource.failed_values, name, record)
-        if failure and (is_target or is_stable_before):
-            return failure
-    return None
-
-
-def _describe_match(values: Mapping[str, tuple[str, ...]], name: str, record: Record | None) -> str | None:
-    """Return a field as ``name value`` if it has one of the values for it, else None."""
-    if record and record.get(name) in values.get(name, ()):
-        return f"{to_snake_case(name)} {record[name]}"
+        has_failed = (record or {}).get(name) in resource.failed_values.get(name, ())
+        if record and has_failed and (is_target or is_stable_before):
+            return f"{to_snake_case(name)} {record[name]}"
     return None

@@ -29,6 +29,7 @@ from .._api.records import (
     Record,
     drop_null_references,
     is_same_value,
+    to_snake_case,
 )
 from .._api.references import format_option_name
 from .._client.client import Client
@@ -44,7 +45,7 @@ from .plan import (
     Predicted,
     ResourceSpec,
     Unreadable,
-    find_transitional_value,
+    find_transitional_field,
     list_owner_params,
     plan,
 )
@@ -212,13 +213,13 @@ class ObjectReader:
         """Return whether the task waits, and one of the fields has a transitional value."""
         if not self.context.params["wait"] or isinstance(current, Unreadable):
             return False
-        return find_transitional_value(self.resource, fields, current.record) is not None
+        return find_transitional_field(self.resource, fields, current.record) is not None
 
     def wait_until_stable(self, current: Current, fields: Sequence[str], deadline: float) -> Current:
         """Return the object when none of the fields has a transitional value. Raise WaitTimeout at the deadline."""
         if not self.is_unstable(current, fields):
             return current
-        client, record, reason = self.client.set_deadline(deadline), current.record, ""
+        client, record, reason = self.client.with_deadline(deadline), current.record, ""
         for dummy in self.client.wait.poll_intervals(f"the {self.label}", deadline):
             try:
                 record, reason = self._find(client), ""
@@ -228,12 +229,13 @@ class ObjectReader:
                 reason = f" The last read failed: {error.message.rstrip('.')}."
                 if asks_to_wait_longer(self.client, error, deadline):
                     break
-            if not find_transitional_value(self.resource, fields, record):
+            if not find_transitional_field(self.resource, fields, record):
                 return Missing() if record is None else Found(record)
-        value = find_transitional_value(self.resource, fields, record)
+        field = find_transitional_field(self.resource, fields, record) or ""
         raise WaitTimeout(
-            f"still {value} after {self.client.wait.format_elapsed(deadline)} s. Check the {self.resource.noun}, or"
-            f" increase wait_timeout.{reason}"
+            f"{to_snake_case(field)} is still {(record or {}).get(field)} after"
+            f" {self.client.wait.format_elapsed(deadline)} s. Check the {self.resource.noun}, or increase"
+            f" wait_timeout.{reason}"
         )
 
     def warn_of_namesakes(self, name: str) -> None:

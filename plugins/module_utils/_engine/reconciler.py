@@ -198,7 +198,7 @@ class Reconciler:
             elif self.turn.is_due(call) and self.turn.take(call, self.reader.desired, self.reader.label, deadline):
                 current = self.reader.read()
             else:
-                self.reader.client = self.client.set_deadline(deadline, RESPONSE_TIME)
+                self.reader.client = self.client.with_deadline(deadline, RESPONSE_TIME)
                 self.dependents.require_permission(calls, current.record)
                 self.planner.require_operations(calls)
                 self._warn(call)

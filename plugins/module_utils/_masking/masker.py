@@ -167,20 +167,21 @@ class Masker:
         if isinstance(value, str):
             return MASKED_OPTION if value in self._secrets else self.mask_text(value)
         if isinstance(value, Mapping):
-            if self._is_clean(value):
-                return value
-            return {self._mask_key(key): self._mask_member(key, member) for key, member in value.items()}
+            return value if self._is_clean(value) else self._mask_members(value)
         if isinstance(value, (list, tuple, set, frozenset)):
             return [self.mask_value(item) for item in value]
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return MASKED_OPTION if self._has_secret_digits(value) else value
-        # Before core 2.19 an encrypted value is not a string.
-        return MASKED_OPTION if hasattr(value, "__ENCRYPTED__") else value
+        return MASKED_OPTION if self._is_secret_scalar(value) else value
 
-    def _has_secret_digits(self, number: float) -> bool:
-        """Return whether the digits of a number contain a secret that is not very short."""
-        digits = str(number)
-        return any(len(secret) >= MIN_SECRET_LENGTH and secret in digits for secret in self._secrets)
+    def _mask_members(self, value: Mapping[Any, Any]) -> dict[Any, Any]:
+        return {self._mask_key(key): self._mask_member(key, member) for key, member in value.items()}
+
+    def _is_secret_scalar(self, value: Any) -> bool:
+        """Return whether a value is encrypted, or a number whose digits contain a secret that is not very short."""
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            digits = str(value)
+            return any(len(secret) >= MIN_SECRET_LENGTH and secret in digits for secret in self._secrets)
+        # Before core 2.19 an encrypted value is not a string.
+        return hasattr(value, "__ENCRYPTED__")
 
     def _is_clean(self, value: Mapping[Any, Any]) -> bool:
         """Return whether there is certainly nothing to mask, which is the case for most records of a list."""

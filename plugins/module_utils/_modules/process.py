@@ -18,7 +18,6 @@ from typing import Any
 from ansible.module_utils import basic
 
 from .._api.errors import InvalidOptions
-from .._client.sessions import end_session
 from .._http.connection import ConnectionOptions
 from .._http.hooks import Hooks
 from .._masking.masker import MIN_SECRET_LENGTH, collect_secrets
@@ -99,4 +98,7 @@ def _end_session_afterwards(params: Mapping[str, Any], hooks: Hooks) -> Iterator
         yield
     finally:
         if session_id and os.environ.get(OWN_SESSION) == mark_own_session(session_id):
+            # Most processes end no session, so they do not load the code for it.
+            from .._client.sessions import end_session
+
             end_session(ConnectionOptions.from_params(params), session_id, hooks)

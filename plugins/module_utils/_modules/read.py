@@ -143,7 +143,7 @@ class Listing:
         equal, limit = self._select_equalities(desired), self._choose_limit(desired)
         conditions, local_conditions = parse_conditions(desired.get("query", ()), self.record_type)
         if not equal and not local_conditions:
-            return _collect_pages(paginate(client, self.operation, conditions, limit=limit))
+            return _collect_pages(paginate(client, self.operation, {"q": conditions}, limit=limit, connections=1))
         if "uuid" in equal and not conditions:
             records = get_by_uuid(client, self.operation, equal["uuid"])
         elif equal:

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from traceback import format_exc
@@ -21,12 +21,12 @@ from .._api.errors import Bug, TransportError, VirtinfraError
 from .._api.operations import OPERATIONS
 from .._api.records import RECORD_FIELDS, NullReference, to_snake_case
 from .._api.resource_types import RESOURCE_TYPES
-from .._client.client import CallOptions, Client, has_outdated_names
+from .._client.client import CallOptions, Client, has_outdated_names, open_session_client
 from .._client.jobs import FAILED, RUNNING, UNKNOWN
 from .._client.names import resolve_names
-from .._client.sessions import open_client
 from .._engine.context import ModuleContext, TaskInterrupted
 from .._engine.plan import ABSENT
+from .._http.connection import ConnectionOptions
 from .._http.hooks import Hooks
 from .._http.webhooks import Webhook
 from .._masking.masker import Masker, collect_secrets
@@ -66,7 +66,7 @@ def _run(spec: ModuleSpec, params: Mapping[str, Any], check_mode: bool, hooks: H
     """Run with validated options and return the result with its secrets."""
     try:
         params = spec.with_references(params, check_mode)
-        with open_client(spec.connection(params), _build_call_options(params, check_mode), hooks) as client:
+        with _open_client(spec.connection(params), _build_call_options(params, check_mode), hooks) as client:
             outcome = _run_with_client(spec, params, check_mode, client)
             if _is_due_to_outdated_name(outcome, params, client):
                 client.names.forget(RESOURCE_TYPES)
@@ -115,6 +115,15 @@ def _run_with_client(spec: ModuleSpec, params: Mapping[str, Any], check_mode: bo
 def _describe_bug(mistake: Exception) -> Bug:
     """Return the failure for the exception that is being handled."""
     return Bug(f"This is a bug in the collection: {type(mistake).__name__}: {mistake}", exception=format_exc())
+
+
+def _open_client(connection: ConnectionOptions, options: CallOptions, hooks: Hooks) -> AbstractContextManager[Client]:
+    """Open a client. A module process usually gets a session, so it loads the code for logins only for an account."""
+    if not connection.needs_login:
+        return open_session_client(connection, options, hooks)
+    from .._client.sessions import open_client
+
+    return open_client(connection, options, hooks)
 
 
 def _build_failure(context: ModuleContext | None, failure: VirtinfraError) -> ModuleResult:

@@ -14,7 +14,7 @@ from itertools import product
 from .._api.errors import Unchangeable
 from .._api.records import Record
 from .._client.client import Client
-from .._client.lists import paginate
+from .._client.lists import read_all
 from .._engine.plan import Current, PlannedCall, ResourceSpec, build_call
 
 # The name of an interface and the number of a VLAN.
@@ -30,8 +30,7 @@ def read_nic_services(client: Client, desired: Record) -> Record:
     """
 
     def read_rows(interface: str) -> list[Record]:
-        pages = paginate(client, "GetHostNicServiceTypeStatistic", extra_params={"interfaceUuid": interface})
-        return [row for page, total in pages for row in page]
+        return read_all(client, "GetHostNicServiceTypeStatistic", {"interfaceUuid": interface})
 
     interfaces = list(dict.fromkeys(desired["interfaceUuids"]))
     rows = [row for rows in client.map_concurrently(read_rows, interfaces) for row in rows]

@@ -12,7 +12,7 @@ credentials are passed as options and, where possible, a session in place of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
@@ -56,17 +56,12 @@ class Handover:
 class ModuleProcess:
     """Runs the task of an action plugin in a module process. ``label`` names the task in messages."""
 
-    def __init__(self, action: ActionBase, spec: ModuleSpec, label: str) -> None:
-        self._action, self._spec, self._label = action, spec, label
+    def __init__(self, action: ActionBase, spec: ModuleSpec, label: str, hooks: Hooks) -> None:
+        self._action, self._spec, self._label, self._hooks = action, spec, label, hooks
         self._task = action._task
 
     def run(
-        self,
-        name: str,
-        arguments: Mapping[str, Any],
-        variables: dict[str, Any],
-        task_vars: dict[str, Any] | None,
-        on_request: Callable[[str], None] | None,
+        self, name: str, arguments: Mapping[str, Any], variables: dict[str, Any], task_vars: dict[str, Any] | None
     ) -> dict[str, Any]:
         """Return the result of the module ``name``. ``variables`` are the environment variables of the task."""
         if self._spec.secret_results and self._task.async_val:
@@ -75,13 +70,12 @@ class ModuleProcess:
         supported = {option: value for option, value in credentials.items() if option in self._spec.argument_spec}
         try:
             with patch_environ(variables):
-                handover = self._hand_over({**supported, **arguments}, on_request)
+                handover = self._hand_over({**supported, **arguments})
         except VirtinfraError as failure:
             return _fail(failure)
         result = self._start(name, handover, variables, task_vars)
         for line in result.pop(REQUEST_LOG, ()):
-            if on_request:
-                on_request(line)
+            self._hooks.log_request(line)
         if handover.account_session and result.get("operation") == "LogInByAccount":
             handover.account_session.remember_failure(result)
         return result
@@ -91,7 +85,7 @@ class ModuleProcess:
         """Whether the task may outlive the run."""
         return bool(self._task.async_val and not self._task.poll)
 
-    def _hand_over(self, arguments: dict[str, Any], on_request: Callable[[str], None] | None) -> Handover:
+    def _hand_over(self, arguments: dict[str, Any]) -> Handover:
         """Return the options of the process, with the session of this run instead of the password of an account.
 
         A module that returns a new session gets the password and logs in. So does every module if only the host of its
@@ -113,7 +107,7 @@ class ModuleProcess:
             connection = ConnectionOptions.from_params(params)
         except VirtinfraError:
             return Handover(with_password)
-        hooks = Hooks(connection.create_masker(), on_request=on_request)
+        hooks = replace(self._hooks, masker=connection.create_masker())
         account_session = AccountSession(_limit_login(connection), hooks, FileStore(connection))
         try:
             if self._spec.secret_results:

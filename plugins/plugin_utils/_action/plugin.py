@@ -26,6 +26,7 @@ from ...module_utils._engine.context import TaskInterrupted
 from ...module_utils._http.adapter import HAS_REQUESTS, AdapterPool
 from ...module_utils._http.connection import build_tls_context
 from ...module_utils._http.hooks import Hooks
+from ...module_utils._masking.masker import Masker
 from ...module_utils._masking.patterns import compile_patterns
 from ...module_utils._modules.options import GROUP_OPTIONS, prefer_given_credentials
 from ...module_utils._modules.process import REQUEST_LOG_VERBOSITY
@@ -75,8 +76,8 @@ class ActionModule(ActionBase):
         else:
             if spec.can_change_objects:
                 suspend_names()
-            process = ModuleProcess(self, spec, self._label)
-            result = process.run(full_name, arguments, variables, task_vars, self._choose_request_log())
+            process = ModuleProcess(self, spec, self._label, Hooks(Masker(), on_request=self._choose_request_log()))
+            result = process.run(full_name, arguments, variables, task_vars)
         if spec.secret_results and not result.get("failed"):
             # The result contains a secret that later tasks use, so Ansible must not show it.
             result["_ansible_no_log"] = True

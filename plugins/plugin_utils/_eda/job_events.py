@@ -71,20 +71,26 @@ def read_post(headers: Mapping[str, str], body: bytes, target: str) -> JobPost:
     uuid = values.get("x-job-uuid", "")
     if not re.fullmatch(r"[\w.-]{1,128}", uuid, re.ASCII):
         raise InvalidPost("the header X-Job-UUID is missing or is not a job id")
-    response = Response(200, {}, body)
+    operation = _read_context(target, "operation")
+    job = Job(uuid, "", operation if re.fullmatch(r"\w+", operation, re.ASCII) else "")
+    _apply_outcome(job, values.get("x-job-success", "").lower(), Response(200, {}, body))
+    return JobPost(job, values.get("x-job-batch") or None, _read_context(target, "about") or None)
+
+
+def _read_context(target: str, name: str) -> str:
+    """Return a parameter of the webhook URL, printable and truncated; ``""`` without one."""
+    return make_printable(read_parameter(target, name))[:LONGEST_CONTEXT]
+
+
+def _apply_outcome(job: Job, success: str, response: Response) -> None:
+    """Set the end of a job from the header X-Job-Success and the body. An error in the body outweighs the header."""
     if response.object is None:
         raise InvalidPost("the body is not a JSON object")
-    stated = values.get("x-job-success", "").lower()
-    if not stated and response.error is None:
-        raise InvalidPost("the header X-Job-Success is missing")
-    about, operation = (
-        make_printable(read_parameter(target, name))[:LONGEST_CONTEXT] for name in ("about", "operation")
-    )
-    job = Job(uuid, "", operation if re.fullmatch(r"\w+", operation, re.ASCII) else "")
-    if stated == "true" and response.error is None:
-        job.state, job.result = SUCCEEDED, response.object
-    elif response.error is None:
-        job.state, job.failure = FAILED, VirtinfraError("the operation failed, and the service gives no reason")
-    else:
+    if response.error is not None:
         job.state, job.failure = FAILED, ApiError(job.operation or "the operation", FAILED_STATUS, response.error)
-    return JobPost(job, values.get("x-job-batch") or None, about or None)
+    elif not success:
+        raise InvalidPost("the header X-Job-Success is missing")
+    elif success == "true":
+        job.state, job.result = SUCCEEDED, response.object
+    else:
+        job.state, job.failure = FAILED, VirtinfraError("the operation failed, and the service gives no reason")

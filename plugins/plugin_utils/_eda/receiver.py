@@ -116,7 +116,7 @@ class Receiver:
         job = Job(uuid, format_job_path(uuid, client.connection.path_prefix))
         try:
             deadline = client.hooks.clock.monotonic() + CONFIRM_TIMEOUT
-            await asyncio.to_thread(client.set_deadline(deadline).poll, job)
+            await asyncio.to_thread(client.with_deadline(deadline).poll, job)
         except TransportError as error:
             raise web.HTTPServiceUnavailable(text="it could not be confirmed") from error
         finally:

@@ -106,8 +106,9 @@ class Service:
 
     def _query(self, client: Client, resource_type: ResourceType, conditions: Iterable[str]) -> Iterator[list[Record]]:
         try:
+            params = {"q": list(conditions)}
             for page, dummy in paginate(
-                client, resource_type.query, conditions, self.page_size, connections=CONNECTIONS
+                client, resource_type.query, params, page_size=self.page_size, limit=None, connections=CONNECTIONS
             ):
                 yield page
         except Unsupported:

@@ -32,6 +32,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists im
 from conftest import ClientFactory, FakeClock, client_of, reply_to
 
 from simulator.launch import Simulator
+from support.faults import TRANSIENT_FAULTS, name_fault
 from support.stub_server import StubRequest, StubResponse, StubServer
 
 HOST = "a0000003000040008000000000000001"
@@ -516,19 +517,7 @@ def test_expired_job(sim: Simulator, no_wait_client: Client) -> None:
     assert caught.value.result["job"]["state"] == "unknown"
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [
-        {"fault": "drop_before"},
-        {"fault": "drop_after"},
-        {"fault": "truncate"},
-        {"fault": "status", "status": 429},
-        {"fault": "status", "status": 502},
-        {"fault": "status", "status": 503},
-        {"fault": "status", "status": 504},
-    ],
-    ids=lambda fault: f"{fault['fault']}-{fault.get('status', '')}",
-)
+@pytest.mark.parametrize("fault", TRANSIENT_FAULTS, ids=name_fault)
 def test_polling_tolerates(sim: Simulator, no_wait_client: Client, fault: dict[str, Any]) -> None:
     sim.fault(operation="poll", count=3, **fault)
     assert reply_to(no_wait_client, "ChangeHostState", DISABLE)["inventory"]["state"] == "Disabled"

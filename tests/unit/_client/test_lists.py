@@ -47,7 +47,11 @@ def uuids(records: list[dict[str, Any]]) -> list[str]:
 
 def list_by_pages(client: Client, page_size: int, limit: int | None = None) -> list[dict[str, Any]]:
     """List the hosts with a query."""
-    return [record for page, dummy in paginate(client, "QueryHost", (), page_size, limit) for record in page]
+    return [
+        record
+        for page, dummy in paginate(client, "QueryHost", {}, page_size=page_size, limit=limit, connections=1)
+        for record in page
+    ]
 
 
 def list_by_cursor_pages(client: Client, page_size: int, limit: int | None = None) -> list[dict[str, Any]]:
@@ -103,7 +107,7 @@ def test_no_unnecessary_requests(sim: Simulator, client: Client) -> None:
 def test_pages_that_are_read_concurrently(sim: Simulator, client: Client, hosts: int) -> None:
     """After the first page, which contains the total, pages are read concurrently, in order and once each."""
     sim.reset(hosts=hosts)
-    pages = list(paginate(client, "QueryHost", (), connections=4))
+    pages = list(paginate(client, "QueryHost", {}, limit=None, connections=4))
     assert [len(page) for page, total in pages] == [1000] * (hosts // 1000) + [hosts % 1000] * (hosts % 1000 > 0)
     assert [record["uuid"] for page, total in pages for record in page] == [
         f"a0000003000040008000{number:012x}" for number in range(1, hosts + 1)
@@ -124,7 +128,7 @@ def test_pages_come_over_several_connections() -> None:
         return response
 
     with StubServer(answer) as service:
-        pages = list(paginate(client_of(service), "QueryHost", (), 500, connections=4))
+        pages = list(paginate(client_of(service), "QueryHost", {}, page_size=500, limit=None, connections=4))
     assert [record for page, total in pages for record in page] == RECORDS
     assert len({request.client_port for request in service.requests}) == 4
 
@@ -132,7 +136,7 @@ def test_pages_come_over_several_connections() -> None:
 def test_truncated_pages_are_not_read_concurrently() -> None:
     """If the service truncates pages, the start of the next page is known only after the current page."""
     with StubServer(pages_of(RECORDS, 700, total=True)) as service:
-        pages = list(paginate(client_of(service), "QueryHost", (), connections=4))
+        pages = list(paginate(client_of(service), "QueryHost", {}, limit=None, connections=4))
     assert [len(page) for page, total in pages] == [700, 700, 700, 400]
     assert [request.query["start"] for request in service.requests] == [["0"], ["700"], ["1400"], ["2100"]]
 
@@ -146,7 +150,9 @@ def test_pages_are_sorted(sim: Simulator, client: Client, name: str, sort: str) 
 
 def test_total_is_returned(sim: Simulator, client: Client) -> None:
     sim.reset(hosts=25)
-    assert [(len(page), total) for page, total in paginate(client, "QueryHost", (), 10)] == [
+    assert [
+        (len(page), total) for page, total in paginate(client, "QueryHost", {}, page_size=10, limit=None, connections=1)
+    ] == [
         (10, 25),
         (10, 25),
         (5, 25),
@@ -372,7 +378,7 @@ def test_list_that_would_never_end(connections: int) -> None:
     message = "takes more than 20000 requests: the service announces 1000000000 records and sends 1 at a time"
     with StubServer(answer) as service:
         with pytest.raises(VirtinfraError, match=f"QueryHost: the list {message}"):
-            list(paginate(client_of(service), "QueryHost", connections=connections))
+            list(paginate(client_of(service), "QueryHost", {}, limit=None, connections=connections))
         with pytest.raises(VirtinfraError, match=f"the cursor for host: the list {message}"):
             list_by_cursor_pages(client_of(service), 1000)
         assert len(service.requests) < 5
@@ -382,7 +388,7 @@ def test_list_that_would_never_end(connections: int) -> None:
 
 def test_total_of_an_empty_list(sim: Simulator, client: Client) -> None:
     sim.reset(hosts=0)
-    assert list(paginate(client, "QueryHost")) == []
+    assert list(paginate(client, "QueryHost", {}, limit=None, connections=1)) == []
     assert len(sim.log()) == 1
 
 

@@ -30,7 +30,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan imp
     Unreadable,
     find_drift,
     find_failed_value,
-    find_transitional_value,
+    find_transitional_field,
     list_needed_fields,
     list_settling_fields,
     plan,
@@ -426,14 +426,14 @@ def test_operations_of_a_resource() -> None:
         (None, None),
         ({}, None),
         (HOST, None),
-        ({**HOST, "status": "Connecting"}, "status Connecting"),
-        ({**HOST, "state": "PreMaintenance", "status": "Connected"}, "state PreMaintenance"),
+        ({**HOST, "status": "Connecting"}, "status"),
+        ({**HOST, "state": "PreMaintenance", "status": "Connected"}, "state"),
         ({**HOST, "status": "Disconnected"}, None),
     ],
 )
 def test_passing(record: Record | None, is_passing: str | None) -> None:
-    assert find_transitional_value(KVM_HOST, ("state", "status"), record) == is_passing
-    assert find_transitional_value(KVM_HOST, (), record) is None
+    assert find_transitional_field(KVM_HOST, ("state", "status"), record) == is_passing
+    assert find_transitional_field(KVM_HOST, (), record) is None
 
 
 @pytest.mark.parametrize(

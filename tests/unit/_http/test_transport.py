@@ -32,6 +32,7 @@ from conftest import ClientFactory, FakeClock, client_of, reply_to
 
 from simulator.launch import Simulator
 from support.clients import make_client
+from support.faults import TRANSIENT_FAULTS, name_fault
 from support.socket_servers import ByteServer, read_request, taken_port
 from support.stub_server import StubRequest, StubResponse, StubServer
 
@@ -56,18 +57,12 @@ def failure_of(client: Client, name: str = "QueryHost") -> VirtinfraError:
 @pytest.mark.parametrize(
     "fault",
     [
-        {"fault": "drop_before"},
-        {"fault": "drop_after"},
-        {"fault": "truncate"},
-        {"fault": "status", "status": 429},
-        {"fault": "status", "status": 502},
-        {"fault": "status", "status": 503},
-        {"fault": "status", "status": 504},
+        *TRANSIENT_FAULTS,
         {"fault": "html", "count": 2},
         {"fault": "garbage", "garbage": "json", "count": 2},
         {"fault": "garbage", "garbage": "utf8", "count": 2},
     ],
-    ids=lambda fault: f"{fault['fault']}-{fault.get('status', '')}{fault.get('garbage', '')}",
+    ids=name_fault,
 )
 def test_reads_tolerate(sim: Simulator, no_wait_client: Client, fault: dict[str, Any]) -> None:
     sim.fault(operation="QueryHost", **{"count": 4, **fault})

@@ -114,7 +114,7 @@ def test_silent_reads_do_not_prolong_the_waiting(sim: Simulator) -> None:
         options = {"uuid": HOST, "state": "enabled", "wait_timeout": 0.3, "wait_interval": 0.2}
         result = run_module("kvm_host", {"base_url": service.url, "session_id": "the-session", **options}).result
         late.set()
-    assert "still status Connecting after 0.3 s" in result["msg"]
+    assert "status is still Connecting after 0.3 s" in result["msg"]
     assert not result["changed"]
 
 

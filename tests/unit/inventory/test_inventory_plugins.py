@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from ansible.errors import AnsibleParserError
 from ansible.inventory.data import InventoryData
+from ansible.plugins.loader import inventory_loader
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import RECORD_FIELDS, to_snake_case
 
 from simulator.launch import Simulator
@@ -61,6 +62,18 @@ def test_every_documented_field_is_a_variable(
         if not isinstance(value, (list, dict)) and not field.endswith("Date"):
             assert value == stored[field]
     assert variables["virtinfra_service"] == sim.url
+
+
+@pytest.mark.parametrize(
+    ("plugin", "record"), [("vms", "VmInstanceInventory"), ("primary_storages", "PrimaryStorageInventory")]
+)
+def test_every_variable_that_is_added_is_declared(fill: Fill, plugin: str, record: str) -> None:
+    inventory = fill(plugin, hosts=True)
+    added = inventory_loader.get(f"virtinfra.manager.{plugin}").ADDED
+    declared = {f"virtinfra_{to_snake_case(field)}" for field in (*RECORD_FIELDS[record], *added, "service")}
+    hosts = [host for host in inventory.hosts.values() if declared <= host.vars.keys()]
+    assert hosts
+    assert {name for host in hosts for name in host.vars if name.startswith("virtinfra_")} == declared
 
 
 def test_records_in_variables_have_all_their_fields(sim: Simulator, fill: Fill) -> None:
@@ -405,6 +418,15 @@ def test_known_hosts_of_a_storage_keep_their_variables(sim: Simulator, fill: Fil
     fill("primary_storages", inventory)
     assert inventory.hosts["host-1"].vars["ansible_host"] == "192.0.2.1"
     assert "host-1" in names(inventory, "hosts_of_ps_1")
+
+
+def test_a_host_renamed_because_of_a_storage_has_its_variables(sim: Simulator, fill: Fill) -> None:
+    storage, host = sim.records("primarystorage")[0], sim.records("host")[0]
+    sim.change("primarystorage", storage["uuid"], name=host["name"])
+    inventory = InventoryData()
+    inventory.add_host(host["name"])
+    fill("primary_storages", inventory)
+    assert inventory.hosts[f"{host['name']}_{host['uuid']}"].vars["ansible_host"] == host["managementIp"]
 
 
 def test_names_that_storages_and_hosts_share(sim: Simulator, fill: Fill) -> None:

@@ -383,7 +383,7 @@ def test_maintenance_that_has_not_been_reached_is_cancelled(
 def test_maintenance_waits_for_a_host_that_is_connecting(run: ModuleRunner, sim: Simulator, hosts: list[str]) -> None:
     sim.change("host", hosts[0], status="Connecting")
     ran = change_state(run, hosts[0], "maintenance")
-    assert "still status Connecting after 0.3 s" in ran.message
+    assert "status is still Connecting after 0.3 s" in ran.message
     assert (ran.calls, ran.changed) == ([], False)
 
 
@@ -396,7 +396,7 @@ def test_present_host_is_not_waited_for(run: ModuleRunner, sim: Simulator, hosts
 def test_host_is_not_enabled_before_it_is_connected(run: ModuleRunner, sim: Simulator, hosts: list[str]) -> None:
     sim.change("host", hosts[0], state="Disabled", status="Connecting")
     ran = change_state(run, hosts[0], "enabled")
-    assert "still status Connecting after 0.3 s" in ran.message
+    assert "status is still Connecting after 0.3 s" in ran.message
     assert (ran.calls, ran.changed) == (["ChangeHostState"], True)
 
 
