@@ -82,6 +82,29 @@ def _host_action(name: str, *params: Parameter, path: str = "hosts/{uuid}/action
     )
 
 
+_STATE_EVENT = required("stateEvent", choices=("enable", "disable"))
+
+# The records of the objects that companions change.
+_SNS_RECORDS = {
+    "endpoint": "SNSApplicationEndpointInventory",
+    "platform": "SNSApplicationPlatformInventory",
+    "topic": "SNSTopicInventory",
+}
+
+
+def _sns_change(name: str, collection: str, refers_to: str, *params: Parameter) -> Operation:
+    """Return the row of a companion that changes an endpoint, platform or topic."""
+    return Operation(
+        name,
+        "PUT",
+        f"{collection}/{{uuid}}/actions",
+        path_params=(required("uuid", refers_to=refers_to),),
+        params=params,
+        result=("inventory",),
+        record=_SNS_RECORDS[refers_to],
+    )
+
+
 def _deletion(name: str, path: str, refers_to: str, *params: Parameter) -> Operation:
     """Return the row of a companion that deletes an object, and succeeds if the object does not exist."""
     return Operation(
@@ -613,6 +636,109 @@ _COMPANIONS = (
         path="hosts/kvm/{uuid}/actions",
         is_idempotent=False,
         duplicate_codes=("SYS.1007",),
+    ),
+    # Companions that change and remove endpoints, platforms, topics and persons.
+    _sns_change("ChangeSNSApplicationEndpointState", "sns/application-endpoints", "endpoint", _STATE_EVENT),
+    _deletion("DeleteSNSApplicationEndpoint", "sns/application-endpoints/{uuid}", "endpoint"),
+    replace(
+        _sns_change(
+            "UpdateSNSWeComEndpoint",
+            "sns/application-endpoints/we-com",
+            "endpoint",
+            optional("name"),
+            optional("description"),
+            optional("platformUuid", refers_to="platform"),
+            optional("url"),
+            optional("atAll", "bool"),
+        ),
+        record="SNSWorkchatEndpointInventory",
+    ),
+    Operation(
+        "CreateSNSSnmpPlatform",
+        "POST",
+        "sns/application-platforms/snmp",
+        duplicate_codes=("SYS.1007",),
+        params=(
+            required("name"),
+            optional("description"),
+            required("snmpAddress"),
+            required("snmpPort", "int"),
+            *_CREATE_PARAMS,
+        ),
+        result=("inventory",),
+        record="SNSApplicationPlatformInventory",
+    ),
+    _sns_change("ChangeSNSApplicationPlatformState", "sns/application-platforms", "platform", _STATE_EVENT),
+    _sns_change(
+        "UpdateSNSApplicationPlatform",
+        "sns/application-platforms",
+        "platform",
+        optional("name"),
+        optional("description"),
+    ),
+    _deletion("DeleteSNSApplicationPlatform", "sns/application-platforms/{uuid}", "platform"),
+    Operation(
+        "CreateSNSTopic",
+        "POST",
+        "sns/topics",
+        is_idempotent=False,
+        params=(
+            required("name"),
+            optional("description"),
+            optional("locale", choices=("zh_CN", "en_US")),
+            *_CREATE_PARAMS,
+        ),
+        result=("inventory",),
+        record="SNSTopicInventory",
+    ),
+    _sns_change("UpdateSNSTopic", "sns/topics", "topic", optional("name"), optional("description")),
+    _sns_change("ChangeSNSTopicState", "zwatch/topics", "topic", _STATE_EVENT),
+    _deletion("DeleteSNSTopic", "sns/topics/{uuid}", "topic"),
+    Operation(
+        "SubscribeSNSTopic",
+        "POST",
+        "sns/topics/{topicUuid}/endpoints/{endpointUuid}",
+        duplicate_codes=("SYS.1000",),
+        path_params=(required("topicUuid", refers_to="topic"), required("endpointUuid", refers_to="endpoint")),
+        may_be_empty=True,
+    ),
+    Operation(
+        "UnsubscribeSNSTopic",
+        "DELETE",
+        "sns/topics/{topicUuid}/endpoints/{endpointUuid}",
+        path_params=(required("topicUuid", refers_to="topic"), required("endpointUuid", refers_to="endpoint")),
+        may_be_empty=True,
+    ),
+    Operation(
+        "AddSNSFeiShuAtPerson",
+        "POST",
+        "sns/application-endpoints/feishu/at-persons",
+        duplicate_codes=("SYS.1007",),
+        params=(
+            required("userId"),
+            required("endpointUuid", refers_to="endpoint"),
+            optional("remark"),
+            *_CREATE_PARAMS,
+        ),
+        result=("inventory",),
+        record="SNSTeamchatAtPersonInventory",
+    ),
+    Operation(
+        "RemoveSNSFeiShuAtPerson",
+        "DELETE",
+        "sns/application-endpoints/feishu/{endpointUuid}/at-persons/{userId}",
+        path_params=(required("endpointUuid", refers_to="endpoint"), required("userId")),
+        may_be_empty=True,
+    ),
+    Operation(
+        "UnexportNbdVolumes",
+        "POST",
+        "cbt-task/unexportvolume",
+        params=(
+            required("volumeUuids", "list", refers_to="volume"),
+            required("vmInstanceUuid", refers_to="vm"),
+        ),
+        may_be_empty=True,
     ),
     # Companions for sessions and jobs.
     Operation(

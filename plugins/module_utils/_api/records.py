@@ -83,7 +83,7 @@ RECORD_FIELDS: Mapping[str, tuple[str, ...]] = {
         "ClusterInventory": f"{_NAMED} zoneUuid hypervisorType state type",
         "L3NetworkInventory": f"{_NAMED} zoneUuid l2NetworkUuid type category state ipVersion ipRanges",
         "VolumeSnapshotGroupInventory": f"{_NAMED} vmInstanceUuid snapshotCount volumeSnapshotRefs",
-        "SNSTopicInventory": f"{_NAMED} state",
+        "SNSTopicInventory": f"{_NAMED} state locale",
         "TemplatedVmInstanceInventory": _NAMED,
         # Records that modules combine from several records of the service.
         "HostNicServices": "services",

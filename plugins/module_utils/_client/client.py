@@ -63,6 +63,8 @@ from .substitutes import (
 
 SESSION_EXPIRED = "ID.1001"
 
+TOKEN_OPTION = "api_token (or VIRTINFRA_API_TOKEN in the environment)"
+
 SESSION_OPTIONS = (
     "session_id, or account and account_password, or access_key_id and access_key_secret (or VIRTINFRA_SESSION_ID, or"
     " VIRTINFRA_ACCOUNT and VIRTINFRA_ACCOUNT_PASSWORD, or VIRTINFRA_ACCESS_KEY_ID and VIRTINFRA_ACCESS_KEY_SECRET in"
@@ -272,20 +274,14 @@ class Client:
         """Return what a call is authorized with; None for an operation that needs nothing."""
         if operation.is_public:
             return None
-        if operation.uses_token:
-            if not self.connection.api_token:
-                raise Unsupported(f"{operation.name} needs api_token (or VIRTINFRA_API_TOKEN in the environment)")
-            return f"Bearer {self.connection.api_token}"
-        if auth := self._authorize_call():
+        if auth := _build_bearer(self.connection) if operation.uses_token else self._authorize_call():
             return auth
-        raise Unsupported(f"{operation.name} needs {SESSION_OPTIONS}")
+        raise Unsupported(f"{operation.name} needs {TOKEN_OPTION if operation.uses_token else SESSION_OPTIONS}")
 
     def _authorize_call(self) -> Authorization:
         """Return the access key, or else the header with the session; None without either."""
-        if key := self.connection.access_key:
-            return key
-        session_id = self.sessions.get_session()
-        return f"OAuth {session_id}" if session_id else None
+        session_id = None if self.connection.access_key else self.sessions.get_session()
+        return self.connection.access_key or (f"OAuth {session_id}" if session_id else None)
 
     def _build_headers(self, job_uuid: str) -> dict[str, str]:
         """Return the headers of a writing call."""
@@ -312,6 +308,11 @@ def _forget_changed_names(client: Client) -> None:
     for job in client.jobs:
         change = client.names.suspend if job.state in (RUNNING, UNKNOWN) else client.names.forget
         change(find_changed_types(get_operation(job.operation)))
+
+
+def _build_bearer(connection: ConnectionOptions) -> str | None:
+    """Return the Authorization header of the cursor operations, None without a token."""
+    return f"Bearer {connection.api_token}" if connection.api_token else None
 
 
 def _describe_reuse(client: Client, job: Job) -> JobUuidUsed:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import OperationError, invalid_argument
+from ..errors import OperationError, invalid_argument, not_found
 from ..registry import Call, Reply, operation
 from ..state.store import Record, Store
 from . import creation
 from .sns_platforms import delete_endpoints, get_snmp_platform
+from .sns_topics import STATES
 
 LONGEST = {"userId": 256, "remark": 128}
 
@@ -105,6 +106,51 @@ def update_endpoint(call: Call) -> Reply:
             raise invalid_argument(f"platform[uuid: {platform['uuid']}] is of type {platform['type']}")
     members = call.select("name", "description", "platformUuid")
     return {"inventory": call.store.change("endpoint", endpoint["uuid"], **members)}
+
+
+@operation("UpdateSNSWeComEndpoint")
+def update_chat_endpoint(call: Call) -> Reply:
+    """Change the given members of a chat endpoint, also those that UpdateSNSApplicationEndpoint does not change."""
+    endpoint = call.store["endpoint"].get(call["uuid"])
+    if endpoint["type"] != "WorkChat":
+        raise not_found("we-com endpoint", endpoint["uuid"])
+    members = call.select("name", "description", "platformUuid", "url", "atAll")
+    return {"inventory": with_platform(call, call.store.change("endpoint", endpoint["uuid"], **members))}
+
+
+@operation("ChangeSNSApplicationEndpointState")
+def change_endpoint_state(call: Call) -> Reply:
+    """Enable or disable an endpoint of any type, whatever its state."""
+    return {"inventory": call.store.change("endpoint", call["uuid"], state=STATES[call["stateEvent"]])}
+
+
+@operation("AddSNSFeiShuAtPerson")
+def add_person(call: Call) -> Reply:
+    """Add a person to an endpoint. A user id that the endpoint already has is invalid."""
+    store = call.store
+    endpoint = store["endpoint"].get(call["endpointUuid"])
+    if any(_is_person(person, endpoint["uuid"], call["userId"]) for person in store["person"].all()):
+        raise invalid_argument(f"userId[{call['userId']}] exists on endpoint[uuid: {endpoint['uuid']}]")
+    members = {
+        "uuid": creation.generate_uuid(call, "person"),
+        "userId": call["userId"],
+        "endpointUuid": endpoint["uuid"],
+        "remark": call.get("remark"),
+        **store.dates(),
+    }
+    creation.tag(call, members["uuid"])
+    return {"inventory": store["person"].put(Record("person", members))}
+
+
+@operation("RemoveSNSFeiShuAtPerson", has_envelope=False)
+def remove_person(call: Call) -> Reply:
+    """Remove a person from an endpoint; succeed if the endpoint does not have it."""
+    call.store["person"].remove_where(lambda person: _is_person(person, call["endpointUuid"], call["userId"]))
+    return {}
+
+
+def _is_person(person: Record, endpoint_uuid: str, user_id: str) -> bool:
+    return (person["endpointUuid"], person["userId"]) == (endpoint_uuid, user_id)
 
 
 @operation("UpdateAtPersonOfAtFeiShuEndpoint", chats="open")

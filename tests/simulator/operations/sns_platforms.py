@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..errors import invalid_argument, not_found
+from ..errors import invalid_argument, not_found, operation_refused
 from ..registry import Call, Reply, operation
 from ..state.store import Record, Store
 from . import creation
+from .sns_topics import STATES
 
 
 def get_snmp_platform(store: Store, uuid: str) -> Record:
@@ -35,6 +36,18 @@ def update_snmp_platform(call: Call) -> Reply:
     platform = get_snmp_platform(call.store, call["uuid"])
     members = call.select("snmpAddress", "snmpPort", "name", "description")
     return {"inventory": call.store.change("platform", platform["uuid"], **members)}
+
+
+@operation("UpdateSNSApplicationPlatform")
+def update_platform(call: Call) -> Reply:
+    """Change the given members of a platform of any type."""
+    return {"inventory": call.store.change("platform", call["uuid"], **call.select("name", "description"))}
+
+
+@operation("ChangeSNSApplicationPlatformState")
+def change_platform_state(call: Call) -> Reply:
+    """Enable or disable a platform, whatever its state."""
+    return {"inventory": call.store.change("platform", call["uuid"], state=STATES[call["stateEvent"]])}
 
 
 @operation("SNSSnmpTestConnection")
@@ -76,7 +89,9 @@ def create_snmp_platform(call: Call) -> Reply:
 
 @operation("DeleteSNSApplicationPlatform", has_envelope=False)
 def delete_platform(call: Call) -> Reply:
-    """Delete a platform with its endpoints; succeed if it does not exist."""
+    """Delete a platform with its endpoints; succeed if it does not exist. A built-in one is refused."""
+    if call["uuid"] in call.switches.builtin_platforms:
+        raise operation_refused(f"platform[uuid: {call['uuid']}] is built in and cannot be deleted")
     delete_endpoints(call.store, lambda endpoint: bool(endpoint["platformUuid"] == call["uuid"]))
     call.store["platform"].remove_where(lambda platform: bool(platform["uuid"] == call["uuid"]))
     return {}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The notification part of the seed: platforms, endpoints, a topic with its subscribers, persons."""
+"""The notification part of the seed: platforms, endpoints, a topic with its subscribers, one without, persons."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def builders(persons: int, dates: Dates) -> dict[str, tuple[int, Callable[[int],
     return {
         "platform": (len(PLATFORMS), lambda number: _platform(number, dates)),
         "endpoint": (len(ENDPOINTS), lambda number: _endpoint(number, dates)),
-        "topic": (1, lambda number: _topic(number, dates)),
+        "topic": (2, lambda number: _topic(number, dates)),
         "subscriber": (len(ENDPOINTS), lambda number: _subscriber(number, dates)),
         "person": (persons, lambda number: _person(number, dates)),
     }
@@ -68,7 +68,7 @@ def _endpoint(number: int, dates: Dates) -> Record:
 
 def _topic(number: int, dates: Dates) -> Record:
     members = {"uuid": seeded_uuid("topic", number), "name": f"topic-{number}", "description": None}
-    return Record("topic", {**members, "state": "Enabled", **dates(number)})
+    return Record("topic", {**members, "state": "Enabled", "locale": "en_US", **dates(number)})
 
 
 def _subscriber(number: int, dates: Dates) -> Record:

@@ -52,7 +52,7 @@ FIELDS: dict[str, frozenset[str]] = {
     "snapshotgroup": _fields(f"{NAMED} vmInstanceUuid snapshotCount volumeSnapshotRefs"),
     "platform": _fields(f"{NAMED} type state snmpAddress snmpPort"),
     "endpoint": _fields(f"{NAMED} type state platformUuid connectionStatus url atAll atPersonUserIds atPersonList"),
-    "topic": _fields(f"{NAMED} state"),
+    "topic": _fields(f"{NAMED} state locale"),
     "subscriber": _fields(f"topicUuid endpointUuid {DATED}"),
     "person": _fields(f"uuid userId endpointUuid remark {DATED}"),
     "cbttask": _fields(f"{NAMED} status resourceRefs"),

@@ -254,6 +254,9 @@ class Switches:
     )
     workchat_query_empty: Annotated[bool, OptionInfo("QuerySNSWorkchatEndpoint answers with {}", literal=True)] = False
     snmp_platform_required: Annotated[bool, OptionInfo("CreateSNSSnmpEndpoint fails without platformUuid")] = False
+    builtin_platforms: Annotated[list[str], OptionInfo("uuids of the platforms that cannot be deleted")] = (
+        dataclasses.field(default_factory=list)
+    )
     snmp_connected: Annotated[bool, OptionInfo("the SNMP test connection succeeds")] = True
     attach_duplicates: Annotated[str, OptionInfo("attaching a network a second time", choices=("permit", "refuse"))] = (
         "permit"

@@ -632,6 +632,7 @@ def test_operations_that_are_not_idempotent() -> None:
         "ExportNbdVolumes",
         "SNSSnmpTestConnection",
         "AttachL3NetworkToVm",
+        "CreateSNSTopic",
         "MigrateVm",
         "DetachL3NetworkFromVm",
         "RebootVmInstance",

@@ -42,7 +42,30 @@ def action_on_vm_in(state: str, sim: Simulator, operation: str) -> dict[str, Any
     return action(sim, operation)
 
 
+def put_into_room(sim: Simulator, endpoint: str) -> str:
+    """Make an endpoint one of a chat room, and return its uuid."""
+    sim.change("endpoint", endpoint, type="WorkChat")
+    return endpoint
+
+
+def subscription(sim: Simulator, operation: str) -> dict[str, Any]:
+    """Return the options of the module api for an operation on an endpoint that does not subscribe to a topic."""
+    params = {"topicUuid": first(sim, "topic", name="topic-2"), "endpointUuid": first(sim, "endpoint")}
+    return {"operation": operation, "params": params}
+
+
+def person(sim: Simulator, operation: str) -> dict[str, Any]:
+    """Return the options of the module api for an operation on a person whom an endpoint does not mention yet."""
+    return {"operation": operation, "params": {"userId": "carol", "endpointUuid": first(sim, "endpoint")}}
+
+
 Options = Callable[[Simulator], dict[str, Any]]
+
+
+def act_on(kind: str, operation: str, **params: Any) -> tuple[str, Options]:
+    """Return the module api and its options for an operation on the first object of a kind."""
+    return "api", lambda sim: action(sim, operation, kind, **params)
+
 
 # Each operation that changes something, with a module and options that call it.
 CALLS: dict[str, tuple[str, Options]] = {
@@ -122,6 +145,40 @@ CALLS: dict[str, tuple[str, Options]] = {
     "DeleteHost": ("api", lambda sim: action(sim, "DeleteHost", "host")),
     "ReconnectHost": ("api", lambda sim: action(sim, "ReconnectHost", "host")),
     "UpdateHost": ("api", lambda sim: action(sim, "UpdateHost", "host", name="n")),
+    "ChangeSNSApplicationEndpointState": act_on("endpoint", "ChangeSNSApplicationEndpointState", stateEvent="disable"),
+    "DeleteSNSApplicationEndpoint": act_on("endpoint", "DeleteSNSApplicationEndpoint"),
+    "ChangeSNSApplicationPlatformState": act_on("platform", "ChangeSNSApplicationPlatformState", stateEvent="disable"),
+    "UpdateSNSApplicationPlatform": act_on("platform", "UpdateSNSApplicationPlatform", name="n"),
+    "DeleteSNSApplicationPlatform": act_on("platform", "DeleteSNSApplicationPlatform"),
+    "UpdateSNSTopic": act_on("topic", "UpdateSNSTopic", name="n"),
+    "ChangeSNSTopicState": act_on("topic", "ChangeSNSTopicState", stateEvent="disable"),
+    "DeleteSNSTopic": act_on("topic", "DeleteSNSTopic"),
+    "UpdateSNSWeComEndpoint": (
+        "api",
+        lambda sim: {
+            "operation": "UpdateSNSWeComEndpoint",
+            "params": {"uuid": put_into_room(sim, first(sim, "endpoint")), "atAll": True},
+        },
+    ),
+    "CreateSNSSnmpPlatform": (
+        "api",
+        lambda sim: {
+            "operation": "CreateSNSSnmpPlatform",
+            "params": {"name": "n", "snmpAddress": "10.9.9.9", "snmpPort": 1},
+        },
+    ),
+    "CreateSNSTopic": ("api", lambda sim: {"operation": "CreateSNSTopic", "params": {"name": "n"}}),
+    "SubscribeSNSTopic": ("api", lambda sim: subscription(sim, "SubscribeSNSTopic")),
+    "UnsubscribeSNSTopic": ("api", lambda sim: subscription(sim, "UnsubscribeSNSTopic")),
+    "AddSNSFeiShuAtPerson": ("api", lambda sim: person(sim, "AddSNSFeiShuAtPerson")),
+    "RemoveSNSFeiShuAtPerson": ("api", lambda sim: person(sim, "RemoveSNSFeiShuAtPerson")),
+    "UnexportNbdVolumes": (
+        "api",
+        lambda sim: {
+            "operation": "UnexportNbdVolumes",
+            "params": {"vmInstanceUuid": first(sim, "vm"), "volumeUuids": [first(sim, "volume")]},
+        },
+    ),
     "UpdateKVMHost": ("api", lambda sim: action(sim, "UpdateKVMHost", "host", username="root")),
 }
 

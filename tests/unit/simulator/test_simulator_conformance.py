@@ -183,6 +183,10 @@ def second_page(caller: Caller) -> str:
     return str(caller.call("CursorQuery", resourceType="host", pageSize=1)["nextCursor"])
 
 
+def topic(caller: Caller) -> str:
+    return str(caller.call("CreateSNSTopic", name="alarms")["inventory"]["uuid"])
+
+
 def changed_person(caller: Caller, query: str) -> dict[str, Any]:
     (person,) = caller.call(query, q=[f"uuid={PERSON}"])["inventories"]
     return {"uuid": PERSON, "endpointUuid": person["endpointUuid"], "userId": "berta", "remark": "on duty"}
@@ -311,8 +315,25 @@ PARAMS: dict[str, Callable[[Caller], dict[str, Any]]] = {
     "CreateSNSSnmpPlatform": lambda caller: {"name": "traps", "snmpAddress": "192.0.2.7", "snmpPort": 1162},
     "DeleteSNSApplicationEndpoint": lambda caller: {"uuid": ENDPOINT, "deleteMode": "Permissive"},
     "DeleteSNSApplicationPlatform": lambda caller: {"uuid": PLATFORM, "deleteMode": "Permissive"},
-    "SubscribeSNSTopic": lambda caller: {"topicUuid": TOPIC, "endpointUuid": ENDPOINT},
+    "SubscribeSNSTopic": lambda caller: {"topicUuid": topic(caller), "endpointUuid": ENDPOINT},
     "UnsubscribeSNSTopic": lambda caller: {"topicUuid": TOPIC, "endpointUuid": ENDPOINT},
+    "ChangeSNSApplicationEndpointState": lambda caller: {"uuid": ENDPOINT, "stateEvent": "disable"},
+    "UpdateSNSWeComEndpoint": lambda caller: {
+        "uuid": workchat_endpoint(caller),
+        "name": "renamed",
+        "description": "new",
+        "platformUuid": seeded(12, 3),
+        "url": "https://chat.example.com/other",
+        "atAll": True,
+    },
+    "ChangeSNSApplicationPlatformState": lambda caller: {"uuid": PLATFORM, "stateEvent": "disable"},
+    "UpdateSNSApplicationPlatform": lambda caller: {"uuid": PLATFORM, "name": "traps", "description": "to the centre"},
+    "CreateSNSTopic": lambda caller: {"name": "alarms", "description": "at night", "locale": "en_US"},
+    "UpdateSNSTopic": lambda caller: {"uuid": TOPIC, "name": "alarms", "description": "at night"},
+    "ChangeSNSTopicState": lambda caller: {"uuid": TOPIC, "stateEvent": "disable"},
+    "DeleteSNSTopic": lambda caller: {"uuid": TOPIC, "deleteMode": "Permissive"},
+    "AddSNSFeiShuAtPerson": lambda caller: {"userId": "carol", "endpointUuid": ENDPOINT, "remark": "at night"},
+    "RemoveSNSFeiShuAtPerson": lambda caller: {"userId": "user-1", "endpointUuid": seeded(13, 2)},
     "DestroyVmInstance": lambda caller: {"uuid": VM, "deleteMode": "Permissive"},
     "ExpungeVmInstance": lambda caller: {"uuid": destroyed_vm(caller)},
     "RecoverVmInstance": lambda caller: {"uuid": destroyed_vm(caller)},
@@ -478,8 +499,14 @@ def test_failure_of_a_read_is_described(sim: Simulator, caller: Caller, mode: st
     assert_described(reply, {"$ref": "#/components/schemas/Failure"})
 
 
-ANSWERED_BY_OTHERS = {"GetNicQos", "UnexportNbdVolumes", "ReconnectHost", "UpdateHost"}
-"""Companions on whose path a server that lacks them has DeleteNicQos, DeleteCbtTask and ChangeHostState."""
+ANSWERED_BY_OTHERS = {
+    "GetNicQos",
+    "UnexportNbdVolumes",
+    "ReconnectHost",
+    "UpdateHost",
+    "ChangeSNSApplicationEndpointState",
+}
+"""Companions on whose path a server that lacks them has another operation, such as DeleteNicQos or ChangeHostState."""
 
 
 @pytest.mark.parametrize("status", [404, 405])

@@ -267,11 +267,58 @@ def test_endpoint_is_deleted_with_its_subscriptions(api: HttpClient) -> None:
     assert api.query("sns/application-endpoints/teamchat/at-persons") == []
 
 
+@pytest.mark.parametrize(
+    ("path", "kind", "member"),
+    [
+        ("sns/application-endpoints", "endpoint", "changeSNSApplicationEndpointState"),
+        ("sns/application-platforms", "platform", "changeSNSApplicationPlatformState"),
+        ("zwatch/topics", "topic", "changeSNSTopicState"),
+    ],
+)
+def test_a_state_that_is_set_twice(api: HttpClient, path: str, kind: str, member: str) -> None:
+    for event, state in (("disable", "Disabled"), ("disable", "Disabled"), ("enable", "Enabled")):
+        body = {member: {"stateEvent": event}}
+        assert api.inventory("PUT", f"{path}/{seeded_uuid(kind, 1)}/actions", body)["state"] == state
+
+
+def test_topic_is_created_and_deleted_with_its_subscriptions(api: HttpClient) -> None:
+    assert api.inventory("POST", "sns/topics", {"params": {"name": "alarms", "locale": "zh_CN"}})["locale"] == "zh_CN"
+    for dummy in range(2):
+        assert api.call("DELETE", f"sns/topics/{seeded_uuid('topic', 1)}") == {}
+    assert api.query("sns/topics/subscribers") == []
+    assert [record["name"] for record in api.query("sns/topics")] == ["topic-2", "alarms"]
+
+
+def test_built_in_platform_cannot_be_deleted(api: HttpClient) -> None:
+    platform = seeded_uuid("platform", 1)
+    api.sim.configure(builtin_platforms=[platform])
+    assert api.error_code("DELETE", f"sns/application-platforms/{platform}") == "SYS.1006"
+
+
+def test_person_is_added_and_removed(api: HttpClient) -> None:
+    persons = "sns/application-endpoints/feishu/at-persons"
+    body = {"params": {"userId": "carol", "endpointUuid": TEAMCHAT}}
+    assert api.inventory("POST", persons, body)["userId"] == "carol"
+    assert api.error_code("POST", persons, body) == "SYS.1007"
+    for dummy in range(2):
+        assert api.call("DELETE", f"sns/application-endpoints/feishu/{TEAMCHAT}/at-persons/carol") == {}
+    assert len(api.query("sns/application-endpoints/teamchat/at-persons")) == 2
+
+
+def test_room_of_an_endpoint_is_changed(api: HttpClient) -> None:
+    path = "sns/application-endpoints/we-com/{}/actions"
+    room = api.inventory("POST", WORKCHAT, {"params": {"name": "chat", "url": "https://chat.example.com/1"}})
+    changes = {"url": "https://chat.example.com/2", "atAll": True}
+    changed = api.inventory("PUT", path.format(room["uuid"]), {"updateSNSWeComEndpoint": changes})
+    assert changes.items() <= changed.items()
+    assert api.error_code("PUT", path.format(TEAMCHAT), {"updateSNSWeComEndpoint": changes}) == "SYS.1003"
+
+
 def test_endpoint_is_subscribed_and_unsubscribed(api: HttpClient) -> None:
     endpoint = api.inventory("POST", SNMP, {"params": {"name": "traps"}})["uuid"]
     path = f"sns/topics/{seeded_uuid('topic', 1)}/endpoints/{endpoint}"
-    for dummy in range(2):
-        api.call("POST", path, {"params": {}})
+    assert api.call("POST", path, {"params": {}}) == {}
+    assert api.error_code("POST", path, {"params": {}}) == "SYS.1000"
     found = f"sns/topics/subscribers?q=endpointUuid={endpoint}"
     assert [record["topicUuid"] for record in api.query(found)] == [seeded_uuid("topic", 1)]
     for dummy in range(2):
