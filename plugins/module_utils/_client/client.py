@@ -123,6 +123,7 @@ class Client:
         self._connections = hooks.connections or AdapterPool()
         self._transports: list[Transport] = []
         self._pools: list[ThreadPoolExecutor] = []
+        self._found_operations: set[str] = set()
         self.jobs: list[Job] = []
         self.name_checks: list[Callable[[], bool]] = []
 
@@ -176,7 +177,9 @@ class Client:
     def _read(self, operation: Operation, request: Request, auth: Authorization) -> dict[str, Any]:
         response = self._transport.send(request, operation.name, auth, {}, self._limits)
         credential = "api_token" if operation.uses_token else self.sessions.credential
-        reply = extract_reply(operation, request, response, self.connection.path_prefix, credential)
+        prefix = self.connection.path_prefix
+        reply = extract_reply(operation, request, response, prefix, self._is_prefix_known, credential)
+        self._note_prefix(operation)
         if self.options.mask_replies and may_hold_credentials(response.body.decode("utf-8", "replace")):
             masked: dict[str, Any] = self.hooks.masker.mask_value(reply)
             return masked
@@ -215,7 +218,8 @@ class Client:
             response = self._transport.send(request, name, auth, self._build_headers(uuid), self._limits)
             if is_duplicate(response) and not may_be_known:
                 raise _describe_reuse(self, job)
-            apply_response(job, response, self.connection.path_prefix)
+            apply_response(job, response, self.connection.path_prefix, self._is_prefix_known)
+            self._note_prefix(operation)
             return job
         except ResponseLost as lost:
             job.state = UNKNOWN
@@ -251,6 +255,16 @@ class Client:
         if scheme != "OAuth" or (failure.code != SESSION_EXPIRED and failure.status != UNAUTHORIZED):
             return False
         return self.sessions.renew(session_id) is not None
+
+    @property
+    def _is_prefix_known(self) -> bool:
+        """Whether an operation below the path prefix was found; the login with an account is one."""
+        return bool(self._found_operations) or self.sessions.credential == "account"
+
+    def _note_prefix(self, operation: Operation) -> None:
+        """Note that an operation was found, if its path has the path prefix."""
+        if not operation.uses_token:
+            self._found_operations.add(operation.name)
 
     def map_concurrently(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Apply a function to items concurrently, over up to 16 connections; return the results in order."""

@@ -63,11 +63,12 @@ _NO_OPERATION = {
 
 
 def extract_reply(
-    operation: Operation, request: Request, response: Response, prefix: str, credential: str
+    operation: Operation, request: Request, response: Response, prefix: str, is_prefix_known: bool, credential: str
 ) -> dict[str, Any]:
     """Return the reply of a reading operation.
 
-    ``credential`` is the kind of its credential, one of CREDENTIALS in ``_api/errors.py``. Raise Unsupported when the
+    ``is_prefix_known`` says that an operation below the path prefix was found before. ``credential`` is the kind of the
+    credential, one of CREDENTIALS in ``_api/errors.py``. Raise Unsupported when the
     service lacks the operation, JobNotFound when it does not know the job of GetApiJob, ReadExecutedAsChange when it
     started a job, ApiError when it reports a failure, and TransportError when the response is not a JSON object.
     """
@@ -76,7 +77,7 @@ def extract_reply(
     if operation.name == "GetApiJob" and _is_unknown_job(response):
         raise JobNotFound(Job(request.path.rpartition("/")[2], request.path))
     if lacks_operation(response):
-        raise build_unsupported_error(operation, prefix, response.status)
+        raise build_unsupported_error(operation, prefix, response.status, is_prefix_known)
     if response.error is not None or not 200 <= response.status < 300:
         status, error, wait = response.status, response.error, response.read_retry_after()
         raise ApiError(operation.name, status, error, _describe_refusal(response, credential), credential, wait)
@@ -89,11 +90,12 @@ def extract_reply(
     return response.object
 
 
-def apply_response(job: Job, response: Response, prefix: str) -> None:
+def apply_response(job: Job, response: Response, prefix: str, is_prefix_known: bool) -> None:
     """Update the job of a call from the response to the call.
 
-    Raise Unsupported when the service lacks the operation, ApiError when it refused or failed the call, and
-    ResponseLost when the response proves neither that it was accepted nor that it was refused.
+    ``is_prefix_known`` says that an operation below the path prefix was found before. Raise Unsupported when the
+    service lacks the operation, ApiError when it refused or failed the call, and ResponseLost when the response proves
+    neither that it was accepted nor that it was refused.
     """
     if response.error_code is not None and response.status not in INCONCLUSIVE_STATUSES:
         raise ApiError(job.operation, response.status, response.error, credential=job.credential)
@@ -103,7 +105,7 @@ def apply_response(job: Job, response: Response, prefix: str) -> None:
     if is_duplicate(response):
         return
     if lacks_operation(response):
-        raise build_unsupported_error(get_operation(job.operation), prefix, response.status)
+        raise build_unsupported_error(get_operation(job.operation), prefix, response.status, is_prefix_known)
     if response.status in REFUSALS and response.is_plain_text:
         status, wait = response.status, response.read_retry_after()
         raise ApiError(job.operation, status, None, _describe_refusal(response, job.credential), job.credential, wait)
@@ -180,15 +182,15 @@ def lacks_operation(response: Response) -> bool:
     return response.status in (404, 405) or (text is not None and text.match(response.body) is not None)
 
 
-def build_unsupported_error(operation: Operation, prefix: str, status: int) -> Unsupported:
+def build_unsupported_error(operation: Operation, prefix: str, status: int, is_prefix_known: bool) -> Unsupported:
     """Return the error that the service does not have an operation, as its response with this status shows."""
-    checks = ["path_prefix"] if status in (404, 405) and not operation.uses_token else []
+    version = f"has version {operation.since} or newer" if operation.since else "has a version and edition with it"
+    reason, remedy = f"the service does not offer {operation.name}", f"Check that the service {version}."
+    if status in (404, 405) and not (is_prefix_known or operation.uses_token):
+        reason, remedy = f"{reason}, or path_prefix is wrong", "Check path_prefix."
+    path = operation.build_path(prefix)
     return Unsupported(
-        f"the service does not offer {operation.name} (HTTP status {status} for {operation.method}"
-        f" {operation.build_path(prefix)})",
-        f"Check {' and '.join([*checks, 'the version and edition of the service'])}.",
-        operation=operation.name,
-        status=status,
+        f"{reason} (HTTP status {status} for {operation.method} {path})", remedy, operation=operation.name, status=status
     )
 
 

@@ -72,9 +72,10 @@ def _log_in(client: Client, account: str, password: str) -> str:
             client.hooks.clock.sleep(LOGIN_BACKOFF * 2**attempt)
         except Unsupported as refusal:
             # The remedy is part of the reason, because the remedies that callers add would not help.
-            raise Unsupported(
-                f"{refusal.reason}. Get a session in another way and pass it as session_id.", **refusal.result
-            ) from None
+            remedy = "Get a session in another way and pass it as session_id."
+            if "path_prefix" in refusal.reason:
+                remedy = "Check path_prefix; a service without accounts needs session_id."
+            raise Unsupported(f"{refusal.reason}. {remedy}", **refusal.result) from None
     inventory = reply.get("inventory")
     session_id = inventory.get("uuid") if isinstance(inventory, dict) else None
     if not isinstance(session_id, str) or not re.fullmatch(r"[\x21-\x7e]+", session_id):

@@ -169,7 +169,7 @@ def find_bandwidth_limit(client: Client, desired: Record) -> Record | None:
         if not isinstance(started.failure, ApiError):
             raise
         prefix, status = client.connection.path_prefix, 202
-        raise build_unsupported_error(get_operation("GetNicQos"), prefix, status) from None
+        raise build_unsupported_error(get_operation("GetNicQos"), prefix, status, is_prefix_known=True) from None
     if reply.keys().isdisjoint(get_operation("GetNicQos").result):
         raise Unsupported("the response to GetNicQos has no bandwidth")
     bandwidth = reply.get(f"{desired['direction']}boundBandwidth")

@@ -154,8 +154,8 @@ def test_a_wrong_password(sim: Simulator, run: ModuleRunner) -> None:
 @pytest.mark.parametrize("status", [404, 405])
 def test_a_service_without_logins_is_named_in_one_sentence(run: ModuleRunner, folder: Path, status: int) -> None:
     sentence = (
-        f"the service does not offer LogInByAccount (HTTP status {status} for PUT /service/v1/accounts/login). Get a"
-        " session in another way and pass it as session_id."
+        f"the service does not offer LogInByAccount, or path_prefix is wrong (HTTP status {status} for PUT"
+        " /service/v1/accounts/login). Check path_prefix; a service without accounts needs session_id."
     )
     with StubServer(lambda request: StubResponse(status)) as service:
         account: dict[str, Any] = {"base_url": service.url, "account": "admin", "account_password": "password"}

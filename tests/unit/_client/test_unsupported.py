@@ -76,11 +76,13 @@ def test_unsupported_operation_has_one_error(name: str, params: dict[str, Any], 
     assert len(service.requests) == 1
     row = OPERATIONS[name]
     path = row.path if row.uses_token else f"/service/v1/{row.path}"
-    assert caught.value.reason == (
-        f"the service does not offer {name} (HTTP status {response.status} for {row.method} {path})"
+    doubt, remedy = "", f"that the service has {f'version {row.since} or newer' if row.since else 'a version and edition with it'}"
+    if response.status in (404, 405) and not row.uses_token:
+        doubt, remedy = ", or path_prefix is wrong", "path_prefix"
+    assert caught.value.message == (
+        f"the service does not offer {name}{doubt} (HTTP status {response.status} for {row.method} {path}). Check"
+        f" {remedy}."
     )
-    assert caught.value.message.startswith(f"{caught.value.reason}. Check ")
-    assert ("path_prefix" in caught.value.message) == (response.status in (404, 405) and not row.uses_token)
     assert caught.value.error["code"] == "UNSUPPORTED"
     assert caught.value.result == {"operation": name, "status": response.status}
     assert SESSION not in caught.value.message
@@ -136,7 +138,8 @@ def test_unsupported_write_changes_nothing(
         ran = run(module, options, base_url=service.url, wait=wait)
     assert (ran.failed, ran.changed, ran["error"]["code"]) == (True, False, "UNSUPPORTED")
     assert (ran["operation"], ran["status"]) == (operation, response.status)
-    assert f"the service does not offer {operation} (HTTP status {response.status} for " in ran.message
+    assert f"the service does not offer {operation}" in ran.message
+    assert f" (HTTP status {response.status} for " in ran.message
     # The task does not read the object afterwards, because the service has not performed the call. It only polls its
     # own job, because a proxy may have confused responses.
     (number,) = (number for number, request in enumerate(sent) if request.method != "GET")
@@ -168,7 +171,17 @@ def test_unsupported_after_a_lost_response_leaves_the_outcome_unknown(sim: Simul
 def test_wrong_path_prefix_changes_nothing(sim: Simulator, run: ModuleRunner) -> None:
     ran = run("kvm_host", {"uuid": HOST, "state": "disabled"}, path_prefix="elsewhere", api_token=None)
     assert (ran["error"]["code"], ran.changed, sim.log()) == ("UNSUPPORTED", False, ran.log)
-    assert "(HTTP status 404 for PUT /elsewhere/v1/hosts/{uuid}/actions). Check path_prefix and " in ran.message
+    assert "or path_prefix is wrong (HTTP status 404 for PUT /elsewhere/v1/hosts/{uuid}/actions)" in ran.message
+
+
+def test_path_prefix_is_right_if_an_operation_was_found(sim: Simulator, run: ModuleRunner) -> None:
+    def answer(request: StubRequest) -> StubResponse:
+        return StubResponse(404) if "/enable/" in request.path else forward(sim.port, request)
+
+    with StubServer(answer) as service:
+        ran = run("cbt_task", {"name": "new", "vm": "vm-3", "state": "enabled"}, base_url=service.url)
+    assert ran.message.endswith("). Check that the service has version 4.10.10 or newer.")
+    assert "path_prefix" not in ran.message
 
 
 @pytest.mark.parametrize("status", ["404", "405", "500"])
