@@ -188,10 +188,8 @@ def build_unsupported_error(operation: Operation, prefix: str, status: int, is_p
     reason, remedy = f"the service does not offer {operation.name}", f"Check that the service {version}."
     if status in (404, 405) and not (is_prefix_known or operation.uses_token):
         reason, remedy = f"{reason}, or path_prefix is wrong", "Check path_prefix."
-    path = operation.build_path(prefix)
-    return Unsupported(
-        f"{reason} (HTTP status {status} for {operation.method} {path})", remedy, operation=operation.name, status=status
-    )
+    reason += f" (HTTP status {status} for {operation.method} {operation.build_path(prefix)})"
+    return Unsupported(reason, remedy, operation=operation.name, status=status)
 
 
 def _is_unknown_job(response: Response) -> bool:

@@ -486,7 +486,7 @@ def test_reads_are_repeated_after_an_error_of_a_gateway() -> None:
 @pytest.mark.parametrize("status", [404, 405])
 def test_reads_that_a_service_lacks(sim: Simulator, client: Client, status: int) -> None:
     sim.configure(companions=str(status))
-    with pytest.raises(Unsupported, match=rf"the service does not offer QueryHost, or path_prefix is wrong .HTTP status {status}"):
+    with pytest.raises(Unsupported, match=rf"does not offer QueryHost, or path_prefix is wrong .HTTP status {status}"):
         query(client, "QueryHost")
     with pytest.raises(Unsupported, match="the service does not offer QueryHost"):
         get_by_uuid(client, "QueryHost", HOST)
