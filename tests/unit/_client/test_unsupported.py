@@ -76,7 +76,8 @@ def test_unsupported_operation_has_one_error(name: str, params: dict[str, Any], 
     assert len(service.requests) == 1
     row = OPERATIONS[name]
     path = row.path if row.uses_token else f"/service/v1/{row.path}"
-    doubt, remedy = "", f"that the service has {f'version {row.since} or newer' if row.since else 'a version and edition with it'}"
+    version = f"version {row.since} or newer" if row.since else "a version and edition with it"
+    doubt, remedy = "", f"that the service has {version}"
     if response.status in (404, 405) and not row.uses_token:
         doubt, remedy = ", or path_prefix is wrong", "path_prefix"
     assert caught.value.message == (
