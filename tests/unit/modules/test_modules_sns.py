@@ -332,7 +332,7 @@ def test_nothing_is_created_twice_without_a_list(
     message = run.refused("sns_endpoint", options)
     assert "cannot check whether the object exists" in message
     assert "Give uuid" in message
-    assert "api module" in message
+    assert "module api" in message
     assert run("sns_endpoint", options).warnings == []
 
 
