@@ -84,52 +84,65 @@ def test_versions_are_strings() -> None:
     assert {type(version) for version in versions} == {str}
 
 
-@pytest.mark.parametrize("name", operations())
-def test_operation_follows_the_conventions(name: str) -> None:
-    operation = operations()[name]
-    placeholders = set(re.findall(r"{(\w+)}", operation.path))
-    assert operation.is_async == (operation.method != "GET" and name not in ANSWERED_AT_ONCE)
-    assert {parameter.name for parameter in operation.parameters.values() if parameter.where == "path"} == placeholders
-    assert operation.body_key == {"POST": "params", "PUT": name[0].lower() + name[1:]}.get(operation.method)
-    assert operation.security == ("token" if name.startswith("Cursor") else None if name in PUBLIC else "session")
-    assert operation.uuid_path == (f"{operation.path}/{{uuid}}" if name in READ_BY_UUID else None)
-    assert (operation.since is None) == (operation.is_companion or name == "QuerySNSWorkchatEndpoint")
+def test_operation_follows_the_conventions(subtests: pytest.Subtests) -> None:
+    for name in operations():
+        with subtests.test(name):
+            operation = operations()[name]
+            placeholders = set(re.findall(r"{(\w+)}", operation.path))
+            assert operation.is_async == (operation.method != "GET" and name not in ANSWERED_AT_ONCE)
+            assert {
+                parameter.name for parameter in operation.parameters.values() if parameter.where == "path"
+            } == placeholders
+            assert operation.body_key == {"POST": "params", "PUT": name[0].lower() + name[1:]}.get(operation.method)
+            assert operation.security == (
+                "token" if name.startswith("Cursor") else None if name in PUBLIC else "session"
+            )
+            assert operation.uuid_path == (f"{operation.path}/{{uuid}}" if name in READ_BY_UUID else None)
+            assert (operation.since is None) == (operation.is_companion or name == "QuerySNSWorkchatEndpoint")
 
 
-@pytest.mark.parametrize("name", [name for name, operation in operations().items() if operation.is_async])
-def test_asynchronous_operation_takes_the_job_headers(name: str) -> None:
-    operation = operations()[name]
-    (node,) = [node for node in walk(description()["paths"]) if node.get("operationId") == name]
-    headers = {parameter["name"] for parameter in map(resolve, node["parameters"]) if parameter["in"] == "header"}
-    assert headers == {"X-Job-UUID", "X-Web-Hook", "X-API-Timeout"}
-    assert reply_schema(name, 202) == {"$ref": "#/components/schemas/JobAccepted"}
-    assert (
-        operation.is_companion
-        or operation.body_key is None
-        or {"systemTags", "userTags"} <= operation.parameters.keys()
-    )
+def test_asynchronous_operation_takes_the_job_headers(subtests: pytest.Subtests) -> None:
+    for name in [name for name, operation in operations().items() if operation.is_async]:
+        with subtests.test(name):
+            operation = operations()[name]
+            (node,) = [node for node in walk(description()["paths"]) if node.get("operationId") == name]
+            headers = {
+                parameter["name"] for parameter in map(resolve, node["parameters"]) if parameter["in"] == "header"
+            }
+            assert headers == {"X-Job-UUID", "X-Web-Hook", "X-API-Timeout"}
+            assert reply_schema(name, 202) == {"$ref": "#/components/schemas/JobAccepted"}
+            assert (
+                operation.is_companion
+                or operation.body_key is None
+                or {"systemTags", "userTags"} <= operation.parameters.keys()
+            )
 
 
-@pytest.mark.parametrize("name", [name for name in operations() if not name.startswith("Query")])
-def test_success_holds_the_results(name: str) -> None:
-    assert set(reply_schema(name).get("required", ())) == operations()[name].results.keys() - MAY_LACK.get(name, set())
+def test_success_holds_the_results(subtests: pytest.Subtests) -> None:
+    for name in [name for name in operations() if not name.startswith("Query")]:
+        with subtests.test(name):
+            assert set(reply_schema(name).get("required", ())) == operations()[name].results.keys() - MAY_LACK.get(
+                name, set()
+            )
 
 
-@pytest.mark.parametrize("name", [name for name, operation in operations().items() if operation.uuid_path])
-def test_read_by_uuid_returns_the_same_as_its_query(name: str) -> None:
-    nodes = {node["operationId"]: node for node in walk(description()["paths"]) if "operationId" in node}
-    own = {"operationId", "summary", "parameters"}
-    query, by_uuid = (
-        {key: value for key, value in nodes[read].items() if key not in own} for read in (name, f"{name}ByUuid")
-    )
-    assert query == by_uuid
-    assert nodes[name]["parameters"] == nodes["QueryCbtTask"]["parameters"]
+def test_read_by_uuid_returns_the_same_as_its_query(subtests: pytest.Subtests) -> None:
+    for name in [name for name, operation in operations().items() if operation.uuid_path]:
+        with subtests.test(name):
+            nodes = {node["operationId"]: node for node in walk(description()["paths"]) if "operationId" in node}
+            own = {"operationId", "summary", "parameters"}
+            query, by_uuid = (
+                {key: value for key, value in nodes[read].items() if key not in own} for read in (name, f"{name}ByUuid")
+            )
+            assert query == by_uuid
+            assert nodes[name]["parameters"] == nodes["QueryCbtTask"]["parameters"]
 
 
-@pytest.mark.parametrize("record", records())
-def test_record_has_its_identity(record: str) -> None:
-    identity = [name for name in ("uuid", "code") if name in records()[record]]
-    assert resolve({"$ref": f"#/components/schemas/{record}"}).get("required", []) == identity
+def test_record_has_its_identity(subtests: pytest.Subtests) -> None:
+    for record in records():
+        with subtests.test(record):
+            identity = [name for name in ("uuid", "code") if name in records()[record]]
+            assert resolve({"$ref": f"#/components/schemas/{record}"}).get("required", []) == identity
 
 
 # ---------------------------------------------------------------------------------- what the service documents

@@ -40,17 +40,18 @@ def named(path: Path) -> str:
 # ------------------------------------------------------------------------------------------------------ who knows what
 
 
-@pytest.mark.parametrize("path", FILES, ids=named)
-def test_paths_of_the_service_are_in_one_file(path: Path) -> None:
+def test_paths_of_the_service_are_in_one_file(subtests: pytest.Subtests) -> None:
     """Documentation may show a polling address."""
-    if named(path) in ("module_utils/_api/operation.py", "module_utils/_api/operations.py"):
-        return
-    texts = [text for text in strings_of(tree(path)) if "\n" not in text]
-    roots = {row.split("/")[0] for row in paths_of_operations()} - {"cluster", "hosts"}
-    for text in texts:
-        assert "/v1/" not in text or text.startswith("base_url is"), text
-        assert "api/v1" not in text
-        assert not re.match(rf"({'|'.join(roots)})/", text), text
+    for path in FILES:
+        with subtests.test(named(path)):
+            if named(path) in ("module_utils/_api/operation.py", "module_utils/_api/operations.py"):
+                continue
+            texts = [text for text in strings_of(tree(path)) if "\n" not in text]
+            roots = {row.split("/")[0] for row in paths_of_operations()} - {"cluster", "hosts"}
+            for text in texts:
+                assert "/v1/" not in text or text.startswith("base_url is"), text
+                assert "api/v1" not in text
+                assert not re.match(rf"({'|'.join(roots)})/", text), text
 
 
 def paths_of_operations() -> set[str]:
@@ -69,22 +70,23 @@ def strings_of(node: ast.AST) -> Iterator[str]:
 FORBIDDEN = {"AnsibleModule", "fail_json", "exit_json", "check_mode", "sleep", "requests", "socket", "http", "time"}
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_modules_describe_and_do_not_act(name: str) -> None:
-    words = {
-        word
-        for node in ast.walk(tree(PLUGINS / "modules" / f"{name}.py"))
-        for word in (
-            [node.id]
-            if isinstance(node, ast.Name)
-            else [node.attr]
-            if isinstance(node, ast.Attribute)
-            else [alias.name for alias in node.names]
-            if isinstance(node, (ast.Import, ast.ImportFrom))
-            else []
-        )
-    }
-    assert words & FORBIDDEN == set()
+def test_modules_describe_and_do_not_act(subtests: pytest.Subtests) -> None:
+    for name in MODULES:
+        with subtests.test(name):
+            words = {
+                word
+                for node in ast.walk(tree(PLUGINS / "modules" / f"{name}.py"))
+                for word in (
+                    [node.id]
+                    if isinstance(node, ast.Name)
+                    else [node.attr]
+                    if isinstance(node, ast.Attribute)
+                    else [alias.name for alias in node.names]
+                    if isinstance(node, (ast.Import, ast.ImportFrom))
+                    else []
+                )
+            }
+            assert words & FORBIDDEN == set()
 
 
 def test_one_file_makes_a_module() -> None:
@@ -160,11 +162,12 @@ def rooms_below(room: str) -> set[str]:
     return below - SIBLINGS | {room} if room in SIBLINGS else below
 
 
-@pytest.mark.parametrize("path", FILES, ids=named)
-def test_a_file_imports_from_its_room_and_the_rooms_below(path: Path) -> None:
-    imported = imports_of(path)
-    assert [found for found in imported if not found.is_file()] == []
-    assert {room_of(found) for found in imported} <= rooms_below(room_of(path))
+def test_a_file_imports_from_its_room_and_the_rooms_below(subtests: pytest.Subtests) -> None:
+    for path in FILES:
+        with subtests.test(named(path)):
+            imported = imports_of(path)
+            assert [found for found in imported if not found.is_file()] == []
+            assert {room_of(found) for found in imported} <= rooms_below(room_of(path))
 
 
 def test_imports_within_the_plugins_are_relative() -> None:
@@ -199,11 +202,12 @@ def runtime_imports_of(path: Path) -> set[Path]:
     }
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_a_room_has_few_files_and_no_code_of_its_own(room: str) -> None:
-    files = sorted((PLUGINS / room).glob("*.py"))
-    assert 0 < len([path for path in files if path.name != "__init__.py"]) <= FILES_IN_A_ROOM
-    assert all(not path.read_text(encoding="utf-8") for path in files if path.name == "__init__.py")
+def test_a_room_has_few_files_and_no_code_of_its_own(subtests: pytest.Subtests) -> None:
+    for room in ROOMS:
+        with subtests.test(room):
+            files = sorted((PLUGINS / room).glob("*.py"))
+            assert 0 < len([path for path in files if path.name != "__init__.py"]) <= FILES_IN_A_ROOM
+            assert all(not path.read_text(encoding="utf-8") for path in files if path.name == "__init__.py")
 
 
 def test_every_file_is_in_a_room() -> None:
@@ -302,42 +306,45 @@ def test_every_module_is_in_the_action_group() -> None:
     assert runtime["action_groups"] == {"api": MODULES}
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_every_module_has_its_action(name: str) -> None:
+def test_every_module_has_its_action(subtests: pytest.Subtests) -> None:
     """An action with the name of its module gets the defaults of that module. All actions are one class."""
-    of_api, own = (
-        import_module(f"ansible_collections.virtinfra.manager.plugins.action.{each}") for each in ("api", name)
-    )
-    assert own.ActionModule is of_api.ActionModule
-    of_module = import_module(f"ansible_collections.virtinfra.manager.plugins.modules.{name}")
-    assert name == "api" or own.main is of_module.main
+    for name in MODULES:
+        with subtests.test(name):
+            of_api, own = (
+                import_module(f"ansible_collections.virtinfra.manager.plugins.action.{each}") for each in ("api", name)
+            )
+            assert own.ActionModule is of_api.ActionModule
+            of_module = import_module(f"ansible_collections.virtinfra.manager.plugins.modules.{name}")
+            assert name == "api" or own.main is of_module.main
 
 
 def test_every_action_has_its_module() -> None:
     assert sorted(path.stem for path in (PLUGINS / "action").glob("*.py")) == MODULES
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_every_module_has_an_integration_target(name: str) -> None:
-    target = ROOT / "tests" / "integration" / "targets" / name
-    tasks = (target / "tasks" / "main.yml").read_text(encoding="utf-8")
-    assert f"virtinfra.manager.{name}:" in tasks
-    assert "ansible.builtin.assert:" in tasks
-    assert yaml.safe_load((target / "meta" / "main.yml").read_text(encoding="utf-8")) == {
-        "dependencies": ["setup_simulator"]
-    }
+def test_every_module_has_an_integration_target(subtests: pytest.Subtests) -> None:
+    for name in MODULES:
+        with subtests.test(name):
+            target = ROOT / "tests" / "integration" / "targets" / name
+            tasks = (target / "tasks" / "main.yml").read_text(encoding="utf-8")
+            assert f"virtinfra.manager.{name}:" in tasks
+            assert "ansible.builtin.assert:" in tasks
+            assert yaml.safe_load((target / "meta" / "main.yml").read_text(encoding="utf-8")) == {
+                "dependencies": ["setup_simulator"]
+            }
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_every_option_is_documented_as_it_is(name: str) -> None:
+def test_every_option_is_documented_as_it_is(subtests: pytest.Subtests) -> None:
     """Each option has the documented type, elements, default and choices, which ansible-test compares too."""
-    spec, documented = module(name).task.argument_spec, module(name).options
-    assert spec.keys() == documented.keys()
-    for option, rules in spec.items():
-        stated = documented[option]
-        for rule in ("type", "elements", "default", "choices"):
-            assert rules.get(rule) == stated.get(rule), (option, rule)
-        assert rules.get("required", False) == stated.get("required", False), option
+    for name in MODULES:
+        with subtests.test(name):
+            spec, documented = module(name).task.argument_spec, module(name).options
+            assert spec.keys() == documented.keys()
+            for option, rules in spec.items():
+                stated = documented[option]
+                for rule in ("type", "elements", "default", "choices"):
+                    assert rules.get(rule) == stated.get(rule), (option, rule)
+                assert rules.get("required", False) == stated.get("required", False), option
 
 
 def fragments() -> dict[str, dict[str, Any]]:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Any
 
@@ -13,7 +14,6 @@ import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.operation import (
     TAG_PARAMS,
-    Operation,
     Request,
     parse_version,
 )
@@ -63,95 +63,114 @@ def test_the_same_operations() -> None:
     assert documented_operations().keys() <= OPERATIONS.keys() <= operations().keys()
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
 class TestRow:
-    def test_path_params(self, name: str) -> None:
-        row = OPERATIONS[name]
-        assert [parameter.name for parameter in row.path_params] == re.findall(r"{(\w+)}", row.path)
-        assert all(parameter.required for parameter in row.path_params)
+    def test_path_params(self, subtests: pytest.Subtests) -> None:
+        for name in OPERATIONS:
+            with subtests.test(name):
+                row = OPERATIONS[name]
+                assert [parameter.name for parameter in row.path_params] == re.findall(r"{(\w+)}", row.path)
+                assert all(parameter.required for parameter in row.path_params)
 
-    def test_every_reference_has_its_type(self, name: str) -> None:
+    def test_every_reference_has_its_type(self, subtests: pytest.Subtests) -> None:
         """Exceptions are a session, the uuid that selects the object of a read, and the uuid of a new object."""
-        own = {"sessionUuid", "uuid"} if not OPERATIONS[name].is_write else {"sessionUuid", "resourceUuid"}
-        for key, parameter in OPERATIONS[name].parameters.items():
-            holds_uuids = bool(re.search(r"(^u|U)uids?($|[A-Z])", key)) and key not in own
-            assert bool(parameter.refers_to) == holds_uuids, key
+        for name in OPERATIONS:
+            with subtests.test(name):
+                own = {"sessionUuid", "uuid"} if not OPERATIONS[name].is_write else {"sessionUuid", "resourceUuid"}
+                for key, parameter in OPERATIONS[name].parameters.items():
+                    holds_uuids = bool(re.search(r"(^u|U)uids?($|[A-Z])", key)) and key not in own
+                    assert bool(parameter.refers_to) == holds_uuids, key
 
-    def test_method_and_path(self, name: str) -> None:
-        ours, stated = OPERATIONS[name], operations()[name]
-        assert (ours.method, ours.path) == (stated.method, stated.path)
-        assert ours.is_write == (stated.method != "GET")
-        assert ours.is_public == (stated.security is None and name != "GetApiJob")
-        assert ours.uses_token == (stated.security == "token")
-        assert ours.since == (stated.since or "")
+    def test_method_and_path(self, subtests: pytest.Subtests) -> None:
+        for name in OPERATIONS:
+            with subtests.test(name):
+                ours, stated = OPERATIONS[name], operations()[name]
+                assert (ours.method, ours.path) == (stated.method, stated.path)
+                assert ours.is_write == (stated.method != "GET")
+                assert ours.is_public == (stated.security is None and name != "GetApiJob")
+                assert ours.uses_token == (stated.security == "token")
+                assert ours.since == (stated.since or "")
 
-    def test_body(self, name: str) -> None:
-        ours, stated = OPERATIONS[name], operations()[name]
-        if ours.method in ("POST", "PUT"):
-            assert ours.body_key == stated.body_key
+    def test_body(self, subtests: pytest.Subtests) -> None:
+        for name in OPERATIONS:
+            with subtests.test(name):
+                ours, stated = OPERATIONS[name], operations()[name]
+                if ours.method in ("POST", "PUT"):
+                    assert ours.body_key == stated.body_key
 
-    def test_names_of_parameters(self, name: str) -> None:
-        stated = operations()[name].parameters
-        spelled_otherwise = {key for key, parameter in stated.items() if parameter.alias_of}
-        expected = stated.keys() - spelled_otherwise - set(TAG_PARAMS) | (
-            {"uuid"} if name.startswith("Query") else set()
-        )
-        assert OPERATIONS[name].parameters.keys() == expected
-        aliases = {parameter.alias: key for key, parameter in OPERATIONS[name].parameters.items() if parameter.alias}
-        assert aliases == {key: parameter.alias_of for key, parameter in stated.items() if parameter.alias_of}
+    def test_names_of_parameters(self, subtests: pytest.Subtests) -> None:
+        for name in OPERATIONS:
+            with subtests.test(name):
+                stated = operations()[name].parameters
+                spelled_otherwise = {key for key, parameter in stated.items() if parameter.alias_of}
+                expected = stated.keys() - spelled_otherwise - set(TAG_PARAMS) | (
+                    {"uuid"} if name.startswith("Query") else set()
+                )
+                assert OPERATIONS[name].parameters.keys() == expected
+                aliases = {
+                    parameter.alias: key for key, parameter in OPERATIONS[name].parameters.items() if parameter.alias
+                }
+                assert aliases == {key: parameter.alias_of for key, parameter in stated.items() if parameter.alias_of}
 
-    def test_details_of_parameters(self, name: str) -> None:
-        stated = operations()[name].parameters
-        for key, parameter in OPERATIONS[name].parameters.items():
-            assert parameter.name == key
-            if key not in stated:
-                assert (parameter.type, parameter.required) == ("str", False)
-                continue
-            assert parameter.type == type_of(stated[key])
-            assert parameter.required == stated[key].required
-            assert parameter.since == (stated[key].since or "")
-            assert parameter.choices == stated[key].choices
-            assert (parameter in OPERATIONS[name].path_params) == (stated[key].where == "path")
+    def test_details_of_parameters(self, subtests: pytest.Subtests) -> None:
+        for name in OPERATIONS:
+            with subtests.test(name):
+                stated = operations()[name].parameters
+                for key, parameter in OPERATIONS[name].parameters.items():
+                    assert parameter.name == key
+                    if key not in stated:
+                        assert (parameter.type, parameter.required) == ("str", False)
+                        continue
+                    assert parameter.type == type_of(stated[key])
+                    assert parameter.required == stated[key].required
+                    assert parameter.since == (stated[key].since or "")
+                    assert parameter.choices == stated[key].choices
+                    assert (parameter in OPERATIONS[name].path_params) == (stated[key].where == "path")
 
-    def test_parameters_that_servers_require(self, name: str) -> None:
-        row, stated = OPERATIONS[name], operations()[name].parameters
-        spared = {parameter for names in (row.alternatives or {}).values() for parameter in names}
-        lenient = {key for key, parameter in row.parameters.items() if parameter.omit_if_unset}
-        assert lenient | spared == {key for key, parameter in stated.items() if parameter.optional_in_practice}
+    def test_parameters_that_servers_require(self, subtests: pytest.Subtests) -> None:
+        for name in OPERATIONS:
+            with subtests.test(name):
+                row, stated = OPERATIONS[name], operations()[name].parameters
+                spared = {parameter for names in (row.alternatives or {}).values() for parameter in names}
+                lenient = {key for key, parameter in row.parameters.items() if parameter.omit_if_unset}
+                assert lenient | spared == {key for key, parameter in stated.items() if parameter.optional_in_practice}
 
-    def test_results(self, name: str) -> None:
-        ours, stated = OPERATIONS[name], operations()[name]
-        assert ours.result == MORE_RESULTS.get(name, tuple(stated.results))
-        assert set(MORE_RESULTS.get(name, ())) <= stated.other_members.keys()
-        record = RECORD_OF.get(name, stated.record or "")
-        assert record in OPEN_RECORDS or ours.record == RENAMED_RECORDS.get(record, record)
+    def test_results(self, subtests: pytest.Subtests) -> None:
+        for name in OPERATIONS:
+            with subtests.test(name):
+                ours, stated = OPERATIONS[name], operations()[name]
+                assert ours.result == MORE_RESULTS.get(name, tuple(stated.results))
+                assert set(MORE_RESULTS.get(name, ())) <= stated.other_members.keys()
+                record = RECORD_OF.get(name, stated.record or "")
+                assert record in OPEN_RECORDS or ours.record == RENAMED_RECORDS.get(record, record)
 
 
 QUERIES = [name for name in OPERATIONS if name.startswith("Query")]
 
 
-@pytest.mark.parametrize("name", QUERIES)
-def test_a_query_reads_by_uuid_only_if_that_is_a_read(name: str) -> None:
-    row = OPERATIONS[name]
-    condition = Request("GET", f"/service/v1/{row.path}", (("q", f"uuid={UUID}"),))
-    direct = Request("GET", f"/service/v1/{row.path}/{UUID}")
-    is_read = name in operations() and operations()[name].uuid_path
-    assert row.request({"uuid": UUID}) == (direct if is_read else condition)
-    assert row.request({"uuid": UUID.upper()}).path.lower() == row.request({"uuid": UUID}).path.lower()
+def test_a_query_reads_by_uuid_only_if_that_is_a_read(subtests: pytest.Subtests) -> None:
+    for name in QUERIES:
+        with subtests.test(name):
+            row = OPERATIONS[name]
+            condition = Request("GET", f"/service/v1/{row.path}", (("q", f"uuid={UUID}"),))
+            direct = Request("GET", f"/service/v1/{row.path}/{UUID}")
+            is_read = name in operations() and operations()[name].uuid_path
+            assert row.request({"uuid": UUID}) == (direct if is_read else condition)
+            assert row.request({"uuid": UUID.upper()}).path.lower() == row.request({"uuid": UUID}).path.lower()
 
 
-@pytest.mark.parametrize("name", QUERIES)
-def test_a_query_by_uuid_keeps_its_other_parameters(name: str) -> None:
-    request = OPERATIONS[name].request({"uuid": UUID, "q": ["name=n"], "fields": "name"})
-    assert request.path == f"/service/v1/{OPERATIONS[name].path}"
-    assert sorted(request.query) == [("fields", "name"), ("q", "name=n"), ("q", f"uuid={UUID}")]
+def test_a_query_by_uuid_keeps_its_other_parameters(subtests: pytest.Subtests) -> None:
+    for name in QUERIES:
+        with subtests.test(name):
+            request = OPERATIONS[name].request({"uuid": UUID, "q": ["name=n"], "fields": "name"})
+            assert request.path == f"/service/v1/{OPERATIONS[name].path}"
+            assert sorted(request.query) == [("fields", "name"), ("q", "name=n"), ("q", f"uuid={UUID}")]
 
 
-@pytest.mark.parametrize("name", QUERIES)
-@pytest.mark.parametrize("odd", ["kvm", "../hosts", "a/b", "exportvolume"])
-def test_invalid_uuid_never_becomes_part_of_a_path(name: str, odd: str) -> None:
-    request = OPERATIONS[name].request({"uuid": odd})
-    assert request == Request("GET", f"/service/v1/{OPERATIONS[name].path}", (("q", f"uuid={odd}"),))
+def test_invalid_uuid_never_becomes_part_of_a_path(subtests: pytest.Subtests) -> None:
+    for odd, name in itertools.product(["kvm", "../hosts", "a/b", "exportvolume"], QUERIES):
+        with subtests.test(f"{odd} {name}"):
+            request = OPERATIONS[name].request({"uuid": odd})
+            assert request == Request("GET", f"/service/v1/{OPERATIONS[name].path}", (("q", f"uuid={odd}"),))
 
 
 def test_reads_with_a_parameter_in_their_path() -> None:
@@ -441,22 +460,24 @@ def test_operations_on_one_path_differ_by_the_key_of_the_body() -> None:
     assert (start.body, stop.body) == ({"startVmInstance": {}}, {"stopVmInstance": {}})
 
 
-@pytest.mark.parametrize("name", GOLDEN)
-def test_golden_request(name: str) -> None:
-    params, expected = GOLDEN[name]
-    assert get_operation(name).request(params) == expected
+def test_golden_request(subtests: pytest.Subtests) -> None:
+    for name in GOLDEN:
+        with subtests.test(name):
+            params, expected = GOLDEN[name]
+            assert get_operation(name).request(params) == expected
 
 
-@pytest.mark.parametrize("name", GOLDEN)
-def test_golden_request_is_as_described(name: str) -> None:
+def test_golden_request_is_as_described(subtests: pytest.Subtests) -> None:
     """The golden requests are written by hand, so compare them with the description too."""
-    stated, request = operations()[name], GOLDEN[name][1]
-    pattern = re.sub(r"\\{\w+\\}", "[^/]+", re.escape(stated.path))
-    prefix = "" if stated.security == "token" else "/service/v1/"
-    assert request.method == stated.method
-    assert re.fullmatch(f"{prefix}{pattern}", request.path)
-    if stated.body_key:
-        assert (request.body or {}).keys() - set(TAG_PARAMS) == {stated.body_key}
+    for name in GOLDEN:
+        with subtests.test(name):
+            stated, request = operations()[name], GOLDEN[name][1]
+            pattern = re.sub(r"\\{\w+\\}", "[^/]+", re.escape(stated.path))
+            prefix = "" if stated.security == "token" else "/service/v1/"
+            assert request.method == stated.method
+            assert re.fullmatch(f"{prefix}{pattern}", request.path)
+            if stated.body_key:
+                assert (request.body or {}).keys() - set(TAG_PARAMS) == {stated.body_key}
 
 
 def test_prefix_stands_before_the_path() -> None:
@@ -482,16 +503,18 @@ def test_path_parameters_are_not_empty(empty: str) -> None:
         get_operation("DeleteCbtTask").request({"uuid": empty})
 
 
-@pytest.mark.parametrize("name", [name for name in OPERATIONS if OPERATIONS[name].find_missing({})])
-def test_missing_parameters_are_named(name: str) -> None:
-    row = OPERATIONS[name]
-    with pytest.raises(InvalidOptions) as caught:
-        row.request({})
-    named = re.findall(r"\w+", str(caught.value).partition(" needs ")[2])
-    lenient = {key for key, parameter in row.parameters.items() if parameter.omit_if_unset}
-    assert (
-        set(named) == {key for key, parameter in operations()[name].parameters.items() if parameter.required} - lenient
-    )
+def test_missing_parameters_are_named(subtests: pytest.Subtests) -> None:
+    for name in [name for name in OPERATIONS if OPERATIONS[name].find_missing({})]:
+        with subtests.test(name):
+            row = OPERATIONS[name]
+            with pytest.raises(InvalidOptions) as caught:
+                row.request({})
+            named = re.findall(r"\w+", str(caught.value).partition(" needs ")[2])
+            lenient = {key for key, parameter in row.parameters.items() if parameter.omit_if_unset}
+            assert (
+                set(named)
+                == {key for key, parameter in operations()[name].parameters.items() if parameter.required} - lenient
+            )
 
 
 def test_the_form_of_the_example_is_enough_for_a_cbt_task() -> None:
@@ -646,11 +669,11 @@ def test_operations_that_are_not_idempotent() -> None:
     }
 
 
-@pytest.mark.parametrize("row", OPERATIONS.values(), ids=lambda row: str(row.name))
-def test_results_of_queries_are_lists_of_records(row: Operation) -> None:
-    if row.name.startswith("Query"):
-        assert row.result == ("inventories",)
-        assert row.record in RECORD_FIELDS
+def test_results_of_queries_are_lists_of_records(subtests: pytest.Subtests) -> None:
+    for name in QUERIES:
+        with subtests.test(name):
+            assert OPERATIONS[name].result == ("inventories",)
+            assert OPERATIONS[name].record in RECORD_FIELDS
 
 
 def test_list_of_records_is_a_reply_under_both_names() -> None:

@@ -35,11 +35,12 @@ NAMES = sorted(
 )
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_name_is_converted_in_both_directions(name: str) -> None:
-    option = to_snake_case(name)
-    assert option == option.lower()
-    assert to_camel_case(option) == name
+def test_every_name_is_converted_in_both_directions(subtests: pytest.Subtests) -> None:
+    for name in NAMES:
+        with subtests.test(name):
+            option = to_snake_case(name)
+            assert option == option.lower()
+            assert to_camel_case(option) == name
 
 
 @pytest.mark.parametrize(

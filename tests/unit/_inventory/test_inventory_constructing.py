@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -260,12 +261,11 @@ SOME = [
 ]
 
 
-@pytest.mark.parametrize("strict", [False, True])
-@pytest.mark.parametrize("record", SOME, ids=str)
-@pytest.mark.parametrize("options", CORNERS, ids=str)
-def test_edge_cases_equal_the_results_of_core(options: dict[str, Any], record: dict[str, Any], strict: bool) -> None:
-    theirs, ours = fill_by_both(one(strict=strict, **options), SITE, [record, {"name": "other"}])
-    assert ours == theirs
+def test_edge_cases_equal_the_results_of_core(subtests: pytest.Subtests) -> None:
+    for options, record, strict in itertools.product(CORNERS, SOME, [False, True]):
+        with subtests.test(f"{options} {record} {strict}"):
+            theirs, ours = fill_by_both(one(strict=strict, **options), SITE, [record, {"name": "other"}])
+            assert ours == theirs
 
 
 HARMLESS = [

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import itertools
 import json
 import queue
 import threading
@@ -405,11 +406,11 @@ def params_of(name: str, caller: Caller) -> dict[str, Any]:
     return PARAMS[name](caller) if name in PARAMS else {}
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("name", CALLABLE)
-def test_reply_is_described(sim: Simulator, caller: Caller, mode: str, name: str) -> None:
-    sim.reset(**MODES[mode], **switches_of(name))
-    caller.call(name, **params_of(name, caller))
+def test_reply_is_described(sim: Simulator, caller: Caller, subtests: pytest.Subtests) -> None:
+    for name, mode in itertools.product(CALLABLE, MODES):
+        with subtests.test(f"{name} {mode}"):
+            sim.reset(**MODES[mode], **switches_of(name))
+            caller.call(name, **params_of(name, caller))
 
 
 @pytest.mark.parametrize("name", QUERIES)
