@@ -15,6 +15,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 import zlib
@@ -418,6 +419,13 @@ def mutation(session: nox.Session) -> None:
         with copied_collection() as copy, session.chdir(copy.parents[2]):
             program = str(copy / "tests" / "tools" / "mutation.py")
             session.run("python", program, "--output", str(survivors), *options, room)
+
+
+@nox.session(default=False, venv_backend="none")
+def faults(session: nox.Session) -> None:
+    """Put 40 faults of the past into a copy; make test must find 30, make gate the others. Also: -- --known --gate."""
+    environment = {"PYTHONPATH": str(ROOT / "tests")}
+    session.run(sys.executable, "tests/tools/faults.py", *session.posargs, env=environment, external=True)
 
 
 def play_chaos(session: nox.Session, *arguments: str) -> None:

@@ -4,13 +4,13 @@
 
 # Note that this doc fragment is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Document ``CONNECTION`` in ``_modules/options.py``."""
+"""Document the options in ``_options.CONNECTION``."""
 
 from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """The options for the connection to the service."""
+    """The connection to the service."""
 
     DOCUMENTATION = r"""
 options:

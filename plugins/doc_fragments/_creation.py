@@ -4,13 +4,13 @@
 
 # Note that this doc fragment is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Document ``CREATE_OPTIONS`` in ``_modules/options.py``."""
+"""Document the options in ``_options.CREATE_OPTIONS``."""
 
 from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """The options for creating an object of any type."""
+    """Options of every object that is created."""
 
     DOCUMENTATION = r"""
 options:

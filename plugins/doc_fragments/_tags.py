@@ -4,7 +4,7 @@
 
 # Note that this doc fragment is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Document ``TAGS`` in ``_modules/options.py``."""
+"""Document the options in ``_options.TAGS``."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ RETRIES = 1
 
 
 class InventoryModule(Inventory):
-    """The inventory of hosts."""
+    """Hosts."""
 
     NAME = "virtinfra.manager.hosts"
     RESOURCE_TYPE = HOST

@@ -74,7 +74,7 @@ from ..plugin_utils._inventory.plugin import Inventory, ServiceData
 
 
 class InventoryModule(Inventory):
-    """The inventory of primary storages and their hosts."""
+    """Primary storages."""
 
     NAME = "virtinfra.manager.primary_storages"
     RESOURCE_TYPE = PRIMARY_STORAGE

@@ -88,7 +88,7 @@ HOST_FIELDS = ("uuid", "name", "managementIp", "state", "status")
 
 
 class InventoryModule(Inventory):
-    """The inventory of VMs."""
+    """Virtual machines."""
 
     NAME = "virtinfra.manager.vms"
     RESOURCE_TYPE = VM

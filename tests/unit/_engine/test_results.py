@@ -1,0 +1,19 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a task returns about its object."""
+
+from __future__ import annotations
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.results import format_diff
+from ansible_collections.virtinfra.manager.plugins.modules.kvm_host import KVM_HOST
+
+
+def test_diff_of_a_created_object_has_no_empty_fields() -> None:
+    record = {"uuid": "a" * 32, "name": "host-1", "description": None}
+    renamed = {**record, "name": "host-2"}
+    assert format_diff(KVM_HOST, None, record) == {"before": {}, "after": {"uuid": "a" * 32, "name": "host-1"}}
+    assert format_diff(KVM_HOST, record, None) == {"before": {"uuid": "a" * 32, "name": "host-1"}, "after": {}}
+    both = format_diff(KVM_HOST, record, renamed)
+    assert both["before"]["description"] is both["after"]["description"] is None
