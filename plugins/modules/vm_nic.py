@@ -10,13 +10,13 @@ short_description: Manage NICs of virtual machines
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Attaches networks to virtual machines, moves their NICs to other networks and addresses, and enables and disables
-    them.
+  - Attaches networks to virtual machines, moves their NICs to other networks and addresses, enables and disables them,
+    and removes them.
   - The module finds a NIC by O(uuid), or by O(vm), O(l3_network) and, if given, O(static_ip) or
     O(custom_mac). Two tasks with different addresses in one network attach two NICs. To change the address or the
     network of a NIC, give its O(uuid).
-  - The API cannot remove NICs, and cannot change their MAC address or driver. The module fails if one of these differs
-    from the existing NIC, and sends nothing.
+  - The API cannot change the MAC address or the driver of a NIC. The module fails if one of these differs from the
+    existing NIC, and sends nothing.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
@@ -42,8 +42,12 @@ options:
       - V(present) attaches the network if the VM has no matching NIC in it, and does not change the state of an
         existing NIC.
       - V(enabled) and V(disabled) also attach the network if necessary, and change the NIC to that state.
+      - V(absent) detaches the NIC from its VM and deletes it. The VM must be running or stopped. Nothing is removed if
+        another option differs from the NIC, and nothing has to be removed if the VM does not exist. If the network was
+        the default network of the VM, the service makes another one the default, see RV(new_default_networks). This
+        needs an operation that some services lack.
     type: str
-    choices: [present, enabled, disabled]
+    choices: [present, enabled, disabled, absent]
     default: present
   uuid:
     description:
@@ -114,11 +118,17 @@ EXAMPLES = r"""
   virtinfra.manager.vm_nic:
     uuid: a0000006000040008000000000000002
     state: disabled
+
+- name: Remove a NIC
+  virtinfra.manager.vm_nic:
+    vm: vm-1
+    l3_network: l3-2
+    state: absent
 """
 
 RETURN = r"""
 nic:
-  description: The NIC. In check mode and with O(wait=false), the predicted one.
+  description: The NIC. In check mode and with O(wait=false), the predicted one. Null when it does not exist.
   returned: success
   type: dict
   contains:
@@ -159,8 +169,8 @@ nic:
 vm:
   description:
     - The VM with all of its NICs.
-    - Null if the service lists NICs but no VMs. If the task attaches the network, also null in check mode and with
-      O(wait=false).
+    - Null with O(state=absent), and if the service lists NICs but no VMs. If the task attaches the network, also null
+      in check mode and with O(wait=false).
   returned: success
   type: dict
   contains:
@@ -309,6 +319,16 @@ vm:
         device_id: {description: The number of the drive in its VM., type: int, sample: 0}
         create_date: {description: When the drive was created., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
         last_op_date: {description: When the drive was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
+new_default_networks:
+  description:
+    - The L3 network that became the default network of the VM, because the NIC was on the former one; empty otherwise.
+    - Check mode only knows it if the VM has NICs on one other network.
+  returned: success and O(state=absent)
+  type: list
+  elements: dict
+  contains:
+    uuid: {description: The uuid of the L3 network., type: str, sample: a0000005000040008000000000000002}
+    name: {description: The name of the L3 network., type: str, sample: l3-2}
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
@@ -329,7 +349,7 @@ from ..module_utils._engine.plan import ResourceSpec, StateTransition
 from ..module_utils._modules.options import reference
 from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.resource import resource_module
-from ..module_utils._resources.vms import find_vm_nic, plan_vm_nic, separate_vm
+from ..module_utils._resources.vms import NEW_DEFAULT_NETWORK, find_vm_nic, plan_vm_nic, separate_vm
 
 NIC = ResourceSpec(
     record_type="VmNicInventory",
@@ -337,17 +357,19 @@ NIC = ResourceSpec(
     find=find_vm_nic,
     create="AttachL3NetworkToVm",
     update="ChangeVmNicNetwork",
+    delete="DetachL3NetworkFromVm",
     transitions={
         "enabled": StateTransition("ChangeVmNicState", "state", ("enable",), {"state": "enable"}),
         "disabled": StateTransition("ChangeVmNicState", "state", ("disable",), {"state": "disable"}),
     },
+    guards={"absent": (NEW_DEFAULT_NETWORK,)},
     plan=plan_vm_nic,
     format_result=separate_vm,
 )
 MODULE = resource_module(
     NIC,
     options={
-        "state": {"type": "str", "default": "present", "choices": ["present", *NIC.transitions]},
+        "state": {"type": "str", "default": "present", "choices": ["present", *NIC.transitions, "absent"]},
         "uuid": {"type": "str"},
         "vm": reference("vmInstanceUuid"),
         "l3_network": reference("l3NetworkUuid"),

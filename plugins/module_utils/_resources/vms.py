@@ -8,7 +8,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 from .._api.errors import ApiError, InvalidOptions, NotFound, ReadExecutedAsChange, Unsupported
 from .._api.operations import get_operation
@@ -25,11 +28,15 @@ from .._client.lists import (
     require_unique,
 )
 from .._client.replies import build_unsupported_error
-from .._engine.plan import Current, PlannedCall, ResourceSpec, build_default_plan, find_drift, replace_record
+from .._engine.guards import Dependent, Dependents, Guard
+from .._engine.plan import ABSENT, Current, PlannedCall, ResourceSpec, build_default_plan, find_drift, replace_record
 from .finders import list_by_cursor
 
 # The fields with the address of a NIC.
 _ADDRESS_FIELDS = ("ip", "netmask", "gateway", "usedIps")
+
+# What the removal of a NIC does to another network of the VM.
+_NEW_DEFAULT = "made the default network"
 
 # The parameters that place a new VM.
 _PLACEMENT = ("clusterUuid", "hostUuid")
@@ -124,17 +131,60 @@ def _select_nics(vms: list[Record], desired: Record) -> list[Record]:
 def plan_vm_nic(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
     """Plan the change of a NIC. The service chooses the address of a moved NIC, and the VM is not predicted."""
     desired = normalize_addresses(desired)
+    if state == ABSENT and not current.record:
+        return []
     if current.record:
         nic = normalize_addresses(current.record)
         equal = {"ip": shows_ip_address(nic, desired.get("ip")), "driverType": nic.get("driverType") is None}
         desired = {name: value for name, value in desired.items() if not equal.get(name)}
-        if changes := find_drift(resource, desired, nic):
+        if state != ABSENT and (changes := find_drift(resource, desired, nic)):
             if "ip" in changes and "uuid" not in desired:
                 raise InvalidOptions(f"NIC {nic['uuid']} has the address {nic['ip']}. Give uuid to change it.")
             nic = {**nic, **dict.fromkeys(_ADDRESS_FIELDS)}
         current = replace_record(current, nic)
     steps = build_default_plan(resource, state, desired, current)
-    return [replace(step, expected={**(step.expected or {}), "vm": None}) for step in steps]
+    return [replace(step, expected=step.expected and {**step.expected, "vm": None}) for step in steps]
+
+
+def _find_default_networks(client: Client, nic: Record, dummy: Any) -> Dependents:
+    """Return the networks of which one becomes the default network of a VM that loses a NIC.
+
+    Only the service knows which one if there are several. There are none if the VM keeps its default network.
+    """
+    vm = nic.get("vm") or {}
+    others = [other["l3NetworkUuid"] for other in vm.get("vmNics") or [] if other.get("uuid") != nic["uuid"]]
+    network = nic.get("l3NetworkUuid")
+    warnings = [] if others or not vm else [f"it is the last NIC of the VM {vm.get('name')}"]
+    if vm.get("defaultL3NetworkUuid") != network or network in others:
+        return Dependents(warnings=warnings)
+    uuids = sorted(set(others))
+    effect = _NEW_DEFAULT if len(uuids) == 1 else ""
+    names = _read_network_names(client, uuids)
+    return Dependents([Dependent(uuid, names.get(uuid, uuid), effect, type="l3_network") for uuid in uuids], warnings)
+
+
+def _read_network_names(client: Client, uuids: list[str]) -> dict[str, str]:
+    """Return the names of L3 networks by their uuids; none if the service does not list them."""
+    with suppress(Unsupported, ApiError):
+        networks = query(client, "QueryL3Network", [f"uuid?={','.join(uuids)}"] if uuids else [])
+        return {str(network.get("uuid")): str(network.get("name")) for network in networks}
+    return {}
+
+
+def _review_default_networks(client: Client, nic: Record, before: Sequence[Dependent]) -> list[Dependent]:
+    """Return the networks, that with the effect which is the default network of the VM now."""
+    vms = get_by_uuid(client, "QueryVmInstance", nic["vm"]["uuid"])
+    defaults = [vm.get("defaultL3NetworkUuid") for vm in vms]
+    return [replace(network, effect=_NEW_DEFAULT if network.uuid in defaults else "") for network in before]
+
+
+NEW_DEFAULT_NETWORK = Guard(
+    _find_default_networks,
+    option="",
+    harmful=(_NEW_DEFAULT,),
+    members={_NEW_DEFAULT: "new_default_networks"},
+    review=_review_default_networks,
+)
 
 
 def separate_vm(nic: Record | None) -> Record:

@@ -545,3 +545,84 @@ def test_volumes_of_a_running_vm(run: ModuleRunner, seeded: Seeded) -> None:
     ran = run("cbt_volume_export", {"vm": vm, "volumes": [seeded("volume", 1)]})
     assert f"vm[uuid: {vm}] is running" in ran.message
     assert not ran.changed
+
+
+# ----------------------------------------------------------------------------------------------------- removal of NICs
+
+
+@pytest.fixture
+def second_nic(run: ModuleRunner, desired: dict[str, Any]) -> str:
+    """The uuid of a second NIC of the VM."""
+    return str(run("vm_nic", desired)["nic"]["uuid"])
+
+
+@pytest.mark.parametrize("by", [("uuid",), ("vm", "l3_network"), ("uuid", "vm", "l3_network")])
+def test_nic_is_removed(
+    run: ModuleRunner, sim: Simulator, desired: dict[str, Any], second_nic: str, by: tuple[str, ...]
+) -> None:
+    options = {**desired, "uuid": second_nic}
+    ran = run.twice("vm_nic", {**{name: options[name] for name in by}, "state": "absent"})
+    assert ran.calls == ["DetachL3NetworkFromVm"]
+    assert (ran["nic"], ran["vm"], ran["new_default_networks"], ran.warnings) == (None, None, [], [])
+    assert ran["diff"]["before"]["uuid"] == second_nic
+    assert second_nic not in [nic["uuid"] for nic in nics(sim, desired["vm"])]
+
+
+@pytest.mark.parametrize(
+    "other", [{"static_ip": "10.9.9.9"}, {"l3_network": 3}, {"custom_mac": "fa:16:3e:00:00:99"}, {"vm": 2}]
+)
+def test_nic_that_differs_is_not_removed(
+    run: ModuleRunner, seeded: Seeded, second_nic: str, other: dict[str, Any]
+) -> None:
+    kinds = {"l3_network": "l3network", "vm": "vm"}
+    options = {name: seeded(kinds[name], value) if name in kinds else value for name, value in other.items()}
+    options = {"l3_network": seeded("l3network", 2), **options} if "vm" in options else options
+    message = run.refused("vm_nic", {"uuid": second_nic, "state": "absent", **options})
+    assert f"{next(iter(other))} (is " in message
+    assert "Nothing was removed." in message
+
+
+@pytest.mark.parametrize("gone", ["no such vm", NOWHERE])
+def test_vm_that_does_not_exist_has_no_nic(run: ModuleRunner, seeded: Seeded, gone: str) -> None:
+    run.idle("vm_nic", {"vm": gone, "l3_network": seeded("l3network", 2), "state": "absent"})
+
+
+def test_destroyed_vm_has_no_nic(run: ModuleRunner, sim: Simulator, desired: dict[str, Any]) -> None:
+    sim.change("vm", desired["vm"], state="Destroyed")
+    run.idle("vm_nic", {**desired, "state": "absent"})
+
+
+def test_last_nic_and_default_network_are_named(
+    run: ModuleRunner, sim: Simulator, seeded: Seeded, desired: dict[str, Any], second_nic: str
+) -> None:
+    first = {"uuid": seeded("vmnic", 1), "state": "absent"}
+    ran = run.twice("vm_nic", first)
+    network = {"uuid": desired["l3_network"], "name": "l3-2"}
+    assert ran["new_default_networks"] == [network]
+    assert "1 L3 network was made the default network: l3-2 (" in ran.warnings[0]
+    last = run.twice("vm_nic", {"uuid": second_nic, "state": "absent"})
+    assert last["new_default_networks"] == []
+    assert last.warnings == [f"nic {second_nic}: it is the last NIC of the VM vm-1."]
+
+
+def test_vm_must_be_running_or_stopped_to_lose_a_nic(
+    run: ModuleRunner, sim: Simulator, desired: dict[str, Any], second_nic: str
+) -> None:
+    sim.change("vm", desired["vm"], state="Paused")
+    ran = run("vm_nic", {"uuid": second_nic, "state": "absent"})
+    assert (ran.failed, ran.changed, ran["error"]["code"]) == (True, False, "SYS.1006")
+    assert ran.message.endswith("The nic still exists.")
+
+
+def test_removal_of_a_nic_that_was_removed_meanwhile(run: ModuleRunner, sim: Simulator, second_nic: str) -> None:
+    """The job of the second call fails with SYS.1003."""
+    sim.fault("duplicate", "DetachL3NetworkFromVm")
+    ran = run("vm_nic", {"uuid": second_nic, "state": "absent"})
+    assert (ran.failed, ran["nic"]) == (False, None), ran.message
+
+
+def test_service_that_cannot_remove_nics(run: ModuleRunner, sim: Simulator, second_nic: str) -> None:
+    sim.fault("status", "DetachL3NetworkFromVm", status=405, form="plain", count=None)
+    ran = run("vm_nic", {"uuid": second_nic, "state": "absent"})
+    assert (ran.failed, ran.changed, ran["error"]["code"]) == (True, False, "UNSUPPORTED")
+    assert "does not offer DetachL3NetworkFromVm" in ran.message
