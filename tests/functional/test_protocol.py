@@ -55,13 +55,20 @@ NEEDING_A_QUERY = {
         "Change the remark of a person": "the service does not offer QuerySNSTeamchatAtPerson",
     },
 }
+# The document has no operation that removes these objects. Only the call shows that a service lacks it, so check mode
+# predicts the change until an earlier task of the run has failed.
+NEEDING_A_COMPANION = {
+    "vm_nic": {"Remove a NIC": "the service does not offer DetachL3NetworkFromVm"},
+}
+LACKING_ELSEWHERE = {**NEEDING_A_QUERY, **NEEDING_A_COMPANION}
+
 # In literal mode, the query of workchat endpoints returns an empty object.
 NO_RESULT = "the response to QuerySNSWorkchatEndpoint has no inventories"
 REFUSED: dict[str, dict[str, dict[str, str]]] = {
     AS_SERVERS_ARE: {},
-    DOCUMENTED_ONLY: NEEDING_A_QUERY,
+    DOCUMENTED_ONLY: LACKING_ELSEWHERE,
     LITERAL: {
-        **NEEDING_A_QUERY,
+        **LACKING_ELSEWHERE,
         "sns_endpoint": {**NEEDING_A_QUERY["sns_endpoint"], "Notify a chat room": NO_RESULT},
         "sns_endpoint_info": {"List endpoints of all types": NO_RESULT, "Find an endpoint by its name": NO_RESULT},
     },
@@ -90,6 +97,11 @@ class ExampleRun:
     def refused(self) -> bool:
         """Whether the module failed."""
         return self.steps["run"].status == "failed"
+
+    @property
+    def called_missing_operation(self) -> bool:
+        """Whether the module failed because it called a missing operation, which the log of requests cannot name."""
+        return self.refused and self.steps["run"].written == ["None"]
 
     @property
     def acted_without_comparing(self) -> bool:
@@ -251,6 +263,11 @@ def test_check_mode_predicts_the_outcome(runs: Runs, subtests: pytest.Subtests) 
         with subtests.test(name):
             for example in examples:
                 check, run = example.steps["check"], example.steps["run"]
+                if example.called_missing_operation:
+                    assert check.result["changed"] == (check.status == "ok")
+                    assert not run.result["changed"]
+                    assert example.result("check again")["msg"] == run.result["msg"]
+                    continue
                 assert (check.status, check.result["changed"]) == (run.status, run.result["changed"]), example.name
                 if example.refused:
                     assert check.result["msg"] == run.result["msg"]
@@ -352,7 +369,7 @@ def test_every_example_runs_or_says_what_is_lacking_without_a_token(sim: Simulat
                 if ran.failed:
                     assert ran["error"]["code"] in ("UNSUPPORTED", "INVALID"), (example["name"], ran.message)
                     assert LACKING.search(ran.message), (example["name"], ran.message)
-                    assert ran.calls == []
+                    assert ran.calls in ([], ["None"])
 
 
 # ---------------------------------------------------------------------------------------------------------- the results

@@ -185,14 +185,13 @@ def require_operation(client: Client, call: PlannedCall) -> None:
     The call is sent for an object that does not exist, so that it changes nothing. The result is remembered for the
     tasks of a run; check mode only uses what is remembered. Raise ApiError if the account lacks the permission.
     """
-    row = get_operation(call.operation)
+    row, facts = get_operation(call.operation), client.facts
     if row.name not in COMPANIONS or not row.path_params:
         return
-    fact = client.facts.get(row.name)
-    if fact is None and not client.options.read_only:
-        fact = client.facts[row.name] = _probe(client, call, row)
-    if fact not in (None, OFFERED):
-        raise Unsupported(f"{fact} Nothing was changed.", operation=row.name)
+    if not client.options.read_only and facts.get(row.name) != OFFERED:
+        facts[row.name] = _probe(client, call, row)
+    if (fact := facts.get(row.name)) not in (None, OFFERED):
+        raise Unsupported(str(fact), operation=row.name)
 
 
 def _probe(client: Client, call: PlannedCall, row: Operation) -> str:
@@ -208,6 +207,12 @@ def _probe(client: Client, call: PlannedCall, row: Operation) -> str:
     if isinstance(outcome, Refused) and is_forbidden(outcome.error):
         raise outcome.error
     return OFFERED
+
+
+def remember_lack(client: Client, operation: str, lack: Unsupported) -> None:
+    """Remember for check mode that the service lacks a companion, as a call has shown."""
+    if operation in COMPANIONS:
+        client.facts[operation] = lack.message
 
 
 def is_forbidden(error: VirtinfraError) -> bool:

@@ -37,6 +37,7 @@ from .calls import (
     is_refused_as_duplicate,
     is_removed_by_another,
     perform,
+    remember_lack,
     require_operation,
     warn_of_second_delivery,
 )
@@ -218,7 +219,11 @@ class Reconciler:
     def _perform(self, call: PlannedCall, job_uuid: str | None, deadline: float) -> Done | Refused:
         """Make a call exactly once: while its outcome is in doubt, read the object and plan again."""
         once = Call(self.client, call, self.reader.label, self.context.params["wait"], deadline, job_uuid)
-        outcome = perform(once, lambda: self._is_still_needed(call, deadline))
+        try:
+            outcome = perform(once, lambda: self._is_still_needed(call, deadline))
+        except Unsupported as lack:
+            remember_lack(self.client, call.operation, lack)
+            raise
         if isinstance(outcome, Done):
             self.context.record_call(call.operation, warnings=outcome.warnings)
         return outcome

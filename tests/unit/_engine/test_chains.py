@@ -19,6 +19,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan imp
     StateTransition,
     build_call,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import MemoryStore
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.resource import resource_module
 from ansible_collections.virtinfra.manager.plugins.module_utils._resources.finders import find_by_type
 
@@ -58,10 +60,11 @@ MODULE = resource_module(
 
 @pytest.fixture
 def run(sim: Simulator) -> Run:
-    def play(check: bool = False, **options: Any) -> ModuleRun:
+    def play(check: bool = False, store: MemoryStore | None = None, **options: Any) -> ModuleRun:
         sim.clear_log()
         connection = {"base_url": sim.url, "session_id": sim.session, "uuid": VM}
-        outcome = run_spec(MODULE, {**connection, **options}, check)
+        shared = {"new_store": lambda dummy: store} if store else {}
+        outcome = run_spec(MODULE, {**connection, **options}, check, **shared)
         return ModuleRun(outcome.result, outcome.warnings, sim.log())
 
     return play
@@ -97,7 +100,6 @@ def test_nothing_is_changed_if_a_later_operation_is_not_possible(
     assert (ran.failed, ran.changed, ran.calls) == (True, False, ["StartVmInstance"])
     assert ran["error"]["code"] == code
     assert ran.message.startswith("vm a0000004000040008000000000000001: ")
-    assert ("Nothing was changed." in ran.message) == (code == "UNSUPPORTED")
     assert [vm["state"] for vm in sim.records("vm") if vm["uuid"] == VM] == ["Running"]
 
 
@@ -125,3 +127,14 @@ def test_rest_of_the_calls_is_made_after_a_state_that_changes_by_itself(run: Run
     sim.configure(latencies={"StopVmInstance": 0.3})
     ran = run(wait_interval=0.1)
     assert ran.calls[1:] == ["StopVmInstance", "StartVmInstance"]
+
+
+def test_check_mode_knows_what_an_earlier_task_found_out(run: Run, sim: Simulator) -> None:
+    store = MemoryStore(ConnectionOptions.from_params({"base_url": sim.url}))
+    sim.fault("status", "StartVmInstance", status=404, form="plain", count=None)
+    assert run(check=True, store=store).changed
+    failed = run(store=store)
+    assert failed["error"]["code"] == "UNSUPPORTED"
+    assert run(check=True, store=store).message == failed.message
+    sim.clear_faults()
+    assert not run(store=store).failed, "a run asks again"
