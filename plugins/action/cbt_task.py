@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs cbt_task in the controller; `main` lets ansible-lint check the options of its tasks."""
+"""Run cbt_task in the controller; `main` lets ansible-lint check the options of its tasks."""
 
 from __future__ import annotations
 

@@ -4,13 +4,13 @@
 
 # Note that this doc fragment is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Document the options in ``_options.CONNECTION``."""
+"""Document ``CONNECTION`` in ``_modules/options.py``."""
 
 from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """The connection to the service."""
+    """The options for the connection to the service."""
 
     DOCUMENTATION = r"""
 options:

@@ -4,13 +4,13 @@
 
 # Note that this doc fragment is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Document the options in ``_options.CREATE_OPTIONS``."""
+"""Document ``CREATE_OPTIONS`` in ``_modules/options.py``."""
 
 from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """Options of every object that is created."""
+    """The options for creating an object of any type."""
 
     DOCUMENTATION = r"""
 options:

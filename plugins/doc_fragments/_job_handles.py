@@ -4,13 +4,13 @@
 
 # Note that this doc fragment is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Document the options in ``_options.JOB_HANDLES``."""
+"""Document ``JOB_HANDLES`` in ``_modules/options.py``."""
 
 from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """The jobs."""
+    """The options for the handles of jobs."""
 
     DOCUMENTATION = r"""
 options:

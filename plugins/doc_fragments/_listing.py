@@ -4,13 +4,14 @@
 
 # Note that this doc fragment is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Document ``_options.LIST_OPTIONS``, in NAMES ``_options.IDENTITY_OPTIONS``, in FILTERS those of a cursor query."""
+"""Document ``LIST_OPTIONS`` in ``_modules/options.py``, in NAMES ``IDENTITY_OPTIONS``, in FILTERS those of a cursor
+query."""
 
 from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """The records to list."""
+    """The options that select the records to list."""
 
     DOCUMENTATION = r"""
 options:

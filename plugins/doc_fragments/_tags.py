@@ -4,7 +4,7 @@
 
 # Note that this doc fragment is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Document the options in ``_options.TAGS``."""
+"""Document ``TAGS`` in ``_modules/options.py``."""
 
 from __future__ import annotations
 

@@ -4,13 +4,13 @@
 
 # Note that this doc fragment is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Document the options in ``_options.WAIT`` and, in TIMES, ``_options.WAIT_LIMITS``."""
+"""Document ``WAIT`` in ``_modules/options.py`` and, in TIMES, ``WAIT_LIMITS``."""
 
 from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """The waiting for a call, and its time limits."""
+    """The options for waiting for a call, and its time limits."""
 
     DOCUMENTATION = r"""
 options:

@@ -108,7 +108,7 @@ RETRIES = 1
 
 
 class InventoryModule(Inventory):
-    """Hosts."""
+    """The inventory of hosts."""
 
     NAME = "virtinfra.manager.hosts"
     RESOURCE_TYPE = HOST

@@ -74,7 +74,7 @@ from ..plugin_utils._inventory.plugin import Inventory, ServiceData
 
 
 class InventoryModule(Inventory):
-    """Primary storages."""
+    """The inventory of primary storages and their hosts."""
 
     NAME = "virtinfra.manager.primary_storages"
     RESOURCE_TYPE = PRIMARY_STORAGE

@@ -88,7 +88,7 @@ HOST_FIELDS = ("uuid", "name", "managementIp", "state", "status")
 
 
 class InventoryModule(Inventory):
-    """Virtual machines."""
+    """The inventory of VMs."""
 
     NAME = "virtinfra.manager.vms"
     RESOURCE_TYPE = VM

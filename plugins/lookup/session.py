@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Looks up the session of an account, and logs in if there is none."""
+"""Look up the session of an account, and log in if there is none."""
 
 from __future__ import annotations
 

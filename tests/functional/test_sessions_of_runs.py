@@ -149,7 +149,7 @@ def test_a_run_does_not_repeat_a_login_that_was_refused(run: Run, sim: Simulator
     ]
     sources = ("infrastructure.virtinfra_hosts.yml", "more.virtinfra_vms.yml") if inventory else ()
     output = run.start([{**task, "ignore_errors": True} for task in tasks], sources=sources).communicate()[0]
-    assert "Wait until the lock has ended before you run this again." in output
+    assert "Wait until the lock has ended before you run the task again." in output
     assert f"ok={len(tasks)}" in output, output
     assert sim.sessions() == {"live": 0, "logins": 0, "failed_logins": 1, "logouts": 0}, output
     assert run.leftovers() == []

@@ -22,7 +22,7 @@ from .errors import (
 from .records import RECORD_FIELDS, to_camel_case
 from .references import is_reference, unify_uuid
 
-# In the order in which services search for them: the first operator that a condition contains is used.
+# Services look for the operators in this order, and use the first one that a condition contains.
 OPERATORS = ("!=", ">=", "<=", "!?=", "!~=", "~=", "?=", "=", ">", "<", "is null", "not null")
 
 # Operators of other languages, and their equivalents. Services would treat a part of the operator as the value.
@@ -56,7 +56,7 @@ class Condition:
 
     @property
     def problem(self) -> str | None:
-        """Why a service would read the text in another way than the user means it; None if it would not."""
+        """Why a service would misread the text; None if it would not."""
         operator = next(operator for operator in OPERATORS if operator in self.text)
         field, dummy, value = self.text.partition(operator)
         if (operator, field.strip()) != (self.operator, self.field):
@@ -67,7 +67,7 @@ class Condition:
 
     @property
     def sent(self) -> str | None:
-        """The text to send: that of the condition, or a pattern that matches more values; None if there is neither.
+        """The text to send: the condition, or a pattern that matches more values; None if neither can be sent.
 
         Every ``%`` and ``_`` in a value matches itself, so only the characters that services misread are replaced.
         """

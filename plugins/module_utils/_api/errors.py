@@ -45,11 +45,11 @@ HINTS = {
     "ID.1007": "Enable the account.",
     "ID.2001": "Use an account that needs no second factor.",
     "LOGIN_CONTROL.1000": "Change the password in the service's user interface, then set account_password to it.",
-    "LOGIN_CONTROL.1002": "Wait until the lock has ended before you run this again.",
+    "LOGIN_CONTROL.1002": "Wait until the lock has ended before you run the task again.",
     "LOGIN_CONTROL.1003": "A task cannot solve a captcha. Get a session in another way and pass it as session_id.",
     "LOGIN_CONTROL.1004": "Permit logins from the address of this machine in the service.",
     "LOGIN_CONTROL.1005": "A task cannot solve a captcha. Get a session in another way and pass it as session_id.",
-    "SYS.1001": "A timeout occurred in the service: check the object before you try again.",
+    "SYS.1001": "A timeout occurred in the service: check the object before you repeat the call.",
     "SYS.1003": "An object that the call refers to does not exist: check the uuids.",
 }
 
@@ -258,7 +258,7 @@ class ResponseLost(TransportError):
 
 
 class ReadExecutedAsChange(OutcomeUnknown):
-    """A GET was answered with a job, because the service ignored the verb; it may have changed or deleted something."""
+    """The service ignored the verb GET and started a job, which may have changed or deleted something."""
 
     def __init__(self, operation: str, path: str, job: Any) -> None:
         started = f"job {job.uuid}" if job else "a job without a known id"
@@ -272,9 +272,9 @@ class ReadExecutedAsChange(OutcomeUnknown):
 
 
 class ApiError(VirtinfraError):
-    """The service answered that an operation failed. ``error`` is its ErrorCode in the form of `add_causes`.
+    """The service reported that an operation failed. ``error`` is its ErrorCode in the form of `add_causes`.
 
-    ``credential`` is the kind of credential of the call, a key of CREDENTIALS. ``transient`` says whether the answer
+    ``credential`` is the kind of credential of the call, a key of CREDENTIALS. ``transient`` says whether the error
     came from a proxy or an overloaded service, and may be temporary. ``is_of_own_job`` is True if the error ended the
     job with the id that was sent with the call; if False, it may be the response to a second delivery of the call by a
     proxy.

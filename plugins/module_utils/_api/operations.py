@@ -577,7 +577,7 @@ _COMPANIONS = (
         optional("hostUuid", refers_to="host"),
     ),
     _vm_action("StopVmInstance", optional("type", choices=("grace", "cold")), optional("stopHA", "bool")),
-    # A second call meets a VM that is migrating, or is on that host already.
+    # The service refuses a second call, because the VM is migrating or is on that host already.
     _vm_action(
         "MigrateVm",
         optional("hostUuid", refers_to="host"),
@@ -616,7 +616,7 @@ _COMPANIONS = (
     # Companions that change and remove hosts.
     _deletion("DeleteHost", "hosts/{uuid}", "host"),
     _host_action("ReconnectHost"),
-    # A second call meets the management address that the first one has set.
+    # The service refuses a second call, because the host already has the new management address.
     _host_action(
         "UpdateHost",
         optional("name"),

@@ -318,7 +318,7 @@ def has_outdated_names(client: Client) -> bool:
 
 
 def _forget_changed_names(client: Client) -> None:
-    """Forget the names that tasks looked up during the calls: they can be those before a call."""
+    """Forget the names that tasks looked up while the calls ran: a call may have changed them since."""
     for job in client.jobs:
         change = client.names.suspend if job.state in (RUNNING, UNKNOWN) else client.names.forget
         change(find_changed_types(get_operation(job.operation)))

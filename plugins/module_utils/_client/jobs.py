@@ -75,7 +75,7 @@ class Job:
         return replace(self.copy_pending(), uuid=self.sent_uuid, location=format_job_path(self.sent_uuid, prefix))
 
     def update(self, other: Job) -> None:
-        """Take all values of another job."""
+        """Replace all values by those of another job."""
         vars(self).update(vars(other))
 
     def build_handle(self) -> dict[str, Any]:
@@ -313,7 +313,7 @@ def _choose_ratio(count: int, waits_for_any: bool) -> float:
 def poll_job(client: Client, job: Job) -> bool:
     """Poll a job and return whether it has ended; poll it again if it failed.
 
-    A proxy may give the response to the poll of another job. Raise TransportError when the response proves nothing.
+    A proxy may return the response to a poll of another job. Raise TransportError when the response proves nothing.
     """
     client.poll(job)
     if job.state == FAILED:

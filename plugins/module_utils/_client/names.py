@@ -104,7 +104,7 @@ def _list_names(value: Any) -> list[str]:
 
 
 def recall_uuid(client: Client, resource_type: ResourceType, name: str, owner: Record) -> str:
-    """Return what `find_uuid` returns, from the memory of the client if it has it."""
+    """Return the uuid as `find_uuid` does, but from the names that the client remembers if possible."""
 
     def look_up() -> dict[str, str]:
         if owner:

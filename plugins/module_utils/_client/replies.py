@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Conclude from responses: the reply of a read, and the outcome of a call and of its job. This file does no I/O."""
+"""Interpret responses: the reply of a read, and the outcome of a call and of its job. This file does no I/O."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def apply_response(job: Job, response: Response, prefix: str, is_prefix_known: b
 
 
 def _follow_location(job: Job, response: Response, prefix: str) -> None:
-    """Take uuid and path of a job from the polling address of a 202 response."""
+    """Set uuid and path of a job to those in the polling address of a 202 response."""
     location = _read_location(response)
     job.location = parse_polling_path(location) or format_job_path(extract_job_uuid(location) or job.uuid, prefix)
     job.uuid = job.location.rpartition("/")[2].partition("?")[0]

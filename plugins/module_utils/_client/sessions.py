@@ -223,7 +223,7 @@ class AccountSession:
     def remember_failure(self, result: Mapping[str, Any]) -> None:
         """Store the failed result of a process that logged in by itself, so that no other one repeats a refused login.
 
-        The result may come from another machine, so its form is not relied on.
+        The result comes from a process that may run on another machine, so it may have any form.
         """
         error = result.get("error")
         message = str(result.get("msg")).removeprefix(f"account {self._connection.account}: ")

@@ -104,7 +104,7 @@ class Refused:
 
 @dataclass(frozen=True)
 class InDoubt:
-    """For this reason it is unknown whether the call was performed."""
+    """It is unknown whether the call was performed; ``reason`` is the error that left it open."""
 
     job: Job
     reason: VirtinfraError
@@ -139,7 +139,7 @@ def perform(call: Call, is_still_needed: Callable[[], bool | None]) -> Done | Re
 
 
 def _check(is_still_needed: Callable[[], bool | None]) -> tuple[bool | None, VirtinfraError | None]:
-    """Return whether the call is still needed, or the error because of which nothing shows it."""
+    """Return whether the call is still needed, or the error that prevented the check."""
     try:
         return is_still_needed(), None
     except VirtinfraError as error:
@@ -255,7 +255,7 @@ def _conclude_performed(call: Call, job: Job) -> Done:
 
 
 def _try_again(call: Call, doubt: InDoubt) -> Done | InDoubt:
-    """Send a call again if two calls have the effect of one, else look for its job for longer."""
+    """Send a call again if two calls have the effect of one, else poll its job for longer."""
     try:
         if call.operation.is_idempotent:
             return Done(_resend(call, doubt.job))
@@ -373,7 +373,7 @@ def is_removed_by_another(call: PlannedCall, current: Current, error: VirtinfraE
 
 
 def warn_of_second_delivery(call: PlannedCall, label: str, error: VirtinfraError) -> str:
-    """Return the warning that a call may have been performed although it failed, if no object shows this."""
+    """Return the warning that a failed call may have been performed; empty if an object shows whether it was."""
     if not (can_answer_second_delivery(error) and is_refused_as_duplicate(call, error)):
         return ""
     return (
@@ -418,8 +418,8 @@ class CreationTurn:
             if lock.acquire():
                 return lock
         raise WaitTimeout(
-            f"another task of this run is still creating it after {self._client.wait.timeout:g} s. Run the task again,"
-            " or increase wait_timeout."
+            f"another task of this run is still creating the object after {self._client.wait.timeout:g} s. Run the task"
+            " again, or increase wait_timeout."
         )
 
     def end(self) -> None:

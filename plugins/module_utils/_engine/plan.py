@@ -182,7 +182,7 @@ class ResourceSpec:
         return {parameter.name: parameter.field for parameter in parameters if parameter.field}
 
     def rename(self, values: Mapping[str, Any]) -> Record:
-        """Return values of parameters by the record's names for them."""
+        """Return values with the names of parameters replaced by those of the record's fields."""
         return {self.fields.get(name, name): value for name, value in values.items()}
 
     @cached_property

@@ -133,12 +133,12 @@ class ObjectReader:
             return
         create = self.resource.create
         if self.state == ABSENT:
-            remedy = "Pass uuid."
+            remedy = "Give uuid."
         elif create and not get_operation(create).is_idempotent:
-            remedy = "Pass uuid, or create it once with the api module."
+            remedy = "Give uuid, or create the object once with the module api."
         else:
             return
-        raise Unsupported(f"cannot check whether it exists: {current.reason.reason}", remedy) from None
+        raise Unsupported(f"cannot check whether the object exists: {current.reason.reason}", remedy) from None
 
     def warn_if_unreadable(self) -> None:
         """Warn that nothing was compared if the service cannot show the object."""

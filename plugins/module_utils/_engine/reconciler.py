@@ -64,7 +64,7 @@ from .results import (
     format_record,
 )
 
-# How many more calls than in the first plan the task may make.
+# How many calls the task may make in addition to those of the first plan.
 MAX_REPLANS = 10
 
 
@@ -86,7 +86,9 @@ class Planner:
             calls = plan(reader.resource, reader.state, reader.desired, current, self.context.check_mode)
         except NotFound:
             if isinstance(current, Unreadable):
-                raise Unsupported(f"cannot check whether it exists: {current.reason.reason}", "Pass uuid.") from None
+                raise Unsupported(
+                    f"cannot check whether the object exists: {current.reason.reason}", "Give uuid."
+                ) from None
             raise
         for call in calls:
             null = [value for value in call.params.values() if isinstance(value, NullReference)]
@@ -243,10 +245,10 @@ class Reconciler:
             self.turn.end()
         after = self.reader.wait_until_stable(after, self._list_fields_after(call), deadline)
         if after.record is not None and call.expected is None:
-            raise VirtinfraError(f"{call.operation} succeeded, but it still exists")
+            raise VirtinfraError(f"{call.operation} succeeded, but the object still exists")
         # Some servers keep the record of a deleted object for some time, and others do not.
         if after.record is None and call.expected is not None and not get_operation(call.operation).is_destructive:
-            raise VirtinfraError(f"{call.operation} succeeded, but it does not exist")
+            raise VirtinfraError(f"{call.operation} succeeded, but the object does not exist")
         if reason := find_failed_value(self.resource, self.state, call.operation, before.record, after.record):
             raise VirtinfraError(f"{call.operation} succeeded, but {reason}")
         return after

@@ -41,7 +41,7 @@ CHUNK_SIZE = 64 * 1024
 # The most connections of a pool at the same time.
 MAX_CONNECTIONS = 16
 
-# For how many seconds an idle connection is good for a request that is not repeated after an error. Servers close idle
+# For how many seconds an idle connection is used for a request that is not repeated after an error. Servers close idle
 # connections after 2 seconds or later, and a request that is sent at that moment is lost.
 MAX_IDLE = 1.0
 

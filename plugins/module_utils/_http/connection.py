@@ -27,7 +27,7 @@ from .._api.errors import InvalidOptions
 from .._api.operation import remove_prefix
 from .._masking.masker import Masker
 
-# The timeout of a connection that only looks at the TLS of the service, in seconds.
+# The timeout, in seconds, of a connection that only checks the TLS of the service.
 HANDSHAKE_TIME = 5.0
 
 # The options of each credential for operations other than the cursor operations, in the order of precedence.
@@ -80,7 +80,8 @@ class ConnectionOptions:
         self._check_credentials()
 
     def _check_only_origin(self, parts: SplitResult) -> None:
-        """Raise InvalidOptions if ``base_url`` contains more than scheme, host and port; the message has that part."""
+        """Raise InvalidOptions if ``base_url`` contains more than scheme, host and port; the message names the surplus
+        part."""
         origin = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
         if "@" in parts.netloc:
             raise InvalidOptions(
@@ -187,7 +188,7 @@ class ConnectionOptions:
 
     def find_proxy(self) -> SplitResult | None:
         """Return the proxy of the environment for the service, None without one."""
-        # Reading the proxies of the environment takes 0.4 ms and an import.
+        # Reading the proxies takes 0.4 ms and an import, so it is skipped if no environment variable names one.
         if not self.use_proxy or not any(name.lower().endswith("_proxy") for name in os.environ):
             return None
         from requests.utils import get_environ_proxies, select_proxy

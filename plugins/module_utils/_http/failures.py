@@ -83,7 +83,7 @@ def build_connect_error(
 
 
 def _find_tls_remedy(cause: BaseException, detail: str, certificate_names: Sequence[str]) -> str:
-    """Return what to do after a TLS handshake that failed; empty if that is not clear."""
+    """Return the remedy for a TLS handshake that failed; empty if the cause is not clear."""
     if _NO_TLS.search(detail):
         return "The port may not use TLS: try http in base_url."
     if _CERTIFICATE_REFUSED.search(detail):

@@ -79,7 +79,7 @@ class Response:
 
     @property
     def is_plain_text(self) -> bool:
-        """Return whether it has the form in which the service itself refuses a request: plain text or no body."""
+        """Return whether the body is plain text or empty, as when the service itself refuses a request."""
         content_type = self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         return content_type in ("", "text/plain") and not re.match(rb"\s*[<{\[]", self.body)
 
@@ -146,7 +146,7 @@ def decode_object(body: bytes) -> dict[str, Any] | None:
         # Half of a surrogate pair is not a character, and cannot be encoded.
         value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     if RESERVED_KEY_PREFIX.encode() in body or (has_escapes and re.search(rb"\\u00[567]", body)):
-        # The letters of a key may be escaped.
+        # Letters of a reserved key may be escaped, so a body with escaped letters is searched too.
         value = rename_reserved_keys(value)
     return dict(value)
 

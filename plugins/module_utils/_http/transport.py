@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Send a request, and retry it if this cannot perform anything twice."""
+"""Send a request, and retry it if a retry cannot perform it twice."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ CONNECT_BACKOFF = (0.2, 20.0)
 OVERLOAD_BACKOFF = (0.5, 30.0)
 
 # For how many seconds a request without a response is retried, including the time of the attempts. If the waits before
-# all retries are longer than this in total, they are the limit.
+# all retries take longer, their sum is the limit.
 MAX_OUTAGE = 45.0
 
 # The time for a connection, in seconds: a firewall that drops packets must not use up the time for a slow response. The
@@ -97,7 +97,7 @@ class Retries:
 
     @property
     def remaining_outage(self) -> float:
-        """The seconds from the begin of the attempt until no response is a failure."""
+        """The seconds, from the begin of the attempt, for which a request without a response is retried."""
         return self._outage_end - self._sent
 
     def begin_attempt(self) -> None:

@@ -167,7 +167,7 @@ def _list_documented_names() -> frozenset[str]:
 
 
 def _build_call_options(params: Mapping[str, Any], check_mode: bool) -> CallOptions:
-    """Return how a task makes its calls; a module does not have all of these options."""
+    """Return the call options of a task; a module may lack some of them."""
     waiting = {name: params[name] for name in ("wait_timeout", "wait_interval") if name in params}
     webhook = Webhook(params.get("webhook_url"), params.get("webhook_key"))
     return CallOptions(read_only=check_mode, webhook=webhook, api_timeout=params.get("api_timeout"), **waiting)
@@ -176,7 +176,7 @@ def _build_call_options(params: Mapping[str, Any], check_mode: bool) -> CallOpti
 def describe_option_errors(name: str, errors: Iterable[AnsibleValidationError]) -> str:
     """Return the message about options of the module ``name`` that Ansible does not accept.
 
-    A misspelt option comes first, because it can also be the one that another error misses.
+    A misspelt option comes first, because another error may report the option that it stands for as missing.
     """
     first = min(errors, key=lambda error: not isinstance(error, UnsupportedError))
     is_misspelt = isinstance(first, UnsupportedError)

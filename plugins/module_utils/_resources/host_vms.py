@@ -26,7 +26,7 @@ from .finders import list_by_cursor
 
 MIGRATED, STOPPED = "migrated", "stopped"
 
-# The states of a VM that does not run, or will not in a moment.
+# The states of a VM that does not run, or is about to stop.
 STOPPED_STATES = ("Stopped", "Stopping")
 
 NO_PERMISSION = "ID.1002"

@@ -64,7 +64,7 @@ def raise_on_signals() -> Iterator[None]:
         raise KeyboardInterrupt(number)
 
     numbers = [signal.SIGINT, signal.SIGTERM]
-    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # nohup ignores it
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # nohup ignores SIGHUP, and so does the task.
         numbers.append(signal.SIGHUP)
     previous = {number: signal.signal(number, interrupt) for number in numbers}
     try:

@@ -87,7 +87,7 @@ class ActionModule(ActionBase):
         """Return the options of the task without defaults of the action group that the module does not support.
 
         A default may be meant for all modules with such an option, for example C(webhook_url). A name that no module
-        has is an error and is kept.
+        has is kept, so that it is reported as an error.
         """
         arguments: dict[str, Any] = self._task.args
         unsupported = [name for name in arguments if name in GROUP_OPTIONS and name not in spec.argument_spec]

@@ -52,7 +52,7 @@ class Refusals:
         self._counts: Counter[str] = Counter()
 
     def add(self, reason: str, peer: object, kind: str = "posts", detail: str = "") -> None:
-        """Count a refusal of posts, requests or connections. ``detail`` may vary, so it is no part of the reason."""
+        """Count a refusal of posts, requests or connections. ``detail`` may vary, so it is not part of the reason."""
         self._counts[reason] += 1
         count = self._counts[reason]
         if count & (count - 1) == 0:
@@ -68,7 +68,7 @@ class HttpLog(logging.Handler):
         self._refusals = refusals
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Count an error. Its text is that of the sender, so it is not shown."""
+        """Count an error. Its text quotes the sender, so it is not logged."""
         error = record.exc_info[1] if record.exc_info else None
         peer = record.args[0] if isinstance(record.args, tuple) and record.args else "unknown"
         if isinstance(error, HttpProcessingError):
@@ -87,7 +87,7 @@ class Connection:
 
     @property
     def is_open(self) -> bool:
-        """Return whether it occupies a file of the process."""
+        """Return whether the connection occupies a file of the process."""
         return self.socket.fileno() != -1
 
     def close(self) -> None:
@@ -246,7 +246,7 @@ def limit_connections() -> int:
 
 
 def _find_peer(address: str) -> str:
-    """Return whom an address stands for: the addresses of an IPv6 network with 64 bits belong to one peer."""
+    """Return the peer with an address: all addresses of an IPv6 network with 64 bits belong to one peer."""
     parsed = ipaddress.ip_address(address.partition("%")[0])
     if parsed.version == 4 or parsed.ipv4_mapped:
         return address

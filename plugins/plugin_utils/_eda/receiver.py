@@ -65,7 +65,7 @@ class Receiver:
         except asyncio.TimeoutError:
             return self._refuse(request, web.HTTPRequestTimeout.status_code, "the body did not arrive in time")
         except Exception as error:
-            reason = f"it could not be handled: {type(error).__name__}"
+            reason = f"the post could not be handled: {type(error).__name__}"
             return self._refuse(request, web.HTTPInternalServerError.status_code, reason, error)
 
     async def _receive(self, request: web.Request) -> None:
@@ -105,7 +105,7 @@ class Receiver:
 
     def _check_room(self) -> None:
         if self._spool.pending >= self._options["buffer_size"]:
-            raise web.HTTPServiceUnavailable(text="the buffer is full; the service posts it again")
+            raise web.HTTPServiceUnavailable(text="the buffer is full; the service posts the result again")
 
     async def _confirm(self, post: JobPost, client: Client) -> JobPost:
         """Return the post with the result of a poll instead of the posted result."""
@@ -118,7 +118,7 @@ class Receiver:
             deadline = client.hooks.clock.monotonic() + CONFIRM_TIMEOUT
             await asyncio.to_thread(client.with_deadline(deadline).poll, job)
         except TransportError as error:
-            raise web.HTTPServiceUnavailable(text="it could not be confirmed") from error
+            raise web.HTTPServiceUnavailable(text="the result could not be confirmed") from error
         finally:
             self._confirming.discard(uuid)
         if job.state == RUNNING:

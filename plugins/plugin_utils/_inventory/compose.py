@@ -158,7 +158,8 @@ class Constructor:
     def _construct_in_order(
         self, name: str, variables: dict[str, Any], existing_host: Host | None
     ) -> list[GroupMembership]:
-        """Do the same with a batch for each kind of expression, which can refer to the results of earlier ones."""
+        """Construct with one batch for each kind of expression, because a kind can refer to the results of earlier
+        ones."""
         with_core = existing_host is not None
         values = self._values.evaluate(self._build_scope(name, variables, existing_host), with_core)
         self._set_composed(name, variables, values.results)

@@ -38,7 +38,7 @@ class Expression(NamedTuple):
     hidden: frozenset[str] = frozenset()
 
     def may_reference(self, name: str) -> bool:
-        """Return whether the name may be used in it; True if in doubt."""
+        """Return whether the expression may use the name; True if in doubt."""
         return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", str(self.source)) is not None
 
 

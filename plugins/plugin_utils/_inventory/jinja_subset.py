@@ -27,7 +27,7 @@ from jinja2.nativetypes import NativeEnvironment
 from ...module_utils._api.records import SCALARS
 from .hostvars import HAS_DATA_TAGGING, make_unsafe
 
-# In place of a result that core must evaluate
+# The marker in place of a result that core must evaluate.
 LEFT_TO_CORE = object()
 
 _OPERATIONS = (

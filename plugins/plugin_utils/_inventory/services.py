@@ -36,7 +36,7 @@ from ...module_utils._modules.options import CONNECTION, Options
 
 CREDENTIALS = ("api_token", *(name for names in CREDENTIAL_OPTIONS for name in names))
 
-# How many pages of a query are read concurrently: as many as a browser would.
+# How many pages of a query are read concurrently: browsers open as many connections.
 CONNECTIONS = 6
 
 # Core reads the environment variables that the documentation of the plugins contains.

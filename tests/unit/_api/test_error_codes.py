@@ -312,7 +312,7 @@ def test_second_host_with_a_name_is_created_with_a_warning(run: ModuleRunner, si
 def test_unreadable_object_is_not_reported_as_absent(run: ModuleRunner) -> None:
     ran = run("kvm_host", {"name": "host-3", "state": "disabled"}, session_id=None, api_token=None)
     assert ran["error"]["code"] == "UNSUPPORTED"
-    assert "cannot check whether it exists: QueryHost needs session_id" in ran.message
+    assert "cannot check whether the object exists: QueryHost needs session_id" in ran.message
     assert ran.warnings == []
 
 

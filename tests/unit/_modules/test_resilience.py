@@ -850,7 +850,7 @@ def test_result_of_another_call_is_not_adopted() -> None:
         connection = {"base_url": service.url, "session_id": "the-session"}
         result = run_module("sns_endpoint", {**connection, "type": "snmp", "name": "traps", "description": "x"}).result
     assert result["failed"]
-    assert "CreateSNSSnmpEndpoint succeeded, but it does not exist" in result["msg"]
+    assert "CreateSNSSnmpEndpoint succeeded, but the object does not exist" in result["msg"]
     assert [request.method for request in service.requests].count("PUT") == 0
 
 

@@ -330,9 +330,9 @@ def test_nothing_is_created_twice_without_a_list(
 ) -> None:
     sim.configure(companions=status, workchat_query_empty=True)
     message = run.refused("sns_endpoint", options)
-    assert "cannot check whether it exists" in message
-    assert "Pass uuid" in message
-    assert "api module" in message
+    assert "cannot check whether the object exists" in message
+    assert "Give uuid" in message
+    assert "module api" in message
     assert run("sns_endpoint", options).warnings == []
 
 
@@ -498,7 +498,7 @@ def test_person_is_found_by_the_user_id_and_the_endpoint(
     assert "no person with user_id 'nobody'" in run.refused("sns_teamchat_person", {**key, "user_id": "nobody"})
     sim.configure(companions="404")
     message = run.refused("sns_teamchat_person", {**key, "remark": "r"})
-    assert "cannot check whether it exists" in message
+    assert "cannot check whether the object exists" in message
 
 
 def test_missing_person(run: ModuleRunner) -> None:

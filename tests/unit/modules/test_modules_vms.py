@@ -138,7 +138,7 @@ def test_vms_that_cannot_be_looked_up_are_not_created(
     sim.configure(companions="404")
     message = run.refused("vm_from_snapshot_group", restored, api_token=None)
     assert "(HTTP status 404 for GET /service/v1/vm-instances); CursorQuery needs api_token" in message
-    assert "cannot check whether it exists" in message
+    assert "cannot check whether the object exists" in message
 
 
 # ----------------------------------------------------------------------------------------------------------------- NICs
@@ -314,7 +314,7 @@ def test_nic_without_an_address_may_be_the_selected_one(run: ModuleRunner, sim: 
     options = {"vm": vm["uuid"], "l3_network": nic["l3NetworkUuid"]}
     message = run.refused("vm_nic", {**options, "static_ip": "10.101.0.42"})
     assert f"the NIC {nic['uuid']} shows no IP address (yet), so it may be the NIC with 10.101.0.42" in message
-    assert "Pass uuid" in message
+    assert "Give uuid" in message
     run.idle("vm_nic", options)
     assert run("vm_nic", {**options, "custom_mac": "fa:16:3e:00:00:01", "static_ip": "10.101.0.42"}).changed
 
@@ -438,7 +438,7 @@ def test_nics_that_cannot_be_read_are_not_attached_twice(
 ) -> None:
     sim.configure(companions="404")
     message = run.refused("vm_nic", desired, api_token=None)
-    assert "cannot check whether it exists" in message
+    assert "cannot check whether the object exists" in message
     assert len(nics(sim, desired["vm"])) == 1
 
 
