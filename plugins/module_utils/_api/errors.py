@@ -362,7 +362,8 @@ class LoginFailed(VirtinfraError):
 class JobNotFound(VirtinfraError):
     """The outcome of a job cannot be read.
 
-    Without a ``reason``, the service does not know the job (any more); with one, the code is OUTCOME_UNKNOWN.
+    Without a ``reason``, the service does not know the job, or no longer knows it; with one, the code is
+    OUTCOME_UNKNOWN.
     """
 
     code = "JOB_NOT_FOUND"

@@ -550,7 +550,7 @@ _COMPANIONS = (
         params=(optional("outboundBandwidth", "long"), optional("inboundBandwidth", "long")),
         may_be_empty=True,
     ),
-    # A second call meets a NIC that does not exist.
+    # The service refuses a second call, because the NIC no longer exists.
     Operation(
         "DetachL3NetworkFromVm",
         "DELETE",

@@ -212,7 +212,7 @@ def mask_webhooks(value: Any, record_type: str = "") -> Any:
 
 def _convert(value: Any, record_type: str, rename: Callable[[str], str]) -> Any:
     if isinstance(value, dict):
-        # Most members are scalars, and a list may have many records.
+        # Most members are scalars, and a list may have many records, so scalars need no function call.
         return {
             rename(name): member
             if type(member) in SCALARS and name not in WEBHOOKS
@@ -335,7 +335,7 @@ def is_localhost(text: str) -> bool:
     try:
         if ":" in text:
             address = ipaddress.IPv6Address(text)
-            # ::ffff:127.0.0.1 and ::127.0.0.1 stand for IPv4 addresses.
+            # Resolvers treat ::ffff:127.0.0.1 and ::127.0.0.1 as IPv4 addresses.
             stands_for_ipv4 = int(address) >> 32 in (0, 0xFFFF)
             return address.is_loopback or (stands_for_ipv4 and _is_local_ipv4(address.packed[-4:]))
         # Resolvers also accept 127.1, 0x7f.1, 017700000001 and 2130706433.

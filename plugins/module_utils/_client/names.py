@@ -205,5 +205,5 @@ def _build_not_found(resource_type: ResourceType, name: str, deleted: list[Recor
         existing = sorted(str(record.get(resource_type.name_field)) for record in of_owner)
         message += f" The names are {', '.join(existing)}."
     if deleted:
-        message += f" Only a deleted {resource_type.noun} has it ({deleted[0].get('uuid')})."
+        message += f" Only a deleted {resource_type.noun} has the name ({deleted[0].get('uuid')})."
     return NotFound(f"{message} Check the name, or give the uuid (32 hexadecimal digits).")

@@ -55,7 +55,7 @@ ACCESS_KEY_REFUSED = 403
 # What a service says about a request whose signature has a time that differs too much from its own.
 _CLOCK_SKEW = b"requestTimeTooSkewed"
 
-# The texts of services that know the path of a request, but offer no operation there for its verb or for its body.
+# The texts with which services refuse a known path, because it has no operation for the verb or the body.
 _NO_OPERATION = {
     400: re.compile(rb"\s*the body doesn't contain action mapping"),
     500: re.compile(rb"\s*No \w+ API found for the path"),

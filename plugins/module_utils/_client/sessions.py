@@ -98,7 +98,7 @@ def log_out(client: Client, session_id: str) -> None:
 
 
 def end_session(connection: ConnectionOptions, session_id: str, hooks: Hooks) -> None:
-    """Log out when a failure can no longer be reported."""
+    """Log out, and ignore a failure, because the task that could report it has ended."""
     with open_brief_client(connection, hooks) as client, suppress(VirtinfraError):
         log_out(client, session_id)
 
@@ -234,7 +234,7 @@ class AccountSession:
             )
 
     def _describe_failure(self, message: str, error: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a failed login as it is stored."""
+        """Return the description of a failed login for the store."""
         retries = self._connection.request_retries
         return {"message": message, "error": error, "facts": facts, "time": time.monotonic(), "retries": retries}
 

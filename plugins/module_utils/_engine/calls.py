@@ -49,7 +49,7 @@ from .plan import Current, Missing, PlannedCall, ResourceSpec
 
 MAX_RESENDS = 3
 
-# What is remembered about an operation that a server has; any other text is the reason why it does not have it.
+# The fact about an operation that a server has; any other text is the reason why the server lacks the operation.
 OFFERED = "offered"
 
 # How many seconds after the deadline of the task the response to a call, or to a read after it, may still arrive.

@@ -58,7 +58,7 @@ class Peer:
 
 def is_for_other_name(cause: BaseException) -> bool:
     """Return whether a certificate was refused because it is for another name."""
-    # urllib3 1.26 reports it as a ValueError.
+    # urllib3 1.26 reports a certificate for another name as a ValueError.
     return (
         isinstance(cause, ValueError) if not isinstance(cause, ssl.SSLError) else _get_verify_code(cause) in _OTHER_NAME
     )

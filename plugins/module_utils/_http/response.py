@@ -167,7 +167,7 @@ def _parse_finite_float(text: str) -> float:
 def _is_too_deep(value: dict[str, Any]) -> bool:
     values: list[Any] = [value]
     for dummy in range(MAX_JSON_DEPTH + 1):
-        # Without a statement for each value, because a long list has a million of them.
+        # A long list has a million values, so the loop has no statement for each of them.
         containers = list(compress(values, map(_CONTAINERS.__contains__, map(type, values))))
         if not containers:
             return False

@@ -241,19 +241,19 @@ def encode_secret(secret: str) -> frozenset[str]:
     in_html = html.escape(secret)
     forms = {
         secret,
-        # Several lines in a message of one line, and messages of Python
+        # A secret of several lines in a message of one line, and in a message of Python.
         " ".join(secret.split()),
         repr(secret)[1:-1],
-        # JSON as most services write it, as Python writes it, in a text that is JSON itself, and as Gson writes it
+        # A secret in JSON of most services, of Python, of Gson, and in a JSON text inside JSON.
         in_json,
         in_ascii_json,
         json.dumps(in_ascii_json)[1:-1],
         re.sub("[<>&=']", lambda match: f"\\u{ord(match[0]):04x}", in_json),
-        # URLs: a path, a query, and a form. Half of a surrogate pair cannot be encoded.
+        # A secret in the path of a URL, in a query, and in a form. Half of a surrogate pair cannot be encoded.
         quote(secret, errors="replace"),
         quote(secret, safe="", errors="replace"),
         quote_plus(secret, errors="replace"),
-        # HTML of Python, and of Java servers and most templates
+        # A secret in HTML of Python, and of Java servers and most templates.
         in_html,
         in_html.replace("&#x27;", "&#39;"),
     }

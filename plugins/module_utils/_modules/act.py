@@ -223,7 +223,7 @@ def format_job(job: Job) -> Record:
 
 
 class SessionSpec(ModuleSpec):
-    """The module of which a session is the object."""
+    """The module that manages a session."""
 
     def connection(self, params: Mapping[str, Any]) -> ConnectionOptions:
         """Return the connection. If it has an account, the session among the options is not its credential.

@@ -46,7 +46,7 @@ CONNECTION = _add_fallbacks(
         "use_proxy": {"type": "bool", "default": True},
         "request_timeout": {"type": "float", "default": 30},
         "request_retries": {"type": "int", "default": 8},
-        # Raw, so that a number is recognized and refused: YAML reads 4.10 as 4.1.
+        # YAML reads 4.10 as 4.1, so the type is raw, and a number is refused.
         "service_version": {"type": "raw"},
     }
 )

@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""The run of a module in a module process, with the only AnsibleModule."""
+"""Run a module in a module process. No other file creates an AnsibleModule."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ class Listing:
         return _filter(records, conditions, equal, limit) if selects else (records, total)
 
     def _select(self, desired: Record, records: list[Record], total: int) -> tuple[list[Record], int]:
-        """Return those of the records, with members added by ``view``, that match all predicates, and their number."""
+        """Return the records that match all predicates, with members added by ``view``, and their number."""
         viewed = [self.view(record) for record in records]
         names = self._list_active_predicates(desired)
         if not names:

@@ -103,7 +103,7 @@ async def deliver_event(queue: asyncio.Queue[Any], event: dict[str, Any]) -> Non
     removed this one: after a kill, at most one event is delivered twice.
     """
     await queue.put(disarm_templates(event))
-    # ansible-rulebook passes a queue to the source that only filters; the queue of the rules is behind it.
+    # The queue that ansible-rulebook passes to a source only filters events, and contains the queue of the rules.
     of_rules = getattr(queue, "queue", queue)
     pause = 0.0
     while not of_rules.empty():

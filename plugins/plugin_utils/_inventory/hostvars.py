@@ -145,7 +145,7 @@ class HostVars:
         if names is None:
             names = self._layouts[fields] = [self._names[field] for field in fields]
         values: Iterable[Any] = record.values()
-        # Few steps, because this runs for every host: most records contain only scalars.
+        # This runs for every host, and most records contain only scalars, so the types are compared in one step.
         if not SCALARS.issuperset(map(type, values)):
             values = [
                 make_unsafe(value) if type(value) in SCALARS else self._nested.convert_member(field, value)

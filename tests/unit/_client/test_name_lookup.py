@@ -167,7 +167,7 @@ def test_vm_that_is_deleted_has_no_name(sim: Simulator, run: ModuleRunner) -> No
     sim.change("vm", seeded_uuid("vm", 5), name="vm-1", state="Destroyed")
     assert run("vm_nic", {"vm": "vm-1", "l3_network": "l3-2"}, check=True).changed
     assert "no VM has the name 'vm-5'" in run("vm_nic", {"vm": "vm-5", "l3_network": "l3-2"}).message
-    assert f"Only a deleted VM has it ({seeded_uuid('vm', 3)})." in _deleted_vm(sim, run, 3)
+    assert f"Only a deleted VM has the name ({seeded_uuid('vm', 3)})." in _deleted_vm(sim, run, 3)
 
 
 def _deleted_vm(sim: Simulator, run: ModuleRunner, number: int) -> str:
@@ -185,7 +185,7 @@ def test_volume_that_is_deleted_has_no_name(sim: Simulator, run: ModuleRunner, c
     deleted = seeded_uuid("volume", 6 * 2 + 1)
     sim.change("volume", deleted, name="dropped")
     message = run("cbt_volume_export", {**export, "volumes": ["dropped"]}).message
-    assert f"no volume has the name 'dropped'. Only a deleted volume has it ({deleted})." in message
+    assert f"no volume has the name 'dropped'. Only a deleted volume has the name ({deleted})." in message
 
 
 @pytest.mark.parametrize(
