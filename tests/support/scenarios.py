@@ -21,8 +21,10 @@ STOPPED_VM = "a0000004000040008000000000000002"
 L3 = "a0000005000040008000000000000002"
 NIC = "a0000006000040008000000000000001"
 VOLUME = "a0000007000040008000000000000003"
+DATA_VOLUME = "a0000007000040008000000000000002"
 HOST_NIC = "a0000009000040008000000000000002"
 SNAPSHOT_GROUP = "a000000b000040008000000000000001"
+SNAPSHOT = "a0000014000040008000000000000002"
 PLATFORM = "a000000c000040008000000000000001"
 ENDPOINT = "a000000d000040008000000000000001"
 CHAT_ENDPOINT = "a000000d000040008000000000000002"
@@ -500,6 +502,73 @@ SCENARIOS = (
         "vm_nic_qos",
         {"uuid": NIC, "direction": "in"},
         lambda before, after: int("in" not in after["qos"].get(NIC, ())),
+    ),
+    Scenario(
+        "delete-volume",
+        "DeleteDataVolume",
+        "api",
+        {"operation": "DeleteDataVolume", "params": {"uuid": DATA_VOLUME}},
+        has("volume", DATA_VOLUME, status="Deleted"),
+        action=True,
+    ),
+    Scenario(
+        "recover-volume",
+        "RecoverDataVolume",
+        "api",
+        {"operation": "RecoverDataVolume", "params": {"uuid": DATA_VOLUME}},
+        has("volume", DATA_VOLUME, status="Ready"),
+        action=True,
+        prepare=(("volume", DATA_VOLUME, {"status": "Deleted", "vmInstanceUuid": None}),),
+    ),
+    Scenario(
+        "expunge-volume",
+        "ExpungeDataVolume",
+        "api",
+        {"operation": "ExpungeDataVolume", "params": {"uuid": DATA_VOLUME}},
+        gone("volume", DATA_VOLUME),
+        action=True,
+        prepare=(("volume", DATA_VOLUME, {"status": "Deleted", "vmInstanceUuid": None}),),
+    ),
+    Scenario(
+        "take-snapshots",
+        "CreateVolumeSnapshotGroup",
+        "api",
+        {"operation": "CreateVolumeSnapshotGroup", "params": {"rootVolumeUuid": VOLUME, "name": "before"}},
+        more("snapshotgroup", name="before"),
+        action=True,
+    ),
+    Scenario(
+        "delete-snapshots",
+        "DeleteVolumeSnapshotGroup",
+        "api",
+        {"operation": "DeleteVolumeSnapshotGroup", "params": {"uuid": SNAPSHOT_GROUP}},
+        gone("snapshotgroup", SNAPSHOT_GROUP),
+        action=True,
+    ),
+    Scenario(
+        "revert-vm",
+        "RevertVmFromSnapshotGroup",
+        "api",
+        {"operation": "RevertVmFromSnapshotGroup", "params": {"uuid": SNAPSHOT_GROUP}},
+        has("volume", DATA_VOLUME, _snapshotUuid=SNAPSHOT),
+        action=True,
+        prepare=(("vm", VM, {"state": "Stopped"}),),
+    ),
+    Scenario(
+        "rename-snapshots",
+        "UpdateVolumeSnapshotGroup",
+        "api",
+        {"operation": "UpdateVolumeSnapshotGroup", "params": {"uuid": SNAPSHOT_GROUP, "name": "renamed"}},
+        has("snapshotgroup", SNAPSHOT_GROUP, name="renamed"),
+        action=True,
+    ),
+    Scenario(
+        "ungroup-snapshots",
+        "UngroupVolumeSnapshotGroup",
+        "api",
+        {"operation": "UngroupVolumeSnapshotGroup", "params": {"uuid": SNAPSHOT_GROUP}},
+        gone("snapshotgroup", SNAPSHOT_GROUP),
+        action=True,
     ),
     Scenario(
         "limit-nic",

@@ -28,6 +28,7 @@ READ_BY_UUID = {
 MAY_LACK = {
     "EnableCbtTask": {"inventory", "volumeCbtBackupInfos"},
     "DisableCbtTask": {"inventory"},
+    "DeleteVolumeSnapshotGroup": {"results"},
     "SNSSnmpTestConnection": {"webhookResp"},
     "CursorQuery": {"nextCursor"},
     "CursorNext": {"nextCursor"},

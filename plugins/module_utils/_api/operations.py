@@ -105,7 +105,7 @@ def _sns_change(name: str, collection: str, refers_to: str, *params: Parameter) 
     )
 
 
-def _deletion(name: str, path: str, refers_to: str, *params: Parameter) -> Operation:
+def _deletion(name: str, path: str, refers_to: str, *params: Parameter, **details: Any) -> Operation:
     """Return the row of a companion that deletes an object, and succeeds if the object does not exist."""
     return Operation(
         name,
@@ -114,6 +114,7 @@ def _deletion(name: str, path: str, refers_to: str, *params: Parameter) -> Opera
         path_params=(required("uuid", refers_to=refers_to),),
         params=(*params, optional("deleteMode", choices=("Permissive", "Enforcing"))),
         may_be_empty=True,
+        **details,
     )
 
 
@@ -613,6 +614,75 @@ _COMPANIONS = (
         may_be_empty=True,
     ),
     _vm_action("RecoverVmInstance", is_idempotent=False, duplicate_codes=("SYS.1006", "VM.1010")),
+    # Companions that remove volumes. A service refuses a second call because of the status that the first one led to.
+    _deletion("DeleteDataVolume", "volumes/{uuid}", "volume", is_idempotent=False, duplicate_codes=("SYS.1006",)),
+    Operation(
+        "RecoverDataVolume",
+        "PUT",
+        "volumes/{uuid}/actions",
+        path_params=(required("uuid", refers_to="volume"),),
+        result=("inventory",),
+        record="Volume",
+        is_idempotent=False,
+        duplicate_codes=("SYS.1006",),
+    ),
+    Operation(
+        "ExpungeDataVolume",
+        "PUT",
+        "volumes/{uuid}/actions",
+        path_params=(required("uuid", refers_to="volume"),),
+        may_be_empty=True,
+    ),
+    # Companions on snapshot groups. What was written to a volume between two reverts is lost with the second one.
+    Operation(
+        "CreateVolumeSnapshotGroup",
+        "POST",
+        "volume-snapshots/group",
+        is_idempotent=False,
+        params=(
+            required("rootVolumeUuid", refers_to="volume"),
+            required("name"),
+            optional("description"),
+            optional("withMemory", "bool", is_compared=False),
+            *_CREATE_PARAMS,
+        ),
+        result=("inventory",),
+        record="VolumeSnapshotGroupInventory",
+    ),
+    _deletion(
+        "DeleteVolumeSnapshotGroup",
+        "volume-snapshots/group/{uuid}",
+        "snapshot_group",
+        optional("direction", choices=("pull", "commit", "auto")),
+        optional("scope", choices=("single", "chain", "auto")),
+        result=("results",),
+    ),
+    Operation(
+        "RevertVmFromSnapshotGroup",
+        "PUT",
+        "volume-snapshots/group/{uuid}/actions",
+        path_params=(required("uuid", refers_to="snapshot_group"),),
+        result=("results",),
+        is_idempotent=False,
+    ),
+    Operation(
+        "UpdateVolumeSnapshotGroup",
+        "PUT",
+        "volume-snapshots/group/{uuid}/actions",
+        path_params=(required("uuid", refers_to="snapshot_group"),),
+        params=(optional("name"), optional("description")),
+        result=("inventory",),
+        record="VolumeSnapshotGroupInventory",
+    ),
+    _deletion("UngroupVolumeSnapshotGroup", "volume-snapshots/ungroup/{uuid}", "snapshot_group"),
+    Operation(
+        "CheckVolumeSnapshotGroupAvailability",
+        "GET",
+        "volume-snapshots/groups/availabilities",
+        is_write=False,
+        params=(required("uuids", "list", refers_to="snapshot_group"),),
+        result=("results",),
+    ),
     # Companions that change and remove hosts.
     _deletion("DeleteHost", "hosts/{uuid}", "host"),
     _host_action("ReconnectHost"),

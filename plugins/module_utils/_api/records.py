@@ -83,6 +83,7 @@ RECORD_FIELDS: Mapping[str, tuple[str, ...]] = {
         "ClusterInventory": f"{_NAMED} zoneUuid hypervisorType state type",
         "L3NetworkInventory": f"{_NAMED} zoneUuid l2NetworkUuid type category state ipVersion ipRanges",
         "VolumeSnapshotGroupInventory": f"{_NAMED} vmInstanceUuid snapshotCount volumeSnapshotRefs",
+        "VolumeSnapshotRef": "volumeSnapshotUuid volumeUuid deviceId snapshotDeleted",
         "SNSTopicInventory": f"{_NAMED} state locale",
         "TemplatedVmInstanceInventory": _NAMED,
         # Records that modules combine from several records of the service.
@@ -105,6 +106,7 @@ NESTED: Mapping[str, str] = {
     "slaves": "HostNetworkInterface",
     "nics": "HostNetworkInterface",
     "candidateNics": "CandidateNetworkInterface",
+    "volumeSnapshotRefs": "VolumeSnapshotRef",
 }
 
 _BLANK = {kind: dict.fromkeys(fields) for kind, fields in RECORD_FIELDS.items()}
@@ -133,6 +135,7 @@ _LISTS: Mapping[str, type] = {
     "resourceRefs": dict,
     "serviceTypes": str,
     "atPersonUserIds": str,
+    "volumeSnapshotRefs": dict,
 }
 _DECISIVE = (*_MEMBER_TYPES, *_LISTS)
 

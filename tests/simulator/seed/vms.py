@@ -76,6 +76,7 @@ class VmSeeder:
                         "volumeSnapshotUuid": seeded_uuid("snapshot", 2 * number - 1 + device),
                         "volumeUuid": seeded_uuid("volume", 2 * number - 1 + device),
                         "deviceId": device,
+                        "snapshotDeleted": False,
                     }
                     for device in (0, 1)
                 ],

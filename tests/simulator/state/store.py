@@ -214,6 +214,19 @@ class Store:
         """Replace members of a record and its lastOpDate; return the new record."""
         return self[kind].change(uuid, lastOpDate=self.now(), **members)
 
+    def replace_members(self, kind: str, uuid: str, members: dict[str, Any]) -> Record:
+        """Replace members of a record, which may be a volume of a VM. Without vmInstanceUuid, it becomes detached."""
+        volume = self.find(kind, uuid) if kind == "volume" else None
+        if volume is None or volume["vmInstanceUuid"] is None:
+            return self[kind].change(uuid, **members)
+        vm = self["vm"].get(volume["vmInstanceUuid"])
+        changed = Record(kind, {**volume, **members})
+        if changed["vmInstanceUuid"] is None:
+            self["vm"].change(vm["uuid"], allVolumes=[each for each in vm["allVolumes"] if each is not volume])
+            return self[kind].put(changed)
+        self["vm"].change(vm["uuid"], allVolumes=[changed if each is volume else each for each in vm["allVolumes"]])
+        return changed
+
     def dates(self) -> dict[str, str]:
         """Return createDate and lastOpDate of a new record."""
         now = self.now()

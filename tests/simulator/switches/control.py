@@ -103,7 +103,7 @@ class Control:
         if body["kind"] not in self._service.store.tables:
             raise InvalidControlRequest(f"unknown kind {body['kind']}")
         try:
-            record = self._service.store[body["kind"]].change(body["uuid"], **body["members"])
+            record = self._service.store.replace_members(body["kind"], body["uuid"], body["members"])
         except OperationError as failure:
             raise InvalidControlRequest(failure.details) from None
         return JSONResponse(record)

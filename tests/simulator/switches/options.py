@@ -99,6 +99,10 @@ class Switches:
     failing_stops: Annotated[list[str], OptionInfo("uuids of virtual machines that cannot be stopped")] = (
         dataclasses.field(default_factory=list)
     )
+    failing_snapshots: Annotated[
+        list[str],
+        OptionInfo("uuids of snapshots that are neither deleted nor reverted to, which only the results show"),
+    ] = dataclasses.field(default_factory=list)
     prefix: Annotated[str, OptionInfo("path prefix of the service operations", pattern=r"([^/].*[^/]|[^/]?)")] = (
         "service"
     )

@@ -59,6 +59,19 @@ def person(sim: Simulator, operation: str) -> dict[str, Any]:
     return {"operation": operation, "params": {"userId": "carol", "endpointUuid": first(sim, "endpoint")}}
 
 
+def action_on_volume(status: str, sim: Simulator, operation: str) -> dict[str, Any]:
+    """Return the options of the module api for an operation on a detached data volume that has this status."""
+    uuid = first(sim, "volume", type="Data")
+    sim.change("volume", uuid, status=status, vmInstanceUuid=None)
+    return {"operation": operation, "params": {"uuid": uuid}}
+
+
+def action_on_stopped_vm(sim: Simulator, operation: str) -> dict[str, Any]:
+    """Return the options of the module api for an operation on the snapshot group of a VM, which is stopped."""
+    sim.change("vm", first(sim, "vm"), state="Stopped")
+    return action(sim, operation, "snapshotgroup")
+
+
 Options = Callable[[Simulator], dict[str, Any]]
 
 
@@ -140,6 +153,23 @@ CALLS: dict[str, tuple[str, Options]] = {
     "DestroyVmInstance": ("api", lambda sim: action(sim, "DestroyVmInstance")),
     "ExpungeVmInstance": ("api", lambda sim: action_on_vm_in("Destroyed", sim, "ExpungeVmInstance")),
     "RecoverVmInstance": ("api", lambda sim: action_on_vm_in("Destroyed", sim, "RecoverVmInstance")),
+    "DeleteDataVolume": ("api", lambda sim: action_on_volume("Ready", sim, "DeleteDataVolume")),
+    "RecoverDataVolume": ("api", lambda sim: action_on_volume("Deleted", sim, "RecoverDataVolume")),
+    "ExpungeDataVolume": ("api", lambda sim: action_on_volume("Deleted", sim, "ExpungeDataVolume")),
+    "CreateVolumeSnapshotGroup": (
+        "api",
+        lambda sim: {
+            "operation": "CreateVolumeSnapshotGroup",
+            "params": {"rootVolumeUuid": first(sim, "volume", type="Root"), "name": "n"},
+        },
+    ),
+    "DeleteVolumeSnapshotGroup": ("api", lambda sim: action(sim, "DeleteVolumeSnapshotGroup", "snapshotgroup")),
+    "RevertVmFromSnapshotGroup": ("api", lambda sim: action_on_stopped_vm(sim, "RevertVmFromSnapshotGroup")),
+    "UpdateVolumeSnapshotGroup": (
+        "api",
+        lambda sim: action(sim, "UpdateVolumeSnapshotGroup", "snapshotgroup", name="n"),
+    ),
+    "UngroupVolumeSnapshotGroup": ("api", lambda sim: action(sim, "UngroupVolumeSnapshotGroup", "snapshotgroup")),
     "SetNicQos": ("api", lambda sim: action(sim, "SetNicQos", "vmnic", inboundBandwidth=10000)),
     "DetachL3NetworkFromVm": ("api", lambda sim: action(sim, "DetachL3NetworkFromVm", "vmnic")),
     "DeleteHost": ("api", lambda sim: action(sim, "DeleteHost", "host")),

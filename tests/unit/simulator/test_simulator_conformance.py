@@ -45,6 +45,7 @@ def seeded(kind: int, number: int = 1) -> str:
 
 ZONE, CLUSTER, HOST, VM, NETWORK, NIC, VOLUME, STORAGE, HOST_NIC = (seeded(kind) for kind in range(1, 10))
 GROUP, PLATFORM, ENDPOINT, PERSON, OFFERING = (seeded(kind) for kind in (11, 12, 13, 15, 19))
+DATA_VOLUME = seeded(7, 2)
 STOPPED_VM, OTHER_NETWORK, TOPIC = seeded(4, 2), seeded(5, 2), seeded(14)
 
 
@@ -178,6 +179,16 @@ def destroyed_vm(caller: Caller) -> str:
 def paused_vm(caller: Caller) -> str:
     caller.call("PauseVmInstance", uuid=VM)
     return VM
+
+
+def deleted_volume(caller: Caller) -> str:
+    caller.call("DeleteDataVolume", uuid=DATA_VOLUME)
+    return DATA_VOLUME
+
+
+def group_of_stopped_vm(caller: Caller) -> str:
+    caller.call("StopVmInstance", uuid=VM)
+    return GROUP
 
 
 def second_page(caller: Caller) -> str:
@@ -353,6 +364,25 @@ PARAMS: dict[str, Callable[[Caller], dict[str, Any]]] = {
         "guestOsType": "Windows",
         "allocatorStrategy": "DefaultHostAllocatorStrategy",
     },
+    "DeleteDataVolume": lambda caller: {"uuid": DATA_VOLUME, "deleteMode": "Permissive"},
+    "RecoverDataVolume": lambda caller: {"uuid": deleted_volume(caller)},
+    "ExpungeDataVolume": lambda caller: {"uuid": deleted_volume(caller)},
+    "CreateVolumeSnapshotGroup": lambda caller: {
+        "rootVolumeUuid": VOLUME,
+        "name": "before",
+        "description": "the upgrade",
+        "withMemory": True,
+    },
+    "DeleteVolumeSnapshotGroup": lambda caller: {
+        "uuid": GROUP,
+        "direction": "auto",
+        "scope": "single",
+        "deleteMode": "Permissive",
+    },
+    "RevertVmFromSnapshotGroup": lambda caller: {"uuid": group_of_stopped_vm(caller)},
+    "UpdateVolumeSnapshotGroup": lambda caller: {"uuid": GROUP, "name": "renamed", "description": "new"},
+    "UngroupVolumeSnapshotGroup": lambda caller: {"uuid": GROUP, "deleteMode": "Permissive"},
+    "CheckVolumeSnapshotGroupAvailability": lambda caller: {"uuids": [GROUP, GROUP]},
     "SetNicQos": lambda caller: {"uuid": NIC, "outboundBandwidth": 2**20, "inboundBandwidth": 2**21},
     "DetachL3NetworkFromVm": lambda caller: {"uuid": NIC},
     "DeleteVmNic": lambda caller: {"uuid": seeded(6, 99), "deleteMode": "Permissive"},
