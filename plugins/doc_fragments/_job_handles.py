@@ -16,22 +16,14 @@ class ModuleDocFragment:
 options:
   jobs:
     description:
-      - The jobs, as other modules return them in RV(ignore:job). Each needs at least a uuid or a location.
-      - In check mode a handle without both gives the state V(unknown) instead of a failure, because no job was started.
+      - The jobs. Each item is the RV(ignore:job) that a module returned, the whole result of a task, such as an item of
+        the C(results) of a loop, or the uuid of a job.
+      - The result of a task that started no job is skipped.
+      - The job that a module returned has the members C(uuid), C(location), of which only the path is used, at
+        O(base_url), C(operation), which messages mention, and C(state), which is ignored. At least C(uuid) or
+        C(location) is needed. In check mode a job without both gets the state V(unknown) instead of a failure, because
+        it was not started.
     type: list
-    elements: dict
+    elements: raw
     required: true
-    suboptions:
-      uuid:
-        description: The job's uuid.
-        type: str
-      location:
-        description: The polling address. Only its path is used, at O(base_url).
-        type: str
-      operation:
-        description: The operation that the job performs, used in messages.
-        type: str
-      state:
-        description: The state of the job when the handle was created. The module ignores it.
-        type: str
 """

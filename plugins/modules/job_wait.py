@@ -49,12 +49,12 @@ EXAMPLES = r"""
 
 - name: Wait for both jobs
   virtinfra.manager.job_wait:
-    jobs: "{{ started.results | selectattr('job', 'defined') | map(attribute='job') }}"
+    jobs: "{{ started.results }}"
     wait_timeout: 600
 
 - name: Wait until one of the jobs has ended
   virtinfra.manager.job_wait:
-    jobs: "{{ started.results | selectattr('job', 'defined') | map(attribute='job') }}"
+    jobs: "{{ started.results }}"
     wait_for: any
   register: first
 

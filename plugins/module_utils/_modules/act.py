@@ -175,7 +175,8 @@ def job_module(wait: bool) -> ModuleSpec:
 
     def run(context: ModuleContext) -> dict[str, Any]:
         client = context.client
-        jobs = [build_job(client, handle, context.check_mode) for handle in context.params["jobs"]]
+        handles = filter(None, map(extract_handle, context.params["jobs"]))
+        jobs = [build_job(client, handle, context.check_mode) for handle in handles]
         if not wait:
             client.map_concurrently(partial(poll_job, client), [job for job in jobs if job.state == RUNNING])
             return format_jobs(jobs)
@@ -196,6 +197,26 @@ def format_jobs(jobs: list[Job]) -> Record:
     """Return the jobs in the form of the result, and the number of jobs by state."""
     summary = {state: sum(job.state == state for job in jobs) for state in (SUCCEEDED, FAILED, RUNNING, UNKNOWN)}
     return {"jobs": [format_job(job) for job in jobs], "summary": summary}
+
+
+def extract_handle(item: Any) -> Mapping[str, Any] | None:
+    """Return the handle in an item of the option ``jobs``: a uuid, a handle, or the result of a task.
+
+    Return None for the result of a task that started no job. Raise InvalidOptions for anything else.
+    """
+    if isinstance(item, str):
+        return {"uuid": item}
+    if isinstance(item, Mapping) and isinstance(item.get("job"), Mapping):
+        item = item["job"]
+    elif isinstance(item, Mapping) and "changed" in item:
+        return None
+    members = [item.get(name) for name in ("uuid", "location", "operation")] if isinstance(item, Mapping) else [item]
+    if not all(member is None or isinstance(member, str) for member in members) or item is None:
+        raise InvalidOptions(
+            "each item of jobs must be the uuid of a job, the job of an earlier task, or the result of a task. Pass for"
+            " example started.job or started.results"
+        )
+    return item
 
 
 def build_job(client: Client, handle: Mapping[str, Any], check_mode: bool = False) -> Job:

@@ -119,14 +119,8 @@ LIST_OPTIONS: Options = {
     "limit": {"type": "int"},
 }
 
-JOB_HANDLES: Options = {
-    "jobs": {
-        "type": "list",
-        "elements": "dict",
-        "required": True,
-        "options": {name: {"type": "str"} for name in ("uuid", "location", "operation", "state")},
-    }
-}
+# Uuids, handles of jobs, and results of tasks, which have members of any name.
+JOB_HANDLES: Options = {"jobs": {"type": "list", "elements": "raw", "required": True}}
 
 # Options of many modules of the action group. If a module lacks one, a default of the group for it is ignored.
 GROUP_OPTIONS: Options = {**CONNECTION, **WAIT, **TAGS, **CREATE_OPTIONS, **LIST_OPTIONS}

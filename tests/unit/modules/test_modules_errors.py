@@ -303,6 +303,24 @@ def test_call_that_is_not_waited_for(run: ModuleRunner, sim: Simulator, operatio
     assert waited.failed == (operation == "ExportNbdVolumes"), "the machine runs, which is found when the job ends"
 
 
+@pytest.mark.parametrize("module", ["job_info", "job_wait"])
+def test_jobs_are_given_in_any_form(run: ModuleRunner, sim: Simulator, module: str) -> None:
+    started = [run("kvm_host", {"name": f"host-{number}", "state": "disabled"}, wait=False) for number in (1, 2, 3)]
+    sim.advance()
+    unchanged = run("kvm_host", {"name": "host-1", "state": "disabled"}, wait=False)
+    handle = started[2]["job"]
+    items = [started[0].result, unchanged.result, started[1]["job"]["uuid"], handle, {"location": handle["location"]}]
+    ended = run(module, {"jobs": items})
+    assert ended["summary"] == {"succeeded": 4, "failed": 0, "running": 0, "unknown": 0}
+    assert [job["uuid"] for job in ended["jobs"]] == [*(ran["job"]["uuid"] for ran in started), handle["uuid"]]
+    assert run(module, {"jobs": handle["uuid"]})["jobs"][0]["uuid"] == handle["uuid"]
+    assert run(module, {"jobs": [unchanged.result]})["jobs"] == []
+    refused = [run(module, {"jobs": [item]}).message for item in (5, None, [handle], {"location": 5})]
+    assert {message.partition(". ")[0] for message in refused} == {
+        "each item of jobs must be the uuid of a job, the job of an earlier task, or the result of a task"
+    }
+
+
 @pytest.mark.parametrize("operation", CALLS)
 def test_call_that_exceeds_its_timeout(run: ModuleRunner, sim: Simulator, operation: str) -> None:
     sim.reset(cbt_tasks=1)
