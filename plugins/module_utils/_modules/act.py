@@ -216,7 +216,8 @@ def extract_handle(item: Any) -> Mapping[str, Any] | None:
             "each item of jobs must be the uuid of a job, the job of an earlier task, or the result of a task. Pass for"
             " example started.job or started.results"
         )
-    return item
+    handle: Mapping[str, Any] = item
+    return handle
 
 
 def build_job(client: Client, handle: Mapping[str, Any], check_mode: bool = False) -> Job:
