@@ -57,9 +57,17 @@ PROTOCOL = "tests/functional/test_protocol.py"
 PLAYED_BY_TARGETS = ("tests/functional/test_examples.py", PROTOCOL)
 TARGETS_OF_EACH_KIND = ("kvm_host", "inventory_hosts", "role_notifications")
 
+# The functional tests that `make gate` runs with the newest core only: what depends on no version of core, and hostile
+# values, which an integration target checks with the other versions.
+HOSTILE_VALUES = "hostile_values"
+NEWEST_ONLY = tuple(
+    f"tests/functional/test_{name}.py"
+    for name in ("check_mode", "errors", "hostile_results", "hostile_templates", "interruptions", "inventory_hostile")
+)
+
 # The integration targets of what versions of core treat differently: values and keywords. They run where the functional
 # tests, which cover the same, do not; with the version that changed templates most, the roles run.
-DIFFERS_BETWEEN_CORES = ("hostile_values", "inventory_hosts", "keywords")
+DIFFERS_BETWEEN_CORES = (HOSTILE_VALUES, "inventory_hosts", "keywords")
 ROLE_TARGETS = tuple(sorted(path.name for path in (ROOT / "tests" / "integration" / "targets").glob("role_*")))
 
 # The Python versions that can run ansible-test of a version of core, as it declares them.
@@ -275,7 +283,7 @@ def validate_modules(session: nox.Session) -> None:
 
 def functional(session: nox.Session) -> None:
     """Run the tests of whole playbooks, and the unit tests that depend on ansible-core."""
-    run_pytest(session, *DEPENDS_ON_CORE)
+    run_pytest(session, *DEPENDS_ON_CORE, *ignore(*NEWEST_ONLY))
 
 
 def functional_of_newest_core(session: nox.Session) -> None:
@@ -331,8 +339,9 @@ def unit_with_oldest_requests(session: nox.Session) -> None:
 
 
 def integration_of_newest_core(session: nox.Session) -> None:
-    """Run the integration targets that the session targets does not run."""
-    integration(session, *(part for target in TARGETS_OF_EACH_KIND for part in ("--exclude", target)))
+    """Run the integration targets that neither the session targets runs nor the functional tests replace."""
+    excluded = (*TARGETS_OF_EACH_KIND, HOSTILE_VALUES)
+    integration(session, *(part for target in excluded for part in ("--exclude", target)))
 
 
 def integration_of_another_core(session: nox.Session) -> None:
@@ -341,8 +350,8 @@ def integration_of_another_core(session: nox.Session) -> None:
 
 
 def integration_of_roles(session: nox.Session) -> None:
-    """Run the integration targets of the roles."""
-    integration(session, *ROLE_TARGETS)
+    """Run the integration targets of the roles and of hostile values."""
+    integration(session, *ROLE_TARGETS, HOSTILE_VALUES)
 
 
 @nox.session

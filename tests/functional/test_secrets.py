@@ -79,19 +79,17 @@ class ProcessWatcher:
 
     def _watch(self) -> None:
         while not self._over.wait(0.01):
-            for process in self._descendants():
+            for process in list_descendants(str(self._process)):
                 self.seen |= {read(Path("/proc", process, name)) for name in ("cmdline", "environ")}
 
-    def _descendants(self) -> list[str]:
-        parents = {}
-        for folder in Path("/proc").glob("[0-9]*"):
-            status = read(folder / "stat").rpartition(")")[2].split()
-            if status:
-                parents[folder.name] = status[1]
-        family = [str(self._process)]
-        for member in family:
-            family += [child for child, parent in parents.items() if parent == member]
-        return family
+
+def list_descendants(process: str) -> list[str]:
+    """Return the ids of a process and of its descendants."""
+    family = [process]
+    for member in family:
+        for children in Path("/proc", member, "task").glob("*/children"):
+            family += read(children).split()
+    return family
 
 
 def read(path: Path) -> str:
@@ -111,7 +109,7 @@ def repeat_secrets(sim: Simulator) -> None:
 
 
 def playbook(connection: str) -> list[dict[str, Any]]:
-    """Return tasks that fail, succeed and are interrupted, each with secrets."""
+    """Return tasks that fail, succeed and are interrupted, each with secrets; few of them for module processes."""
     host = {**NEW_HOST, "password": "{{ ssh_password }}"}
     endpoint = {"type": "workchat", "url": "{{ chat }}"}
     existing = {**endpoint, "name": "chat"}
@@ -120,14 +118,14 @@ def playbook(connection: str) -> list[dict[str, Any]]:
     tasks = [
         task("kvm_host", {**host, "webhook_url": "{{ hook }}"}),
         task("sns_endpoint", {**endpoint, "name": "spoilt"}),
-        task("sns_endpoint", {**existing, "url": "{{ chat }}&other=1"}),
         task("sns_endpoint_info", {}, register="known"),
         task("api", add),
-        task("api", make),
         task("host_info", {"session_id": "{{ omit }}"}, environment={"VIRTINFRA_SESSION_ID": "{{ session }}"}),
     ]
     if connection == "local":
         tasks += [
+            task("sns_endpoint", {**existing, "url": "{{ chat }}&other=1"}),
+            task("api", make),
             # A module process would send requests after the timeout, also during later tests.
             task("cbt_volume_export", {"vm": STOPPED_VM, "volumes": [VOLUME]}, timeout=5),
             task("kvm_host", {**host, "management_ip": "10.0.0.11", "description": "{{ ssh_password }}"}),
@@ -210,7 +208,7 @@ def test_nothing_is_shown_anywhere(sim: Simulator, tmp_path: Path, connection: s
         *(("before", "Task timeout exceeded") if local else ("AnsiballZ",)),
     )
     assert [word for word in words if word not in output] == []
-    assert output.count("FAILED!") >= 6
+    assert output.count("FAILED!") >= (6 if local else 4)
     assert find_secrets(output) == []
     assert any("ansible-playbook" in text for text in seen)
     assert any("AnsiballZ" in text for text in seen) is not local
