@@ -117,7 +117,7 @@ def test_secrets_in_the_log_of_requests_are_masked() -> None:
         request = service.requests[0]
     assert not result.get("failed"), result
     assert SESSION in request.target
-    assert "name%3D********" in lines[0] or "name=********" in lines[0]
+    assert any("name%3D********" in line or "name=********" in line for line in lines), lines
     assert [line for line in lines if SESSION in line or KEY in line] == []
 
 
