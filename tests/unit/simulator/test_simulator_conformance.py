@@ -23,6 +23,7 @@ from requests.structures import CaseInsensitiveDict
 
 from simulator.description import Operation, description, operations, records, reply_schema, resolve
 from simulator.launch import Simulator
+from support.scenarios import SCENARIOS
 
 MODES: dict[str, dict[str, Any]] = {
     "compatible": {},
@@ -79,7 +80,7 @@ class Caller:
     """Calls operations according to their description only."""
 
     def __init__(self, sim: Simulator) -> None:
-        self.origin = sim.url
+        self.sim, self.origin = sim, sim.url
         self._credentials = {"session": f"OAuth {sim.session}", "token": f"Bearer {sim.token}"}
 
     def call(self, name: str, /, **params: Any) -> Any:
@@ -169,26 +170,6 @@ def workchat_endpoint(caller: Caller) -> str:
 def stopped_volume(caller: Caller) -> str:
     found = caller.call("QueryVmInstance", q=[f"uuid={STOPPED_VM}"])
     return str(found["inventories"][0]["rootVolumeUuid"])
-
-
-def destroyed_vm(caller: Caller) -> str:
-    caller.call("DestroyVmInstance", uuid=STOPPED_VM)
-    return STOPPED_VM
-
-
-def paused_vm(caller: Caller) -> str:
-    caller.call("PauseVmInstance", uuid=VM)
-    return VM
-
-
-def deleted_volume(caller: Caller) -> str:
-    caller.call("DeleteDataVolume", uuid=DATA_VOLUME)
-    return DATA_VOLUME
-
-
-def group_of_stopped_vm(caller: Caller) -> str:
-    caller.call("StopVmInstance", uuid=VM)
-    return GROUP
 
 
 def second_page(caller: Caller) -> str:
@@ -347,11 +328,6 @@ PARAMS: dict[str, Callable[[Caller], dict[str, Any]]] = {
     "AddSNSFeiShuAtPerson": lambda caller: {"userId": "carol", "endpointUuid": ENDPOINT, "remark": "at night"},
     "RemoveSNSFeiShuAtPerson": lambda caller: {"userId": "user-1", "endpointUuid": seeded(13, 2)},
     "DestroyVmInstance": lambda caller: {"uuid": VM, "deleteMode": "Permissive"},
-    "ExpungeVmInstance": lambda caller: {"uuid": destroyed_vm(caller)},
-    "RecoverVmInstance": lambda caller: {"uuid": destroyed_vm(caller)},
-    "RebootVmInstance": lambda caller: {"uuid": VM},
-    "PauseVmInstance": lambda caller: {"uuid": VM},
-    "ResumeVmInstance": lambda caller: {"uuid": paused_vm(caller)},
     "UpdateVmInstance": lambda caller: {
         "uuid": STOPPED_VM,
         "name": "renamed",
@@ -365,8 +341,6 @@ PARAMS: dict[str, Callable[[Caller], dict[str, Any]]] = {
         "allocatorStrategy": "DefaultHostAllocatorStrategy",
     },
     "DeleteDataVolume": lambda caller: {"uuid": DATA_VOLUME, "deleteMode": "Permissive"},
-    "RecoverDataVolume": lambda caller: {"uuid": deleted_volume(caller)},
-    "ExpungeDataVolume": lambda caller: {"uuid": deleted_volume(caller)},
     "CreateVolumeSnapshotGroup": lambda caller: {
         "rootVolumeUuid": VOLUME,
         "name": "before",
@@ -379,14 +353,11 @@ PARAMS: dict[str, Callable[[Caller], dict[str, Any]]] = {
         "scope": "single",
         "deleteMode": "Permissive",
     },
-    "RevertVmFromSnapshotGroup": lambda caller: {"uuid": group_of_stopped_vm(caller)},
     "UpdateVolumeSnapshotGroup": lambda caller: {"uuid": GROUP, "name": "renamed", "description": "new"},
     "UngroupVolumeSnapshotGroup": lambda caller: {"uuid": GROUP, "deleteMode": "Permissive"},
     "CheckVolumeSnapshotGroupAvailability": lambda caller: {"uuids": [GROUP, GROUP]},
     "SetNicQos": lambda caller: {"uuid": NIC, "outboundBandwidth": 2**20, "inboundBandwidth": 2**21},
-    "DetachL3NetworkFromVm": lambda caller: {"uuid": NIC},
     "DeleteVmNic": lambda caller: {"uuid": seeded(6, 99), "deleteMode": "Permissive"},
-    "ReconnectHost": lambda caller: {"uuid": HOST},
     "UpdateHost": lambda caller: {
         "uuid": HOST,
         "name": "renamed",
@@ -413,7 +384,7 @@ PARAMS: dict[str, Callable[[Caller], dict[str, Any]]] = {
     },
     "CursorNext": lambda caller: {"cursor": second_page(caller), "pageSize": 1},
 }
-"""Parameters of a call that succeeds, every documented one if it makes sense; a query that is not here has none."""
+"""Parameters of a call that succeeds, every documented one if it makes sense. The others are those of scenarios."""
 
 
 def free_address(caller: Caller) -> str:
@@ -433,7 +404,17 @@ def switches_of(name: str) -> dict[str, Any]:
 
 
 def params_of(name: str, caller: Caller) -> dict[str, Any]:
-    return PARAMS[name](caller) if name in PARAMS else {}
+    """Return the parameters in PARAMS, or those of the operation's scenario after preparing its objects."""
+    if name in PARAMS:
+        return PARAMS[name](caller)
+    scenario = next(
+        (scenario for scenario in SCENARIOS if (scenario.module, scenario.operation) == ("api", name)), None
+    )
+    if scenario is None:
+        return {}
+    for kind, uuid, members in scenario.prepare:
+        caller.sim.change(kind, uuid, **members)
+    return {**scenario.options["params"]}
 
 
 def test_reply_is_described(sim: Simulator, caller: Caller, subtests: pytest.Subtests) -> None:
