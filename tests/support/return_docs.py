@@ -58,6 +58,7 @@ JOBS = {
     "sns_snmp_platform": "UpdateSNSSnmpPlatform",
     "sns_snmp_test": "SNSSnmpTestConnection",
     "sns_teamchat_person": "UpdateAtPersonOfAtTeamchatEndpoint",
+    "sns_topic": "CreateSNSTopic",
     "vm_from_snapshot_group": "CreateVmInstanceFromVolumeSnapshotGroup",
     "vm_nic": "AttachL3NetworkToVm",
     "vm_nic_qos": "DeleteNicQos",

@@ -112,7 +112,7 @@ def _deletion(name: str, path: str, refers_to: str, *params: Parameter, **detail
         "DELETE",
         path,
         path_params=(required("uuid", refers_to=refers_to),),
-        params=(*params, optional("deleteMode", choices=("Permissive", "Enforcing"))),
+        params=(*params, _DELETE_MODE),
         may_be_empty=True,
         **details,
     )
