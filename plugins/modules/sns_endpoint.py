@@ -10,10 +10,13 @@ short_description: Manage notification endpoints
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Creates notification endpoints of the types workchat (a chat room with a chatbot) and SNMP, and changes their name,
-    description and platform.
-  - The API cannot change the URL or the mentioned persons of a workchat endpoint, and cannot remove endpoints. The
-    module fails if one of these differs from the existing endpoint, and sends nothing.
+  - Creates notification endpoints of the types workchat (a chat room with a chatbot) and SNMP, changes them, subscribes
+    them to topics, enables, disables and removes them.
+  - The API cannot change the mentioned persons of a workchat endpoint. The module fails if they differ from those of
+    the existing endpoint, and sends nothing.
+  - The API document lacks the operations for O(state=absent), O(state=enabled), O(state=disabled), O(topics), and for a
+    changed O(url) or O(at_all). If a server does not offer one of them, the module fails with the code V(UNSUPPORTED),
+    and changes nothing.
   - Some servers have we-com endpoints instead of workchat endpoints, with the same members. The module finds out which
     of both a server has, once in a run, and uses them with O(type=workchat). It fails if the server has neither.
 extends_documentation_fragment:
@@ -42,9 +45,13 @@ attributes:
         differs, because the API cannot change it.
 options:
   state:
-    description: V(present) creates the endpoint if it does not exist, and updates it if it differs.
+    description:
+      - V(present) creates the endpoint if it does not exist, and updates it if it differs.
+      - V(enabled) and V(disabled) also change whether the endpoint sends messages.
+      - V(absent) removes the endpoint with its persons and subscriptions, which the result lists under
+        RV(also_removed). The service does not check whether alarms use it.
     type: str
-    choices: [present]
+    choices: [present, absent, enabled, disabled]
     default: present
   type:
     description:
@@ -69,6 +76,7 @@ options:
   url:
     description:
       - The chatbot's webhook URL of a workchat endpoint. Required to create one.
+      - Servers with the operation UpdateSNSWeComEndpoint can change it, to one of at most 256 characters.
       - It contains a key, so results show its scheme and host only, and all output masks the rest.
     type: str
   at_all:
@@ -92,7 +100,23 @@ options:
         the module fails after the call.
     type: str
     aliases: [platform_uuid]
+  topics:
+    description:
+      - All topics that the endpoint subscribes to. It is subscribed to those that are missing, and unsubscribed from
+        all others; an empty list removes all subscriptions. Without the option, subscriptions are neither read nor
+        changed.
+      - An endpoint without a subscription receives nothing.
+    type: list
+    elements: str
+    aliases: [topic_uuids]
+    version_added: 1.1.0
+  delete_mode:
+    description: How the endpoint is removed. Without it, servers use V(permissive), which checks before it removes.
+    type: str
+    choices: [permissive, enforcing]
+    version_added: 1.1.0
 seealso:
+  - module: virtinfra.manager.sns_topic
   - module: virtinfra.manager.sns_endpoint_info
   - module: virtinfra.manager.sns_snmp_platform
   - module: virtinfra.manager.sns_snmp_test
@@ -115,6 +139,25 @@ EXAMPLES = r"""
     description: Traps for the monitoring
     platform: snmp-1
 
+- name: Send the alarms of a topic by SNMP
+  virtinfra.manager.sns_endpoint:
+    type: snmp
+    name: snmp-endpoint-1
+    topics: [topic-2]
+    state: enabled
+
+- name: Stop the messages of an endpoint
+  virtinfra.manager.sns_endpoint:
+    type: any
+    name: snmp-endpoint-1
+    state: disabled
+
+- name: Remove an endpoint
+  virtinfra.manager.sns_endpoint:
+    type: any
+    name: teamchat-endpoint-1
+    state: absent
+
 - name: Set the description of an existing endpoint of any type
   virtinfra.manager.sns_endpoint:
     type: any
@@ -125,7 +168,7 @@ EXAMPLES = r"""
 RETURN = r"""
 endpoint:
   description:
-    - The endpoint. In check mode and with O(wait=false), the predicted one.
+    - The endpoint; null when it is absent. In check mode and with O(wait=false), the predicted one.
     - If the service shows the remarks of persons, C(at_person_list) maps user IDs to remarks, as O(at_person_list)
       does.
   returned: success
@@ -190,6 +233,21 @@ endpoint:
       type: dict
       sample: {user-1: on call}
       returned: for workchat endpoints
+    topic_uuids:
+      description: The uuids of the topics that the endpoint subscribes to.
+      type: list
+      elements: str
+      sample: [a000000e000040008000000000000001]
+      returned: when O(topics) is given
+also_removed:
+  description: The persons and subscriptions that are removed with the endpoint.
+  returned: with O(state=absent)
+  type: list
+  elements: dict
+  contains:
+    type: {description: V(person) or V(subscriber)., type: str, sample: subscriber}
+    uuid: {description: "The uuid of the person, or of the topic.", type: str, sample: a000000e000040008000000000000001}
+    name: {description: "The user ID of the person, or the name of the topic.", type: str, sample: topic-1}
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
@@ -208,43 +266,59 @@ job:
 
 from typing import Any
 
-from ..module_utils._client.lists import combine_finders
 from ..module_utils._engine.plan import ResourceSpec
-from ..module_utils._modules.options import CREATE_OPTIONS, reference
+from ..module_utils._modules.options import CREATE_OPTIONS, reference, references
 from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.resource import resource_module
-from ..module_utils._resources.finders import assume_fields, find_by_query
 from ..module_utils._resources.notifications import (
-    assume_missing_fields,
+    build_transitions,
     find_endpoint_of_type,
-    map_persons_by_user_id,
+    find_workchat_endpoint,
     plan_workchat_endpoint,
 )
+from ..module_utils._resources.subscriptions import (
+    ENDPOINT_GUARD,
+    TOPICS,
+    add_topics,
+    plan_room_endpoint,
+    plan_subscriptions,
+)
 
-SHARED: dict[str, Any] = {"result_key": "endpoint", "update": "UpdateSNSApplicationEndpoint"}
+SUBSCRIPTIONS = ("SubscribeSNSTopic", "UnsubscribeSNSTopic")
+SHARED: dict[str, Any] = {
+    "result_key": "endpoint",
+    "update": "UpdateSNSApplicationEndpoint",
+    "delete": "DeleteSNSApplicationEndpoint",
+    "transitions": build_transitions("ChangeSNSApplicationEndpointState"),
+    "guards": {"absent": [ENDPOINT_GUARD]},
+    "plan_options": (TOPICS,),
+}
 ENDPOINTS = {
     "workchat": ResourceSpec(
         record_type="SNSWorkchatEndpointInventory",
-        find=combine_finders(
-            find_by_query("QuerySNSWorkchatEndpoint", "uuid", "name", view=map_persons_by_user_id),
-            assume_fields(find_endpoint_of_type("workchat"), assume_missing_fields),
-        ),
+        find=add_topics(find_workchat_endpoint),
         create="CreateSNSWorkchatEndpoint",
-        plan=plan_workchat_endpoint,
+        plan=plan_subscriptions(*SUBSCRIPTIONS, plan_room_endpoint("UpdateSNSWeComEndpoint", plan_workchat_endpoint)),
         **SHARED,
     ),
     "snmp": ResourceSpec(
         record_type="SNSApplicationEndpointInventory",
-        find=find_endpoint_of_type("snmp"),
+        find=add_topics(find_endpoint_of_type("snmp")),
         create="CreateSNSSnmpEndpoint",
+        plan=plan_subscriptions(*SUBSCRIPTIONS),
         **SHARED,
     ),
-    "any": ResourceSpec(record_type="SNSApplicationEndpointInventory", find=find_endpoint_of_type(""), **SHARED),
+    "any": ResourceSpec(
+        record_type="SNSApplicationEndpointInventory",
+        find=add_topics(find_endpoint_of_type("")),
+        plan=plan_subscriptions(*SUBSCRIPTIONS),
+        **SHARED,
+    ),
 }
 MODULE = resource_module(
     ENDPOINTS,
     options={
-        "state": {"type": "str", "default": "present", "choices": ["present"]},
+        "state": {"type": "str", "default": "present", "choices": ["present", "absent", "enabled", "disabled"]},
         "type": {"type": "str", "required": True, "choices": list(ENDPOINTS)},
         "uuid": {"type": "str"},
         "name": {"type": "str"},
@@ -254,6 +328,8 @@ MODULE = resource_module(
         "at_person_user_ids": {"type": "list", "elements": "str"},
         "at_person_list": {"type": "dict"},
         "platform": reference("platformUuid"),
+        "topics": references("topicUuids"),
+        "delete_mode": {"type": "str", "choices": ["permissive", "enforcing"]},
         **CREATE_OPTIONS,
     },
     by="type",

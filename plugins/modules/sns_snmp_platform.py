@@ -10,13 +10,16 @@ short_description: Manage SNMP platforms
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Changes the address, port, name and description of an SNMP platform, to which SNMP endpoints send their traps.
-  - The API can neither create nor remove platforms.
+  - Creates SNMP platforms, to which SNMP endpoints send their traps, changes their address, port, name and description,
+    enables, disables and removes them.
+  - The API document lacks the operations that create, enable, disable and remove a platform. If a server does not offer
+    one of them, the module fails with the code V(UNSUPPORTED), and changes nothing.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
   - virtinfra.manager._wait.times
   - virtinfra.manager._tags
+  - virtinfra.manager._creation
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.actiongroup_api
 attributes:
@@ -32,31 +35,46 @@ attributes:
         and fails unless O(uuid) is given.
 options:
   state:
-    description: V(present) updates the platform if it differs.
+    description:
+      - V(present) creates the platform if it does not exist, and updates it if it differs.
+      - V(enabled) and V(disabled) also change whether the platform is used.
+      - V(absent) removes the platform, and with it all of its endpoints. If it has any, O(force) is required.
     type: str
-    choices: [present]
+    choices: [present, absent, enabled, disabled]
     default: present
   uuid:
     description: The uuid of the platform. With O(uuid) and O(name), the platform is renamed.
     type: str
   snmp_address:
     description:
-      - The address that traps are sent to.
+      - The address that traps are sent to. Required to create a platform. No two platforms can have the same address
+        and port.
       - The API requires it for each update. You can omit it if the service shows the current value.
     type: str
   snmp_port:
     description:
-      - The port that traps are sent to.
+      - The port that traps are sent to. Required to create a platform.
       - The API requires it for each update. You can omit it if the service shows the current value.
     type: int
   name:
     description:
       - The name of the platform. It selects the platform when O(uuid) is not given. The module fails when several
         platforms have it.
+      - Required to create a platform.
     type: str
   description:
     description: The description of the platform. An empty string removes it.
     type: str
+  force:
+    description: Whether to remove a platform with O(state=absent) although it has endpoints, which are removed too.
+    type: bool
+    default: false
+    version_added: 1.1.0
+  delete_mode:
+    description: How the platform is removed. Its endpoints are removed with each value.
+    type: str
+    choices: [permissive, enforcing]
+    version_added: 1.1.0
 seealso:
   - module: virtinfra.manager.sns_endpoint
   - module: virtinfra.manager.sns_snmp_test
@@ -68,11 +86,28 @@ EXAMPLES = r"""
     name: snmp-1
     snmp_address: 192.0.2.50
     snmp_port: 1162
+
+- name: Create a platform
+  virtinfra.manager.sns_snmp_platform:
+    name: night-shift
+    snmp_address: 192.0.2.51
+    snmp_port: 162
+
+- name: Stop its traps
+  virtinfra.manager.sns_snmp_platform:
+    name: snmp-1
+    state: disabled
+
+- name: Remove a platform and its endpoints
+  virtinfra.manager.sns_snmp_platform:
+    name: snmp-1
+    state: absent
+    force: true
 """
 
 RETURN = r"""
 platform:
-  description: The platform. In check mode and with O(wait=false), the predicted one.
+  description: The platform; null when it is absent. In check mode and with O(wait=false), the predicted one.
   returned: success
   type: dict
   contains:
@@ -93,6 +128,15 @@ platform:
       type: int
       returned: when the service sends it
       sample: 1162
+also_removed:
+  description: The endpoints that are removed with the platform.
+  returned: with O(state=absent)
+  type: list
+  elements: dict
+  contains:
+    type: {description: The type V(endpoint)., type: str, sample: endpoint}
+    uuid: {description: The uuid of the endpoint., type: str, sample: a000000d000040008000000000000001}
+    name: {description: The name of the endpoint., type: str, sample: snmp-endpoint-1}
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
@@ -111,10 +155,12 @@ job:
 
 from ..module_utils._client.lists import combine_finders
 from ..module_utils._engine.plan import ResourceSpec
+from ..module_utils._modules.options import CREATE_OPTIONS
 from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.resource import resource_module
 from ..module_utils._resources.finders import find_by_query
-from ..module_utils._resources.notifications import is_snmp_platform
+from ..module_utils._resources.notifications import build_transitions, find_platform_with_address, is_snmp_platform
+from ..module_utils._resources.subscriptions import PLATFORM_GUARD
 
 PLATFORM = ResourceSpec(
     record_type="SNSApplicationPlatformInventory",
@@ -123,17 +169,25 @@ PLATFORM = ResourceSpec(
         find_by_query("QuerySNSSnmpPlatform", "uuid", "name"),
         find_by_query("QuerySNSApplicationPlatform", "uuid", "name", among=is_snmp_platform),
     ),
+    create="CreateSNSSnmpPlatform",
     update="UpdateSNSSnmpPlatform",
+    delete="DeleteSNSApplicationPlatform",
+    transitions=build_transitions("ChangeSNSApplicationPlatformState"),
+    guards={"absent": [PLATFORM_GUARD]},
+    find_conflict=find_platform_with_address,
 )
 MODULE = resource_module(
     PLATFORM,
     options={
-        "state": {"type": "str", "default": "present", "choices": ["present"]},
+        "state": {"type": "str", "default": "present", "choices": ["present", "absent", "enabled", "disabled"]},
         "uuid": {"type": "str"},
         "snmp_address": {"type": "str"},
         "snmp_port": {"type": "int"},
         "name": {"type": "str"},
         "description": {"type": "str"},
+        "force": {"type": "bool", "default": False},
+        "delete_mode": {"type": "str", "choices": ["permissive", "enforcing"]},
+        **CREATE_OPTIONS,
     },
     required_one_of=[("uuid", "name")],
 )

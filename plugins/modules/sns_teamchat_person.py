@@ -10,8 +10,10 @@ short_description: Manage persons that teamchat endpoints mention
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Changes the user ID and the remark of a person that the messages of a teamchat endpoint mention.
-  - The API can neither add nor remove such persons, and cannot move one to another endpoint.
+  - Adds a person that the messages of a teamchat endpoint mention, changes the user ID and the remark, and removes the
+    person. The API cannot move a person to another endpoint.
+  - The API document lacks the operations that add and remove a person. If a server does not offer them, the module
+    fails with the code V(UNSUPPORTED), and changes nothing.
   - Some servers have feishu endpoints instead of teamchat endpoints, with the same persons. The module finds out which
     of both a server has, once in a run. It fails if the server has neither.
 extends_documentation_fragment:
@@ -19,6 +21,7 @@ extends_documentation_fragment:
   - virtinfra.manager._wait
   - virtinfra.manager._wait.times
   - virtinfra.manager._tags
+  - virtinfra.manager._creation
   - virtinfra.manager._references
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.actiongroup_api
@@ -32,25 +35,28 @@ attributes:
     details:
       - When the service cannot list these persons, O(uuid) is required. The module then sets the remark each time,
         reports a change and warns. It fails when O(user_id) is given, because the service refuses a user ID that the
-        person already has.
+        person already has. O(state=absent) needs O(uuid), O(endpoint) and O(user_id) then.
 options:
   state:
-    description: V(present) updates the person if it differs.
+    description:
+      - V(present) adds the person to the endpoint if it does not exist, and updates it if it differs.
+      - V(absent) removes the person.
     type: str
-    choices: [present]
+    choices: [present, absent]
     default: present
   uuid:
     description: The uuid of the person's record, as M(virtinfra.manager.sns_endpoint_info) returns it.
     type: str
   endpoint:
     description:
-      - The teamchat endpoint that the person belongs to. You can omit it if the service lists persons.
+      - The teamchat endpoint that the person belongs to. Required to add a person. You can omit it for an existing one
+        if the service lists persons.
       - With O(user_id) it selects the person when O(uuid) is not given.
     type: str
     aliases: [endpoint_uuid]
   user_id:
     description:
-      - The user ID. With O(uuid), the person gets this user ID.
+      - The user ID. With O(uuid), the person gets this user ID. Servers add a person with at most 64 characters.
       - It selects the person when O(uuid) is not given. The module fails when persons of several endpoints have it and
         O(endpoint) is not given.
     type: str
@@ -73,11 +79,23 @@ EXAMPLES = r"""
     endpoint: teamchat-endpoint-1
     user_id: user-2
     remark: on leave
+
+- name: Mention another person
+  virtinfra.manager.sns_teamchat_person:
+    endpoint: teamchat-endpoint-1
+    user_id: user-9
+    remark: deputy
+
+- name: Mention a person no longer
+  virtinfra.manager.sns_teamchat_person:
+    endpoint: teamchat-endpoint-1
+    user_id: user-2
+    state: absent
 """
 
 RETURN = r"""
 person:
-  description: The person. In check mode and with O(wait=false), the predicted one.
+  description: The person; null when it is absent. In check mode and with O(wait=false), the predicted one.
   returned: success
   type: dict
   contains:
@@ -107,7 +125,7 @@ job:
 """
 
 from ..module_utils._engine.plan import ResourceSpec
-from ..module_utils._modules.options import reference
+from ..module_utils._modules.options import CREATE_OPTIONS, reference
 from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.resource import resource_module
 from ..module_utils._resources.notifications import find_person, plan_person
@@ -117,17 +135,20 @@ PERSON = ResourceSpec(
     result_key="person",
     find=find_person,
     keys=("uuid", "userId"),
+    create="AddSNSFeiShuAtPerson",
     update="UpdateAtPersonOfAtTeamchatEndpoint",
+    delete="RemoveSNSFeiShuAtPerson",
     plan=plan_person,
 )
 MODULE = resource_module(
     PERSON,
     options={
-        "state": {"type": "str", "default": "present", "choices": ["present"]},
+        "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
         "uuid": {"type": "str"},
         "endpoint": reference("endpointUuid"),
         "user_id": {"type": "str"},
         "remark": {"type": "str"},
+        **CREATE_OPTIONS,
     },
     required_one_of=[("uuid", "user_id")],
     selecting_options=("endpoint",),

@@ -128,11 +128,12 @@ job:
     state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
-from ..module_utils._engine.plan import ResourceSpec, StateTransition
+from ..module_utils._engine.plan import ResourceSpec
 from ..module_utils._modules.options import CREATE_OPTIONS
 from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.resource import resource_module
 from ..module_utils._resources.finders import find_by_query
+from ..module_utils._resources.notifications import build_transitions
 from ..module_utils._resources.subscriptions import TOPIC_GUARD
 
 TOPIC = ResourceSpec(
@@ -142,10 +143,7 @@ TOPIC = ResourceSpec(
     create="CreateSNSTopic",
     update="UpdateSNSTopic",
     delete="DeleteSNSTopic",
-    transitions={
-        "enabled": StateTransition("ChangeSNSTopicState", "state", ("Enabled",), {"stateEvent": "enable"}),
-        "disabled": StateTransition("ChangeSNSTopicState", "state", ("Disabled",), {"stateEvent": "disable"}),
-    },
+    transitions=build_transitions("ChangeSNSTopicState"),
     guards={"absent": [TOPIC_GUARD]},
 )
 MODULE = resource_module(

@@ -48,11 +48,29 @@ REPLACED_IN = {"cbt_task"}
 # The document lists no operation that reads SNMP endpoints, platforms or persons. With a service that offers only the
 # documented operations, the tasks of these examples fail and say why; the documentation of the modules says so too.
 NEEDING_A_QUERY = {
-    "sns_endpoint": {"Notify by SNMP": "the service does not offer QuerySNSApplicationEndpoint"},
-    "sns_snmp_platform": {"Send traps to another receiver": "the service does not offer QuerySNSSnmpPlatform"},
+    "sns_endpoint": dict.fromkeys(
+        ("Notify by SNMP", "Stop the messages of an endpoint", "Remove an endpoint"),
+        "the service does not offer QuerySNSApplicationEndpoint",
+    )
+    | {"Send the alarms of a topic by SNMP": "the service does not offer QuerySNSTopic"},
+    "sns_snmp_platform": dict.fromkeys(
+        (
+            "Send traps to another receiver",
+            "Create a platform",
+            "Stop its traps",
+            "Remove a platform and its endpoints",
+        ),
+        "the service does not offer QuerySNSSnmpPlatform",
+    ),
+    "sns_topic": dict.fromkeys(
+        ("Create a topic", "Stop its messages", "Remove a topic to which endpoints subscribe"),
+        "the service does not offer QuerySNSTopic",
+    ),
     "sns_teamchat_person": {
         "Replace the person on call": "the service cannot list persons, so it is not known whether user_id changes",
         "Change the remark of a person": "the service does not offer QuerySNSTeamchatAtPerson",
+        "Mention another person": "the service does not offer QuerySNSTeamchatAtPerson",
+        "Mention a person no longer": "the service does not offer QuerySNSTeamchatAtPerson",
     },
 }
 # The document has no operation that removes these objects. Only the call shows that a service lacks it, so check mode

@@ -86,7 +86,7 @@ def _routes(dispatcher: Dispatcher, switches: RoutingSwitches) -> list[BaseRoute
     for operation in OPERATIONS.values():
         if not is_known(operation.since, "" if operation.uses_token else switches.version):
             continue
-        if operation.chats not in ("", switches.chats):
+        if operation.chats and switches.chats not in operation.chats.split():
             continue
         if _is_absent(operation, switches) and not _is_refused(operation, switches):
             continue

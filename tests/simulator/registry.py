@@ -72,7 +72,7 @@ class Operation:
     is_read_by_uuid: bool = False
     """Whether GET on `<path>/{uuid}` is a read although the description does not say so."""
     chats: str = ""
-    """The value of the switch `chats` with which the operation exists; empty: with every value."""
+    """The values of the switch `chats` with which the operation exists; empty: with every value."""
     timeout_minutes: int = 30
     """Default timeout of the job in minutes."""
     has_envelope: bool = True

@@ -46,6 +46,13 @@ REMARKS: Field = {
     "type": "dict",
     "sample": {"user-1": "on call"},
 }
+TOPICS: Field = {
+    "description": "The uuids of the topics that the endpoint subscribes to.",
+    "type": "list",
+    "elements": "str",
+    "sample": ["a000000e000040008000000000000001"],
+    "returned": "when O(topics) is given",
+}
 
 
 JOBS = {
@@ -153,7 +160,7 @@ def documented_records() -> dict[str, dict[str, Fields]]:
         "host_nic_service": {"records": contains("HostNicServiceType")},
         "kvm_host": {"host": contains("HostInventory")},
         "primary_storage_info": {"primary_storages": contains("PrimaryStorageInventory")},
-        "sns_endpoint": {"endpoint": _endpoint(at_person_list=REMARKS)},
+        "sns_endpoint": {"endpoint": _endpoint(at_person_list=REMARKS, topic_uuids=TOPICS)},
         "sns_endpoint_info": {"endpoints": _endpoint(persons=persons)},
         "sns_snmp_platform": {"platform": contains("SNSApplicationPlatformInventory")},
         "sns_teamchat_person": {"person": contains("SNSTeamchatAtPersonInventory")},

@@ -727,6 +727,7 @@ _COMPANIONS = (
         "CreateSNSSnmpPlatform",
         "POST",
         "sns/application-platforms/snmp",
+        is_idempotent=False,
         duplicate_codes=("SYS.1007",),
         params=(
             required("name"),
@@ -783,6 +784,7 @@ _COMPANIONS = (
         "AddSNSFeiShuAtPerson",
         "POST",
         "sns/application-endpoints/feishu/at-persons",
+        is_idempotent=False,
         duplicate_codes=("SYS.1007",),
         params=(
             required("userId"),

@@ -98,9 +98,9 @@ def find_changed_types(operation: Operation) -> set[str]:
 # The types with a query, by their names in cursor queries.
 LISTED_TYPES: Mapping[str, ResourceType] = {row.cursor_type: row for row in RESOURCE_TYPES.values() if row.query}
 
-# The type of object that each parameter refers to. A topic occurs only in conditions of a query.
+# The type of object that each parameter refers to. Each topic of an endpoint is set by a call of its own.
 REFERS_TO: Mapping[str, ResourceType] = {
-    "topicUuid": RESOURCE_TYPES["topic"],
+    "topicUuids": RESOURCE_TYPES["topic"],
     **{
         parameter.name: RESOURCE_TYPES[parameter.refers_to]
         for operation in OPERATIONS.values()

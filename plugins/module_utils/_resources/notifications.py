@@ -8,14 +8,24 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from .._api.errors import InvalidOptions, Unsupported
 from .._api.records import Record, drop_null_references, is_same_value
 from .._client.client import Client
-from .._client.lists import find_by_attribute, require_unique
-from .._engine.plan import Current, PlannedCall, ResourceSpec, Unreadable, build_default_plan, build_unchangeable
-from .finders import Finder, find_by_query
+from .._client.lists import combine_finders, find_by_attribute, query, require_unique
+from .._engine.plan import (
+    ABSENT,
+    Current,
+    PlannedCall,
+    ResourceSpec,
+    StateTransition,
+    Unreadable,
+    build_default_plan,
+    build_unchangeable,
+)
+from .finders import Finder, assume_fields, find_by_query
 
 _PERSONS = "QuerySNSTeamchatAtPerson"
 
@@ -84,14 +94,44 @@ def find_endpoint_of_type(type_name: str) -> Finder:
     return find_by_query("QuerySNSApplicationEndpoint", "uuid", "name", view=map_persons_by_user_id, among=is_one)
 
 
+# An endpoint of a chat room. The list of all endpoints may omit some of its fields.
+find_workchat_endpoint = combine_finders(
+    find_by_query("QuerySNSWorkchatEndpoint", "uuid", "name", view=map_persons_by_user_id),
+    assume_fields(find_endpoint_of_type("workchat"), assume_missing_fields),
+)
+
+
+def build_transitions(operation: str) -> dict[str, StateTransition]:
+    """Return the transitions to the states enabled and disabled of an endpoint, a platform or a topic."""
+    return {
+        "enabled": StateTransition(operation, "state", ("Enabled",), {"stateEvent": "enable"}),
+        "disabled": StateTransition(operation, "state", ("Disabled",), {"stateEvent": "disable"}),
+    }
+
+
 def is_snmp_platform(platform: Record) -> bool:
     """Return whether a platform is of the type SNMP. Its spelling is not documented."""
     return "snmp" in (platform.get("type") or "snmp").lower()
 
 
+def find_platform_with_address(client: Client, params: Record) -> str | None:
+    """Return why the service would refuse to create an SNMP platform: another one has its address and port."""
+    address = {name: params.get(name) for name in ("snmpAddress", "snmpPort")}
+    with suppress(Unsupported):
+        for platform in query(client, "QuerySNSSnmpPlatform"):
+            if address.items() <= platform.items():
+                return (
+                    f"the platform {platform.get('name')!r} ({platform.get('uuid')}) has the address"
+                    f" {address['snmpAddress']}:{address['snmpPort']}. Give another one, or the name of that platform."
+                )
+    return None
+
+
 def plan_person(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
     """Plan the change of a person. Never send the current user ID or another endpoint: services refuse both."""
     endpoint, person = drop_null_references(desired).get("endpointUuid"), current.record
+    if state == ABSENT:
+        return build_default_plan(resource, state, desired, current)
     if person and isinstance(current, Unreadable):
         if "userId" in desired:
             raise Unsupported(

@@ -9,14 +9,110 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 
 from .._api.errors import Unsupported
-from .._api.records import Record
+from .._api.records import Record, drop_null_references, is_same_value
 from .._client.client import Client
 from .._client.lists import query
-from .._engine.guards import LOST, Dependent, Dependents, Guard
+from .._engine.guards import LOST, REMOVED, Dependent, Dependents, Guard
+from .._engine.plan import ABSENT, Current, Plan, PlannedCall, ResourceSpec, Unreadable, build_default_plan
+from .finders import Finder
 
 _SUBSCRIBERS = "QuerySNSTopicSubscriber"
+
+# The option for all topics of an endpoint, by its API name, and the name of their uuids in the record.
+TOPICS = "topicUuids"
+
+
+# The fields of an endpoint of a chat room that the operation for endpoints of all types does not change.
+ROOM_FIELDS = ("url", "atAll")
+
+
+def add_topics(find: Finder) -> Finder:
+    """Return a finder of endpoints that adds the uuids of their topics if the options contain topics."""
+
+    def read(client: Client, desired: Record) -> Record | None:
+        endpoint = find(client, desired)
+        if endpoint is None or TOPICS not in desired:
+            return endpoint
+        return {**endpoint, TOPICS: list_subscriptions(client, "endpointUuid", endpoint["uuid"], "topicUuid")}
+
+    return read
+
+
+def plan_subscriptions(subscribe: str, unsubscribe: str, plan_endpoint: Plan = build_default_plan) -> Plan:
+    """Return a plan function that also makes the topics of an endpoint those of the options, if these contain topics.
+
+    ``subscribe`` and ``unsubscribe`` are the operations for one topic.
+    """
+
+    def plan(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
+        if state == ABSENT or TOPICS not in desired:
+            return plan_endpoint(resource, state, desired, current)
+        if isinstance(current, Unreadable):
+            raise Unsupported(f"cannot compare topics: {current.reason.reason}", "Omit topics.")
+        others = {name: value for name, value in desired.items() if name != TOPICS}
+        calls = plan_endpoint(resource, state, others, current)
+        record = (calls[-1].expected if calls else current.record) or {}
+        owner = {"endpointUuid": record["uuid"]} if drop_null_references(record).get("uuid") else {}
+        topics = list(record.get(TOPICS) or ())
+        for topic in dict.fromkeys(desired[TOPICS]):
+            if topic not in topics:
+                topics = [*topics, topic]
+                calls.append(PlannedCall(subscribe, {"topicUuid": topic, **owner}, {**record, TOPICS: topics}))
+        for topic in [topic for topic in topics if topic not in desired[TOPICS]]:
+            topics = [other for other in topics if other != topic]
+            calls.append(PlannedCall(unsubscribe, {"topicUuid": topic, **owner}, {**record, TOPICS: topics}))
+        return calls
+
+    return plan
+
+
+def plan_room_endpoint(update: str, plan_endpoint: Plan) -> Plan:
+    """Return a plan function that changes an endpoint with ``update`` if the URL or the mention of all differs."""
+
+    def plan(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
+        record = {} if current.record is None or isinstance(current, Unreadable) else current.record
+        differing = any(name in desired and not is_same_value(desired[name], record.get(name)) for name in ROOM_FIELDS)
+        kind = replace(resource, update=update) if record and differing else resource
+        return plan_endpoint(kind, state, desired, current)
+
+    return plan
+
+
+def find_parts_of_endpoint(client: Client, endpoint: Record, dummy: object) -> Dependents:
+    """Return the persons and the subscriptions that are removed with an endpoint.
+
+    A subscription has the uuid and the name of its topic.
+    """
+    persons: list[Record] = []
+    with suppress(Unsupported):
+        persons = query(client, "QuerySNSTeamchatAtPerson", [f"endpointUuid={endpoint['uuid']}"])
+    topics = list_subscriptions(client, "endpointUuid", endpoint["uuid"], "topicUuid")
+    names = _read_names(client, "QuerySNSTopic", topics)
+    return Dependents(
+        [
+            *(
+                Dependent(str(person["uuid"]), str(person.get("userId")), REMOVED, type="person")
+                for person in persons
+                if person.get("endpointUuid") == endpoint["uuid"]
+            ),
+            *(Dependent(uuid, names.get(uuid, uuid), REMOVED, type="subscriber") for uuid in topics),
+        ]
+    )
+
+
+def find_endpoints_of_platform(client: Client, platform: Record, dummy: object) -> Dependents:
+    """Return the endpoints that are lost with a platform. Raise Unsupported if the service cannot list them."""
+    endpoints = query(client, "QuerySNSApplicationEndpoint", [f"platformUuid={platform['uuid']}"])
+    return Dependents(
+        [
+            Dependent(str(endpoint["uuid"]), str(endpoint.get("name")), LOST, type="endpoint")
+            for endpoint in endpoints
+            if endpoint.get("platformUuid") == platform["uuid"]
+        ]
+    )
 
 
 def find_subscribers(client: Client, topic: Record, dummy: object) -> Dependents:
@@ -42,3 +138,5 @@ def _read_names(client: Client, operation: str, uuids: list[str]) -> dict[str, s
 
 
 TOPIC_GUARD = Guard(find_subscribers)
+PLATFORM_GUARD = Guard(find_endpoints_of_platform)
+ENDPOINT_GUARD = Guard(find_parts_of_endpoint, option="")

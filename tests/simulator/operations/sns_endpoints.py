@@ -108,7 +108,7 @@ def update_endpoint(call: Call) -> Reply:
     return {"inventory": call.store.change("endpoint", endpoint["uuid"], **members)}
 
 
-@operation("UpdateSNSWeComEndpoint")
+@operation("UpdateSNSWeComEndpoint", chats="documented open")
 def update_chat_endpoint(call: Call) -> Reply:
     """Change the given members of a chat endpoint, also those that UpdateSNSApplicationEndpoint does not change."""
     endpoint = call.store["endpoint"].get(call["uuid"])
@@ -124,7 +124,7 @@ def change_endpoint_state(call: Call) -> Reply:
     return {"inventory": call.store.change("endpoint", call["uuid"], state=STATES[call["stateEvent"]])}
 
 
-@operation("AddSNSFeiShuAtPerson")
+@operation("AddSNSFeiShuAtPerson", chats="documented open")
 def add_person(call: Call) -> Reply:
     """Add a person to an endpoint. A user id that the endpoint already has is invalid."""
     store = call.store
@@ -142,7 +142,7 @@ def add_person(call: Call) -> Reply:
     return {"inventory": store["person"].put(Record("person", members))}
 
 
-@operation("RemoveSNSFeiShuAtPerson", has_envelope=False)
+@operation("RemoveSNSFeiShuAtPerson", chats="documented open", has_envelope=False)
 def remove_person(call: Call) -> Reply:
     """Remove a person from an endpoint; succeed if the endpoint does not have it."""
     call.store["person"].remove_where(lambda person: _is_person(person, call["endpointUuid"], call["userId"]))

@@ -656,6 +656,8 @@ def test_operations_that_are_not_idempotent() -> None:
         "SNSSnmpTestConnection",
         "AttachL3NetworkToVm",
         "CreateSNSTopic",
+        "CreateSNSSnmpPlatform",
+        "AddSNSFeiShuAtPerson",
         "MigrateVm",
         "DetachL3NetworkFromVm",
         "RebootVmInstance",

@@ -1,0 +1,156 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Topics, subscriptions, and the states and the removal of endpoints, platforms and persons."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simulator.launch import Simulator
+from support.module_runner import ModuleRunner
+from support.scenarios import CHAT_ENDPOINT, ENDPOINT, OTHER_TOPIC, PERSON, PLATFORM, TOPIC
+
+ROOM = {"type": "workchat", "name": "chat", "url": "https://chat.example.com/send?key=1"}
+RECEIVER = {"name": "night-shift", "snmp_address": "192.0.2.51", "snmp_port": 162}
+COLLEAGUE = {"endpoint": "teamchat-endpoint-1", "user_id": "user-9", "remark": "deputy"}
+
+
+@pytest.fixture
+def run(sim: Simulator) -> ModuleRunner:
+    return ModuleRunner(sim)
+
+
+def topics_of(sim: Simulator, endpoint: str) -> list[str]:
+    """Return the uuids of the topics that an endpoint subscribes to."""
+    return sorted(each["topicUuid"] for each in sim.records("subscriber") if each["endpointUuid"] == endpoint)
+
+
+@pytest.mark.parametrize(
+    ("module", "options", "create"),
+    [
+        ("sns_topic", {"name": "alarms", "locale": "en_US"}, "CreateSNSTopic"),
+        ("sns_snmp_platform", RECEIVER, "CreateSNSSnmpPlatform"),
+        ("sns_teamchat_person", COLLEAGUE, "AddSNSFeiShuAtPerson"),
+    ],
+)
+def test_object_is_created_once(run: ModuleRunner, module: str, options: dict[str, Any], create: str) -> None:
+    assert run.twice(module, options).calls == [create]
+
+
+@pytest.mark.parametrize(
+    ("module", "options", "operation"),
+    [
+        ("sns_topic", {"name": "topic-1"}, "ChangeSNSTopicState"),
+        ("sns_snmp_platform", {"name": "snmp-1"}, "ChangeSNSApplicationPlatformState"),
+        ("sns_endpoint", {"type": "any", "name": "snmp-endpoint-1"}, "ChangeSNSApplicationEndpointState"),
+    ],
+)
+def test_object_is_disabled_and_enabled(
+    run: ModuleRunner, module: str, options: dict[str, Any], operation: str
+) -> None:
+    run.idle(module, {**options, "state": "enabled"})
+    for state in ("disabled", "enabled"):
+        assert run.twice(module, {**options, "state": state}).calls == [operation]
+
+
+@pytest.mark.parametrize(
+    ("module", "options", "kind", "uuid", "also_removed"),
+    [
+        ("sns_topic", {"name": "topic-2"}, "topic", OTHER_TOPIC, []),
+        ("sns_endpoint", {"type": "any", "uuid": ENDPOINT}, "endpoint", ENDPOINT, ["topic-1"]),
+        (
+            "sns_endpoint",
+            {"type": "any", "name": "teamchat-endpoint-1", "topics": ["topic-1"], "delete_mode": "enforcing"},
+            "endpoint",
+            CHAT_ENDPOINT,
+            ["topic-1", "user-1", "user-2"],
+        ),
+        ("sns_snmp_platform", {"name": "snmp-1", "force": True}, "platform", PLATFORM, ["snmp-endpoint-1"]),
+        ("sns_teamchat_person", {"uuid": PERSON, "user_id": "user-1"}, "person", PERSON, None),
+    ],
+)
+def test_object_is_removed_once(
+    run: ModuleRunner,
+    sim: Simulator,
+    module: str,
+    options: dict[str, Any],
+    kind: str,
+    uuid: str,
+    also_removed: list[str] | None,
+) -> None:
+    ran = run.twice(module, {**options, "state": "absent"})
+    assert uuid not in [record["uuid"] for record in sim.records(kind)]
+    if also_removed is not None:
+        assert [item["name"] for item in ran["also_removed"]] == also_removed
+    if "delete_mode" in options:
+        (sent,) = [entry for entry in ran.log if entry["method"] == "DELETE"]
+        assert sent["query"]["deleteMode"] == ["Enforcing"]
+
+
+@pytest.mark.parametrize(
+    ("module", "options", "words"),
+    [
+        ("sns_topic", {"name": "topic-1"}, "2 subscribers would be lost: snmp-endpoint-1 (a"),
+        ("sns_snmp_platform", {"uuid": PLATFORM}, "1 endpoint would be lost: snmp-endpoint-1 (a"),
+        ("sns_topic", {"uuid": OTHER_TOPIC, "name": "topic-1"}, "name (is 'topic-2', should be 'topic-1')"),
+        ("sns_endpoint", {"type": "any", "uuid": ENDPOINT, "topics": []}, "Nothing was removed"),
+        ("sns_teamchat_person", {"uuid": PERSON, "user_id": "user-2"}, "user_id (is 'user-1', should be 'user-2')"),
+    ],
+)
+def test_removal_that_is_refused(run: ModuleRunner, module: str, options: dict[str, Any], words: str) -> None:
+    assert words in run.refused(module, {**options, "state": "absent"})
+
+
+def test_topics_of_an_endpoint_are_exact(run: ModuleRunner, sim: Simulator) -> None:
+    ran = run.twice("sns_endpoint", {"type": "snmp", "name": "snmp-endpoint-1", "topics": ["topic-2"]})
+    assert ran["endpoint"]["topic_uuids"] == topics_of(sim, ENDPOINT) == [OTHER_TOPIC]
+    run.twice("sns_endpoint", {"type": "snmp", "name": "snmp-endpoint-1", "topics": []})
+    assert topics_of(sim, ENDPOINT) == []
+    assert topics_of(sim, CHAT_ENDPOINT) == [TOPIC]
+    unread = run.idle("sns_endpoint", {"type": "snmp", "name": "snmp-endpoint-1"})
+    assert "topic_uuids" not in unread["endpoint"]
+
+
+def test_new_endpoint_is_subscribed(run: ModuleRunner, sim: Simulator) -> None:
+    ran = run.twice("sns_endpoint", {**ROOM, "topics": ["topic-1", OTHER_TOPIC], "state": "disabled"})
+    assert topics_of(sim, ran["endpoint"]["uuid"]) == [TOPIC, OTHER_TOPIC]
+    assert ran["endpoint"]["state"] == "Disabled"
+
+
+@pytest.mark.parametrize("missing", ["SubscribeSNSTopic", "ChangeSNSApplicationEndpointState"])
+def test_nothing_is_created_if_a_later_operation_is_missing(run: ModuleRunner, sim: Simulator, missing: str) -> None:
+    sim.configure(missing_operations=[missing])
+    ran = run("sns_endpoint", {**ROOM, "topics": ["topic-1"], "state": "disabled"})
+    assert f"the service does not offer {missing}" in ran.message
+    assert not ran.changed
+    assert [record["name"] for record in sim.records("endpoint")] == ["snmp-endpoint-1", "teamchat-endpoint-1"]
+
+
+def test_room_of_an_endpoint_is_changed(run: ModuleRunner, sim: Simulator) -> None:
+    run.twice("sns_endpoint", ROOM)
+    changed = {**ROOM, "url": "https://chat.example.com/send?key=2", "at_all": True, "description": "by night"}
+    ran = run.twice("sns_endpoint", changed)
+    assert ran.calls == ["UpdateSNSWeComEndpoint"]
+    assert ran.sent("UpdateSNSWeComEndpoint").keys() == {"url", "atAll", "description"}
+    assert run.twice("sns_endpoint", {**changed, "description": ""}).calls == ["UpdateSNSApplicationEndpoint"]
+    sim.configure(missing_operations=["UpdateSNSWeComEndpoint"])
+    ran = run("sns_endpoint", ROOM)
+    assert ran["error"]["code"] == "UNSUPPORTED"
+    assert not ran.changed
+
+
+def test_platform_with_the_address_of_another_one(run: ModuleRunner, sim: Simulator) -> None:
+    (platform,) = [record for record in sim.records("platform") if record["type"] == "Snmp"]
+    options = {"name": "other", "snmp_address": platform["snmpAddress"], "snmp_port": platform["snmpPort"]}
+    assert "the platform 'snmp-1' (a" in run("sns_snmp_platform", options, check=True).message
+    ran = run("sns_snmp_platform", options)
+    assert ran["error"]["code"] == "SYS.1007"
+    assert not ran.changed
+
+
+def test_person_of_an_endpoint_that_does_not_exist(run: ModuleRunner) -> None:
+    run.idle("sns_teamchat_person", {**COLLEAGUE, "endpoint": "nowhere", "state": "absent"})
