@@ -72,8 +72,7 @@ FAULTS = (
         f"{_ENGINE}/calls.py",
         "        return is_creation and self._new_lock is not None and",
         "        return not is_creation and self._new_lock is not None and",
-        "tests/functional/test_same_object_on_many_hosts.py",
-        "functional-2.21",
+        "_engine/test_creation_turns.py",
     ),
     Fault(
         "trusts-the-response-to-another-call",
@@ -181,11 +180,11 @@ FAULTS = (
         "_client/test_lists.py",
     ),
     Fault(
-        "repeating-cursor-never-ends",
-        "a cursor query whose cursor repeats itself never ends",
+        "used-cursor-is-read-again",
+        "a cursor that the service has sent before is read again",
         f"{_CLIENT}/lists.py",
         "        if not new or not _is_usable_cursor(cursor, cursors):",
-        "        if not isinstance(cursor, str):",
+        "        if not new or not isinstance(cursor, str):",
         "_client/test_lists.py",
     ),
     Fault(
@@ -219,7 +218,7 @@ FAULTS = (
         f"{_HTTP}/transport.py",
         "        is_in_time = wait > 0 and now + wait <= self._limits.deadline",
         "        is_in_time = wait > 0",
-        "_http/test_transport.py _modules/test_resilience.py",
+        "_http/test_transport.py",
     ),
     Fault(
         "attempts-are-not-counted",
@@ -235,7 +234,7 @@ FAULTS = (
         f"{_HTTP}/adapter.py",
         "        if (seconds := self._deadline - time.monotonic()) <= 0:",
         "        if (seconds := 5.0) <= 0:",
-        "_http/test_transport.py",
+        "_modules/test_resilience.py",
     ),
     Fault(
         "alert-about-the-certificate-is-hidden",

@@ -79,6 +79,8 @@ ROOMS = {
         "modules/test_modules_reading.py",
     ),
     "_engine": (
+        "_api/test_error_codes.py",
+        "_api/test_references.py",
         "_engine",
         "_modules/test_properties.py",
         "_modules/test_resilience.py",

@@ -366,6 +366,15 @@ def test_outage_fails_after_the_documented_time() -> None:
         assert 36 <= sum(clock.slept) <= 46
 
 
+def test_outage_is_not_retried_after_the_deadline() -> None:
+    clock = FakeClock()
+    with taken_port() as nobody:
+        url = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+        with make_client(ConnectionOptions(url, session_id="the-session"), clock=clock) as client:
+            failure_of(client.with_deadline(clock.now + 1))
+    assert 0 < sum(clock.slept) <= 1
+
+
 def test_host_without_an_address() -> None:
     connection = ConnectionOptions(base_url="http://nowhere.invalid", session_id="the-session", request_retries=0)
     with make_client(connection) as client:

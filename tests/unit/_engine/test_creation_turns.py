@@ -1,0 +1,117 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Tasks of a run that create the same object do so one after the other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
+
+from simulator.launch import Simulator
+from simulator.state.store import seeded_uuid
+from support.fast_clock import with_fast_clock
+from support.module_runner import run_module
+
+HOST = {
+    "name": "host-of-several-tasks",
+    "management_ip": "10.9.9.9",
+    "cluster": seeded_uuid("cluster", 1),
+    "username": "root",
+    "password": "only-for-the-simulator",
+}
+CREATION = "AddKVMHost"
+
+
+class ScriptedLock:
+    """A lock that can be taken at the attempt with this number; before, ``meanwhile`` is called."""
+
+    def __init__(
+        self, free_at: int = 1, is_first: bool = True, running: Iterable[Any] = (), meanwhile: Callable[[], Any] = dict
+    ) -> None:
+        self.is_first, self.running = is_first, list(running)
+        self.attempts, self.keys = 0, list[str]()
+        self.released: list[list[dict[str, Any]]] = []
+        self._free_at, self._meanwhile = free_at, meanwhile
+
+    def new(self, connection: ConnectionOptions, key: str) -> ScriptedLock:
+        """Return the lock, for every key."""
+        self.keys.append(key)
+        return self
+
+    def acquire(self) -> bool:
+        self.attempts += 1
+        if self.attempts == self._free_at:
+            self._meanwhile()
+        return self.attempts >= self._free_at
+
+    def release(self, running: Iterable[dict[str, Any]]) -> None:
+        self.released.append(list(running))
+
+
+@pytest.fixture(autouse=True)
+def _hurried() -> Iterator[None]:
+    with with_fast_clock():
+        yield
+
+
+def add_host(sim: Simulator, lock: ScriptedLock | None = None, **options: Any) -> dict[str, Any]:
+    """Run kvm_host and return its result."""
+    connection = {"base_url": sim.url, "session_id": sim.session}
+    hooks: dict[str, Any] = {"new_lock": lock.new} if lock else {}
+    return run_module("kvm_host", {**connection, **HOST, **options}, **hooks).result
+
+
+def count_creations(sim: Simulator) -> int:
+    return [entry["operation"] for entry in sim.log()].count(CREATION)
+
+
+def test_first_task_creates_the_object(sim: Simulator) -> None:
+    lock = ScriptedLock()
+    assert add_host(sim, lock)["changed"]
+    assert list(map(json.loads, lock.keys)) == [[CREATION, ["managementIp", "10.9.9.9"]]]
+    assert (lock.attempts, lock.released) == (1, [[]])
+
+
+def test_task_reads_again_what_another_task_has_created(sim: Simulator) -> None:
+    lock = ScriptedLock(free_at=4, is_first=False, meanwhile=lambda: add_host(sim))
+    result = add_host(sim, lock)
+    assert not result["changed"]
+    assert result["host"]["name"] == HOST["name"]
+    assert count_creations(sim) == 1
+    assert (lock.attempts, lock.released) == (4, [[]])
+
+
+def test_task_creates_what_another_task_could_not(sim: Simulator) -> None:
+    lock = ScriptedLock(free_at=2, is_first=False)
+    assert add_host(sim, lock)["changed"]
+    assert len(lock.keys) == count_creations(sim) == 1
+
+
+def test_task_waits_for_the_job_that_another_task_has_left(sim: Simulator) -> None:
+    sim.configure(latencies={CREATION: 0.2})
+    first = ScriptedLock()
+    job = add_host(sim, first, name="another-host", management_ip="10.9.9.8", wait=False)["job"]
+    assert first.released == [[job]]
+    second = ScriptedLock(is_first=False, running=[job])
+    sim.clear_log()
+    assert add_host(sim, second)["changed"]
+    requests = sim.log()
+    polls = [number for number, request in enumerate(requests) if job["uuid"] in request["path"]]
+    creation = next(number for number, request in enumerate(requests) if request["operation"] == CREATION)
+    assert requests[polls[-1]]["status"] == 200
+    assert polls[-1] < creation
+    assert second.released == [[]]
+
+
+def test_task_does_not_wait_for_another_task_after_its_deadline(sim: Simulator) -> None:
+    lock = ScriptedLock(free_at=1_000_000)
+    result = add_host(sim, lock, wait_timeout=2)
+    assert result["error"]["code"] == "TIMEOUT"
+    assert "another task of this run is still creating the object after 2 s" in result["msg"]
+    assert (result["changed"], count_creations(sim), lock.released) == (False, 0, [])
