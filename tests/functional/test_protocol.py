@@ -45,8 +45,9 @@ INSTEAD: dict[tuple[str, str], dict[str, Any]] = {
 }
 REPLACED_IN = {"cbt_task"}
 
-# The document lists no operation that reads SNMP endpoints, platforms or persons. With a service that offers only the
-# documented operations, the tasks of these examples fail and say why; the documentation of the modules says so too.
+# The document lists no operation that reads SNMP endpoints, platforms, persons or snapshot groups. With a service that
+# offers only the documented operations, the tasks of these examples fail and say why; the documentation of the modules
+# says so too.
 NEEDING_A_QUERY = {
     "sns_endpoint": dict.fromkeys(
         ("Notify by SNMP", "Stop the messages of an endpoint", "Remove an endpoint"),
@@ -71,6 +72,13 @@ NEEDING_A_QUERY = {
         "Change the remark of a person": "the service does not offer QuerySNSTeamchatAtPerson",
         "Mention another person": "the service does not offer QuerySNSTeamchatAtPerson",
         "Mention a person no longer": "the service does not offer QuerySNSTeamchatAtPerson",
+    },
+    "vm_snapshot_group_info": {
+        "List the snapshot groups of a VM": "the service does not offer QueryVolumeSnapshotGroup",
+        "Find a snapshot group by its name": "the service does not offer QueryVolumeSnapshotGroup",
+        "List the snapshot groups whose names begin with nightly": (
+            "the service does not offer QueryVolumeSnapshotGroup"
+        ),
     },
 }
 # The document has no operation that removes these objects. Only the call shows that a service lacks it, so check mode

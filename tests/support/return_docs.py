@@ -127,6 +127,14 @@ def _with_snake_case(value: Any) -> Any:
     return {to_snake_case(name): item for name, item in value.items()} if isinstance(value, dict) else value
 
 
+def _always(fields: Fields) -> Fields:
+    """Return the fields of a companion record whose fields the modules always return, null if the service lacks one."""
+    return {
+        name: {key: _always(value) if key == "contains" else value for key, value in field.items() if key != "returned"}
+        for name, field in fields.items()
+    }
+
+
 def _endpoint(**overrides: Field) -> Fields:
     """Return the fields of endpoints of all types."""
     fields = {**contains("SNSWorkchatEndpointInventory"), **overrides}
@@ -167,6 +175,7 @@ def documented_records() -> dict[str, dict[str, Fields]]:
         "sns_topic_subscriber_info": {"subscribers": contains("SNSTopicSubscriber")},
         "vm_from_snapshot_group": {"vm": vm},
         "vm_info": {"vms": vm},
+        "vm_snapshot_group_info": {"snapshot_groups": _always(contains("VolumeSnapshotGroupInventory"))},
         "vm_nic": {"nic": contains("VmNicInventory"), "vm": vm},
     }
     return {

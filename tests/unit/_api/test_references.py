@@ -128,6 +128,7 @@ READING: dict[str, Mapping[str, Any]] = {
     "vm_info": {"uuid": VM},
     "host_info": {"uuid": HOST},
     "cbt_task_info": {"vm": VM},
+    "vm_snapshot_group_info": {"vm": VM},
     "primary_storage_info": {"uuid": seeded_uuid("primarystorage", 1)},
     "sns_endpoint_info": {"uuid": seeded_uuid("endpoint", 1)},
     "host_network_info": {"hosts": [HOST]},

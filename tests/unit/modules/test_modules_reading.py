@@ -32,9 +32,10 @@ LISTS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "sns_endpoint_info": ("endpoints", "endpoint", {"type": "any"}),
     "sns_topic_subscriber_info": ("subscribers", "subscriber", {}),
     "vm_info": ("vms", "vm", {}),
+    "vm_snapshot_group_info": ("snapshot_groups", "snapshotgroup", {}),
 }
 NAMED = [name for name in LISTS if name != "sns_topic_subscriber_info"]
-MANY = {"hosts": 7, "vms": 7, "primary_storages": 7, "cbt_tasks": 7}
+MANY = {"hosts": 7, "vms": 7, "primary_storages": 7, "cbt_tasks": 7, "snapshot_groups": 7}
 
 
 @pytest.fixture
@@ -67,6 +68,18 @@ def uuids(records: list[dict[str, Any]]) -> list[str]:
 
 
 # -------------------------------------------------------------------------------------------------------------- queries
+
+
+def test_snapshot_groups_of_a_vm(run: ModuleRunner, sim: Simulator) -> None:
+    """The groups of the VM are selected by its name or uuid, and combined with other conditions."""
+    vm = seeded_uuid("vm", 3)
+    (group,) = list_records(run, "vm_snapshot_group_info", vm="vm-3")
+    assert (group["name"], group["vm_instance_uuid"]) == ("snapshot-group-3", vm)
+    assert group["volume_snapshot_refs"][0].keys() == {
+        *("volume_snapshot_uuid", "volume_uuid", "device_id", "snapshot_deleted")
+    }
+    assert list_records(run, "vm_snapshot_group_info", vm=vm) == [group]
+    assert list_records(run, "vm_snapshot_group_info", vm=vm, name="snapshot-group-1") == []
 
 
 @pytest.mark.parametrize("name", NAMED)

@@ -1,0 +1,97 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: vm_snapshot_group_info
+short_description: List snapshot groups of virtual machines
+version_added: 1.0.0
+author: Contributors to the virtinfra.manager project (@virtinfra)
+description:
+  - Lists snapshot groups. A snapshot group consists of a snapshot of each volume of a VM, taken at the same time. The
+    list is complete, or the module fails.
+  - The module fails with the code V(UNSUPPORTED) if the service cannot list snapshot groups.
+extends_documentation_fragment:
+  - virtinfra.manager._connection
+  - virtinfra.manager._listing
+  - virtinfra.manager._listing.names
+  - virtinfra.manager._references
+  - virtinfra.manager._attributes
+  - virtinfra.manager._attributes.facts
+  - virtinfra.manager._attributes.actiongroup_api
+options:
+  vm:
+    description: Return only snapshot groups of this VM.
+    type: str
+    aliases: [vm_instance_uuid]
+seealso:
+  - module: virtinfra.manager.vm_from_snapshot_group
+"""
+
+EXAMPLES = r"""
+- name: List the snapshot groups of a VM
+  virtinfra.manager.vm_snapshot_group_info:
+    vm: vm-1
+
+- name: Find a snapshot group by its name
+  virtinfra.manager.vm_snapshot_group_info:
+    name: snapshot-group-1
+
+- name: List the snapshot groups whose names begin with nightly
+  virtinfra.manager.vm_snapshot_group_info:
+    query: [name~=nightly%]
+"""
+
+RETURN = r"""
+snapshot_groups:
+  description: The snapshot groups.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    uuid: {description: The uuid of the snapshot group., type: str, sample: a000000b000040008000000000000001}
+    name: {description: The name. Several groups may have the same., type: str, sample: before-upgrade}
+    description: {description: The description., type: str, sample: before the upgrade of the database}
+    create_date: {description: When the snapshots were taken., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
+    last_op_date: {description: When the group was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
+    vm_instance_uuid: {description: The uuid of the VM., type: str, sample: a0000004000040008000000000000001}
+    snapshot_count: {description: The number of snapshots., type: int, sample: 2}
+    volume_snapshot_refs:
+      description: "The snapshots, one for each volume of the VM."
+      type: list
+      elements: dict
+      contains:
+        volume_snapshot_uuid:
+          description: The uuid of the snapshot.
+          type: str
+          sample: a0000014000040008000000000000001
+        volume_uuid: {description: The uuid of the volume., type: str, sample: a0000007000040008000000000000001}
+        device_id: {description: The number of the volume in the VM., type: int, sample: 0}
+        snapshot_deleted: {description: Whether the snapshot was deleted., type: bool, sample: false}
+total:
+  description: The number of matching snapshot groups, including those beyond O(limit).
+  returned: success
+  type: int
+  sample: 1
+"""
+
+from ..module_utils._modules.options import IDENTITY_OPTIONS, reference
+from ..module_utils._modules.process import run_as_module
+from ..module_utils._modules.read import list_module
+
+MODULE = list_module(
+    "QueryVolumeSnapshotGroup",
+    returns="snapshot_groups",
+    equality_options={**IDENTITY_OPTIONS, "vm": reference("vmInstanceUuid")},
+)
+
+
+def main() -> None:
+    """Run as a module."""
+    run_as_module(MODULE)
+
+
+if __name__ == "__main__":
+    main()
