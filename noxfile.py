@@ -53,7 +53,7 @@ DEPENDS_ON_CORE = (
 # What `make test` runs of the tests that start Ansible: those that prove most, and a module and a target of each kind.
 PROOFS = ("tests/functional/test_names_only.py", "tests/functional/test_secrets.py")
 PROTOCOL = "tests/functional/test_protocol.py"
-# The integration targets run all modules and roles, too.
+# Where all integration targets run, these tests are left out: both run all modules and roles.
 PLAYED_BY_TARGETS = ("tests/functional/test_examples.py", PROTOCOL)
 TARGETS_OF_EACH_KIND = ("kvm_host", "inventory_hosts", "role_notifications")
 
@@ -66,7 +66,7 @@ NEWEST_ONLY = tuple(
 )
 
 # The integration targets of what versions of core treat differently: values and keywords. They run where the functional
-# tests, which cover the same, do not; with the version that changed templates most, the roles run.
+# tests, which cover the same, do not.
 DIFFERS_BETWEEN_CORES = (HOSTILE_VALUES, "inventory_hosts", "keywords")
 ROLE_TARGETS = tuple(sorted(path.name for path in (ROOT / "tests" / "integration" / "targets").glob("role_*")))
 
@@ -288,7 +288,7 @@ def functional(session: nox.Session) -> None:
 
 def functional_of_newest_core(session: nox.Session) -> None:
     """Run the tests of whole playbooks that the sessions of `make test` do not run."""
-    run_pytest(session, "tests/functional", *ignore(*PLAYED_BY_TARGETS, *PROOFS))
+    run_pytest(session, "tests/functional", *ignore(*PROOFS), "-k", "not each_kind")
 
 
 def functional_of_another_core(session: nox.Session) -> None:
@@ -308,9 +308,9 @@ def run_pytest(session: nox.Session, *selection: str) -> None:
     session.run("python", "-m", "pytest", *arguments, env=linked_collection())
 
 
-def sanity(session: nox.Session) -> None:
-    """Run ansible-test sanity."""
-    ansible_test(session, "sanity")
+def sanity_without_pylint(session: nox.Session) -> None:
+    """Run ansible-test sanity with every Python, without pylint: the newest core has the newest pylint."""
+    ansible_test(session, "sanity", *skip_tests("pylint", session=session))
 
 
 def sanity_with_one_python(session: nox.Session) -> None:
@@ -319,8 +319,14 @@ def sanity_with_one_python(session: nox.Session) -> None:
 
 
 def sanity_of_newest_core(session: nox.Session) -> None:
-    """Run ansible-test sanity with one Python, without what the session validate-modules runs."""
-    ansible_test(session, "sanity", "--python", "default", "--skip-test", "validate-modules")
+    """Run ansible-test sanity without what validate-modules, and another core with every Python, run."""
+    skipped = skip_tests("validate-modules", "compile", "import", session=session)
+    ansible_test(session, "sanity", "--python", "default", *skipped)
+
+
+def skip_tests(*tests: str, session: nox.Session) -> list[str]:
+    """Return the arguments with which ansible-test leaves tests out, none if the command line names tests."""
+    return [] if "--test" in session.posargs else [part for test in tests for part in ("--skip-test", test)]
 
 
 def integration(session: nox.Session, *targets: str) -> None:
@@ -338,20 +344,19 @@ def unit_with_oldest_requests(session: nox.Session) -> None:
     session.run("python", "-m", "pytest", *files, *session.posargs, env=linked_collection())
 
 
-def integration_of_newest_core(session: nox.Session) -> None:
-    """Run the integration targets that neither the session targets runs nor the functional tests replace."""
-    excluded = (*TARGETS_OF_EACH_KIND, HOSTILE_VALUES)
-    integration(session, *(part for target in excluded for part in ("--exclude", target)))
-
-
 def integration_of_another_core(session: nox.Session) -> None:
     """Run the integration targets of what versions of core treat differently."""
     integration(session, *DIFFERS_BETWEEN_CORES)
 
 
+def integration_of_values(session: nox.Session) -> None:
+    """Run the integration target of hostile values; the functional tests cover the others."""
+    integration(session, HOSTILE_VALUES)
+
+
 def integration_of_roles(session: nox.Session) -> None:
-    """Run the integration targets of the roles and of hostile values."""
-    integration(session, *ROLE_TARGETS, HOSTILE_VALUES)
+    """Run the integration targets of roles that the session targets does not run."""
+    integration(session, *(target for target in ROLE_TARGETS if target not in TARGETS_OF_EACH_KIND))
 
 
 @nox.session
@@ -551,13 +556,14 @@ def artifact(session: nox.Session) -> None:
 
 core_session("functional", "2.19", functional)
 core_session("functional", NEWEST, functional_of_newest_core)
-core_session("sanity", "2.19", sanity)
+core_session("sanity", "2.19", sanity_without_pylint)
 core_session("sanity", NEWEST, sanity_of_newest_core)
 core_session("sanity", "2.16", sanity_with_one_python, only_in_ci=True)
 core_session("integration", "2.16", integration)
 core_session("integration", "2.18", integration_of_another_core)
-core_session("integration", "2.19", integration_of_roles)
-core_session("integration", NEWEST, integration_of_newest_core)
+core_session("integration", "2.19", integration_of_values)
+core_session("integration", NEWEST, integration_of_roles)
+core_session("integration-all", NEWEST, integration, only_in_ci=True)
 core_session("runner", "2.19", runner)
 for version in ("2.16", NEWEST):
     core_session("runner", version, runner_of_another_core)
