@@ -182,17 +182,22 @@ class AmbiguousMatch(VirtinfraError):
     code = "AMBIGUOUS"
     description = "Several objects match."
 
-    def __init__(self, attribute: str, uuids: list[str]) -> None:
-        super().__init__(
-            f"{len(uuids)} objects have {attribute}: {', '.join(sorted(uuids))}. Select one by uuid.", uuids=uuids
-        )
+    def __init__(self, attribute: str, uuids: list[str], remedy: str = "Select one by uuid.") -> None:
+        super().__init__(f"{len(uuids)} objects have {attribute}: {', '.join(sorted(uuids))}. {remedy}", uuids=uuids)
 
 
 class Unchangeable(VirtinfraError):
-    """The object differs from the options in something that the API cannot change."""
+    """The object differs from the options in something that the API cannot change.
+
+    ``references`` are the parameters of the uuids in the message, for callers that can look up names.
+    """
 
     code = "UNCHANGEABLE"
     description = "The object differs from the options in something that the API cannot change."
+
+    def __init__(self, message: str, references: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.references = references or {}
 
 
 class InUse(VirtinfraError):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -25,13 +26,14 @@ from .._api.records import (
     holds_null_reference,
     is_same_value,
 )
-from .._api.references import is_name
+from .._api.references import format_option_name, is_name
 from .._api.resource_types import REFERS_TO, ResourceType
 from .client import Client
 from .lists import (
     combine_finders,
     extract_records,
     find_by_attribute,
+    get_by_uuid,
     paginate_cursor,
     query,
     require_unique,
@@ -162,10 +164,29 @@ def find_uuid(client: Client, resource_type: ResourceType, name: str, owner: Rec
         raise Unsupported(f"cannot look up the name {name!r}: {reason.reason}", "Give the uuid.") from None
     candidates = _select_owned(records, owner)
     named = [record for record in candidates if is_same_value(name, record.get(resource_type.name_field))]
-    record = require_unique(list(filter(resource_type.is_usable, named)), f"the name {name!r}")
+    usable = list(filter(resource_type.is_usable, named))
+    if len(usable) > 1 and resource_type.owner and not owner:
+        remedy = f"Give {format_option_name(resource_type.owner)}."
+        raise AmbiguousMatch(f"the name {name!r}", [str(record.get("uuid")) for record in usable], remedy)
+    record = require_unique(usable, f"the name {name!r}")
     if record is None:
         raise _build_not_found(resource_type, name, named, candidates if owner else [])
     return str(record["uuid"])
+
+
+def add_names(client: Client, message: str, references: Mapping[str, str]) -> str:
+    """Return a message with the names of objects beside their uuids.
+
+    ``references`` are the parameters of the uuids. An object that cannot be read stays a uuid.
+    """
+    for uuid, parameter in references.items():
+        resource_type = REFERS_TO.get(parameter)
+        if f"{uuid!r}" not in message or not (resource_type and resource_type.query):
+            continue
+        with suppress(VirtinfraError):
+            for record in get_by_uuid(client, resource_type.query, uuid):
+                message = message.replace(f"{uuid!r}", f"{record.get(resource_type.name_field)!r} ({uuid})")
+    return message
 
 
 def _read_candidates(client: Client, resource_type: ResourceType, name: str, owner: Record) -> list[Record]:

@@ -33,7 +33,7 @@ from .._api.records import (
     record_to_result,
     to_snake_case,
 )
-from .._api.references import format_option_name
+from .._api.references import format_option_name, is_name
 from .guards import Guard
 
 # The value of the option ``state`` for an object that shall not exist.
@@ -282,7 +282,8 @@ def _warn_of_hidden(resource: ResourceSpec, changes: Record, record: Record) -> 
 def build_unchangeable(resource: ResourceSpec, changes: Record, desired: Record, current: Record) -> Unchangeable:
     """Return the failure that the API cannot make these changes to the current record."""
     differences = _describe_differences(resource, changes, current)
-    return Unchangeable(f"the API cannot change {differences}{_describe_key(resource, desired)}")
+    message = f"the API cannot change {differences}{_describe_key(resource, desired)}"
+    return Unchangeable(message, _list_references(changes, current))
 
 
 def _require_equal(resource: ResourceSpec, desired: Record, current: Record) -> str:
@@ -300,7 +301,8 @@ def _require_equal(resource: ResourceSpec, desired: Record, current: Record) -> 
         differences = _describe_differences(resource, different, current) + (_describe_key(resource, desired) or ".")
         raise Unchangeable(
             f"the options differ from the existing {resource.noun}: {differences} Nothing was removed. Correct the"
-            " options."
+            " options.",
+            _list_references(different, current),
         )
     hidden = ", ".join(format_option_name(name) for name in options if name in list_owner_params(resource) - visible)
     return f"the service does not show {hidden}, so it is not compared" if hidden else ""
@@ -326,6 +328,17 @@ def _describe_differences(resource: ResourceSpec, changes: Record, current: Reco
         f"{format_option_name(options.get(name, name))} ({_describe_difference(present[key], repr(requested[key]))})"
         for name, key in ((name, to_snake_case(name)) for name in changes)
     )
+
+
+def _list_references(changes: Record, current: Record) -> dict[str, str]:
+    """Return the parameters of the uuids in values that differ, by uuid."""
+    return {
+        uuid: name
+        for name in changes
+        for value in (current.get(name), changes[name])
+        for uuid in (value if isinstance(value, list) else [value])
+        if isinstance(uuid, str) and not is_name(uuid)
+    }
 
 
 def _describe_key(resource: ResourceSpec, desired: Record) -> str:

@@ -27,6 +27,7 @@ from .._api.records import (
     record_to_result,
 )
 from .._client.jobs import RUNNING, Job
+from .._client.names import add_names
 from .calls import (
     RESPONSE_TIME,
     Call,
@@ -147,6 +148,8 @@ class Reconciler:
             # The message says which operation the service lacks.
             raise failure.with_label(self.reader.label) from None
         except VirtinfraError as failure:
+            if isinstance(failure, Unchangeable):
+                failure.message = add_names(self.client, failure.message, failure.references)
             self.reader.warn_if_unreadable()
             self.dependents.add_to_failure(failure)
             raise failure.with_label(self.reader.label) from None

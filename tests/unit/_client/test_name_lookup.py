@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -290,3 +291,19 @@ def test_kind_without_a_query_is_looked_up_by_cursor_only(run: ModuleRunner) -> 
         "instance_offering: cannot look up the name 'small': no query is known for the resource type instanceoffering;"
         " CursorQuery needs api_token (or VIRTINFRA_API_TOKEN in the environment). Give the uuid."
     )
+
+
+def test_name_of_objects_with_different_owners_asks_for_the_owner(run: ModuleRunner) -> None:
+    ran = run("host_nic_service", {"interfaces": ["eth1"], "service_types": []})
+    assert re.fullmatch(r"interfaces: 3 objects have the name 'eth1': \w+, \w+, \w+\. Give host\.", ran.message)
+    assert ran["error"]["code"] == "AMBIGUOUS"
+
+
+def test_object_that_differs_is_shown_by_name(sim: Simulator, run: ModuleRunner) -> None:
+    ran = run("kvm_host", {"name": "host-1", "cluster": "cluster-2"})
+    clusters = [seeded_uuid("cluster", number) for number in (1, 2)]
+    difference = "cluster (is 'cluster-1' ({}), should be 'cluster-2' ({}))".format(*clusters)
+    assert difference in ran.message
+    sim.fault("status", "QueryCluster", status=500, count=None)
+    ran = run("kvm_host", {"name": "host-1", "cluster": clusters[1]}, request_retries=0)
+    assert "cluster (is '{}', should be '{}')".format(*clusters) in ran.message

@@ -52,9 +52,9 @@ def task(run: ModuleRunner, sim: Simulator, vms: list[str]) -> str:
 @pytest.mark.parametrize(
     ("by", "others", "differences"),
     [
-        ("name", {"vm": 1}, ["vm (is {0!r}, should be {1!r})"]),
-        ("name", {"vm": 1, "force": True, "delete_mode": "Enforcing"}, ["vm (is {0!r}, should be {1!r})"]),
-        ("name", {"vms": [0, 1], "task_type": "full"}, ["vms (is [{0!r}], should be [{0!r}, {1!r}])"]),
+        ("name", {"vm": 1}, ["vm (is 'vm-1' ({0}), should be 'vm-3' ({1}))"]),
+        ("name", {"vm": 1, "force": True, "delete_mode": "Enforcing"}, ["vm (is 'vm-1' ({0}), should be 'vm-3' ({1}))"]),
+        ("name", {"vms": [0, 1], "task_type": "full"}, ["vms (is ['vm-1' ({0})], should be ['vm-1' ({0}), 'vm-3' ({1})])"]),
         ("name", {"description": "each day"}, ["description (is 'each night', should be 'each day')"]),
         ("uuid", {"name": "weekly"}, ["name (is 'nightly', should be 'weekly')"]),
         ("uuid", {"vm": 1, "name": "weekly"}, ["vm (is", "name (is 'nightly', should be 'weekly')"]),
@@ -126,7 +126,7 @@ def test_interface_of_another_host_is_not_cleared(run: ModuleRunner, sim: Simula
     run("host_nic_service", {**chosen, "service_types": ["StorageNetwork"]})
     for types in ([], ["BackupNetwork"]):
         message = run.refused("host_nic_service", {**chosen, "host": second, "service_types": types})
-        assert f"the options differ from the existing services: host (is {first!r}, should be {second!r})" in message
+        assert f": host (is 'host-1' ({first}), should be 'host-2' ({second}))" in message
     assert run.twice("host_nic_service", {**chosen, "host": first, "service_types": []}).calls
 
 
@@ -151,7 +151,7 @@ def test_delete_mode_is_sent_as_the_api_spells_it(run: ModuleRunner, task: str) 
 def test_object_is_absent_if_its_owner_does_not_exist(run: ModuleRunner, vms: list[str], task: str) -> None:
     run.idle("cbt_task", {"vm": "no such vm", "state": "absent"})
     nightly = {"name": "nightly", "vm": "no such vm", "state": "absent"}
-    assert f"vm (is {vms[0]!r}, should be 'no such vm')" in run.refused("cbt_task", nightly)
+    assert f"vm (is 'vm-1' ({vms[0]}), should be 'no such vm')" in run.refused("cbt_task", nightly)
 
 
 def test_object_that_gets_the_name_of_a_removed_one_stays(sim: Simulator) -> None:
