@@ -49,12 +49,16 @@ def task(run: ModuleRunner, sim: Simulator, vms: list[str]) -> str:
     return str(made["cbt_task"]["uuid"])
 
 
+OTHER_VM = "vm (is 'vm-1' ({0}), should be 'vm-3' ({1}))"
+OTHER_VMS = "vms (is ['vm-1' ({0})], should be ['vm-1' ({0}), 'vm-3' ({1})])"
+
+
 @pytest.mark.parametrize(
     ("by", "others", "differences"),
     [
-        ("name", {"vm": 1}, ["vm (is 'vm-1' ({0}), should be 'vm-3' ({1}))"]),
-        ("name", {"vm": 1, "force": True, "delete_mode": "Enforcing"}, ["vm (is 'vm-1' ({0}), should be 'vm-3' ({1}))"]),
-        ("name", {"vms": [0, 1], "task_type": "full"}, ["vms (is ['vm-1' ({0})], should be ['vm-1' ({0}), 'vm-3' ({1})])"]),
+        ("name", {"vm": 1}, [OTHER_VM]),
+        ("name", {"vm": 1, "force": True, "delete_mode": "Enforcing"}, [OTHER_VM]),
+        ("name", {"vms": [0, 1], "task_type": "full"}, [OTHER_VMS]),
         ("name", {"description": "each day"}, ["description (is 'each night', should be 'each day')"]),
         ("uuid", {"name": "weekly"}, ["name (is 'nightly', should be 'weekly')"]),
         ("uuid", {"vm": 1, "name": "weekly"}, ["vm (is", "name (is 'nightly', should be 'weekly')"]),
