@@ -6,19 +6,22 @@
 
 """The subset of expressions that Jinja alone evaluates as ansible-core would, at a fraction of the cost.
 
-Core compiles an expression again for every host. Here expressions with names, constants, comparisons, arithmetic and a
-few of Jinja's own filters are compiled once and together. All other expressions, and those that raise an exception or
-have a result that core would convert further, are passed to core. The other files use only ``compile_subset``: an
-``ExpressionBatch`` that passes everything to core has the same results.
+Core prepares an environment for every result. Here expressions with names, constants, comparisons, arithmetic, and
+filters and tests that depend on nothing but their arguments are compiled once and together. All other expressions, and
+those that raise an exception or have a result that core would convert further, are passed to core. The other files use
+only ``compile_subset``: an ``ExpressionBatch`` that passes everything to core has the same results.
 """
 
 from __future__ import annotations
 
+import datetime
+import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ansible.constants import config
+from ansible.plugins.loader import filter_loader, test_loader
 from ansible.utils.unsafe_proxy import AnsibleUnsafeText
 from jinja2 import StrictUndefined, Undefined, nodes
 from jinja2.exceptions import TemplateError
@@ -49,20 +52,45 @@ _OPERATIONS = (
     nodes.CondExpr,
     nodes.List,
     nodes.Tuple,
+    nodes.Slice,
     nodes.TemplateData,
 )
 _FILTERS = frozenset(
-    "abs capitalize count d default first float int join last length lower replace string title trim upper".split()
+    "abs capitalize count d default first float int join last length list lower replace round string title trim"
+    " upper".split()
 )
 _TESTS = frozenset("defined none number string undefined".split())
-_METHODS = frozenset("endswith lower removeprefix removesuffix replace split startswith strip title upper".split())
-_ATTRIBUTES = frozenset(name for kind in (str, int, float, dict, list) for name in dir(kind))
+_PLAIN_TESTS = frozenset("boolean divisibleby eq equalto even float ge gt in integer le lt ne odd".split())
+
+# Filters and tests of core and of this collection that depend on nothing but their arguments.
+_PLUGINS = {
+    filter_loader: frozenset(
+        "b64decode b64encode basename bool checksum dirname hash human_readable human_to_bytes log md5 pow quote"
+        " regex_escape regex_findall regex_replace regex_search root sha1 split splitext ternary to_datetime to_uuid"
+        " urldecode urlsplit win_basename win_dirname virtinfra.manager.escape_controls"
+        " virtinfra.manager.to_datetime".split()
+    ),
+    test_loader: frozenset(
+        "contains match regex search version version_compare virtinfra.manager.remote_address".split()
+    ),
+}
+_SOURCES = ("ansible.builtin.", "virtinfra.manager.")
+
+_METHODS = frozenset(
+    "capitalize casefold endswith isalnum isalpha isdigit isoformat ljust lower lstrip partition removeprefix"
+    " removesuffix replace rjust rpartition rsplit rstrip split splitlines startswith strftime strip title upper"
+    " zfill".split()
+)
+_ATTRIBUTES = frozenset(
+    name for kind in (str, int, float, dict, list, datetime.datetime, datetime.timedelta) for name in dir(kind)
+) - frozenset("year month day hour minute second days seconds".split())
 _ENVIRONMENT = NativeEnvironment(undefined=StrictUndefined)
 
 # Before 2.19 an option decides whether the results of templates are strings or parsed as Python values.
 _NATIVE = not HAS_DATA_TAGGING and config.get_config_value("DEFAULT_JINJA2_NATIVE")
 
 _SCALARS = SCALARS | {AnsibleUnsafeText}
+_PLAIN = _SCALARS | {datetime.datetime, datetime.timedelta}
 
 Results = Callable[[dict[str, Any]], "list[Any]"]
 
@@ -86,6 +114,43 @@ _DEFINED_ONLY = ("none", "number", "string")
 _ENVIRONMENT.tests.update({name: _restrict_to_defined(_ENVIRONMENT.tests[name]) for name in _DEFINED_ONLY})
 
 
+def _restrict_to_plain(function: Any) -> Any:
+    """Return a filter or test that leaves everything but scalars, times and lists of them to core.
+
+    Core passes containers and undefined values to plugins in types of its own.
+    """
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        values = (*args, *kwargs.values())
+        if not _PLAIN.issuperset(map(type, values)) and not all(map(_is_plain, values)):
+            raise UnsupportedExpression
+        result = function(*args, **kwargs)
+        if not _is_plain(result):
+            raise UnsupportedExpression
+        return result
+
+    return run
+
+
+def _is_plain(value: Any) -> bool:
+    return type(value) in _PLAIN or (type(value) is list and _PLAIN.issuperset(map(type, value)))
+
+
+_ENVIRONMENT.tests.update({name: _restrict_to_plain(_ENVIRONMENT.tests[name]) for name in _PLAIN_TESTS})
+
+
+def _is_pure_plugin(loader: Any, functions: Any, name: str) -> bool:
+    """Return whether a name is one of the plugins that depend on their arguments only, and add its function."""
+    if name.removeprefix("ansible.builtin.") not in _PLUGINS[loader]:
+        return False
+    plugin = loader.get(name)
+    # A plugin of the user can have the name of one of core.
+    if plugin is None or not plugin.ansible_name.startswith(_SOURCES) or hasattr(plugin.j2_function, "jinja_pass_arg"):
+        return False
+    functions[name] = _restrict_to_plain(plugin.j2_function)
+    return True
+
+
 class _Selected(NamedTuple):
     """An expression that Jinja evaluates, the names in it, and the function that converts its result as core would."""
 
@@ -105,7 +170,7 @@ def compile_subset(
     constant: set[int] = set()
     selected: dict[int, _Selected] = {}
     for index, (source, kind, hidden) in enumerate(expressions):
-        node = _parse(source, kind == "template")
+        node = _parse(source, kind)
         if isinstance(source, bool) or (node and _is_constant(node)):
             constant.add(index)
         elif node:
@@ -168,20 +233,21 @@ def _is_constant(node: nodes.Expr) -> bool:
     return True
 
 
-def _parse(source: Any, is_template: bool) -> nodes.Expr | None:
+def _parse(source: Any, kind: str) -> nodes.Expr | None:
     """Return the node of an expression, None if only core can evaluate it."""
     try:
-        return _parse_string(source, is_template) if isinstance(source, str) else None
+        return _parse_string(source, kind) if isinstance(source, str) else None
     except (UnsupportedExpression, TemplateError):
         return None
 
 
 @lru_cache(maxsize=256)
-def _parse_string(source: str, is_template: bool) -> nodes.Expr:
-    # How core treats backslashes, and templates inside constants, depends on its version.
-    if "\\" in source or (not is_template and "{" in source):
+def _parse_string(source: str, kind: str) -> nodes.Expr:
+    is_template = kind == "template"
+    # How core treats templates inside constants, and backslashes between expressions, depends on its version.
+    if ("\\" if is_template else "{") in source:
         raise UnsupportedExpression
-    parts = _parse_parts(source if is_template else f"{{{{ {source} }}}}")
+    parts = _parse_parts(source if is_template else f"{{{{ {_escape_backslashes(source, kind)} }}}}")
     if len(parts) != 1 and not is_template:
         raise UnsupportedExpression
     for part in parts:
@@ -193,6 +259,15 @@ def _parse_string(source: str, is_template: bool) -> nodes.Expr:
         # Jinja evaluates constant parts when it compiles, and raises their errors then.
         raise UnsupportedExpression from error
     return node
+
+
+def _escape_backslashes(source: str, kind: str) -> str:
+    """Return an expression whose backslashes mean the same as in core: before 2.19 it escapes those in values."""
+    if "\\" not in source or kind != "value" or HAS_DATA_TAGGING:
+        return source
+    if re.search(r"""\\['"]""", source):
+        raise UnsupportedExpression
+    return source.replace("\\", "\\\\")
 
 
 def _parse_parts(template: str) -> list[nodes.Expr]:
@@ -238,13 +313,20 @@ def _check(node: nodes.Node) -> None:
 
 def _is_allowed(node: nodes.Node) -> bool:
     if isinstance(node, nodes.Filter):
-        return node.name in _FILTERS and node.node is not None
+        is_known = node.name in _FILTERS or _is_pure_plugin(filter_loader, _ENVIRONMENT.filters, node.name)
+        return node.node is not None and is_known
     if isinstance(node, nodes.Test):
-        return node.name in _TESTS
+        known_tests = _TESTS | _PLAIN_TESTS
+        return node.name in known_tests or _is_pure_plugin(test_loader, _ENVIRONMENT.tests, node.name)
+    if isinstance(node, nodes.Keyword):
+        return node.key != "attribute"
     if isinstance(node, nodes.Getattr):
         return node.attr not in _ATTRIBUTES and not node.attr.startswith("_")
     if isinstance(node, nodes.Getitem):
-        return isinstance(node.arg, (nodes.Const, nodes.Neg)) and getattr(node.arg, "value", "") not in _ATTRIBUTES
+        return (
+            isinstance(node.arg, (nodes.Const, nodes.Neg, nodes.Slice))
+            and getattr(node.arg, "value", "") not in _ATTRIBUTES
+        )
     return isinstance(node, _OPERATIONS)
 
 
@@ -273,6 +355,9 @@ def _convert_old_condition(result: Any) -> Any:
 def _convert_value(result: Any) -> Any:
     if type(result) in _SCALARS:
         return result
+    if type(result) is list and _SCALARS.issuperset(map(type, result)):
+        # The list may be part of the expression, or of a variable.
+        return result.copy()
     return LEFT_TO_CORE
 
 
