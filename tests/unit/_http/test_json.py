@@ -34,6 +34,7 @@ def test_reserved_keys_are_renamed_in_any_spelling(key: str) -> None:
     body = '{"inventories": [{"a": [{"b": {"KEY": "x", "kept_key": "__ansible_type"}}]}]}'.replace("KEY", key)
     with StubServer(lambda request: StubResponse(200, body.encode())) as service, client_of(service) as client:
         reply = client.get("QueryHost", {})
+    assert not any(name.startswith("__ansible_") for name in reply["inventories"][0]["a"][0]["b"])
     (record,) = record_to_result(reply["inventories"])
     assert record["a"] == [{"b": {"ansible_type": "x", "kept_key": "__ansible_type"}}]
 

@@ -28,6 +28,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors impo
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import query
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.failures import Peer, read_error
 from conftest import FakeClock
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
@@ -218,6 +219,21 @@ def test_alert_after_the_handshake_is_a_lost_response() -> None:
             client.start_job("CreateSNSSnmpEndpoint", {"name": "only-one"})
     assert [request.method for request in service.requests] == ["POST"]
     assert "could not be sent" not in str(caught.value)
+
+
+def test_only_alerts_about_the_certificate_of_the_client_are_final() -> None:
+    alerts = {
+        "TLSV13_ALERT_CERTIFICATE_REQUIRED": False,
+        "TLSV1_ALERT_UNKNOWN_CA": False,
+        "TLSV1_ALERT_ACCESS_DENIED": False,
+        "TLSV1_ALERT_INTERNAL_ERROR": True,
+        "TLSV1_ALERT_USER_CANCELLED": True,
+    }
+    for reason, is_transient in alerts.items():
+        cause = ssl.SSLError()
+        cause.reason = reason
+        error = read_error(Peer("https://peer"), "QueryHost", cause, "", "GET", seconds=1, is_tls_port=False)
+        assert error.transient is is_transient, reason
 
 
 @pytest.mark.parametrize("name", ["QueryHost", "CreateSNSSnmpEndpoint"])
