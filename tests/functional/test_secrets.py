@@ -120,6 +120,7 @@ def playbook(connection: str) -> list[dict[str, Any]]:
         task("sns_endpoint", {**endpoint, "name": "spoilt"}),
         task("sns_endpoint_info", {}, register="known"),
         task("api", add),
+        task("batch", {"module": "kvm_host", "common": {"password": "{{ ssh_password }}"}, "objects": [NEW_HOST]}),
         task("host_info", {"session_id": "{{ omit }}"}, environment={"VIRTINFRA_SESSION_ID": "{{ session }}"}),
     ]
     if connection == "local":
@@ -133,6 +134,9 @@ def playbook(connection: str) -> list[dict[str, Any]]:
             task("kvm_host", {**host, "ssh_port": "{{ ssh_password }}"}),
             task("kvm_host", {**host, "webhook_url": "{{ hook }}\nX-Other: 1"}),
             task("sns_endpoint", existing),
+            task("batch", {"module": "sns_endpoint", "objects": [{**endpoint, "name": "spoilt"}]}),
+            task("batch", {"module": "kvm_host", "objects": [host, {**host, "nonsense": "{{ ssh_password }}"}]}),
+            task("batch", {"module": "kvm_host", "objects": [host, {**host, "ssh_port": "{{ ssh_password }}"}]}),
             task("sns_endpoint", {**endpoint, "name": "new"}, check_mode=True),
             task("host_info", {"session_id": "{{ session }}\n"}),
         ]

@@ -148,14 +148,14 @@ class Bug(VirtinfraError):
 class SeveralFailed(VirtinfraError):
     """Some of several items failed. ``error`` is that of the first failure; in the result each item has its own."""
 
-    def __init__(self, message: str, first: VirtinfraError, **result: Any) -> None:
+    def __init__(self, message: str, first_error: Mapping[str, Any], **result: Any) -> None:
         super().__init__(message, **result)
-        self.first = first
+        self._first_error = dict(first_error)
 
     @property
     def error(self) -> dict[str, Any]:
         """The error of the first item that failed."""
-        return self.first.error
+        return self._first_error
 
 
 class InvalidOptions(VirtinfraError):

@@ -92,6 +92,13 @@ class CallOptions:
     webhook: Webhook = NO_WEBHOOK
     api_timeout: int | None = None
 
+    def build_headers(self, job_uuid: str) -> dict[str, str]:
+        """Return the headers of a writing call."""
+        headers = {"X-Job-UUID": job_uuid, **self.webhook.build_headers(job_uuid)}
+        if self.api_timeout:
+            headers["X-API-Timeout"] = str(self.api_timeout)
+        return headers
+
 
 # The options of inventories and event sources, which change nothing and show replies.
 READ_AND_MASK = CallOptions(read_only=True, mask_replies=True)
@@ -157,7 +164,7 @@ class Client:
     def build_request(self, name: str, params: Mapping[str, Any]) -> tuple[Operation, Request, Authorization]:
         """Return operation, request and authorization of a call; fail as the call would before sending."""
         operation = get_operation(name)
-        return operation, self._encode(operation, params), self._choose_auth(operation)
+        return operation, _encode(self.connection, operation, params), self._choose_auth(operation)
 
     def get(self, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Call a reading operation and return its reply. Raise Unsupported when the service does not have it."""
@@ -213,9 +220,12 @@ class Client:
         self.names.forget(find_changed_types(operation))
         job = Job(uuid, format_job_path(uuid, self.connection.path_prefix), name, label, auth=auth, sent_uuid=uuid)
         job.credential = self.sessions.credential
+        # A task that is interrupted now reports no job.
+        self.hooks.before_send()
         self.jobs.append(job)
+        self.hooks.on_job(job)
         try:
-            response = self._transport.send(request, name, auth, self._build_headers(uuid), self._limits)
+            response = self._transport.send(request, name, auth, self.options.build_headers(uuid), self._limits)
             if is_duplicate(response) and not may_be_known:
                 raise _describe_reuse(self, job)
             apply_response(job, response, self.connection.path_prefix, self._is_prefix_known)
@@ -275,15 +285,6 @@ class Client:
             self._pools.append(ThreadPoolExecutor(MAX_CONNECTIONS))
         return list(self._pools[0].map(function, items))
 
-    def _encode(self, operation: Operation, params: Mapping[str, Any]) -> Request:
-        version = self.connection.service_version
-        if version and (reason := operation.explain_unsupported(params, version)):
-            raise InvalidOptions(
-                f"{reason}, but service_version is {version}. If the service is newer, correct service_version; to"
-                " switch this check off, remove it (and VIRTINFRA_SERVICE_VERSION from the environment)"
-            )
-        return operation.request(params, self.connection.path_prefix)
-
     def _choose_auth(self, operation: Operation) -> Authorization:
         """Return what a call is authorized with; None for an operation that needs nothing."""
         if operation.is_public:
@@ -297,19 +298,23 @@ class Client:
         session_id = None if self.connection.access_key else self.sessions.get_session()
         return self.connection.access_key or (f"OAuth {session_id}" if session_id else None)
 
-    def _build_headers(self, job_uuid: str) -> dict[str, str]:
-        """Return the headers of a writing call."""
-        headers = {"X-Job-UUID": job_uuid, **self.options.webhook.build_headers(job_uuid)}
-        if self.options.api_timeout:
-            headers["X-API-Timeout"] = str(self.options.api_timeout)
-        return headers
-
     @property
     def _transport(self) -> Transport:
         """The transport of this client, created for its first request."""
         if not self._transports:
             self._transports.append(Transport(self.connection, self.hooks, self._connections))
         return self._transports[0]
+
+
+def _encode(connection: ConnectionOptions, operation: Operation, params: Mapping[str, Any]) -> Request:
+    """Return the request of a call. Raise InvalidOptions if the service's version does not support it."""
+    version = connection.service_version
+    if version and (reason := operation.explain_unsupported(params, version)):
+        raise InvalidOptions(
+            f"{reason}, but service_version is {version}. If the service is newer, correct service_version; to"
+            " switch this check off, remove it (and VIRTINFRA_SERVICE_VERSION from the environment)"
+        )
+    return operation.request(params, connection.path_prefix)
 
 
 def has_outdated_names(client: Client) -> bool:

@@ -46,12 +46,20 @@ class ModuleContext:
 
 
 class TaskInterrupted(BaseException):
-    """A task was interrupted during a call; ``result`` has members of its result. Both are masked."""
+    """A task was interrupted during calls; ``result`` has members of its result. Both are masked."""
 
-    def __init__(self, job: Job, done: list[str], masker: Masker) -> None:
-        operation = f"{job.label}: {job.operation}" if job.label else job.operation
-        message = f"{operation} may still be running in the service. Continue with job_wait, job {job.uuid}."
+    def __init__(self, message: str, masker: Masker, **result: Any) -> None:
         super().__init__(escape_controls(masker.mask_text(message)))
         error = WaitTimeout(str(self)).error
-        result = {"error": error, "changed": True, "job": job.build_handle(), **({"done": done} if done else {})}
-        self.result: dict[str, Any] = masker.mask_value(result)
+        self.result: dict[str, Any] = masker.mask_value({"error": error, "changed": True, **result})
+
+    @classmethod
+    def during(cls, job: Job, done: list[str], masker: Masker) -> TaskInterrupted:
+        """Return the interruption of a task that has called the operations in ``done`` before."""
+        message = f"{describe_call(job)} may still be running in the service. Continue with job_wait, job {job.uuid}."
+        return cls(message, masker, job=job.build_handle(), **({"done": done} if done else {}))
+
+
+def describe_call(job: Job) -> str:
+    """Return the operation of a job with the label of its object."""
+    return f"{job.label}: {job.operation}" if job.label else job.operation

@@ -11,12 +11,13 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
+from .._api.errors import TransportError
 from .._masking.masker import Masker
 from .._masking.terminal import escape_controls
 from .adapter import AdapterPool
@@ -146,6 +147,10 @@ def do_nothing() -> None:
     """Do nothing before a request."""
 
 
+def ignore_job(dummy: Any) -> None:
+    """Do nothing with a job."""
+
+
 @dataclass(frozen=True)
 class Hooks:
     """What a run provides: the masker of its secrets, its clock, its logs, and what it shares with other tasks.
@@ -154,7 +159,9 @@ class Hooks:
     ``before_send`` is called before each request and retry; an exception that it raises prevents the request.
     ``new_store`` returns the store of an account's session, by default one that is not shared. ``new_lock`` returns the
     lock of a key, which the tasks of the run share; it is None in a module process, which shares no locks.
-    ``connections`` are those that the tasks of a worker share; without them, each client has its own.
+    ``connections`` are those that the tasks of a worker share; without them, each client has its own. ``on_job`` is
+    called with the job of each call. ``wait_for_jobs``, see `JobPoller`, waits for jobs together with other threads.
+    ``run_objects`` runs the module batch; it is None in a module process.
     """
 
     masker: Masker
@@ -165,6 +172,9 @@ class Hooks:
     new_store: Callable[[ConnectionOptions], SessionStore] = MemoryStore
     new_lock: Callable[[ConnectionOptions, str], Lock] | None = None
     connections: AdapterPool | None = None
+    on_job: Callable[[Any], None] = ignore_job
+    wait_for_jobs: Callable[[Any, Sequence[Any], float], TransportError | None] | None = None
+    run_objects: Callable[[Any], dict[str, Any]] | None = None
 
     def show_progress(self, line: str) -> None:
         """Show a line during a long wait."""

@@ -187,7 +187,7 @@ def job_module(wait: bool) -> ModuleSpec:
             raise
         if failures := [job.failure for job in jobs if job.failure]:
             count = f"{len(failures)} of {len(jobs)} jobs did not succeed, the first: " if len(jobs) > 1 else ""
-            raise SeveralFailed(f"{count}{failures[0]}", failures[0], **format_jobs(jobs))
+            raise SeveralFailed(f"{count}{failures[0]}", failures[0].error, **format_jobs(jobs))
         return format_jobs(jobs)
 
     return ModuleSpec(run, WAIT_FOR if wait else JOB_HANDLES, shared_options=(WAIT_LIMITS,) if wait else ())
@@ -242,6 +242,21 @@ def format_job(job: Job) -> Record:
     result = {"result": mask_webhooks(job.result, record_type)} if job.state == SUCCEEDED else {}
     failure = {"msg": escape_controls(str(job.failure)), "error": job.failure.error} if job.failure else {}
     return {**job.build_handle(), **result, **failure}
+
+
+def batch_module(options: Options, **rules: Any) -> ModuleSpec:
+    """Return the module that runs another module for many objects, which only the controller can do."""
+
+    def run(context: ModuleContext) -> dict[str, Any]:
+        run_objects = context.client.hooks.run_objects
+        if run_objects is None:
+            raise InvalidOptions(
+                "batch runs only inside the controller, with the library requests: remove become and async, and use a"
+                " local connection or delegate_to localhost"
+            )
+        return run_objects(context)
+
+    return ModuleSpec(run, options, (WAIT, TAGS), rules)
 
 
 class SessionSpec(ModuleSpec):

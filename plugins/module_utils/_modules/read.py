@@ -89,7 +89,9 @@ def info_module_per_item(operation: str, returns: str, over: str, parameter: str
         failed = [item for item in items if item["error"]]
         if failed and (context.params["fail_on_error"] or len(failed) == len(items)):
             first = failures[failed[0][to_snake_case(parameter)]]
-            raise SeveralFailed(f"{len(failed)} of {len(items)} failed, the first: {first}", first, **{returns: items})
+            raise SeveralFailed(
+                f"{len(failed)} of {len(items)} failed, the first: {first}", first.error, **{returns: items}
+            )
         context.warnings.extend(f"{item[to_snake_case(parameter)]}: {item['msg']}" for item in failed)
         return {returns: items}
 

@@ -62,6 +62,13 @@ def execute(spec: ModuleSpec, params: Mapping[str, Any], check_mode: bool, hooks
     return ModuleResult(result, [escape_controls(hooks.masker.mask_text(warning)) for warning in outcome.warnings])
 
 
+def check_options(spec: ModuleSpec, params: Mapping[str, Any], check_mode: bool, hooks: Hooks) -> None:
+    """Raise InvalidOptions for validated options that `execute` would refuse before it sends anything."""
+    params = spec.with_references(params, check_mode)
+    with _open_client(spec.connection(params), _build_call_options(params, check_mode), hooks):
+        spec.read_desired(params)
+
+
 def _run(spec: ModuleSpec, params: Mapping[str, Any], check_mode: bool, hooks: Hooks) -> ModuleResult:
     """Run with validated options and return the result with its secrets."""
     try:
@@ -108,7 +115,7 @@ def _run_with_client(spec: ModuleSpec, params: Mapping[str, Any], check_mode: bo
     except BaseException as stop:
         jobs = context.client.jobs if context else []
         if context and jobs and jobs[-1].state in (RUNNING, UNKNOWN):
-            raise TaskInterrupted(jobs[-1], context.completed_operations, client.hooks.masker) from stop
+            raise TaskInterrupted.during(jobs[-1], context.completed_operations, client.hooks.masker) from stop
         raise
 
 

@@ -12,7 +12,7 @@ With a redirect to one action plugin, all modules would get the defaults of that
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib import import_module
+from functools import partial
 from typing import Any
 
 import ansible.constants
@@ -34,6 +34,7 @@ from ...module_utils._modules.run import build_masker, describe_option_errors, e
 from ...module_utils._modules.spec import ModuleSpec
 from .._run.names import suspend_names
 from .._run.sessions import FileStore
+from .batch import load_spec, run_objects
 from .environment import patch_environ
 from .handover import ModuleProcess
 from .interrupts import end_worker, log_after_exit, raise_on_signals, stop_with_parent
@@ -67,7 +68,7 @@ class ActionModule(ActionBase):
         self._label = self._name_task(task_vars or {})
         variables: dict[str, Any] = {}
         self._compute_environment_string(variables)
-        spec: ModuleSpec = import_module(f"ansible_collections.virtinfra.manager.plugins.modules.{name}").MODULE
+        spec = load_spec(name)
         self._task.args = self._remove_unsupported_defaults(spec)
         arguments = prefer_given_credentials(mark_nulls(self._task.args, spec.parameters))
         if self._can_run_in_process():
@@ -104,6 +105,14 @@ class ActionModule(ActionBase):
             defaults = module_defaults.get(GROUP) or defaults
         return defaults
 
+    def _find_defaults(self, name: str) -> dict[str, Any]:
+        """Return the defaults of the play for a module that the task runs: those of its group, and its own."""
+        found = dict(self._find_group_defaults())
+        for module_defaults in self._task.module_defaults:
+            found.update(module_defaults.get(name) or {})
+        defaults: dict[str, Any] = self._templar.template(found)
+        return defaults
+
     def _can_run_in_process(self) -> bool:
         """Return whether the task may run in the controller's process, which must have the library requests."""
         is_local = str(getattr(self._connection, "transport", "")).rpartition(".")[2] == "local"
@@ -126,6 +135,7 @@ class ActionModule(ActionBase):
                 new_store=FileStore,
                 new_lock=RunLock,
                 connections=CONNECTIONS,
+                run_objects=partial(run_objects, self._find_defaults, shows_diff=self._task.diff),
             )
             result = self._execute(spec, params, hooks)
         if warnings := [*spec.find_alias_warnings(arguments), *result.pop("warnings", ())]:

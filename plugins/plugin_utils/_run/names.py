@@ -12,10 +12,12 @@ names that were looked up before are outdated.
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
+from dataclasses import asdict
 from pathlib import Path
 
 from ...module_utils._api.errors import VirtinfraError
@@ -40,7 +42,7 @@ class FileNames:
     def __init__(self, connection: ConnectionOptions) -> None:
         self._service = connection.origin, connection.path_prefix
         # Accounts see different objects.
-        self._reader = connection.session_id, connection.account, connection.account_password, connection.api_token
+        self._options = json.dumps(asdict(connection), default=str)
         self._changes_path = locate_file("changes", *self._service)
 
     def find(self, resource_type: str, key: tuple[str, ...], look_up: Callable[[], Uuids]) -> tuple[Uuids, bool]:
@@ -54,7 +56,7 @@ class FileNames:
             return look_up(), False
         with ExitStack() as stack:
             try:
-                path = locate_file("name", *self._service, *self._reader, resource_type, *key)
+                path = locate_file("name", self._options, resource_type, *key)
                 stored = stack.enter_context(edit_values(path))
             except VirtinfraError:
                 return look_up(), False

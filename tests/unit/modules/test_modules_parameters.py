@@ -16,8 +16,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options
 from simulator.description import METHODS, Parameter, description, operations, resolve
 from support.collection import MODULES, called_operations, module
 
-# The module api accepts any parameter, so its options need no test. The module session calls only companions.
-OWN = [name for name in MODULES if name not in ("api", "session")]
+# The modules api and batch accept any parameter, so their options need no test. session calls only companions.
+OWN = [name for name in MODULES if name not in ("api", "batch", "session")]
 
 DOCUMENTED = [
     (operation, parameter)

@@ -1,0 +1,214 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: batch
+short_description: Run a module for many objects at the same time
+version_added: 1.0.0
+author: Contributors to the virtinfra.manager project (@virtinfra)
+description:
+  - Does for each object of a list what a task of another module would do, for many of them at the same time. It
+    replaces a loop with O(wait=false), a M(virtinfra.manager.job_wait), and the expressions that match jobs with
+    objects.
+  - The options of all objects are validated before anything is sent. Names of other objects are looked up once for all.
+    Each object is read, changed if it needs it, waited for and read again, and its result is that of the module.
+  - All objects share up to 16 connections, and their jobs are polled together. 500 objects with jobs of 2 seconds
+    need less than 10 seconds.
+  - The task fails if an object has failed. RV(results) contains the results of all objects in this case too.
+  - A task that is interrupted or reaches the keyword C(timeout) names the calls that may still be running.
+options:
+  module:
+    description:
+      - The name of the module, such as V(kvm_host) or V(virtinfra.manager.kvm_host). It can be any module of this
+        collection that changes or calls something.
+      - Defaults of this module and of the action group in C(module_defaults) apply to each object.
+    type: str
+    required: true
+  common:
+    description:
+      - Options of the module that all objects have, unless an object replaces them.
+      - Values of options whose names say so, such as C(password), and of those that the module declares as secret, are
+        masked in all output.
+    type: dict
+  objects:
+    description:
+      - The options of the module for each object. They take precedence over O(common).
+      - The options of this module for the connection, for waiting and for tags apply to each object, too, so they need
+        not be repeated. Each object has the whole O(wait_timeout).
+    type: list
+    elements: dict
+    required: true
+  concurrency:
+    description:
+      - How many objects are processed at the same time. Each of them can have a job in the service.
+      - The number of open files of the process limits it, too.
+    type: int
+    default: 20
+  on_failure:
+    description:
+      - What to do when an object has failed.
+      - With V(continue), the other objects are processed. With V(stop), no further object is started, and the task
+        waits for those that were started.
+    type: str
+    choices:
+      - continue
+      - stop
+    default: continue
+  job_uuid:
+    description:
+      - Not supported, because each call needs its own. Set it for each of O(objects).
+    type: str
+extends_documentation_fragment:
+  - virtinfra.manager._connection
+  - virtinfra.manager._wait
+  - virtinfra.manager._wait.times
+  - virtinfra.manager._tags
+  - virtinfra.manager._attributes
+  - virtinfra.manager._attributes.actiongroup_api
+attributes:
+  check_mode:
+    support: full
+    details:
+      - Predicts the result of each object, as if the others did not exist.
+  diff_mode:
+    support: full
+    details:
+      - Returns the difference of each object that changes.
+  idempotent:
+    support: partial
+    details:
+      - It is idempotent if the module is.
+  connection:
+    details:
+      - It runs only inside the controller's process. With another connection, C(async) or C(become) it fails.
+seealso:
+  - module: virtinfra.manager.job_wait
+"""
+
+EXAMPLES = r"""
+- name: Add the hosts of a rack
+  virtinfra.manager.batch:
+    module: kvm_host
+    common:
+      cluster: cluster-1
+      username: root
+      password: "{{ ssh_password }}"
+      state: enabled
+    objects:
+      - {name: host-11, management_ip: 10.0.1.11}
+      - {name: host-12, management_ip: 10.0.1.12}
+    concurrency: 50
+  register: hosts
+
+- name: Set a service type of an interface of each host
+  virtinfra.manager.batch:
+    module: host_nic_service
+    common:
+      interfaces: [eth1]
+      service_types: [StorageNetwork]
+    objects:
+      - host: host-1
+      - host: host-2
+
+- name: Start VMs without waiting
+  virtinfra.manager.batch:
+    module: api
+    common:
+      operation: StartVmInstance
+    objects:
+      - params: {uuid: a0000004000040008000000000000003}
+    wait: false
+  register: started
+
+- name: Wait for them later
+  virtinfra.manager.job_wait:
+    jobs: "{{ started.results | selectattr('job', 'defined') | map(attribute='job') }}"
+"""
+
+RETURN = r"""
+results:
+  description:
+    - What the module returns for each object, in the order of O(objects). It reads like the results of a loop.
+    - "An object that was not started, because of O(on_failure=stop), has C(skipped: true)."
+  returned: when the options are valid
+  type: list
+  elements: dict
+  contains:
+    item:
+      description: The object as it was given, with secrets masked.
+      type: dict
+      sample: {name: host-11, management_ip: 10.0.1.11}
+    changed: {description: Whether the object has changed., type: bool, sample: true}
+    failed: {description: Whether the object has failed., type: bool, sample: false}
+    msg:
+      description: What failed.
+      returned: when the object has failed
+      type: str
+      sample: "host host-11: AddKVMHost failed (HOST.1010): host is not reachable."
+    error:
+      description: The error of the object, as a failed task returns it.
+      returned: when the object has failed
+      type: dict
+      sample: {code: HOST.1010, description: host is not reachable, details: "", causes: []}
+    job:
+      description: The handle of the job that is still running, for M(virtinfra.manager.job_wait).
+      returned: when O(wait=false) starts a call, and in a failure when a job may still be running
+      type: dict
+      sample:
+        uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+        location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+        operation: AddKVMHost
+        state: running
+counts:
+  description: How many objects have which outcome.
+  returned: when the options are valid
+  type: dict
+  contains:
+    changed: {description: "Objects that have changed, or would change.", type: int, sample: 118}
+    unchanged: {description: Objects that were in the requested state., type: int, sample: 380}
+    failed: {description: Objects that have failed., type: int, sample: 2}
+    not_started: {description: Objects that were not started., type: int, sample: 0}
+msg:
+  description: The number of objects with each outcome, or the failures of the first five objects that have failed.
+  returned: always
+  type: str
+  sample: 118 changed, 382 unchanged
+jobs:
+  description: The handles of all jobs that may still be running, for M(virtinfra.manager.job_wait).
+  returned: when the keyword C(timeout) has ended the task
+  type: list
+  elements: dict
+  contains:
+    uuid: {description: The uuid of the job., type: str, sample: "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"}
+    location:
+      description: The path at which the job is polled.
+      type: str
+      sample: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+    operation: {description: The operation., type: str, sample: AddKVMHost}
+    state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
+"""
+
+from ..module_utils._modules.act import batch_module
+from ..module_utils._modules.process import run_as_module
+
+MODULE = batch_module(
+    options={
+        "module": {"type": "str", "required": True},
+        "common": {"type": "dict", "no_log": True},
+        "objects": {"type": "list", "elements": "dict", "required": True, "no_log": True},
+        "concurrency": {"type": "int", "default": 20},
+        "on_failure": {"type": "str", "choices": ["continue", "stop"], "default": "continue"},
+    },
+)
+
+
+def main() -> None:
+    """Run as a module."""
+    run_as_module(MODULE)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,318 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Run a module for many objects at the same time, in threads of one worker."""
+
+from __future__ import annotations
+
+import re
+import resource
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from typing import Any
+
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+
+from ...module_utils._api.errors import InvalidOptions, SeveralFailed
+from ...module_utils._api.operations import get_operation
+from ...module_utils._api.references import mark_nulls
+from ...module_utils._client.jobs import RUNNING, UNKNOWN, Job
+from ...module_utils._engine.context import ModuleContext, TaskInterrupted, describe_call
+from ...module_utils._http.adapter import AdapterPool
+from ...module_utils._masking.masker import collect_secrets
+from ...module_utils._modules.options import CONNECTION, GROUP_OPTIONS, TAGS, WAIT, prefer_given_credentials
+from ...module_utils._modules.run import check_options, describe_option_errors, execute
+from ...module_utils._modules.spec import ModuleSpec
+from .polling import JobPoller
+
+# How many objects a message names.
+MAX_NAMED = 5
+
+# After how many seconds a line of progress is shown, each time.
+PROGRESS_INTERVAL = 10.0
+
+# How many seconds an interrupted task waits for its threads, which may be waiting for a response.
+MAX_WAIT_FOR_THREADS = 2.0
+
+# The open files that a worker needs in addition to one for each object: connections, and files of the run.
+OTHER_FILES = 100
+
+
+@dataclass
+class BatchItem:
+    """One object: its number, the options as given and validated, its jobs, and its result once it has ended."""
+
+    number: int
+    given: Mapping[str, Any]
+    params: Mapping[str, Any]
+    jobs: list[Job] = field(default_factory=list)
+    result: dict[str, Any] | None = None
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the object has failed."""
+        return bool(self.result and self.result.get("failed"))
+
+    @property
+    def outcome(self) -> str:
+        """The member of ``counts`` that counts the object."""
+        if self.result is None:
+            return "not_started"
+        if self.has_failed:
+            return "failed"
+        return "changed" if self.result["changed"] else "unchanged"
+
+    def format_result(self) -> dict[str, Any]:
+        """Return the result in the form of the result of a loop."""
+        skipped = {"changed": False, "skipped": True, "msg": "not started"}
+        return {"failed": False, **(skipped if self.result is None else self.result), "item": self.given}
+
+
+def load_spec(name: str) -> ModuleSpec:
+    """Return the description of a module of this collection."""
+    spec: ModuleSpec = import_module(f"ansible_collections.virtinfra.manager.plugins.modules.{name}").MODULE
+    return spec
+
+
+def run_objects(
+    find_defaults: Callable[[str], Mapping[str, Any]], context: ModuleContext, shows_diff: bool = False
+) -> dict[str, Any]:
+    """Run the module of the option ``module`` for each of ``objects``, and return the result of the task.
+
+    ``find_defaults`` returns the defaults of the play for a module. Raise InvalidOptions, before anything is sent, if
+    an object is invalid, SeveralFailed if an object has failed, and TaskInterrupted if calls may still be running.
+    """
+    name, spec = _choose_module(context.params["module"])
+    items = _build_items(context, name, spec, find_defaults(name))
+    batch = Batch(context, spec, items)
+    try:
+        batch.run()
+    except BaseException as stop:
+        if running := list(batch.list_running_jobs()):
+            calls = ", ".join(f"{describe_call(job)} (job {job.uuid})" for job in running)
+            message = f"{len(running)} calls may still be running in the service. Continue with job_wait: {calls}."
+            handles = [job.build_handle() for job in running]
+            raise TaskInterrupted(message, context.client.hooks.masker, jobs=handles, **_format_items(items)) from stop
+        raise
+    context.changed = any(item.result and item.result["changed"] for item in items)
+    context.warnings.extend(dict.fromkeys(warning for item in items for warning in item.warnings))
+    result = _format_items(items)
+    if shows_diff:
+        result["diff"] = list(_list_diffs(items))
+    failed = [item for item in items if item.has_failed]
+    if failed and failed[0].result:
+        messages = [f"objects[{item.number}]: {(item.result or {})['msg'].rstrip('.')}" for item in failed]
+        message = f"{len(failed)} of {len(items)} objects failed: {_format_first(messages)}."
+        raise SeveralFailed(message, failed[0].result["error"], **result)
+    outcomes = [f"{count} {outcome}" for outcome, count in result["counts"].items() if count]
+    return {**result, "msg": ", ".join(outcomes) or "no objects"}
+
+
+def _choose_module(name: str) -> tuple[str, ModuleSpec]:
+    """Return the full name and the description of a module. Raise InvalidOptions if it cannot be run for objects."""
+    short = name.strip().removeprefix("virtinfra.manager.")
+    if re.fullmatch(r"[a-z][a-z0-9_]*", short) and short != "batch":
+        try:
+            spec = load_spec(short)
+        except ImportError:
+            pass
+        else:
+            if spec.can_change_objects:
+                return f"virtinfra.manager.{short}", spec
+    raise InvalidOptions(
+        f"module must be a module of this collection that changes or calls something, such as kvm_host, not {name!r}"
+    )
+
+
+def _build_items(context: ModuleContext, name: str, spec: ModuleSpec, defaults: Mapping[str, Any]) -> list[BatchItem]:
+    """Return the objects with validated options. Raise InvalidOptions, which names the invalid ones."""
+    params = context.params
+    if params["job_uuid"]:
+        raise InvalidOptions("job_uuid must be an option of each of the objects, because each call needs its own")
+    if params["concurrency"] < 1:
+        raise InvalidOptions("concurrency must be at least 1")
+    options = spec.argument_spec
+    inherited = {
+        option: params[option]
+        for option, rules in {**CONNECTION, **WAIT, **TAGS}.items()
+        if params[option] is not None and params[option] != rules.get("default")
+    }
+    common = {option: value for option, value in {**defaults, **inherited}.items() if option in options}
+    common.update({option: value for option, value in defaults.items() if option not in GROUP_OPTIONS})
+    common.update(params["common"] or {})
+    validator = ArgumentSpecValidator(options, **spec.constraints)
+    items, mistakes = [], []
+    for number, given in enumerate(params["objects"]):
+        arguments = prefer_given_credentials(mark_nulls({**common, **given}, spec.parameters))
+        try:
+            validated = _validate(name, spec, validator, arguments, context)
+            items.append(BatchItem(number, given, validated, warnings=spec.find_alias_warnings(arguments)))
+        except InvalidOptions as mistake:
+            mistakes.append(f"objects[{number}]: {str(mistake).rstrip('.')}")
+    if mistakes:
+        count = f"{len(mistakes)} of {len(params['objects'])} objects are invalid, and nothing was sent"
+        raise InvalidOptions(f"{count}. {_format_first(mistakes)}.")
+    return items
+
+
+def _validate(
+    name: str,
+    spec: ModuleSpec,
+    validator: ArgumentSpecValidator,
+    arguments: Mapping[str, Any],
+    context: ModuleContext,
+) -> dict[str, Any]:
+    """Return the validated options of an object, and mask their secrets from now on. Raise InvalidOptions."""
+    validation = validator.validate(dict(arguments))
+    params: dict[str, Any] = validation.validated_parameters
+    context.client.hooks.masker.add(*collect_secrets(spec.argument_spec, params))
+    if validation.error_messages:
+        raise InvalidOptions(describe_option_errors(name, validation.errors.errors))
+    check_options(spec, params, context.check_mode, context.client.hooks)
+    return params
+
+
+def _format_items(items: list[BatchItem]) -> dict[str, Any]:
+    """Return the results of all objects in their order, and how many there are of each outcome."""
+    outcomes = [item.outcome for item in items]
+    counts = {name: outcomes.count(name) for name in ("changed", "unchanged", "failed", "not_started")}
+    return {"results": [item.format_result() for item in items], "counts": counts}
+
+
+def _list_diffs(items: list[BatchItem]) -> Iterator[dict[str, Any]]:
+    """Yield the differences of the objects that have changed, with headers that name them."""
+    for item in items:
+        diff = (item.result or {}).get("diff")
+        if diff and diff["before"] != diff["after"]:
+            label = f"objects[{item.number}]"
+            yield {"before_header": label, "after_header": label, **diff}
+
+
+def _format_first(texts: list[str]) -> str:
+    """Return the first texts, and the number of others."""
+    others = len(texts) - MAX_NAMED
+    return "; ".join([*texts[:MAX_NAMED], *([f"and {others} more"] if others > 0 else [])])
+
+
+class BatchClock:
+    """The clock of the objects; a sleep ends when the task is interrupted."""
+
+    def __init__(self, clock: Any, is_stopped: threading.Event) -> None:
+        self.monotonic, self.random, self._is_stopped = clock.monotonic, clock.random, is_stopped
+
+    def sleep(self, seconds: float) -> None:
+        """Wait. Raise KeyboardInterrupt when the task is interrupted."""
+        if self._is_stopped.wait(seconds):
+            raise KeyboardInterrupt
+
+
+class Batch:
+    """Runs the objects: as many at the same time as the option ``concurrency`` says."""
+
+    def __init__(self, context: ModuleContext, spec: ModuleSpec, items: list[BatchItem]) -> None:
+        self._context, self._spec, self._items = context, spec, items
+        self._waiting = iter(items)
+        self._condition = threading.Condition()
+        self._active = 0
+        self._starts_no_more = False
+        self._cause: BaseException | None = None
+        self._is_stopped = threading.Event()
+        self._poller = JobPoller()
+        hooks = context.client.hooks
+        self._hooks = replace(
+            hooks,
+            clock=BatchClock(hooks.clock, self._is_stopped),
+            on_progress=None,
+            before_send=self._check_before_send,
+            connections=hooks.connections or AdapterPool(),
+            wait_for_jobs=self._poller.wait,
+            run_objects=None,
+        )
+
+    def run(self) -> None:
+        """Run all objects. Raise what interrupts the task; then the threads send nothing any more."""
+        count = _limit_threads(min(self._context.params["concurrency"], len(self._items)))
+        try:
+            for dummy in range(count):
+                with self._condition:
+                    self._active += 1
+                threading.Thread(target=self._work, daemon=True).start()
+            self._wait_for_threads()
+        except BaseException as stop:
+            self._cause = self._cause or stop
+        self._is_stopped.set()
+        self._poller.stop(self._cause or KeyboardInterrupt())
+        if self._cause:
+            with self._condition:
+                self._condition.wait_for(lambda: not self._active, MAX_WAIT_FOR_THREADS)
+            raise self._cause
+
+    def list_running_jobs(self) -> Iterator[Job]:
+        """Yield the jobs of calls that may still be running, except those of logins."""
+        for item in self._items:
+            for job in list(item.jobs):
+                if job.state in (RUNNING, UNKNOWN) and not get_operation(job.operation).is_public:
+                    yield job
+
+    def _wait_for_threads(self) -> None:
+        """Wait for all threads, and show the progress. Raise what a thread raised."""
+        hooks, next_progress = self._context.client.hooks, time.monotonic() + PROGRESS_INTERVAL
+        with self._condition:
+            while self._active and not self._cause:
+                self._condition.wait(max(0.0, next_progress - time.monotonic()))
+                if time.monotonic() >= next_progress:
+                    hooks.show_progress(self._describe_progress())
+                    next_progress += PROGRESS_INTERVAL
+        if self._cause:
+            raise self._cause
+
+    def _describe_progress(self) -> str:
+        ended = [item for item in self._items if item.result is not None]
+        failed = sum(item.has_failed for item in ended)
+        return f"{len(ended)} of {len(self._items)} done, {failed} failed, {self._active} running"
+
+    def _work(self) -> None:
+        """Run one object after the other, in a thread."""
+        try:
+            while (item := self._choose_next()) is not None:
+                hooks = replace(self._hooks, on_job=item.jobs.append)
+                outcome = execute(self._spec, item.params, self._context.check_mode, hooks)
+                item.warnings += outcome.warnings
+                item.result = outcome.result
+                self._starts_no_more |= item.has_failed and self._context.params["on_failure"] == "stop"
+        except BaseException as stop:
+            self._cause = self._cause or (stop.__cause__ if isinstance(stop, TaskInterrupted) else stop)
+        finally:
+            with self._condition:
+                self._active -= 1
+                self._condition.notify_all()
+
+    def _choose_next(self) -> BatchItem | None:
+        """Return the next object to start, None if there is none."""
+        with self._condition:
+            if self._is_stopped.is_set() or self._starts_no_more:
+                return None
+            return next(self._waiting, None)
+
+    def _check_before_send(self) -> None:
+        """Raise KeyboardInterrupt if the task was interrupted, or its parent process has ended."""
+        if self._is_stopped.is_set():
+            raise KeyboardInterrupt
+        self._context.client.hooks.before_send()
+
+
+def _limit_threads(count: int) -> int:
+    """Return how many objects this process can run at the same time: each may hold a lock, which is an open file."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = count + OTHER_FILES
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return count if soft == resource.RLIM_INFINITY else max(1, min(count, soft - OTHER_FILES))

@@ -1,0 +1,229 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The module batch: many objects at the same time, each exactly as a task of its own."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import jobs as _jobs
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.context import TaskInterrupted
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import MemoryStore
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules.run import ModuleResult
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._action import batch as _batch
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._action.batch import run_objects
+
+from simulator.launch import Simulator
+from support.module_runner import run_module
+
+PASSWORD = "Tr0ub4dor&3/batch"
+COMMON = {"cluster": "cluster-1", "username": "root", "password": PASSWORD}
+
+
+def new_hosts(count: int) -> list[dict[str, Any]]:
+    """Return the options of hosts that do not exist."""
+    return [
+        {"name": f"new-{number}", "management_ip": f"10.9.{number // 250}.{number % 250}"} for number in range(count)
+    ]
+
+
+def run_batch(
+    sim: Simulator, objects: list[dict[str, Any]], check: bool = False, module: str = "kvm_host", **options: Any
+) -> ModuleResult:
+    """Run batch as a task inside the controller. All objects share the facts and names of the task."""
+    defaults = options.pop("defaults", {})
+    hooks = {name: options.pop(name) for name in ("before_send", "on_progress") if name in options}
+    common = options.pop("common", COMMON if module == "kvm_host" else {})
+    connection = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token}
+    store = MemoryStore(None)  # type: ignore[arg-type]
+    return run_module(
+        "batch",
+        {**connection, "module": module, "common": common, "objects": objects, **options},
+        check,
+        run_objects=partial(run_objects, lambda name: defaults, shows_diff=True),
+        new_store=lambda dummy: store,
+        **hooks,
+    )
+
+
+def count_operations(sim: Simulator) -> Counter[str]:
+    """Return how many requests of each operation the simulator has received."""
+    return Counter(str(entry["operation"]) for entry in sim.log())
+
+
+def test_each_object_is_what_a_task_would_be(sim: Simulator) -> None:
+    objects = [*new_hosts(3), {"name": "host-1", "state": "disabled"}, {"name": "host-2", "cluster": "cluster-2"}]
+    checked, ran, again = (run_batch(sim, objects, check).result for check in (True, False, False))
+    assert checked["counts"] == ran["counts"] == {"changed": 4, "unchanged": 1, "failed": 0, "not_started": 0}
+    assert (checked["changed"], ran["changed"], again["changed"]) == (True, True, False)
+    assert ran["msg"] == "4 changed, 1 unchanged"
+    assert checked["check_mode"] is True
+    assert [result["item"] for result in ran["results"]] == objects
+    assert [result["host"]["name"] for result in ran["results"]] == ["new-0", "new-1", "new-2", "host-1", "host-2"]
+    assert [result["failed"] for result in ran["results"]] == [False] * 5
+    assert [diff["after_header"] for diff in ran["diff"]] == [f"objects[{number}]" for number in range(4)]
+    assert [diff["after"] for diff in checked["diff"]][3]["state"] == "Disabled"
+    assert PASSWORD not in json.dumps([checked, ran, again])
+
+
+def test_names_and_polls_are_shared(sim: Simulator) -> None:
+    sim.reset(latency=0.5, latency_spread=0.2)
+    ran = run_batch(sim, new_hosts(60), concurrency=60)
+    assert ran.result["counts"]["changed"] == 60, ran.result["msg"]
+    counts = count_operations(sim)
+    assert counts["QueryCluster"] == 1
+    assert counts["AddKVMHost"] == 60
+    assert counts["poll"] <= 60 * 5
+
+
+def test_objects_that_fail_do_so_alone(sim: Simulator) -> None:
+    objects = [*new_hosts(30), {"name": "nowhere", "username": None}]
+    objects[3]["management_ip"] = objects[7]["management_ip"] = "127.0.0.1"
+    ran = run_batch(sim, objects).result
+    assert ran["failed"]
+    assert ran["changed"]
+    assert ran["counts"] == {"changed": 28, "unchanged": 0, "failed": 3, "not_started": 0}
+    assert [number for number, result in enumerate(ran["results"]) if result["failed"]] == [3, 7, 30]
+    assert ran["msg"].startswith("3 of 31 objects failed: objects[3]: host new-3: ")
+    assert "; objects[30]: host nowhere: " in ran["msg"]
+    assert ran["error"] == ran["results"][3]["error"]
+    objects[3]["management_ip"], objects[7]["management_ip"] = "10.9.9.3", "10.9.9.7"
+    again = run_batch(sim, objects[:-1]).result
+    assert [number for number, result in enumerate(again["results"]) if result["changed"]] == [3, 7]
+
+
+def test_message_names_five_objects(sim: Simulator) -> None:
+    ran = run_batch(sim, [{"name": f"nowhere-{number}", "state": "enabled"} for number in range(7)], common={}).result
+    assert ran["msg"].count("objects[") == 5
+    assert ran["msg"].endswith("; and 2 more.")
+
+
+def test_stop_starts_no_further_object(sim: Simulator) -> None:
+    objects = [{"name": "nowhere", "state": "enabled"}, {"name": "host-1", "state": "disabled"}]
+    ran = run_batch(sim, objects, common={}, concurrency=1, on_failure="stop").result
+    assert ran["counts"] == {"changed": 0, "unchanged": 0, "failed": 1, "not_started": 1}
+    assert ran["results"][1] == {
+        "failed": False,
+        "changed": False,
+        "skipped": True,
+        "msg": "not started",
+        "item": objects[1],
+    }
+    assert count_operations(sim)["ChangeHostState"] == 0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"stat": "enabled"}, "objects[1]: Unsupported parameters for (virtinfra.manager.kvm_host) module: stat."),
+        ({"state": "on"}, "objects[1]: value of state must be one of"),
+        ({"cluster": ""}, "objects[1]: cluster must not be empty"),
+        ({"wait_interval": 0}, "objects[1]: wait_interval must be at least 0.05 seconds"),
+        ({"base_url": "nowhere"}, "objects[1]: base_url must"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, Mapping) else "",
+)
+def test_invalid_options_are_found_before_anything_is_sent(sim: Simulator, wrong: dict[str, Any], message: str) -> None:
+    sim.clear_log()
+    objects = new_hosts(3)
+    objects[1].update(wrong)
+    ran = run_batch(sim, objects).result
+    assert ran["msg"].startswith(f"1 of 3 objects are invalid, and nothing was sent. {message}"), ran["msg"]
+    assert ran["error"]["code"] == "INVALID"
+    assert not sim.log()
+
+
+@pytest.mark.parametrize("name", ["host_info", "job_wait", "session", "batch", "ping", "../api", "kvm_host\n\n", ""])
+def test_modules_that_cannot_be_run(sim: Simulator, name: str) -> None:
+    ran = run_batch(sim, [{"name": "host-1"}], module=name, common={}).result
+    if name.strip() == "kvm_host":
+        assert not ran.get("failed")
+        return
+    assert ran["msg"].startswith("module must be a module of this collection that changes or calls something"), name
+
+
+def test_options_of_the_batch_and_defaults_apply_to_each_object(sim: Simulator) -> None:
+    sim.reset(latency=60)
+    defaults = {"wait": False, "running_vms": "any", "resource_uuid": "f" * 32}
+    objects = [{"name": "host-1"}, {"name": "host-2", "state": "enabled"}]
+    common = {"state": "disabled"}
+    ran = run_batch(sim, objects, common=common, defaults=defaults, webhook_url="https://hook.example.com/S3CRET")
+    assert [result["changed"] for result in ran.result["results"]] == [True, False]
+    assert ran.result["results"][0]["job"]["state"] == "running"
+    (call,) = [entry for entry in sim.log() if entry["operation"] == "ChangeHostState"]
+    assert call["job"] == ran.result["results"][0]["job"]["uuid"]
+    assert "S3CRET" not in json.dumps(ran.result)
+    assert "job_uuid must be" in run_batch(sim, objects, job_uuid="f" * 32).result["msg"]
+
+
+def test_a_job_that_takes_long_does_not_delay_the_others(sim: Simulator) -> None:
+    sim.reset(latency=0.1)
+    sim.fault("hang", "ChangeHostState", count=1)
+    objects = [{"name": "host-1", "state": "disabled", "wait_timeout": 3}, *new_hosts(5)]
+    ran = run_batch(sim, objects, concurrency=2).result
+    failed = [result["failed"] for result in ran["results"]]
+    assert failed == [True] + [False] * 5, ran["msg"]
+    assert ran["results"][0]["error"]["code"] == "TIMEOUT"
+    assert ran["results"][0]["job"]["state"] == "running"
+
+
+def test_responses_that_are_lost(sim: Simulator) -> None:
+    """Each host is created exactly once, as by a task of its own."""
+    sim.fault("drop_after", "AddKVMHost", count=4)
+    sim.fault("drop_before", "AddKVMHost", count=4)
+    ran = run_batch(sim, new_hosts(20)).result
+    assert ran["counts"]["changed"] == 20, ran["msg"]
+    names = Counter(record["name"] for record in sim.records("host"))
+    assert all(names[host["name"]] == 1 for host in new_hosts(20))
+
+
+def test_interrupted_task_reports_all_jobs(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All calls have been accepted when the parent process ends; a later task waits for their jobs."""
+    sim.reset(latency=60)
+    objects = [{"name": f"host-{number}", "state": "disabled"} for number in (1, 2, 3)]
+    real = _jobs.poll_job
+
+    def end_of_parent() -> None:
+        if len(started) == 3:
+            raise KeyboardInterrupt("the parent process 1 has ended")
+
+    started: set[str] = set()
+
+    def poll(client: Any, job: Any) -> bool:
+        started.add(job.uuid)
+        return real(client, job)
+
+    monkeypatch.setattr(f"{_batch.__name__.rpartition('.')[0]}.polling.poll_job", poll)
+    with pytest.raises(TaskInterrupted) as stopped:
+        run_batch(sim, objects, common={}, before_send=end_of_parent)
+    assert isinstance(stopped.value.__cause__, KeyboardInterrupt)
+    assert str(stopped.value).startswith("3 calls may still be running in the service. Continue with job_wait: host ")
+    jobs = stopped.value.result["jobs"]
+    assert {job["uuid"] for job in jobs} == started
+    assert all(job["uuid"] in str(stopped.value) for job in jobs)
+    assert stopped.value.result["changed"]
+    assert stopped.value.result["counts"] == {"changed": 0, "unchanged": 0, "failed": 0, "not_started": 3}
+    sim.advance()
+    waited = run_module("job_wait", {"base_url": sim.url, "session_id": sim.session, "jobs": jobs}).result
+    assert waited["summary"]["succeeded"] == 3
+
+
+def test_progress_is_one_line(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_batch, "PROGRESS_INTERVAL", 0.2)
+    sim.reset(latency=1)
+    lines: list[str] = []
+    run_batch(sim, new_hosts(2), on_progress=lines.append)
+    assert lines[0] == "0 of 2 done, 0 failed, 2 running"
+
+
+def test_module_process_says_that_it_cannot_run(sim: Simulator) -> None:
+    options = {"base_url": sim.url, "session_id": sim.session, "module": "kvm_host", "objects": []}
+    ran = run_module("batch", options).result
+    assert ran["msg"].startswith("batch runs only inside the controller, with the library requests: remove become")
