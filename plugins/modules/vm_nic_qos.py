@@ -6,11 +6,11 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: vm_nic_qos
-short_description: Remove the bandwidth limits of NICs
+short_description: Manage the bandwidth limits of NICs
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Removes the bandwidth limit of a NIC of a virtual machine, in one direction.
+  - Removes the bandwidth limit of a NIC of a virtual machine, in one direction, or sets the limits of both.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
@@ -27,22 +27,36 @@ attributes:
     support: partial
     details:
       - When the service does not offer the operation GetNicQos, the module cannot read the limits. It then removes the
-        limit each time, reports a change, and warns.
+        limit, or sets the limits, each time, reports a change, and warns.
 options:
   state:
-    description: V(absent) removes the limit.
+    description:
+      - V(absent) removes the limit of one O(direction).
+      - V(present) sets the limits O(outbound_bandwidth) and O(inbound_bandwidth). The API document lacks the operation.
+        If a server does not offer it, the module fails with the code V(UNSUPPORTED), and changes nothing.
     type: str
-    choices: [absent]
+    choices: [absent, present]
     default: absent
   uuid:
     description: The uuid of the NIC.
     type: str
     required: true
   direction:
-    description: The direction of the traffic, seen from the VM.
+    description: The direction of the traffic, seen from the VM. Required with O(state=absent).
     type: str
     choices: [in, out]
-    required: true
+  outbound_bandwidth:
+    description:
+      - The limit of the traffic from the VM, with O(state=present). Services do not state the unit.
+      - From 8192 to 32212254720. Without it, the limit of this direction remains as it is.
+    type: int
+    version_added: 1.1.0
+  inbound_bandwidth:
+    description:
+      - The limit of the traffic to the VM, with O(state=present). Services do not state the unit.
+      - From 8192 to 32212254720. Without it, the limit of this direction remains as it is.
+    type: int
+    version_added: 1.1.0
 seealso:
   - module: virtinfra.manager.vm_nic
 """
@@ -53,14 +67,32 @@ EXAMPLES = r"""
     uuid: a0000006000040008000000000000001
     direction: out
     state: absent
+
+- name: Limit the traffic in both directions
+  virtinfra.manager.vm_nic_qos:
+    uuid: a0000006000040008000000000000001
+    outbound_bandwidth: 104857600
+    inbound_bandwidth: 104857600
+    state: present
 """
 
 RETURN = r"""
 limit:
-  description: The limit in this direction after the task. It is always null.
+  description:
+    - With O(state=absent), the limit in this direction after the task. It is always null.
+    - With O(state=present), the limits of both directions. In check mode and with O(wait=false), the predicted ones.
   returned: success
   type: dict
-  sample: null
+  contains:
+    uuid: {description: The uuid of the NIC., type: str, sample: a0000006000040008000000000000001}
+    outbound_bandwidth:
+      description: The limit of the traffic from the VM, null without a limit.
+      type: int
+      sample: 104857600
+    inbound_bandwidth:
+      description: The limit of the traffic to the VM, null without a limit.
+      type: int
+      sample: 104857600
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
@@ -80,15 +112,26 @@ job:
 from ..module_utils._engine.plan import ResourceSpec
 from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.resource import resource_module
-from ..module_utils._resources.vms import find_bandwidth_limit
+from ..module_utils._resources.vms import find_bandwidth_limit, find_bandwidth_limits
 
+LIMITS = {
+    "absent": ResourceSpec("NicBandwidthLimit", "limit", find_bandwidth_limit, delete="DeleteNicQos", keys=("uuid",)),
+    "present": ResourceSpec("NicBandwidthLimits", "limit", find_bandwidth_limits, update="SetNicQos", keys=("uuid",)),
+}
 MODULE = resource_module(
-    ResourceSpec("NicBandwidthLimit", "limit", find_bandwidth_limit, delete="DeleteNicQos", keys=("uuid",)),
+    LIMITS,
     options={
-        "state": {"type": "str", "default": "absent", "choices": ["absent"]},
+        "state": {"type": "str", "default": "absent", "choices": list(LIMITS)},
         "uuid": {"type": "str", "required": True},
-        "direction": {"type": "str", "required": True, "choices": ["in", "out"]},
+        "direction": {"type": "str", "choices": ["in", "out"]},
+        "outbound_bandwidth": {"type": "int"},
+        "inbound_bandwidth": {"type": "int"},
     },
+    by="state",
+    required_if=[
+        ("state", "absent", ["direction"]),
+        ("state", "present", ["outbound_bandwidth", "inbound_bandwidth"], True),
+    ],
 )
 
 

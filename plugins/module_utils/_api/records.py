@@ -89,6 +89,7 @@ RECORD_FIELDS: Mapping[str, tuple[str, ...]] = {
         # Records that modules combine from several records of the service.
         "HostNicServices": "services",
         "NicBandwidthLimit": "uuid direction bandwidth",
+        "NicBandwidthLimits": "uuid outboundBandwidth inboundBandwidth",
         "PrimaryStorageInventory": "uuid zoneUuid name url description type state status mountPath totalCapacity"
         " availableCapacity totalPhysicalCapacity availablePhysicalCapacity systemUsedCapacity createDate"
         " lastOpDate attachedClusterUuids",

@@ -43,7 +43,7 @@ def resource_module(
         desired = dict(context.desired)
         if isinstance(resource, ResourceSpec):
             return Reconciler(resource, context, desired).run()
-        kind = desired.pop(str(by))
+        kind = desired["state"] if by == "state" else desired.pop(str(by))
         others = {name: value for name, value in desired.items() if name not in permissions}
         _reject_foreign_options(resource[kind], others, f"{by} {kind}")
         return Reconciler(resource[kind], context, desired).run()

@@ -203,7 +203,15 @@ def plan_new_vm(resource: ResourceSpec, state: str, desired: Record, current: Cu
 
 
 def find_bandwidth_limit(client: Client, desired: Record) -> Record | None:
-    """Read the bandwidth limit of a NIC in one direction; None without a limit.
+    """Read the bandwidth limit of a NIC in one direction; None without a limit."""
+    bandwidth = find_bandwidth_limits(client, desired)[f"{desired['direction']}boundBandwidth"]
+    if bandwidth is None:
+        return None
+    return {"uuid": desired["uuid"], "direction": desired["direction"], "bandwidth": bandwidth}
+
+
+def find_bandwidth_limits(client: Client, desired: Record) -> Record:
+    """Read the bandwidth limits of a NIC in both directions, which are None without a limit.
 
     Raise Unsupported if the service lacks GetNicQos. If such a service ignores the verb, it treats the GET as
     DeleteNicQos without a direction, which changes nothing, because its job fails.
@@ -222,6 +230,8 @@ def find_bandwidth_limit(client: Client, desired: Record) -> Record | None:
         raise build_unsupported_error(get_operation("GetNicQos"), prefix, status, is_prefix_known=True) from None
     if reply.keys().isdisjoint(get_operation("GetNicQos").result):
         raise Unsupported("the response to GetNicQos has no bandwidth")
-    bandwidth = reply.get(f"{desired['direction']}boundBandwidth")
-    is_limit = isinstance(bandwidth, int) and bandwidth >= 0
-    return {"uuid": desired["uuid"], "direction": desired["direction"], "bandwidth": bandwidth} if is_limit else None
+    limits = {name: reply.get(name) for name in ("outboundBandwidth", "inboundBandwidth")}
+    return {
+        "uuid": desired["uuid"],
+        **{name: value if isinstance(value, int) and value >= 0 else None for name, value in limits.items()},
+    }

@@ -41,7 +41,7 @@ RECORD_OF = {
 MORE_RESULTS = {"ExportNbdVolumes": ("volumeInfos",)}
 
 # A record that a module combines from several records of the service.
-OWN_RECORDS = {"HostNicServices", "NicBandwidthLimit"}
+OWN_RECORDS = {"HostNicServices", "NicBandwidthLimit", "NicBandwidthLimits"}
 
 
 # Records of companions, with the type that has them in the simulator.

@@ -490,6 +490,28 @@ def test_limit_that_cannot_be_read(
         assert sim.state()["qos"][options["uuid"]].keys() == {"out"}
 
 
+def test_limits_are_set_once(run: ModuleRunner, sim: Simulator, seeded: Seeded) -> None:
+    uuid = seeded("vmnic", 1)
+    before = sim.state()["qos"][uuid]
+    ran = run.twice("vm_nic_qos", {"uuid": uuid, "state": "present", "outbound_bandwidth": 8192})
+    assert ran.calls == ["SetNicQos"]
+    assert ran.sent("SetNicQos") == {"outboundBandwidth": 8192}
+    assert ran["limit"] == {"uuid": uuid, "outbound_bandwidth": 8192, "inbound_bandwidth": before["in"]}
+    run.twice("vm_nic_qos", {"uuid": uuid, "state": "present", "outbound_bandwidth": 8192, "inbound_bandwidth": 9000})
+    assert sim.state()["qos"][uuid] == {"out": 8192, "in": 9000}
+    message = run.refused("vm_nic_qos", {"uuid": uuid, "state": "present", "outbound_bandwidth": 8191})
+    assert "must be from 8192 to 32212254720" in message
+    message = run.refused("vm_nic_qos", {"uuid": uuid, "direction": "in", "outbound_bandwidth": 8192})
+    assert "outbound_bandwidth cannot be used with state absent" in message
+
+
+def test_limits_that_cannot_be_set(run: ModuleRunner, sim: Simulator, seeded: Seeded) -> None:
+    sim.configure(missing_operations=["SetNicQos"])
+    ran = run("vm_nic_qos", {"uuid": seeded("vmnic", 1), "state": "present", "outbound_bandwidth": 8192})
+    assert ran["error"]["code"] == "UNSUPPORTED"
+    assert not ran.changed
+
+
 def test_limit_of_an_unknown_nic(run: ModuleRunner, sim: Simulator) -> None:
     ran = run("vm_nic_qos", {"uuid": NOWHERE, "direction": "out"})
     assert "GetNicQos failed (SYS.1007)" in ran.message
