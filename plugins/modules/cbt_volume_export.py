@@ -10,7 +10,8 @@ short_description: Export volumes of a VM over NBD
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Exports volumes of a virtual machine as network block devices, so that backup software can read them.
+  - Exports volumes of a virtual machine as network block devices, so that backup software can read them, and ends the
+    exports.
   - Some servers refuse to export volumes of a running VM, and need O(force) to export a volume again.
 extends_documentation_fragment:
   - virtinfra.manager._connection
@@ -30,8 +31,17 @@ attributes:
     details:
       - The API does not show which volumes are exported, so the operation is called each time.
 options:
+  state:
+    description:
+      - V(present) exports the volumes.
+      - V(absent) ends their exports. A virtual machine or volume that does not exist has none. The API document lacks
+        the operation. If a server does not offer it, the module fails with the code V(UNSUPPORTED).
+    type: str
+    choices: [present, absent]
+    default: present
+    version_added: 1.1.0
   volumes:
-    description: The volumes to export.
+    description: The volumes whose exports begin or end.
     type: list
     elements: str
     aliases: [volume_uuids]
@@ -42,7 +52,7 @@ options:
     aliases: [vm_instance_uuid]
     required: true
   force:
-    description: Whether to export volumes that are already exported.
+    description: Whether to export volumes that are already exported. It cannot be used with O(state=absent).
     type: bool
 seealso:
   - module: virtinfra.manager.cbt_task
@@ -54,13 +64,19 @@ EXAMPLES = r"""
     vm: vm-2
     volumes: [root-of-vm-2]
     force: true
+
+- name: End the export of a volume
+  virtinfra.manager.cbt_volume_export:
+    vm: vm-2
+    volumes: [root-of-vm-2]
+    state: absent
 """
 
 RETURN = r"""
 volume_infos:
   description:
     - What the service returned about the exports.
-    - Null when the service returned nothing, in check mode and with O(wait=false).
+    - Null when the service returned nothing, with O(state=absent), in check mode and with O(wait=false).
   returned: success
   type: list
   elements: dict
@@ -86,8 +102,9 @@ from ..module_utils._modules.options import reference, references
 from ..module_utils._modules.process import run_as_module
 
 MODULE = action_module(
-    "ExportNbdVolumes",
+    {"present": "ExportNbdVolumes", "absent": "UnexportNbdVolumes"},
     options={
+        "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
         "volumes": references("volumeUuids", required=True),
         "vm": reference("vmInstanceUuid", required=True),
         "force": {"type": "bool"},

@@ -283,7 +283,7 @@ def lines_of_description(node: ast.AST) -> set[int]:
 
 def test_modules_are_short() -> None:
     sizes = {name: logic_lines(name) for name in MODULES}
-    assert statistics.median(sizes.values()) <= 10, sizes
+    assert statistics.median(sizes.values()) <= 20, sizes
     assert max(sizes.values()) <= 40, sizes
 
 

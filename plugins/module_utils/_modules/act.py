@@ -8,13 +8,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from .._api.errors import InvalidOptions, ResponseLost, SeveralFailed, VirtinfraError, WaitTimeout
+from .._api.errors import (
+    NO_SUCH_OBJECT,
+    ApiError,
+    InvalidOptions,
+    ResponseLost,
+    SeveralFailed,
+    VirtinfraError,
+    WaitTimeout,
+)
 from .._api.operation import TAG_PARAMS, Operation
 from .._api.operations import OPERATIONS, get_operation
 from .._api.records import (
@@ -25,6 +33,9 @@ from .._api.records import (
     record_to_result,
 )
 from .._api.references import (
+    format_option_name,
+    is_name,
+    is_reference,
     mark_nulls,
     normalize_references,
 )
@@ -52,7 +63,7 @@ from .._engine.calls import (
     warn_of_second_delivery,
 )
 from .._engine.context import ModuleContext
-from .._engine.plan import PlannedCall
+from .._engine.plan import ABSENT, PlannedCall
 from .._engine.results import (
     describe_target,
     format_pending_job,
@@ -65,7 +76,7 @@ from .spec import ModuleSpec
 
 
 def action_module(
-    operation: str,
+    operation: str | Mapping[str, str],
     options: Options,
     changes: bool = True,
     find_error: Callable[[Record], str | None] | None = None,
@@ -73,22 +84,37 @@ def action_module(
 ) -> ModuleSpec:
     """Return the module that calls one operation each time it runs; its result has the members of the reply.
 
-    ``changes`` is False if the call changes nothing. ``find_error`` returns the error in the combination of options and
-    reply, or None.
+    If there are several operations, the option ``state`` selects one of them. Their objects do not exist if the state
+    is absent and the service does not know them. ``changes`` is False if the call changes nothing. ``find_error``
+    returns the error in the combination of options and reply, or None.
     """
-    row = get_operation(operation)
+    operations = {"": operation} if isinstance(operation, str) else operation
+    members = dict.fromkeys(name for name in operations.values() for name in get_operation(name).result)
 
     def run(context: ModuleContext) -> dict[str, Any]:
-        params = {name: value for name, value in context.desired.items() if name in (*row.parameters, *TAG_PARAMS)}
+        state = str(context.desired.get("state", ""))
+        row = get_operation(operations[state if len(operations) > 1 else ""])
+        known = (*row.parameters, *TAG_PARAMS)
+        params = {name: value for name, value in context.desired.items() if name in known}
+        if len(operations) > 1:
+            _reject_options_of_other_states(context.desired.keys() - {*known, "state"}, state)
         params = _drop_optional_nulls(row, params)
         with _label_errors(drop_null_references(params)) as label:
+            nothing: dict[str, Any] = record_to_result(members)
+            if state == ABSENT and _holds_unknown_name(params):
+                return nothing
             if context.check_mode:
-                context.client.build_request(operation, params)
-                job_result = format_predicted_job(operation, context.params["wait"])
-                return {**record_to_result(dict.fromkeys(row.result)), **job_result, "changed": changes}
-            job = _execute(context, operation, params, label, changes, find_error)
+                context.client.build_request(row.name, params)
+                job_result = format_predicted_job(row.name, context.params["wait"])
+                return {**nothing, **job_result, "changed": changes}
+            try:
+                job = _execute(context, row.name, params, label, changes, find_error)
+            except ApiError as failure:
+                if state == ABSENT and failure.code == NO_SUCH_OBJECT:
+                    return nothing
+                raise
             result = {
-                **record_to_result({name: job.result.get(name) for name in row.result}, row.record),
+                **record_to_result({name: job.result.get(name) for name in members}, row.record),
                 **format_pending_job(job),
             }
             if job.state != RUNNING and find_error and (error := find_error({**context.desired, **job.result})):
@@ -96,6 +122,18 @@ def action_module(
             return result
 
     return ModuleSpec(run, options, (WAIT, TAGS), rules)
+
+
+def _reject_options_of_other_states(names: Iterable[str], state: str) -> None:
+    """Raise InvalidOptions if options are given that the operation of this state does not have."""
+    if others := [format_option_name(name) for name in sorted(names)]:
+        raise InvalidOptions(f"{', '.join(others)} cannot be used with state {state}")
+
+
+def _holds_unknown_name(params: Record) -> bool:
+    """Return whether a reference contains a name that no object has."""
+    values = [value for name, value in params.items() if is_reference(name)]
+    return any(is_name(item) for value in values for item in (value if isinstance(value, list) else [value]))
 
 
 def generic_module(options: Options, **rules: Any) -> ModuleSpec:

@@ -556,6 +556,23 @@ def test_volumes_are_exported_each_time(run: ModuleRunner, volumes: dict[str, An
     assert not again.changed
     assert run("cbt_volume_export", {**volumes, "force": True}).changed
 
+def test_exports_are_ended(run: ModuleRunner, sim: Simulator, seeded: Seeded) -> None:
+    vm = next(each for each in sim.records("vm") if each["state"] == "Stopped")
+    volumes = {"vm": vm["uuid"], "volumes": [each["uuid"] for each in vm["allVolumes"]]}
+    run("cbt_volume_export", volumes)
+    assert sim.state()["exported"]
+    ended = {**volumes, "state": "absent"}
+    assert run("cbt_volume_export", ended, check=True).changed
+    ran = run("cbt_volume_export", ended)
+    assert (ran.calls, ran.changed, ran["volume_infos"]) == (["UnexportNbdVolumes"], True, None)
+    assert not sim.state()["exported"]
+    for unknown in ({"vm": "vm-99"}, {"vm": NOWHERE}):
+        ran = run("cbt_volume_export", {**ended, **unknown})
+        assert not ran.failed, ran.message
+        assert not ran.changed
+    assert "force cannot be used with state absent" in run.refused("cbt_volume_export", {**ended, "force": True})
+
+
 
 def test_server_that_returns_no_export_details(run: ModuleRunner, sim: Simulator, volumes: dict[str, Any]) -> None:
     sim.configure(extra_members=False)
