@@ -556,6 +556,7 @@ def test_volumes_are_exported_each_time(run: ModuleRunner, volumes: dict[str, An
     assert not again.changed
     assert run("cbt_volume_export", {**volumes, "force": True}).changed
 
+
 def test_exports_are_ended(run: ModuleRunner, sim: Simulator, seeded: Seeded) -> None:
     vm = next(each for each in sim.records("vm") if each["state"] == "Stopped")
     volumes = {"vm": vm["uuid"], "volumes": [each["uuid"] for each in vm["allVolumes"]]}
@@ -571,7 +572,6 @@ def test_exports_are_ended(run: ModuleRunner, sim: Simulator, seeded: Seeded) ->
         assert not ran.failed, ran.message
         assert not ran.changed
     assert "force cannot be used with state absent" in run.refused("cbt_volume_export", {**ended, "force": True})
-
 
 
 def test_server_that_returns_no_export_details(run: ModuleRunner, sim: Simulator, volumes: dict[str, Any]) -> None:
