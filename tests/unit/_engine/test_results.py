@@ -6,7 +6,11 @@
 
 from __future__ import annotations
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._engine.results import format_diff
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan import PlannedCall
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.results import (
+    find_unmet_expectations,
+    format_diff,
+)
 from ansible_collections.virtinfra.manager.plugins.modules.kvm_host import KVM_HOST
 
 
@@ -17,3 +21,17 @@ def test_diff_of_a_created_object_has_no_empty_fields() -> None:
     assert format_diff(KVM_HOST, record, None) == {"before": {"uuid": "a" * 32, "name": "host-1"}, "after": {}}
     both = format_diff(KVM_HOST, record, renamed)
     assert both["before"]["description"] is both["after"]["description"] is None
+
+
+def test_values_that_a_successful_call_did_not_set_are_named() -> None:
+    record = {"uuid": "a" * 32, "name": "host-1", "description": "old", "state": "Disabled"}
+    update = PlannedCall("UpdateHost", {}, {**record, "name": "host-2", "description": "new"})
+    enable = PlannedCall("ChangeHostState", {}, {**record, "state": "Enabled"})
+    done = PlannedCall("UpdateHost", {}, dict(record))
+    assert list(find_unmet_expectations(KVM_HOST, "enabled", record, [update, enable, done])) == [
+        (
+            "UpdateHost succeeded, but name is 'host-1' (expected 'host-2'), description is 'old' (expected 'new')",
+            False,
+        ),
+        ("ChangeHostState succeeded, but state is 'Disabled' (expected 'Enabled')", True),
+    ]

@@ -216,3 +216,17 @@ def test_empty_string_for_a_reference(run: ModuleRunner, name: str, options: dic
 def test_api_refuses_what_would_show_a_session(run: ModuleRunner, name: str) -> None:
     message = run.refused("api", {"operation": name, "params": {"accountName": "admin", "password": "password"}})
     assert message == f"operation must not be {name}, which handles a session. Use virtinfra.manager.session"
+
+
+def test_texts_of_the_service_do_not_control_the_terminal(run: ModuleRunner, sim: Simulator) -> None:
+    name = "host\x1b[2J\r\u202e"
+    for record in sim.records("host")[:2]:
+        sim.change("host", record["uuid"], name=name)
+    failed = run("kvm_host", {"name": name, "state": "disabled"})
+    assert failed.failed
+    assert failed.message.isprintable()
+    assert "host\\x1b[2J\\r\\u202e" in failed.message
+    second = {"name": name, "management_ip": "10.0.0.99", "cluster": "cluster-1", "username": "root", "password": "p"}
+    created = run("kvm_host", second, check=True)
+    assert created.warnings
+    assert all(warning.isprintable() for warning in created.warnings)
