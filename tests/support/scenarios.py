@@ -371,6 +371,7 @@ SCENARIOS = (
         {"operation": "UnexportNbdVolumes", "params": {"vmInstanceUuid": STOPPED_VM, "volumeUuids": [VOLUME]}},
         lambda before, after: int(not after["exported"].get(STOPPED_VM)),
         action=True,
+        prepare=(("exported", STOPPED_VM, {"volumeUuids": [VOLUME]}),),
     ),
     Scenario(
         "add-person",

@@ -13,6 +13,7 @@ Each exception has a stable code, which playbooks can compare; the guide Errors 
   - SeveralFailed             the code of the first failure
   - InvalidOptions            INVALID
   - NotFound                  NOT_FOUND
+  - OutdatedName              FAILED
   - AmbiguousMatch            AMBIGUOUS
   - Unchangeable              UNCHANGEABLE
   - InUse                     IN_USE

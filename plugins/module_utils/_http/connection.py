@@ -90,7 +90,7 @@ class ConnectionOptions:
             )
         if parts.path.strip("/") or parts.query or parts.fragment:
             prefix = parts.path.strip("/").partition("/v1")[0]
-            hint = "" if not prefix or parts.fragment else " The part of the path before /v1/ belongs to path_prefix."
+            hint = "" if not prefix or parts.fragment else " The part of the path before v1 belongs to path_prefix."
             raise InvalidOptions(f"base_url must contain only scheme, host and port.{hint} Set base_url to {origin}")
 
     def _check_credentials(self) -> None:

@@ -96,10 +96,16 @@ class Control:
         return JSONResponse(self._service.store.dump(kind))
 
     async def change(self, request: Request) -> Response:
-        """Replace members of a record, bypassing the rules of the service: `kind`, `uuid`, `members`."""
+        """Replace members of a record, bypassing the rules of the service: `kind`, `uuid`, `members`.
+
+        The kind `exported` replaces the `volumeUuids` that are exported of the virtual machine with this uuid.
+        """
         body = await _object(request)
         if set(body) != {"kind", "uuid", "members"} or not isinstance(body["members"], dict):
             raise InvalidControlRequest("a change needs kind, uuid and members, an object")
+        if body["kind"] == "exported":
+            self._service.store.exported[body["uuid"]] = set(body["members"]["volumeUuids"])
+            return JSONResponse(body)
         if body["kind"] not in self._service.store.tables:
             raise InvalidControlRequest(f"unknown kind {body['kind']}")
         try:

@@ -709,7 +709,7 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
         ({"base_url": "https://*.example.com"}, "base_url must look like"),
         (
             {"base_url": "https://manager.example.com/service/v1/hosts"},
-            "port. The part of the path before /v1/ belongs to path_prefix. Set base_url to https://manager.example.com$",
+            "port. The part of the path before v1 belongs to path_prefix. Set base_url to https://manager.example.com$",
         ),
         (
             {"base_url": "https://manager.example.com:8443/#/login"},

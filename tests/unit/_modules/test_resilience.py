@@ -474,13 +474,13 @@ def test_service_that_ignores_job_ids_names_its_own_job(sim: Simulator, scenario
     """The service does not know the id that was sent, so the job in its response is that of the call."""
     sim.reset(latency=0.0, reconnect=0.0, cbt_tasks=4, job_uuid="ignore")
     if fails:
-        sim.fault("fail", scenario.operation, error={"code": "SYS.1000", "details": "it does not work"})
+        sim.fault("fail", scenario.operation, error={"code": "SYS.9999", "details": "it does not work"})
     result, times = play_scenario(sim, scenario)
     assert times == int(not fails)
     assert bool(result.get("failed")) is fails
     assert result["changed"] is (scenario.changes and not fails)
     if fails:
-        assert result["error"]["code"] == "SYS.1000"
+        assert result["error"]["code"] == "SYS.9999"
 
 
 def test_failure_of_a_job_is_confirmed(sim: Simulator, runner: ModuleRunner) -> None:
