@@ -10,11 +10,12 @@ short_description: Manage KVM hosts
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Adds KVM hosts, enables and disables them, and puts them into maintenance and back.
+  - Adds, changes, reconnects and removes KVM hosts, enables and disables them, and puts them into maintenance and back.
   - Adding a host takes minutes. When a host leaves maintenance, the module waits until it is connected again.
-  - The API cannot remove hosts, and cannot change their name, description, address or cluster. The module fails if one
-    of these differs from the existing host, and sends nothing.
+  - The module changes the name, the description and the management address of an existing host if the service has the
+    operation for it. It cannot change the cluster, and fails if that differs.
 extends_documentation_fragment:
+  - virtinfra.manager._removal
   - virtinfra.manager._connection
   - virtinfra.manager._wait
   - virtinfra.manager._wait.times
@@ -43,8 +44,14 @@ options:
         disconnected.
       - V(maintenance) waits while the host is connecting, and then starts the maintenance. V(enabled) and V(disabled)
         cancel a maintenance that has not been reached yet.
+      - V(reconnected) adds the host if it does not exist, and connects the service to an existing one again each time.
+        Services refuse this in maintenance.
+      - V(absent) removes the host. The module fails with the code C(IN_USE), and calls nothing, if VMs run on the host,
+        or if the root volume of a VM lies on its local storage, unless O(force) is V(true). It also fails, and removes
+        nothing, if another option differs from the host, for example O(name).
+      - V(reconnected) and V(absent) need operations that some services lack.
     type: str
-    choices: [present, enabled, disabled, maintenance]
+    choices: [present, enabled, disabled, maintenance, reconnected, absent]
     default: present
   uuid:
     description: The uuid of the host.
@@ -52,6 +59,9 @@ options:
   management_ip:
     description:
       - The address at which the service manages the host. It selects the host when O(uuid) is not given.
+      - If no host has this address, O(name) selects the host, and its address is changed, unless O(cluster),
+        O(username) and O(password) are all given, with which a host is added. The service then connects to the host
+        again.
       - Required to add a host. It must not be a loopback address such as V(localhost), with which the service would
         make its own machine a hypervisor.
     type: str
@@ -59,10 +69,11 @@ options:
     description:
       - The name of the host. It selects the host when neither O(uuid) nor O(management_ip) is given. Names need not be
         unique. The module fails when several hosts have the name.
+      - The new name of a host that O(uuid) or O(management_ip) selects. The module fails when another host has it.
       - Required to add a host.
     type: str
   description:
-    description: The description of the host, used when it is added.
+    description: The description of the host.
     type: str
   cluster:
     description: The cluster of the host. Required to add a host.
@@ -75,11 +86,21 @@ options:
     description: The password of O(username). Required to add a host. It is never compared.
     type: str
   ssh_port:
-    description: The SSH port of the host, used when it is added.
+    description: The SSH port of the host.
     type: int
+  update_password:
+    description:
+      - When O(username), O(password) and O(ssh_port) are set. With V(on_create), only when the host is added.
+      - With V(always), also for an existing host, which then reports a change each time, because the service shows none
+        of them. The service connects to the host again, except in maintenance, and the task fails if it cannot.
+    type: str
+    choices: [on_create, always]
+    default: on_create
+    version_added: 1.1.0
   running_vms:
     description:
-      - What O(state=maintenance) may do to the VMs that run on the host. Other states ignore it.
+      - What O(state=maintenance), and O(state=absent) with O(force=true), may do to the VMs that run on the host. Other
+        states ignore it.
       - A service stops VMs whose root volume lies on a primary storage of type LocalStorage, and by its default setting
         (C(host.maintenance.policy) is C(StopVmOnMigrationFailure)) VMs that cannot migrate. Nothing starts them again.
       - With V(migrate), the module fails with the code C(IN_USE), and starts no maintenance, if one of the VMs cannot
@@ -89,6 +110,15 @@ options:
     type: str
     choices: [migrate, stop, any]
     default: migrate
+    version_added: 1.1.0
+  force:
+    description:
+      - Whether O(state=absent) may remove a host with VMs on it. With V(true), the host is put into maintenance first,
+        with O(running_vms) as for O(state=maintenance), unless it is disconnected. Then it is removed.
+      - The service destroys the VMs whose root volume lies on the local storage of the host, and the data volumes
+        there. It stops the VMs that still run on the host.
+    type: bool
+    default: false
     version_added: 1.1.0
   system_tags:
     description:
@@ -125,6 +155,18 @@ EXAMPLES = r"""
     name: host-1
     state: enabled
 
+- name: Rename a host and change its description
+  virtinfra.manager.kvm_host:
+    management_ip: 10.0.0.12
+    name: host-2-spare
+    description: for tests
+
+- name: Remove a host; move its VMs to other hosts first
+  virtinfra.manager.kvm_host:
+    name: host-1
+    state: absent
+    force: true
+
 - name: Start the VMs that the maintenance stopped
   virtinfra.manager.api:
     operation: StartVmInstance
@@ -135,7 +177,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 host:
-  description: The host. In check mode and with O(wait=false), the predicted one.
+  description: The host. In check mode and with O(wait=false), the predicted one. Null when it does not exist.
   returned: success
   type: dict
   contains:
@@ -182,7 +224,7 @@ migrated_vms:
   description:
     - The VMs that the maintenance migrated to other hosts. In check mode and with O(wait=false), those that should
       migrate.
-  returned: success and O(state=maintenance)
+  returned: success and O(state=maintenance) or O(state=absent)
   type: list
   elements: dict
   contains:
@@ -190,24 +232,38 @@ migrated_vms:
     name: {description: The name of the VM., type: str, sample: vm-1}
 stopped_vms:
   description:
-    - The VMs that the maintenance stopped, because they could not migrate. Nothing starts them again. In check mode and
-      with O(wait=false), those that it would stop.
-    - Also returned when the maintenance was started and failed.
-  returned: success and O(state=maintenance)
+    - The VMs that the maintenance stopped, because they could not migrate, or that the removal of the host stopped.
+      Nothing starts them again. In check mode and with O(wait=false), those that would be stopped.
+    - Also returned when the maintenance or the removal was started and failed.
+  returned: success and O(state=maintenance) or O(state=absent)
   type: list
   elements: dict
   contains:
     uuid: {description: The uuid of the VM., type: str, sample: a0000004000040008000000000000003}
     name: {description: The name of the VM., type: str, sample: vm-3}
+also_removed:
+  description:
+    - The VMs that were destroyed and the data volumes that were lost with the host, because they lay on its local
+      storage. In check mode and with O(wait=false), those that would be.
+  returned: success and O(state=absent)
+  type: list
+  elements: dict
+  contains:
+    type: {description: "V(vm) or V(volume).", type: str, sample: vm}
+    uuid: {description: The uuid of the object., type: str, sample: a0000004000040008000000000000003}
+    name: {description: The name of the object., type: str, sample: vm-3}
 in_use_by:
-  description: The VMs that cannot migrate, with O(running_vms=migrate).
+  description:
+    - The VMs that cannot migrate, with O(running_vms=migrate), or the VMs on the host and the volumes on its local
+      storage, with O(state=absent) without O(force).
   returned: failure with the code C(IN_USE)
   type: list
   elements: dict
   contains:
     uuid: {description: The uuid of the VM., type: str, sample: a0000004000040008000000000000003}
     name: {description: The name of the VM., type: str, sample: vm-3}
-    reason: {description: Why it cannot migrate., type: str, sample: its root volume is on local storage}
+    type: {description: "V(vm) or V(volume).", type: str, sample: vm}
+    reason: {description: Why it is in use., type: str, sample: its root volume is on local storage}
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
@@ -225,19 +281,20 @@ job:
 """
 
 from ..module_utils._engine.plan import ResourceSpec, StateTransition
-from ..module_utils._modules.options import CREATE_OPTIONS, reference
+from ..module_utils._modules.options import CREATE_OPTIONS, REMOVAL_OPTIONS, reference
 from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.resource import resource_module
-from ..module_utils._resources.finders import find_by_type
-from ..module_utils._resources.host_vms import RUNNING_VMS
+from ..module_utils._resources.host_vms import RUNNING_VMS, VMS_ON_HOST
+from ..module_utils._resources.hosts import DISCONNECTED, HOST_KEYS, MAINTENANCE, RECONNECTED, find_host, plan_host
 
-KEYS = ("uuid", "managementIp", "name")
 KVM_HOST = ResourceSpec(
     record_type="HostInventory",
     result_key="host",
-    find=find_by_type("host", *KEYS),
+    find=find_host,
     create="AddKVMHost",
-    keys=KEYS,
+    update="UpdateHost",
+    delete="DeleteHost",
+    keys=HOST_KEYS,
     transitions={
         "enabled": StateTransition(
             "ChangeHostState", "state", ("Enabled",), {"stateEvent": "enable"}, settles=("status",)
@@ -250,10 +307,16 @@ KVM_HOST = ResourceSpec(
             {"stateEvent": "maintain"},
             needs=("status",),
         ),
+        RECONNECTED: StateTransition("ReconnectHost", "status", ("Connected",)),
+        # A forced removal begins with a maintenance.
+        "absent": StateTransition(
+            "ChangeHostState", "state", (MAINTENANCE,), {"stateEvent": "maintain"}, needs=("status",)
+        ),
     },
     transitional_values={"state": ("PreMaintenance",), "status": ("Connecting",)},
-    failed_values={"status": ("Disconnected",)},
-    guards={"maintenance": (RUNNING_VMS,)},
+    failed_values={"status": (DISCONNECTED,)},
+    guards={"maintenance": (RUNNING_VMS,), "absent": (RUNNING_VMS, VMS_ON_HOST)},
+    plan=plan_host,
 )
 MODULE = resource_module(
     KVM_HOST,
@@ -267,10 +330,13 @@ MODULE = resource_module(
         "username": {"type": "str"},
         "password": {"type": "str", "no_log": True},
         "ssh_port": {"type": "int"},
+        "update_password": {"type": "str", "default": "on_create", "choices": ["on_create", "always"], "no_log": False},
         "running_vms": {"type": "str", "default": "migrate", "choices": ["migrate", "stop", "any"]},
+        **REMOVAL_OPTIONS,
         **CREATE_OPTIONS,
     },
     required_one_of=[("uuid", "management_ip", "name")],
+    required_if=[("update_password", "always", ["password"])],
 )
 
 

@@ -84,6 +84,7 @@ CBT_TASK = RESOURCE_TYPES["cbt_task"]
 HOST = RESOURCE_TYPES["host"]
 PRIMARY_STORAGE = RESOURCE_TYPES["primary_storage"]
 VM = RESOURCE_TYPES["vm"]
+VOLUME = RESOURCE_TYPES["volume"]
 
 
 def find_changed_types(operation: Operation) -> set[str]:

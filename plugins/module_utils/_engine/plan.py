@@ -282,7 +282,7 @@ def _warn_of_hidden(resource: ResourceSpec, changes: Record, record: Record) -> 
 def build_unchangeable(resource: ResourceSpec, changes: Record, desired: Record, current: Record) -> Unchangeable:
     """Return the failure that the API cannot make these changes to the current record."""
     differences = _describe_differences(resource, changes, current)
-    message = f"the API cannot change {differences}{_describe_key(resource, desired)}"
+    message = f"the API cannot change {differences}{_describe_key(resource, desired, current)}"
     return Unchangeable(message, _list_references(changes, current))
 
 
@@ -298,7 +298,9 @@ def _require_equal(resource: ResourceSpec, desired: Record, current: Record) -> 
     comparable = {name: value for name, value in options.items() if name in visible}
     different = {name: value for name, value in comparable.items() if not is_same_value(value, current.get(name))}
     if different:
-        differences = _describe_differences(resource, different, current) + (_describe_key(resource, desired) or ".")
+        differences = _describe_differences(resource, different, current) + (
+            _describe_key(resource, desired, current) or "."
+        )
         raise Unchangeable(
             f"the options differ from the existing {resource.noun}: {differences} Nothing was removed. Correct the"
             " options.",
@@ -341,9 +343,11 @@ def _list_references(changes: Record, current: Record) -> dict[str, str]:
     }
 
 
-def _describe_key(resource: ResourceSpec, desired: Record) -> str:
+def _describe_key(resource: ResourceSpec, desired: Record, current: Record) -> str:
     """Return the end of a message: the option that selected the object; an empty string if none did."""
-    key = resource.choose_key(desired)
+    key = resource.choose_key(
+        {name: value for name, value in desired.items() if is_same_value(value, current.get(name, value))}
+    )
     return f". The {resource.noun} was found by {format_option_name(key)} {desired[key]!r}." if key else ""
 
 

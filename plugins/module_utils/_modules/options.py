@@ -109,6 +109,11 @@ CREATE_OPTIONS: Options = {
     "tags": references("tagUuids"),
 }
 
+REMOVAL_OPTIONS: Options = {
+    "force": {"type": "bool", "default": False},
+    "delete_mode": {"type": "str", "choices": ["permissive", "enforcing"]},
+}
+
 IDENTITY_OPTIONS: Options = {
     "uuid": {"type": "str"},
     "name": {"type": "str"},

@@ -4,25 +4,28 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""The VMs that run on a host, and what a maintenance of the host does to them."""
+"""The VMs on a host, and what a maintenance or the removal of the host does to them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from .._api.conditions import format_equality
 from .._api.errors import FORBIDDEN, NO_SUCH_OBJECT, UNAUTHORIZED, ApiError, Unsupported
 from .._api.records import Record
-from .._api.resource_types import PRIMARY_STORAGE, VM
+from .._api.resource_types import PRIMARY_STORAGE, VM, VOLUME
 from .._client.client import Client
 from .._client.lists import (
     combine_finders,
     extract_records,
+    get_by_uuid,
     query,
 )
-from .._engine.guards import Dependent, Dependents, Guard
+from .._engine.guards import ALSO_REMOVED, LOST, Dependent, Dependents, Guard
 from .finders import list_by_cursor
+from .hosts import needs_maintenance
 
 MIGRATED, STOPPED = "migrated", "stopped"
 
@@ -99,6 +102,84 @@ RUNNING_VMS = Guard(
 )
 
 
+def find_vms_on_host(client: Client, host: Record, force: bool | None) -> Dependents:
+    """Return what the removal of a host destroys or stops: VMs on it, and volumes on its local storage.
+
+    A VM is on the host if it runs there, or if it ran there last and its root volume lies on local storage. With
+    ``force``, VMs that a maintenance moves first are left out. Raise Unsupported if the VMs cannot be read, except with
+    ``force``.
+    """
+    try:
+        vms = _read_vms_on_host(client, {"hostUuid": host["uuid"]})
+        storages = _read_local_storages(client, {}) if vms else set()
+    except (Unsupported, ApiError) as failure:
+        reason = f"cannot check which VMs are on the host: {_explain_unreadable(failure)}"
+        if force:
+            return Dependents(warnings=[reason])
+        raise Unsupported(reason, "Set force: true to remove the host nevertheless.") from None
+    is_evacuated = force and needs_maintenance(host)
+    objects: list[Dependent] = []
+    for vm in vms:
+        storage = _find_root_storage(vm)
+        if storage in storages or (storage is None and storages):
+            reason = "its root volume is on local storage" if storage else "its record does not show its root volume"
+            objects.append(replace(_to_dependent(vm, LOST), reason=reason))
+            objects += _list_local_volumes(vm, storages)
+        elif vm.get("hostUuid") == host["uuid"] and vm.get("state") not in STOPPED_STATES and not is_evacuated:
+            objects.append(replace(_to_dependent(vm, STOPPED), reason="it runs on the host"))
+    return Dependents(objects, _warn_of_detached_volumes(client, storages))
+
+
+def _list_local_volumes(vm: Record, storages: set[str]) -> list[Dependent]:
+    """Return the data volumes of a VM on local storage, which must be that of the same host."""
+    return [
+        Dependent(str(volume["uuid"]), str(volume.get("name")), LOST, "it is on local storage", "volume")
+        for volume in vm.get("allVolumes") or []
+        if volume.get("primaryStorageUuid") in storages and volume.get("uuid") != vm.get("rootVolumeUuid")
+    ]
+
+
+def _warn_of_detached_volumes(client: Client, storages: set[str]) -> list[str]:
+    """Return a warning about data volumes of no VM that may lie on the host, as no record shows their hosts."""
+    if not storages:
+        return []
+    with suppress(Unsupported, ApiError):
+        volumes = query(client, "QueryVolume", ["vmInstanceUuid is null", "type=Data"])
+        count = sum(volume.get("primaryStorageUuid") in storages for volume in filter(VOLUME.is_usable, volumes))
+        return [f"{count} data volumes of no VM lie on local storage; those on the host are lost"] if count else []
+    return []
+
+
+def review_vms_on_host(client: Client, host: Record, before: Sequence[Dependent]) -> list[Dependent]:
+    """Return what the removal of a host affected, each with the actual effect."""
+    uuids = [item.uuid for item in before if item.type == VM.name]
+    vms = {str(vm.get("uuid")): vm for vm in _read_vms_with_uuids(client, {"uuids": uuids})} if uuids else {}
+    volumes = [volume for item in before if item.type == VOLUME.name for volume in _read_volume(client, item.uuid)]
+    remaining = {volume.get("uuid") for volume in volumes if VOLUME.is_usable(volume)}
+    remaining |= {uuid for uuid, vm in vms.items() if VM.is_usable(vm)}
+
+    def determine_effect(item: Dependent) -> str:
+        if item.uuid not in remaining:
+            return LOST
+        return STOPPED if vms.get(item.uuid, {}).get("state") in STOPPED_STATES and item.effect == STOPPED else ""
+
+    return [replace(item, effect=determine_effect(item), reason="") for item in before]
+
+
+def _read_volume(client: Client, uuid: str) -> list[Record]:
+    return get_by_uuid(client, "QueryVolume", uuid)
+
+
+# With a local storage, servers destroy the VMs and drop the volumes there: section "Hosts" of the notes on removal.
+VMS_ON_HOST = Guard(
+    find_vms_on_host,
+    harmful=(LOST, STOPPED),
+    members={LOST: ALSO_REMOVED, STOPPED: "stopped_vms"},
+    review=review_vms_on_host,
+    operation="DeleteHost",
+)
+
+
 def _determine_effect(vm: Record, host: str) -> str:
     if vm.get("state") in STOPPED_STATES:
         return STOPPED
@@ -161,6 +242,22 @@ def _list_vms_of_host_by_cursor(client: Client, desired: Record) -> list[Record]
     return _select_running_vms(list_by_cursor(client, VM.cursor_type), desired["hostUuid"])
 
 
+def _query_vms_on_host(client: Client, desired: Record) -> list[Record]:
+    uuid = desired["hostUuid"]
+    records = [vm for field in ("hostUuid", "lastHostUuid") for vm in query(client, VM.query, [f"{field}={uuid}"])]
+    return _select_vms_on_host(records, uuid)
+
+
+def _list_vms_on_host_by_cursor(client: Client, desired: Record) -> list[Record]:
+    return _select_vms_on_host(list_by_cursor(client, VM.cursor_type), desired["hostUuid"])
+
+
+def _select_vms_on_host(vms: list[Record], host: str) -> list[Record]:
+    """Return the VMs that are on a host, each once; one that does not run is where it ran last."""
+    found = {str(vm.get("uuid")): vm for vm in vms if (vm.get("hostUuid") or vm.get("lastHostUuid")) == host}
+    return list(filter(VM.is_usable, found.values()))
+
+
 def _select_running_vms(vms: list[Record], host: str) -> list[Record]:
     return [
         vm for vm in vms if vm.get("hostUuid") == host and VM.is_usable(vm) and vm.get("state") not in STOPPED_STATES
@@ -193,5 +290,6 @@ def _select_local(storages: list[Record]) -> set[str]:
 
 
 _read_running_vms = combine_finders(_query_vms_of_host, _list_vms_of_host_by_cursor)
+_read_vms_on_host = combine_finders(_query_vms_on_host, _list_vms_on_host_by_cursor)
 _read_vms_with_uuids = combine_finders(_query_vms, _list_vms_by_cursor)
 _read_local_storages = combine_finders(_query_local_storages, _list_local_storages_by_cursor)

@@ -4,23 +4,115 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""The service types on the network interfaces of hosts: read them, and plan their change."""
+"""Find hosts and plan their changes; read and plan the service types on their network interfaces."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import product
 
-from .._api.errors import Unchangeable
-from .._api.records import Record
+from .._api.errors import InvalidOptions, Unchangeable
+from .._api.records import Record, is_same_value
+from .._api.references import format_option_name
 from .._client.client import Client
 from .._client.lists import read_all
-from .._engine.plan import Current, PlannedCall, ResourceSpec, build_call
+from .._engine.guards import FORCE
+from .._engine.plan import ABSENT, Current, PlannedCall, ResourceSpec, build_call, build_default_plan
+from .finders import find_by_type
 
 # The name of an interface and the number of a VLAN.
 Pair = tuple[str, int]
 
 MANAGEMENT = "ManagementNetwork"
+
+# The value of the option ``state`` for a host to which the service connects again.
+RECONNECTED = "reconnected"
+
+
+# The options that select a host, in this order.
+HOST_KEYS = ("uuid", "managementIp", "name")
+
+# The options with which a missing host is added, in addition to its name and address.
+_ADDING = ("clusterUuid", "username", "password")
+
+# The parameters with which the service logs in to a host.
+_LOGIN = ("username", "password", "sshPort")
+
+# The state and the status in which a host cannot be put into maintenance, or need not be.
+MAINTENANCE, DISCONNECTED = "Maintenance", "Disconnected"
+
+_find_by_key = find_by_type("host", *HOST_KEYS)
+
+
+def find_host(client: Client, desired: Record) -> Record | None:
+    """Read a host by its uuid, else its management address, else its name.
+
+    The name selects a host with another address only if the options cannot add a host. Raise InvalidOptions when two of
+    the three select different hosts.
+    """
+    host = key = None
+    for name in HOST_KEYS:
+        if not desired.get(name) or (host and is_same_value(desired[name], host.get(name))):
+            continue
+        if host is None and (key == "uuid" or (key and all(desired.get(option) for option in _ADDING))):
+            break
+        keys = {option: desired[option] for option in (name, "resourceUuid") if desired.get(option)}
+        other = _find_by_key(client, keys if host is None else {name: desired[name]})
+        if host and other and other["uuid"] != host["uuid"]:
+            raise InvalidOptions(
+                f"{format_option_name(str(key))} selects the host {host.get('name')} ({host['uuid']}), but"
+                f" {format_option_name(name)} selects {other.get('name')} ({other['uuid']}). Correct one of them."
+            )
+        host, key = host or other, key if host else name
+    return host
+
+
+def plan_host(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
+    """Plan the change of a host: its properties, its login, a reconnection, and its state.
+
+    No record shows the login or a reconnection. A new address or login needs a reconnection, except in maintenance,
+    which a host leaves with a reconnection.
+    """
+    record = current.record
+    if state == ABSENT:
+        return _plan_removal(resource, desired, current)
+    calls = build_default_plan(resource, "present" if state == RECONNECTED else state, desired, current)
+    if record is None:
+        return calls
+    updates = [call for call in calls if call.operation == resource.update]
+    login = {name: desired[name] for name in _LOGIN if name in desired}
+    is_reached_anew = any("managementIp" in call.params for call in updates)
+    if desired.get("updatePassword") == "always":
+        is_reached_anew = True
+        updates.append(replace(build_call(resource, "UpdateKVMHost", login, record, record), is_visible=False))
+    if state == RECONNECTED or (is_reached_anew and not _is_in_maintenance(record)):
+        connected = {**(updates[-1].expected or record if updates else record), "status": "Connected"}
+        reconnect = build_call(resource, "ReconnectHost", {}, record, connected)
+        updates.append(replace(reconnect, is_visible=False))
+    elif is_reached_anew:
+        updates[-1] = replace(updates[-1], warning="the service connects with the change when maintenance ends")
+    return [*updates, *(call for call in calls if call.operation != resource.update)]
+
+
+def _plan_removal(resource: ResourceSpec, desired: Record, current: Current) -> list[PlannedCall]:
+    """Plan the deletion of a host, with ``force`` after a maintenance, which a disconnected host cannot have."""
+    record = current.record
+    calls = build_default_plan(resource, ABSENT, desired, current)
+    if record is None or not desired.get(FORCE) or not needs_maintenance(record):
+        return calls
+    transition = resource.transitions[ABSENT]
+    in_maintenance = {**record, transition.record_field: MAINTENANCE}
+    return [build_call(resource, transition.operation, dict(transition.params), record, in_maintenance), *calls]
+
+
+def needs_maintenance(host: Record) -> bool:
+    """Return whether a maintenance has to move the VMs of a host before the host is removed."""
+    return host.get("state") != MAINTENANCE and host.get("status") != DISCONNECTED
+
+
+def _is_in_maintenance(host: Record) -> bool:
+    return host.get("state") in (MAINTENANCE, "PreMaintenance")
 
 
 def read_nic_services(client: Client, desired: Record) -> Record:

@@ -1,0 +1,24 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this doc fragment is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Document the option ``delete_mode`` in ``_modules.options.REMOVAL_OPTIONS``."""
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    """Options of every object that is removed by an operation with a delete mode."""
+
+    DOCUMENTATION = r"""
+options:
+  delete_mode:
+    description:
+      - How the service removes the object with O(state=absent). With V(permissive), which is its default, it stops at
+        the first failure. With V(enforcing), it skips checks and continues after failures.
+    type: str
+    choices: [permissive, enforcing]
+    version_added: 1.1.0
+"""

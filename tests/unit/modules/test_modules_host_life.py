@@ -1,0 +1,272 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The module kvm_host: changed properties and logins, reconnections, and the removal of hosts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simulator.launch import Simulator
+from support.module_runner import ModuleRunner
+
+LOGIN = {"username": "root", "password": "Tr0ub4dor & 3", "ssh_port": 2222}
+WRONG_PASSWORD = "wrong-password"
+
+
+def uuid_of(kind: int, number: int) -> str:
+    return f"a{kind:07x}000040008000{number:012x}"
+
+
+HOST = uuid_of(3, 1)
+
+
+@pytest.fixture
+def run(sim: Simulator) -> ModuleRunner:
+    """Two hosts in one cluster. On the first run vm-1 and vm-5, which can migrate, and vm-3 on local storage."""
+    sim.reset(clusters=1, hosts=2, vms=6, primary_storages=3)
+    return ModuleRunner(sim)
+
+
+def clear_host(sim: Simulator, *but: str) -> None:
+    """Move all VMs but those with these names to the second host."""
+    for vm in sim.records("vm"):
+        if vm["name"] not in but:
+            last = uuid_of(3, 2)
+            sim.change("vm", vm["uuid"], hostUuid=last if vm["state"] == "Running" else None, lastHostUuid=last)
+
+
+# ------------------------------------------------------------------------------------------------------- properties
+
+
+@pytest.mark.parametrize(
+    ("options", "sent"),
+    [
+        ({"management_ip": "10.0.0.11", "name": "web"}, {"name": "web"}),
+        ({"name": "host-1", "description": "new"}, {"description": "new"}),
+        ({"uuid": HOST, "name": "web", "management_ip": "10.0.0.11"}, {"name": "web"}),
+    ],
+)
+def test_name_and_description_are_changed(run: ModuleRunner, options: dict[str, Any], sent: dict[str, Any]) -> None:
+    """The service refuses the address that a host has, so only what differs is sent."""
+    ran = run.twice("kvm_host", options)
+    assert (ran.calls, ran.sent("UpdateHost")) == (["UpdateHost"], sent)
+    assert ran["host"]["uuid"] == HOST
+
+
+@pytest.mark.parametrize(
+    "options", [{"uuid": HOST}, {"name": "host-1"}, {"name": "host-1", **LOGIN, "update_password": "on_create"}]
+)
+def test_new_address_is_set_and_the_host_is_connected_again(run: ModuleRunner, options: dict[str, Any]) -> None:
+    ran = run.twice("kvm_host", {**options, "management_ip": "10.0.0.91"})
+    assert ran.calls == ["ReconnectHost", "UpdateHost", "ReconnectHost"], "the first call is for no host"
+    assert (ran["host"]["management_ip"], ran["host"]["status"]) == ("10.0.0.91", "Connected")
+
+
+def test_host_is_added_if_the_options_can_add_it(run: ModuleRunner) -> None:
+    options = {**LOGIN, "cluster": "cluster-1", "name": "host-1", "management_ip": "10.0.0.91"}
+    ran = run("kvm_host", {**options, "update_password": "always"})
+    assert ran.calls == ["AddKVMHost"]
+    assert "the name is in use by another host" in ran.warnings[0]
+
+
+def test_host_in_maintenance_is_not_connected_again(run: ModuleRunner, sim: Simulator) -> None:
+    sim.change("host", HOST, state="Maintenance")
+    ran = run.twice("kvm_host", {"uuid": HOST, "management_ip": "10.0.0.91"})
+    assert ran.calls == ["UpdateHost"]
+    assert ran.warnings == ["host 10.0.0.91: the service connects with the change when maintenance ends."]
+
+
+def test_nothing_is_changed_if_the_service_cannot_connect_again(run: ModuleRunner, sim: Simulator) -> None:
+    sim.configure(missing_operations=["ReconnectHost"])
+    ran = run("kvm_host", {"uuid": HOST, "management_ip": "10.0.0.91"})
+    assert (ran["error"]["code"], ran.changed) == ("UNSUPPORTED", False)
+    assert sim.records("host")[0]["managementIp"] == "10.0.0.11"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"uuid": HOST, "management_ip": "10.0.0.12"},
+            f"uuid selects the host host-1 ({HOST}), but management_ip selects host-2",
+        ),
+        ({"management_ip": "10.0.0.11", "name": "host-2"}, "management_ip selects the host host-1"),
+        ({"uuid": HOST, "name": "host-2", "state": "absent"}, "but name selects host-2"),
+    ],
+)
+def test_options_that_select_different_hosts_are_refused(
+    run: ModuleRunner, options: dict[str, Any], message: str
+) -> None:
+    assert message in run.refused("kvm_host", options)
+    assert run("kvm_host", options)["error"]["code"] == "INVALID"
+
+
+def test_cluster_cannot_be_changed(run: ModuleRunner, sim: Simulator) -> None:
+    sim.reset(clusters=2, hosts=2)
+    assert "the API cannot change cluster" in run.refused("kvm_host", {"uuid": HOST, "cluster": "cluster-2"})
+
+
+# ----------------------------------------------------------------------------------------- logins and reconnections
+
+
+def test_login_is_set_each_time_on_request(run: ModuleRunner) -> None:
+    run.idle("kvm_host", {"uuid": HOST, **LOGIN})
+    for dummy in range(2):
+        ran = run("kvm_host", {"uuid": HOST, **LOGIN, "update_password": "always"})
+        assert (ran.failed, ran.changed) == (False, True)
+        assert ran.calls == ["ReconnectHost", "UpdateKVMHost", "ReconnectHost"]
+        assert ran.sent("UpdateKVMHost") == {"username": "root", "password": "***", "sshPort": 2222}
+        assert "Tr0ub4dor" not in str(ran.result)
+
+
+def test_wrong_login_fails_and_does_not_show_the_password(run: ModuleRunner) -> None:
+    options = {"uuid": HOST, **LOGIN, "password": WRONG_PASSWORD, "update_password": "always"}
+    ran = run("kvm_host", options)
+    assert (ran.failed, ran.changed, ran["done"]) == (True, True, ["UpdateKVMHost"])
+    assert "ReconnectHost failed" in ran.message
+    assert WRONG_PASSWORD not in str(ran.result)
+
+
+@pytest.mark.parametrize("before", ["Connected", "Disconnected"])
+def test_host_is_connected_again_each_time(run: ModuleRunner, sim: Simulator, before: str) -> None:
+    sim.change("host", HOST, status=before)
+    checked = run("kvm_host", {"uuid": HOST, "state": "reconnected"}, check=True)
+    ran = run("kvm_host", {"uuid": HOST, "state": "reconnected"})
+    assert (checked.changed, ran.changed, ran.calls) == (True, True, ["ReconnectHost"])
+    assert checked["host"]["status"] == ran["host"]["status"] == "Connected"
+
+
+@pytest.mark.parametrize("fault", ["drop_after", "duplicate"])
+def test_lost_responses_to_a_reconnection(run: ModuleRunner, sim: Simulator, fault: str) -> None:
+    sim.fault(fault, "ReconnectHost")
+    ran = run("kvm_host", {"uuid": HOST, "state": "reconnected"})
+    assert (ran.failed, ran["host"]["status"]) == (False, "Connected"), ran.message
+
+
+def test_reconnection_in_maintenance_is_refused(run: ModuleRunner, sim: Simulator) -> None:
+    sim.change("host", HOST, state="Maintenance")
+    ran = run("kvm_host", {"uuid": HOST, "state": "reconnected"})
+    assert (ran.failed, ran.changed) == (True, False)
+
+
+# ---------------------------------------------------------------------------------------------------------- removal
+
+
+def test_host_without_vms_is_removed(run: ModuleRunner, sim: Simulator) -> None:
+    clear_host(sim)
+    options = {"name": "host-1", "management_ip": "10.0.0.11", "cluster": "cluster-1", **LOGIN, "state": "absent"}
+    ran = run.twice("kvm_host", {**options, "delete_mode": "permissive"})
+    assert (ran.calls, ran.queries("DeleteHost")) == (["DeleteHost"], [{"deleteMode": ["Permissive"]}])
+    assert (ran["host"], ran["also_removed"], ran["stopped_vms"]) == (None, [], [])
+    assert ran["diff"]["after"] == {}
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("other", [{"description": "other"}, {"management_ip": "10.0.0.99"}, {"cluster": "nowhere"}])
+def test_host_that_differs_is_not_removed(
+    run: ModuleRunner, sim: Simulator, other: dict[str, Any], force: bool
+) -> None:
+    clear_host(sim)
+    message = run.refused("kvm_host", {"name": "host-1", "state": "absent", "force": force, **other})
+    assert f"{next(iter(other))} (is " in message
+    assert "The host was found by name 'host-1'." in message
+
+
+def test_vms_on_a_host_prevent_its_removal(run: ModuleRunner) -> None:
+    options = {"name": "host-1", "state": "absent"}
+    message = run.refused("kvm_host", options)
+    assert "DeleteHost was not called, because 3 VMs" in message
+    assert f"vm-1 ({uuid_of(4, 1)}): it runs on the host" in message
+    assert f"vm-3 ({uuid_of(4, 3)}): its root volume is on local storage" in message
+    assert message.endswith("If this is acceptable, set force: true.")
+    assert {item["name"] for item in run("kvm_host", options)["in_use_by"] if item["type"] == "vm"} == {
+        "vm-1",
+        "vm-3",
+        "vm-5",
+    }
+
+
+def test_stopped_vm_on_local_storage_prevents_the_removal(run: ModuleRunner, sim: Simulator) -> None:
+    """A stopped VM on shared storage does not: any host can start it."""
+    clear_host(sim, "vm-3", "vm-5")
+    for number in (3, 5):
+        sim.change("vm", uuid_of(4, number), state="Stopped", hostUuid=None, lastHostUuid=HOST)
+    run.refused("kvm_host", {"name": "host-1", "state": "absent"})
+    in_use = run("kvm_host", {"name": "host-1", "state": "absent"})["in_use_by"]
+    assert [item["name"] for item in in_use if item["type"] == "vm"] == ["vm-3"]
+
+
+def test_vms_are_moved_before_a_forced_removal(run: ModuleRunner, sim: Simulator) -> None:
+    clear_host(sim, "vm-1", "vm-5")
+    ran = run.twice("kvm_host", {"name": "host-1", "state": "absent", "force": True})
+    assert ran.calls == ["DeleteHost", "ChangeHostState", "DeleteHost"], "the first call is for no host"
+    assert [vm["name"] for vm in ran["migrated_vms"]] == ["vm-1", "vm-5"]
+    assert (ran["stopped_vms"], ran["also_removed"], ran.warnings) == ([], [], [])
+    assert {vm["state"] for vm in sim.records("vm") if vm["name"] in ("vm-1", "vm-5")} == {"Running"}
+
+
+def test_forced_removal_stops_no_vm_without_permission(run: ModuleRunner, sim: Simulator) -> None:
+    message = run.refused("kvm_host", {"name": "host-1", "state": "absent", "force": True})
+    assert "ChangeHostState was not called, because 1 VM would be stopped: vm-3" in message
+    assert sim.records("host")[0]["state"] == "Enabled"
+
+
+def test_what_lies_on_local_storage_is_lost_with_the_host(run: ModuleRunner, sim: Simulator) -> None:
+    options = {"name": "host-1", "state": "absent", "force": True, "running_vms": "stop"}
+    checked = run("kvm_host", options, check=True)
+    ran = run.twice("kvm_host", options)
+    assert {item["name"] for item in ran["also_removed"] if item["type"] == "vm"} == {"vm-3"}
+    assert checked["also_removed"] == ran["also_removed"]
+    assert checked["stopped_vms"] == ran["stopped_vms"] == []
+    assert checked["diff"] == ran["diff"]
+    assert any("was lost" in warning or "were lost" in warning for warning in ran.warnings)
+    assert [vm["state"] for vm in sim.records("vm") if vm["name"] == "vm-3"] == ["Destroyed"]
+
+
+def test_disconnected_host_is_removed_without_maintenance(run: ModuleRunner, sim: Simulator) -> None:
+    clear_host(sim, "vm-1")
+    sim.change("host", HOST, status="Disconnected")
+    assert "1 VM would be stopped" in run.refused("kvm_host", {"name": "host-1", "state": "absent"})
+    ran = run.twice("kvm_host", {"name": "host-1", "state": "absent", "force": True})
+    assert (ran.calls, [vm["name"] for vm in ran["stopped_vms"]]) == (["DeleteHost"], ["vm-1"])
+
+
+def test_failed_removal_says_in_which_state_the_host_is(run: ModuleRunner, sim: Simulator) -> None:
+    clear_host(sim, "vm-1")
+    sim.change("host", HOST, status="Disconnected")
+    sim.configure(failing_stops=[uuid_of(4, 1)])
+    ran = run("kvm_host", {"name": "host-1", "state": "absent", "force": True})
+    assert (ran.failed, ran.changed) == (True, True)
+    assert ran.message.endswith("The host still exists: state Disabled, status Disconnected.")
+    enforced = run("kvm_host", {"name": "host-1", "state": "absent", "force": True, "delete_mode": "enforcing"})
+    assert (enforced.failed, enforced["host"]) == (False, None), enforced.message
+
+
+def test_removal_that_the_service_lacks_changes_nothing(run: ModuleRunner, sim: Simulator) -> None:
+    clear_host(sim, "vm-1")
+    sim.configure(missing_operations=["DeleteHost"])
+    ran = run("kvm_host", {"name": "host-1", "state": "absent", "force": True})
+    assert (ran["error"]["code"], ran.changed, sim.records("host")[0]["state"]) == ("UNSUPPORTED", False, "Enabled")
+
+
+@pytest.mark.parametrize("lacking", [["QueryVmInstance"]])
+def test_vms_that_cannot_be_read_prevent_the_removal(run: ModuleRunner, sim: Simulator, lacking: list[str]) -> None:
+    clear_host(sim)
+    sim.configure(missing_operations=lacking)
+    options = {"name": "host-1", "state": "absent"}
+    message = run.refused("kvm_host", options, api_token=None)
+    assert message.startswith("host host-1: cannot check which VMs are on the host: ")
+    ran = run("kvm_host", {**options, "force": True}, api_token=None)
+    assert not ran.failed, ran.message
+    assert any("cannot check which VMs are on the host" in warning for warning in ran.warnings)
+
+
+def test_first_call_without_a_wait(run: ModuleRunner, sim: Simulator) -> None:
+    clear_host(sim, "vm-1")
+    ran = run("kvm_host", {"name": "host-1", "state": "absent", "force": True}, wait=False)
+    assert ran["job"]["operation"] == "ChangeHostState"
+    assert any("the task did not call DeleteHost, because wait is false" in warning for warning in ran.warnings)
