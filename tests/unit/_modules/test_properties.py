@@ -143,6 +143,12 @@ ACTING: dict[str, Case] = {
         {**TAGS, "vlan_ids": st.lists(st.integers(1, 4094), min_size=1, max_size=3, unique=True)},
     ),
     "kvm_host added": Case("kvm_host", HOST, {**TAGS, **NEW, "description": words, "ssh_port": st.integers(1, 65535)}),
+    "kvm_host removed": Case(
+        "kvm_host",
+        {"management_ip": HOST["management_ip"], "state": "absent"},
+        {"delete_mode": st.sampled_from(["permissive", "enforcing"])},
+        before=(HOST,),
+    ),
     "kvm_host disabled": Case("kvm_host", {"uuid": seeded_uuid("host", 1), "state": "disabled"}, TAGS),
     "sns_endpoint workchat": Case(
         "sns_endpoint",
@@ -279,7 +285,7 @@ READING: dict[str, Case] = {
 CHOOSING = {"uuid", "name", "limit", "topic", "endpoint", "vm", "type"}
 
 # Options that are not sent: they say which operations are called, when a task fails, and how long it waits.
-NOT_SENT = {"state", "fail_on_error", "running_vms", "wait_for"}
+NOT_SENT = {"state", "fail_on_error", "force", "running_vms", "update_password", "wait_for"}
 
 
 def parametrize_options(cases: Mapping[str, Case], optional_only: bool = False) -> pytest.MarkDecorator:
@@ -367,6 +373,8 @@ def test_given(sim: Simulator, label: str, option: str, data: st.DataObject) -> 
 
 def list_expected_values(option: str, value: Any) -> list[Any]:
     """Return the values that the calls must contain for an option: one, or none for an empty list of persons."""
+    if option == "delete_mode":
+        return [value.capitalize()]
     if option == "vm_nic_params":
         return [value if isinstance(value, str) else json.dumps(value)]
     return [] if option.startswith("at_person") and not value else [format_as_sent(value)]
@@ -601,6 +609,7 @@ EXISTING: dict[str, ExistingObject] = {
             "ssh_port": st.integers(1, 65535),
             "tags": some_uuids,
         },
+        "UpdateHost",
     ),
 }
 
