@@ -182,31 +182,31 @@ def _send_once(call: Call) -> Done | Refused | InDoubt:
 def require_operation(client: Client, call: PlannedCall) -> None:
     """Raise Unsupported if the service lacks the companion of a call, without making the call.
 
-    The call is sent for an object that does not exist, so that it changes nothing. The result is remembered for the
-    tasks of a run; check mode only uses what is remembered. Raise ApiError if the account lacks the permission.
+    The call is sent for an object that does not exist, so that it changes nothing. Raise ApiError if the account lacks
+    the permission. Check mode only knows what an earlier task of the run has found out.
     """
-    row, facts = get_operation(call.operation), client.facts
+    row = get_operation(call.operation)
     if row.name not in COMPANIONS or not row.path_params:
         return
-    if not client.options.read_only and facts.get(row.name) != OFFERED:
-        facts[row.name] = _probe(client, call, row)
-    if (fact := facts.get(row.name)) not in (None, OFFERED):
-        raise Unsupported(str(fact), operation=row.name)
+    if not client.options.read_only:
+        _probe(client, call, row)
+    elif lack := client.facts.get(row.name):
+        raise Unsupported(lack, operation=row.name)
 
 
-def _probe(client: Client, call: PlannedCall, row: Operation) -> str:
-    """Call an operation for an object that does not exist; return OFFERED, or why the service does not have it."""
+def _probe(client: Client, call: PlannedCall, row: Operation) -> None:
+    """Call an operation for an object that does not exist; raise Unsupported, or ApiError without the permission."""
     params = {**call.params, **{parameter.name: generate_uuid() for parameter in row.path_params}}
     client_of_probe = copy(client)
     client_of_probe.jobs = []  # Jobs of the task are shown to the user.
     probe = Call(client_of_probe, replace(call, params=params), "", True, client.wait.compute_deadline(), changes=False)
     try:
         outcome = _send(probe)
-    except Unsupported as lacking:
-        return lacking.message
+    except Unsupported as lack:
+        remember_lack(client, row.name, lack)
+        raise
     if isinstance(outcome, Refused) and is_forbidden(outcome.error):
         raise outcome.error
-    return OFFERED
 
 
 def remember_lack(client: Client, operation: str, lack: Unsupported) -> None:
