@@ -38,6 +38,17 @@ def test_examples(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
     assert PASSWORD not in run.output + json.dumps(run.results)
 
 
+def test_defaults_apply_to_each_object(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
+    """Defaults can be templates."""
+    defaults = {"group/virtinfra.manager.api": "{{ connection }}", "virtinfra.manager.kvm_host": "{{ of_hosts }}"}
+    of_hosts = {"state": "disabled", "wait": False}
+    task = {BATCH: {"module": "kvm_host", "objects": [{"name": "host-1"}, {"name": "host-2", "state": "enabled"}]}}
+    variables = {"connection": playbook_runner.defaults, "of_hosts": of_hosts}
+    run = playbook_runner.play(task, module_defaults=defaults, vars=variables)
+    first, second = run.results[0]["results"]
+    assert (first["job"]["operation"], second["changed"]) == ("ChangeHostState", False), run.output
+
+
 def test_at_most_16_connections(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
     with Relay(sim.port) as relay:
         playbook_runner.defaults = {**playbook_runner.defaults, "base_url": relay.url}

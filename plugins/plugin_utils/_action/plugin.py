@@ -107,10 +107,10 @@ class ActionModule(ActionBase):
 
     def _find_defaults(self, name: str) -> dict[str, Any]:
         """Return the defaults of the play for a module that the task runs: those of its group, and its own."""
-        found = dict(self._find_group_defaults())
+        defaults: dict[str, Any] = dict(self._templar.template(self._find_group_defaults()))
         for module_defaults in self._task.module_defaults:
-            found.update(module_defaults.get(name) or {})
-        defaults: dict[str, Any] = self._templar.template(found)
+            # The defaults of a module can be a template, too.
+            defaults.update(self._templar.template(module_defaults.get(name)) or {})
         return defaults
 
     def _can_run_in_process(self) -> bool:
