@@ -450,9 +450,10 @@ def play_chaos(session: nox.Session, *arguments: str) -> None:
 
 @nox.session(name="format", default=False)
 def format_code(session: nox.Session) -> None:
-    """Format the Python files, and update the records in the documentation of modules."""
+    """Format the Python files, and update the records and operations in the documentation."""
     session.install("ruff>=0.9,<1", "ansible-core>=2.19,<2.22")
-    session.run("python", "-m", "support.return_docs", env=linked_collection())
+    for name in ("return_docs", "guide_tables"):
+        session.run("python", "-m", f"support.{name}", env=linked_collection())
     session.run("ruff", "check", "--fix")
     session.run("ruff", "format")
 

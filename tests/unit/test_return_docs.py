@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from support.collection import MODULES, ROOT, module, shape_differences
+from support.guide_tables import GUIDE, with_companions
 from support.return_docs import documented_records, with_records
 
 # Results whose members the service chooses, and results that are always null.
@@ -53,3 +54,9 @@ def test_records_are_documented_as_in_the_description_of_the_service(name: str) 
     """If this fails, run ``nox -s format``."""
     text = (ROOT / "plugins" / "modules" / f"{name}.py").read_text(encoding="utf-8")
     assert with_records(text, documented_records()[name]) == text
+
+
+def test_companions_in_the_guide_are_those_of_the_description() -> None:
+    """If this fails, run ``nox -s format``."""
+    text = GUIDE.read_text(encoding="utf-8")
+    assert with_companions(text) == text
