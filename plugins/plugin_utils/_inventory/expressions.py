@@ -11,9 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ansible.module_utils.parsing.convert_bool import boolean
+from jinja2 import TemplateSyntaxError, nodes
 
 from .hostvars import HAS_DATA_TAGGING
 from .jinja_subset import LEFT_TO_CORE, compile_subset
@@ -53,8 +55,7 @@ class ExpressionBatch:
     """Expressions that are evaluated together, over the variables of one host after another.
 
     ``evaluate_with_core`` evaluates an expression with core; ``is_service_variable`` says whether a name is a variable
-    with a plain value of the service. Expressions that Jinja alone can evaluate are not passed to core, which compiles
-    an expression again for every host.
+    with a plain value of the service. Expressions that Jinja alone can evaluate are not passed to core.
     """
 
     def __init__(
@@ -87,14 +88,19 @@ class ExpressionBatch:
         try:
             result = self._evaluate_with_core(self._expressions[index], variables)
         except Exception as error:
-            return EvaluationFailure(error)
+            result = EvaluationFailure(error)
         if index in self._constant_indexes:
             self._constants[index] = result
         return result
 
 
+# How many compiled expressions are remembered, which are those of a source and of its variables.
+MAX_COMPILED = 256
+
+
 def create_evaluator(plugin: Any) -> Callable[[Expression, dict[str, Any]], Any]:
     """Return a function that evaluates an expression with core, as in an inventory plugin."""
+    compile_once(plugin.templar)
 
     def evaluate(expression: Expression, variables: dict[str, Any]) -> Any:
         if expression.kind == "value":
@@ -107,3 +113,60 @@ def create_evaluator(plugin: Any) -> Callable[[Expression, dict[str, Any]], Any]
         return boolean(plugin.templar.template(f"{{% if {expression.source} %}} True {{% else %}} False {{% endif %}}"))
 
     return evaluate
+
+
+def compile_once(templar: Any) -> None:
+    """Make a templar remember the expressions that it has compiled, and evaluate the same ones for other variables.
+
+    Core compiles an expression again for every host, which takes ten times as long as evaluating it. It offers no other
+    way to prevent that. A templar without the functions that are replaced here compiles as usual.
+    """
+    engine = getattr(templar, "_engine", None)
+    if engine is None:
+        _compile_once_in_environment(templar.environment)
+        return
+    for name in ("_compile_expression", "_compile_template"):
+        function = getattr(engine, name, None)
+        if function is not None and not hasattr(function, "cache_info"):
+            setattr(engine, name, lru_cache(MAX_COMPILED)(function))
+
+
+def _compile_once_in_environment(environment: Any) -> None:
+    """Do the same before core 2.19, where the environment compiles."""
+    if "from_string" in vars(environment):
+        return
+    compile_template, create_overlay = environment.from_string, environment.overlay
+    templates: dict[str, Any] = {}
+    failures: dict[str, TemplateSyntaxError] = {}
+
+    def from_string(source: str) -> Any:
+        if source in failures:
+            raise failures[source].with_traceback(None)
+        template = templates.get(source)
+        if template is None:
+            try:
+                template = compile_template(source)
+            except TemplateSyntaxError as failure:
+                failures[source] = failure
+                raise
+            if len(templates) < MAX_COMPILED and not _has_constant_filter(environment.parse(source)):
+                templates[source] = template
+        # Core replaces lookups in the globals of the template.
+        template.globals = environment.make_globals(None)
+        return template
+
+    def overlay(**options: Any) -> Any:
+        # It inherits the attributes of the environment, but compiles differently.
+        created = create_overlay(**options)
+        del created.from_string
+        return created
+
+    environment.from_string, environment.overlay = from_string, overlay
+
+
+def _has_constant_filter(template: nodes.Template) -> bool:
+    """Return whether a filter has only constant arguments.
+
+    Jinja calls it when it compiles, and it may be one that returns something else each time, such as ``random``.
+    """
+    return any(next(node.find_all(nodes.Name), None) is None for node in template.find_all(nodes.Filter))

@@ -24,7 +24,7 @@ from ansible.constants import config
 from ansible.plugins.loader import filter_loader, test_loader
 from ansible.utils.unsafe_proxy import AnsibleUnsafeText
 from jinja2 import StrictUndefined, Undefined, nodes
-from jinja2.exceptions import TemplateError
+from jinja2.exceptions import TemplateError, TemplateSyntaxError
 from jinja2.nativetypes import NativeEnvironment
 
 from ...module_utils._api.records import SCALARS
@@ -165,13 +165,13 @@ def compile_subset(
     """Return a function from the variables of a host to the results of expressions, LEFT_TO_CORE for those of core.
 
     An ``Expression`` has its source, its kind and the hidden names. The second value contains the indexes of
-    expressions with the same result for every host.
+    expressions with the same result for every host, which may be a failure.
     """
     constant: set[int] = set()
     selected: dict[int, _Selected] = {}
     for index, (source, kind, hidden) in enumerate(expressions):
         node = _parse(source, kind)
-        if isinstance(source, bool) or (node and _is_constant(node)):
+        if isinstance(source, bool) or (node and _is_constant(node)) or _is_invalid(source, kind):
             constant.add(index)
         elif node:
             names = _find_names(node)
@@ -259,6 +259,18 @@ def _parse_string(source: str, kind: str) -> nodes.Expr:
         # Jinja evaluates constant parts when it compiles, and raises their errors then.
         raise UnsupportedExpression from error
     return node
+
+
+def _is_invalid(source: Any, kind: str) -> bool:
+    """Return whether core refuses an expression for every host, because it is not a valid one."""
+    # A condition in braces is a template since 2.19.
+    if kind == "template" or not isinstance(source, str) or "\\" in source or (kind == "condition" and "{" in source):
+        return False
+    try:
+        _ENVIRONMENT.parse(f"{{{{ {source} }}}}")
+    except TemplateSyntaxError:
+        return True
+    return False
 
 
 def _escape_backslashes(source: str, kind: str) -> str:

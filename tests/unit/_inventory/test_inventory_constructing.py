@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import jinja2.environment
 import pytest
 from ansible.errors import AnsibleError
 from ansible.inventory.data import InventoryData
@@ -354,3 +355,37 @@ def test_supported_expressions_are_not_passed_to_core(expression: str, monkeypat
     inventory = fill_by_us(trust(one(compose={"value": expression})), {}, records)
     assert all("value" in host.vars for host in inventory.hosts.values())
     assert len(evaluated) <= 1, "only what is constant may be left to core, once"
+
+
+COMPILED = [
+    "[virtinfra_name] | map('upper') | list",
+    "{'name': virtinfra_name}",
+    "virtinfra_extra_member | default('none')",
+    "virtinfra_name | nowhere",
+    "{{ virtinfra_name }}",
+    "virtinfra_name |",
+]
+
+
+@pytest.mark.parametrize("expression", COMPILED)
+@pytest.mark.parametrize("option", ["compose", "groups"])
+def test_core_compiles_each_expression_once(option: str, expression: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[Any] = []
+
+    class NotingParser(jinja2.environment.Parser):
+        """A parser that notes what it parses."""
+
+        def __init__(self, environment: Any, source: str, *args: Any, **options: Any) -> None:
+            compiled.append(source)
+            super().__init__(environment, source, *args, **options)
+
+    monkeypatch.setattr(jinja2.environment, "Parser", NotingParser)
+    records = [{"uuid": f"host-{number}", "name": "x"} for number in range(50)]
+    fill_by_us(trust(one(**{option: {"value": expression}})), {}, records)
+    assert len(compiled) < 10
+
+
+def test_a_random_value_differs_between_hosts() -> None:
+    records = [{"uuid": f"host-{number}"} for number in range(50)]
+    inventory = fill_by_us(trust(one(compose={"value": "1000000 | random"})), {}, records)
+    assert len({host.vars["value"] for host in inventory.hosts.values()}) > 1
