@@ -10,6 +10,7 @@ import itertools
 from typing import Any
 
 import jinja2.environment
+import jinja2.parser
 import pytest
 from ansible.errors import AnsibleError
 from ansible.inventory.data import InventoryData
@@ -372,7 +373,7 @@ COMPILED = [
 def test_core_compiles_each_expression_once(option: str, expression: str, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[Any] = []
 
-    class NotingParser(jinja2.environment.Parser):
+    class NotingParser(jinja2.parser.Parser):
         """A parser that notes what it parses."""
 
         def __init__(self, environment: Any, source: str, *args: Any, **options: Any) -> None:
