@@ -152,17 +152,17 @@ EXAMPLES = r"""
     name: snmp-endpoint-1
     state: disabled
 
-- name: Remove an endpoint
-  virtinfra.manager.sns_endpoint:
-    type: any
-    name: teamchat-endpoint-1
-    state: absent
-
 - name: Set the description of an existing endpoint of any type
   virtinfra.manager.sns_endpoint:
     type: any
     uuid: a000000d000040008000000000000002
     description: Alarms of the operators
+
+- name: Remove an endpoint
+  virtinfra.manager.sns_endpoint:
+    type: any
+    name: teamchat-endpoint-1
+    state: absent
 """
 
 RETURN = r"""

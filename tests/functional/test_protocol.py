@@ -50,10 +50,14 @@ REPLACED_IN = {"cbt_task"}
 # says so too.
 NEEDING_A_QUERY = {
     "sns_endpoint": dict.fromkeys(
-        ("Notify by SNMP", "Stop the messages of an endpoint", "Remove an endpoint"),
+        (
+            "Notify by SNMP",
+            "Send the alarms of a topic by SNMP",
+            "Stop the messages of an endpoint",
+            "Remove an endpoint",
+        ),
         "the service does not offer QuerySNSApplicationEndpoint",
-    )
-    | {"Send the alarms of a topic by SNMP": "the service does not offer QuerySNSTopic"},
+    ),
     "sns_snmp_platform": dict.fromkeys(
         (
             "Send traps to another receiver",
@@ -84,11 +88,13 @@ NEEDING_A_QUERY = {
 # The document has no operation that removes these objects. Only the call shows that a service lacks it, so check mode
 # predicts the change until an earlier task of the run has failed.
 NEEDING_A_COMPANION = {
+    "cbt_volume_export": {"End the export of a volume": "the service does not offer UnexportNbdVolumes"},
     "kvm_host": {
         "Rename a host and change its description": "the service does not offer UpdateHost",
         "Remove a host; move its VMs to other hosts first": "the service does not offer DeleteHost",
     },
     "vm_nic": {"Remove a NIC": "the service does not offer DetachL3NetworkFromVm"},
+    "vm_nic_qos": {"Limit the traffic in both directions": "the service does not offer SetNicQos"},
 }
 LACKING_ELSEWHERE = {**NEEDING_A_QUERY, **NEEDING_A_COMPANION}
 

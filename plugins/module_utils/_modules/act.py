@@ -20,6 +20,7 @@ from .._api.errors import (
     InvalidOptions,
     ResponseLost,
     SeveralFailed,
+    Unsupported,
     VirtinfraError,
     WaitTimeout,
 )
@@ -60,6 +61,7 @@ from .._engine.calls import (
     Refused,
     confirm_result,
     perform,
+    remember_lack,
     warn_of_second_delivery,
 )
 from .._engine.context import ModuleContext
@@ -105,10 +107,15 @@ def action_module(
                 return nothing
             if context.check_mode:
                 context.client.build_request(row.name, params)
+                if known_lack := context.client.facts.get(row.name):
+                    raise Unsupported(known_lack, operation=row.name)
                 job_result = format_predicted_job(row.name, context.params["wait"])
                 return {**nothing, **job_result, "changed": changes}
             try:
                 job = _execute(context, row.name, params, label, changes, find_error)
+            except Unsupported as lack:
+                remember_lack(context.client, row.name, lack)
+                raise
             except ApiError as failure:
                 if state == ABSENT and failure.code == NO_SUCH_OBJECT:
                     return nothing
