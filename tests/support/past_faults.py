@@ -96,7 +96,7 @@ FAULTS = (
         f"{_ENGINE}/reconciler.py",
         "            if can_answer_second_delivery(error) and self._is_still_needed",
         "            if not can_answer_second_delivery(error) and self._is_still_needed",
-        "_modules/test_resilience.py",
+        "_modules/test_resilience.py::test_second_delivery_refused_in_the_state_reached",
     ),
     Fault(
         "null-members-in-the-diff",
@@ -234,7 +234,7 @@ FAULTS = (
         f"{_HTTP}/adapter.py",
         "        if (seconds := self._deadline - time.monotonic()) <= 0:",
         "        if (seconds := 5.0) <= 0:",
-        "_modules/test_resilience.py",
+        "_modules/test_resilience.py::test_responses_that_arrive_slowly",
     ),
     Fault(
         "alert-about-the-certificate-is-hidden",
