@@ -85,6 +85,14 @@ options:
     elements: str
     default:
       - name
+  related_names:
+    description:
+      - Whether to list the clusters and zones of the service, once each, and set C(virtinfra_cluster_name) and
+        C(virtinfra_zone_name) beside the uuids, or to null when a record has no such uuid. A list is not read when no
+        record has such a uuid.
+      - By default they are listed if there is a session. If the service lacks a list or the account may not read it,
+        the plugin warns and does not set the variable.
+    type: bool
   duplicates:
     description:
       - What to do when several records have the same name. V(rename) appends the uuid to each name, and V(first) keeps

@@ -58,8 +58,9 @@ keyed_groups:
     prefix: storage
 """
 
-
+from ..module_utils._api.records import Record
 from ..module_utils._api.resource_types import HOST, PRIMARY_STORAGE
+from ..module_utils._client.client import Client
 from ..plugin_utils._inventory.hostvars import (
     HOST_ADDED,
     HostEntry,
@@ -71,6 +72,7 @@ from ..plugin_utils._inventory.hostvars import (
 )
 from ..plugin_utils._inventory.names import assign_names
 from ..plugin_utils._inventory.plugin import Inventory, ServiceData
+from ..plugin_utils._inventory.services import Service
 
 
 class InventoryModule(Inventory):
@@ -79,7 +81,13 @@ class InventoryModule(Inventory):
     NAME = "virtinfra.manager.primary_storages"
     RESOURCE_TYPE = PRIMARY_STORAGE
     RELATED = ("hosts", HOST)
-    ADDED = ("hosts",)
+    ADDED = ("zoneName", "hosts")
+
+    def fetch_related(self, client: Client, service: Service) -> list[Record] | None:
+        """Return the hosts, with the names of their clusters and zones."""
+        if hosts := super().fetch_related(client, service):
+            self.add_names(client, service, HOST, hosts)
+        return hosts
 
     def create_related_entries(
         self, entries: list[HostEntry], hostvars: HostVars, services: list[ServiceData]

@@ -40,7 +40,7 @@ options:
   hosts:
     description:
       - Whether to set C(virtinfra_host) to the uuid, name, management IP address, state and status of the host on which
-        the VM runs, or to null when it runs on none.
+        the VM runs, and C(virtinfra_host_name) to its name, or both to null when it runs on none.
       - By default hosts are read if there is a session.
     type: bool
 seealso:
@@ -93,7 +93,7 @@ class InventoryModule(Inventory):
     NAME = "virtinfra.manager.vms"
     RESOURCE_TYPE = VM
     RELATED = ("hosts", HOST)
-    ADDED = ("addresses", "host")
+    ADDED = ("clusterName", "zoneName", "hostName", "addresses", "host")
 
     def create_entry_factory(self, hostvars: HostVars, data: ServiceData) -> Callable[[Record], HostEntry]:
         """Return a function that creates the entry of a VM, with its addresses and, if hosts were read, its host."""
@@ -103,7 +103,8 @@ class InventoryModule(Inventory):
             addresses = list_addresses(vm)
             added: dict[str, Any] = {"addresses": [make_unsafe(address) for dummy, address in addresses]}
             if data.related is not None:
-                added["host"] = hosts.get(get_text(vm, "hostUuid"))
+                added["host"] = host = hosts.get(get_text(vm, "hostUuid"))
+                added["hostName"] = host["name"] if host else None
             return hostvars.create_entry(vm, data.service, added, self._choose_address(addresses))
 
         return create_entry

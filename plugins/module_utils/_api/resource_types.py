@@ -81,10 +81,12 @@ RESOURCE_TYPES: Mapping[str, ResourceType] = {
 }
 
 CBT_TASK = RESOURCE_TYPES["cbt_task"]
+CLUSTER = RESOURCE_TYPES["cluster"]
 HOST = RESOURCE_TYPES["host"]
 PRIMARY_STORAGE = RESOURCE_TYPES["primary_storage"]
 VM = RESOURCE_TYPES["vm"]
 VOLUME = RESOURCE_TYPES["volume"]
+ZONE = RESOURCE_TYPES["zone"]
 
 
 def find_changed_types(operation: Operation) -> set[str]:

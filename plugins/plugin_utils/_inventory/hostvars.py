@@ -219,7 +219,7 @@ def _create_layout(record_type: str, fields: Iterable[str]) -> _Layout | None:
 
 
 # The values that are added to the record of a host, by API names. The plugin hosts reads those of network facts.
-HOST_ADDED = ("bondings", "nics", "networkFactsError", "primaryStorages")
+HOST_ADDED = ("clusterName", "zoneName", "bondings", "nics", "networkFactsError", "primaryStorages")
 
 # The fields of a primary storage that are added to the variables of a host.
 STORAGE_FIELDS = ("uuid", "name", "type", "state", "status", "totalCapacity", "availableCapacity")

@@ -27,9 +27,7 @@ from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructa
 from ansible.utils.vars import combine_vars
 
 from ...module_utils._api.errors import (
-    ApiError,
     InvalidOptions,
-    Unsupported,
     VirtinfraError,
     suggest_name,
 )
@@ -47,7 +45,6 @@ from .names import assign_names, filter_entries
 from .services import OPTIONS, Service, create_services
 
 EXPRESSIONS = ("compose", "groups", "keyed_groups", "hostnames", "include", "exclude")
-SESSION_INVALID = "ID.1001"
 LISTS = ("hostnames", "include", "exclude", "query", "filters")
 
 
@@ -116,24 +113,16 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
 
     def list_cache_key_options(self) -> list[Any]:
         """Return the values of the options that determine which data is read."""
-        return [self.get_option(self.RELATED[0])]
+        return [self.get_option(self.RELATED[0]), self.get_option("related_names")]
 
     def fetch_related(self, client: Client, service: Service) -> list[Record] | None:
-        """Return the related records if the option is true; they are cached with the others.
-
-        If it is not set, return them if there is a session, and warn if they cannot be read.
-        """
+        """Return the related records; they are cached with the others."""
         option, related_type = self.RELATED
-        requested = self.get_option(option)
-        if requested is False or (requested is None and not service.connection.can_query):
-            return None
-        try:
-            return service.read_related(client, related_type)
-        except (ApiError, Unsupported) as failure:
-            if requested or getattr(failure, "code", "") == SESSION_INVALID:
-                raise InvalidOptions(f"{option}: {failure}") from failure
-            self.warn(f"{service.name}: skipped {option}: {failure}")
-            return None
+        return service.read_if_enabled(client, related_type, option, self.get_option(option), self.warn)
+
+    def add_names(self, client: Client, service: Service, resource_type: ResourceType, records: list[Record]) -> None:
+        """Add the names of the clusters and zones of the records."""
+        service.add_names(client, resource_type, records, self.get_option("related_names"), self.warn)
 
     def enrich_records(self, client: Client, records: list[Record]) -> None:
         """Add further data of the service to each record."""
@@ -231,6 +220,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
     def _read_pages(self, client: Client, service: Service, records: list[Record]) -> Iterator[list[Record]]:
         """Yield the pages of a service, and add their records to ``records``."""
         for page in service.read_pages(client, self.RESOURCE_TYPE):
+            self.add_names(client, service, self.RESOURCE_TYPE, page)
             self.enrich_records(client, page)
             records += page
             yield page

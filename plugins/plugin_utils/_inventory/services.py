@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -23,18 +23,24 @@ from ...module_utils._api.conditions import (
     parse_condition,
 )
 from ...module_utils._api.errors import (
+    ApiError,
     InvalidOptions,
     Unsupported,
     VirtinfraError,
 )
 from ...module_utils._api.records import RECORD_FIELDS, Record
-from ...module_utils._api.resource_types import ResourceType
+from ...module_utils._api.resource_types import CLUSTER, ZONE, ResourceType
 from ...module_utils._client.client import Client
 from ...module_utils._client.lists import paginate, paginate_cursor
 from ...module_utils._http.connection import CREDENTIAL_OPTIONS, ConnectionOptions
 from ...module_utils._modules.options import CONNECTION, Options
 
 CREDENTIALS = ("api_token", *(name for names in CREDENTIAL_OPTIONS for name in names))
+
+SESSION_INVALID = "ID.1001"
+
+# The fields with uuids of related objects, the fields that are added for the names of these, and their types.
+RELATED_NAMES = (("clusterUuid", "clusterName", CLUSTER), ("zoneUuid", "zoneName", ZONE))
 
 # How many pages of a query are read concurrently: browsers open as many connections.
 CONNECTIONS = 6
@@ -55,6 +61,7 @@ class Service:
     """A service and the records to read. ``source`` is ``query``, ``cursor``, or None if the credentials decide.
 
     ``rejected_uuids`` are those of records that the service returned although they do not meet a condition.
+    ``names`` are the names of related objects by uuid, for each field with such uuids; None if they cannot be read.
     """
 
     name: str
@@ -64,6 +71,7 @@ class Service:
     filters: tuple[str, ...]
     page_size: int
     rejected_uuids: list[str] = field(default_factory=list, compare=False)
+    names: dict[str, dict[str, Any] | None] = field(default_factory=dict, compare=False)
 
     @property
     def uses_query(self) -> bool:
@@ -85,6 +93,48 @@ class Service:
         """Return all records of another type; raise Unsupported if the credentials do not allow this."""
         unfiltered = replace(self, source=None, query=(), filters=())
         return [record for page in unfiltered.read_pages(client, resource_type) for record in page]
+
+    def read_if_enabled(
+        self,
+        client: Client,
+        resource_type: ResourceType,
+        option: str,
+        requested: bool | None,
+        warn: Callable[[str], None],
+    ) -> list[Record] | None:
+        """Return all records of another type if ``requested``, the value of ``option``, is true.
+
+        If it is None, return them if there is a session, and warn if they cannot be read.
+        """
+        if requested is False or (requested is None and not self.connection.can_query):
+            return None
+        try:
+            return self.read_related(client, resource_type)
+        except (ApiError, Unsupported) as failure:
+            if requested or getattr(failure, "code", "") == SESSION_INVALID:
+                raise InvalidOptions(f"{option}: {failure}") from failure
+            warn(f"{self.name}: skipped {option}: {failure}")
+            return None
+
+    def add_names(
+        self,
+        client: Client,
+        resource_type: ResourceType,
+        records: list[Record],
+        requested: bool | None,
+        warn: Callable[[str], None],
+    ) -> None:
+        """Add the names of the clusters and zones of the records; each type is listed once, when a record has one."""
+        for uuid_field, name_field, related_type in RELATED_NAMES:
+            if uuid_field not in RECORD_FIELDS[resource_type.record]:
+                continue
+            if uuid_field not in self.names and any(record.get(uuid_field) for record in records):
+                related = self.read_if_enabled(client, related_type, "related_names", requested, warn)
+                names = None if related is None else {str(item.get("uuid")): item.get("name") for item in related}
+                self.names[uuid_field] = names
+            if (known := self.names.get(uuid_field, {})) is not None:
+                for record in records:
+                    record[name_field] = known.get(str(record.get(uuid_field)))
 
     def read_pages(self, client: Client, resource_type: ResourceType) -> Iterator[list[Record]]:
         """Yield the selected records page by page, and read one page ahead.

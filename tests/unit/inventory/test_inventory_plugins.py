@@ -301,6 +301,50 @@ def test_a_vm_has_its_host(sim: Simulator, fill: Fill) -> None:
     assert "vm-1" in names(inventory, f"on_{host['name'].replace('-', '_')}")
 
 
+def count_calls(sim: Simulator, operation: str) -> int:
+    """Return how often an operation was called."""
+    return sum(request["operation"] == operation for request in sim.log())
+
+
+@pytest.mark.parametrize(
+    ("plugin", "kind", "fields"),
+    [
+        ("hosts", "host", {"cluster": "cluster", "zone": "zone"}),
+        ("vms", "vm", {"cluster": "cluster", "zone": "zone", "host": "host"}),
+        ("primary_storages", "primarystorage", {"zone": "zone"}),
+    ],
+)
+def test_names_beside_uuids(sim: Simulator, fill: Fill, plugin: str, kind: str, fields: dict[str, str]) -> None:
+    # The records of the second page have the names that were listed with the first.
+    inventory = fill(plugin, page_size=2)
+    for record in sim.records(kind):
+        variables = inventory.hosts[record["name"]].vars
+        for field, related in fields.items():
+            named = {item["uuid"]: item["name"] for item in sim.records(related)}
+            assert variables[f"virtinfra_{field}_name"] == named.get(record[f"{field}Uuid"])
+        assert variables["virtinfra_zone_name"]
+    assert (count_calls(sim, "QueryCluster"), count_calls(sim, "QueryZone")) == (1, 1)
+
+
+def test_names_are_null_without_uuids_and_are_not_requested(sim: Simulator, fill: Fill) -> None:
+    for vm in sim.records("vm"):
+        sim.change("vm", vm["uuid"], clusterUuid=None, hostUuid=None)
+    variables = fill("vms").hosts["vm-1"].vars
+    assert variables["virtinfra_cluster_name"] is variables["virtinfra_host_name"] is None
+    assert (count_calls(sim, "QueryCluster"), count_calls(sim, "QueryZone")) == (0, 1)
+
+
+def test_names_that_cannot_be_read_cost_the_variables(sim: Simulator, fill: Fill, warnings: list[str]) -> None:
+    sim.fault("fail", "QueryCluster", error={"code": "ID.1002", "details": "permission denied"}, count=2)
+    variables = fill("hosts", page_size=1).hosts["host-2"].vars
+    assert "virtinfra_cluster_name" not in variables
+    assert variables["virtinfra_zone_name"] == sim.records("zone")[0]["name"]
+    (warning,) = warnings
+    assert "skipped related_names: QueryCluster failed (ID.1002)" in warning
+    with pytest.raises(AnsibleParserError, match="related_names: QueryCluster failed"):
+        fill("hosts", related_names=True)
+
+
 def test_a_host_has_the_storages_of_its_cluster(sim: Simulator, fill: Fill) -> None:
     storage, other = sim.records("primarystorage")
     sim.change("primarystorage", other["uuid"], attachedClusterUuids=[])
@@ -334,9 +378,9 @@ def test_related_records_can_be_refused(sim: Simulator, fill: Fill, warnings: li
 
 
 def test_unused_data_is_not_requested(sim: Simulator, fill: Fill, tmp_path: Path) -> None:
-    fill("hosts", primary_storages=False)
-    fill("vms", hosts=False)
-    fill("primary_storages", hosts=False)
+    fill("hosts", primary_storages=False, related_names=False)
+    fill("vms", hosts=False, related_names=False)
+    fill("primary_storages", hosts=False, related_names=False)
     Source(tmp_path, "hosts", base_url=sim.url, api_token=sim.token).fill()
     operations = ["QueryHost", "QueryVmInstance", "QueryPrimaryStorage", "CursorQuery"]
     assert [entry["operation"] for entry in sim.log()] == operations
