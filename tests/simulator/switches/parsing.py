@@ -67,7 +67,7 @@ def expand_literal(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def apply_options(seed: Seed, switches: Switches, options: dict[str, Any]) -> tuple[Seed, Switches]:
-    """Return both with the given options replaced; raise InvalidOption if one is invalid."""
+    """Return the seed options and the switches with these options replaced; raise InvalidOption if one is invalid."""
     seed_options = {option.name: option for option in list_options(Seed)}
     switch_options = {option.name: option for option in list_options(Switches)}
     new_seed: dict[str, Any] = {}

@@ -351,7 +351,7 @@ def test_uuid_is_enough_without_a_list(run: ModuleRunner, sim: Simulator, option
 
 
 def test_created_with_the_module_api_if_endpoints_are_not_listed(run: ModuleRunner, sim: Simulator) -> None:
-    """The documentation suggests to create the endpoint with the module api, and then to give its uuid."""
+    """The documentation suggests creating the endpoint with the module api, and then giving its uuid."""
     sim.configure(companions="404")
     ran = run("api", {"operation": "CreateSNSSnmpEndpoint", "params": {"name": "monitoring"}})
     uuid = ran["reply"]["inventory"]["uuid"]
