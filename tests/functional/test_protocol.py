@@ -93,6 +93,12 @@ NEEDING_A_COMPANION = {
         "Rename a host and change its description": "the service does not offer UpdateHost",
         "Remove a host; move its VMs to other hosts first": "the service does not offer DeleteHost",
     },
+    "vm": {
+        "Start a VM": "the service does not offer StartVmInstance",
+        "Stop a VM and change its size": "the service does not offer",
+        "Rename a VM": "the service does not offer UpdateVmInstance",
+        "Remove a VM and its data volumes for good": "the service does not offer",
+    },
     "vm_nic": {"Remove a NIC": "the service does not offer DetachL3NetworkFromVm"},
     "vm_nic_qos": {"Limit the traffic in both directions": "the service does not offer SetNicQos"},
 }

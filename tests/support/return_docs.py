@@ -67,6 +67,7 @@ JOBS = {
     "sns_teamchat_person": "UpdateAtPersonOfAtTeamchatEndpoint",
     "sns_topic": "CreateSNSTopic",
     "vm_from_snapshot_group": "CreateVmInstanceFromVolumeSnapshotGroup",
+    "vm": "StartVmInstance",
     "vm_nic": "AttachL3NetworkToVm",
     "vm_nic_qos": "DeleteNicQos",
 }
@@ -176,6 +177,7 @@ def documented_records() -> dict[str, dict[str, Fields]]:
         "vm_from_snapshot_group": {"vm": vm},
         "vm_info": {"vms": vm},
         "vm_snapshot_group_info": {"snapshot_groups": _always(contains("VolumeSnapshotGroupInventory"))},
+        "vm": {"vm": vm},
         "vm_nic": {"nic": contains("VmNicInventory"), "vm": vm},
     }
     return {

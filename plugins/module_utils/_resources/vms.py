@@ -13,11 +13,12 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from .._api.errors import ApiError, InvalidOptions, NotFound, ReadExecutedAsChange, Unsupported
+from .._api.errors import ApiError, InvalidOptions, NotFound, ReadExecutedAsChange, Unchangeable, Unsupported
+from .._api.operation import TAG_PARAMS
 from .._api.operations import get_operation
-from .._api.records import Record, complete_record, normalize_address, normalize_addresses
+from .._api.records import Record, complete_record, is_same_value, normalize_address, normalize_addresses
 from .._api.references import format_option_name, is_name
-from .._api.resource_types import VM
+from .._api.resource_types import VM, VOLUME
 from .._client.client import Client
 from .._client.jobs import Job, wait_for_jobs
 from .._client.lists import (
@@ -28,8 +29,18 @@ from .._client.lists import (
     require_unique,
 )
 from .._client.replies import build_unsupported_error
-from .._engine.guards import Dependent, Dependents, Guard
-from .._engine.plan import ABSENT, Current, PlannedCall, ResourceSpec, build_default_plan, find_drift, replace_record
+from .._engine.guards import REMOVED, Dependent, Dependents, Guard
+from .._engine.plan import (
+    ABSENT,
+    Current,
+    PlannedCall,
+    ResourceSpec,
+    build_call,
+    build_default_plan,
+    build_not_found,
+    find_drift,
+    replace_record,
+)
 from .finders import list_by_cursor
 
 # The fields with the address of a NIC.
@@ -235,3 +246,207 @@ def find_bandwidth_limits(client: Client, desired: Record) -> Record:
         "uuid": desired["uuid"],
         **{name: value if isinstance(value, int) and value >= 0 else None for name, value in limits.items()},
     }
+
+
+# ------------------------------------------------------------------------------------------------ the life of a VM
+
+_RUNNING, _STOPPED, _PAUSED, _DESTROYED = "Running", "Stopped", "Paused", "Destroyed"
+
+# The state of a VM without a record whose volumes still exist. The service has no such state.
+_EXPUNGED = "Expunged"
+
+# The states of a VM that changes without a call.
+CHANGING_STATES = tuple(
+    "Starting Stopping Rebooting Destroying Migrating VolumeMigrating VolumeRecovering Expunging Pausing Resuming"
+    " Registering".split()
+)
+
+# The values that can only be changed while a VM is stopped.
+_SIZES = ("cpuNum", "memorySize")
+
+
+def find_vm(client: Client, desired: Record) -> Record | None:
+    """Read a VM by its uuid or its name; a destroyed one only with ``recover`` or ``expunge``.
+
+    With ``dataVolumes`` delete, ``volumesToRemove`` are its data volumes, and as long as one of them exists, a removed
+    VM has a record. Raise NotFound for another destroyed VM, and Unchangeable for a template.
+    """
+    vm = _select_vm(_read_vms_by_key(client, desired), desired)
+    if vm is not None:
+        _refuse_template(client, vm)
+    if desired.get("dataVolumes") != "delete":
+        return vm
+    if "dataVolumeUuids" in desired:
+        volumes = _read_remaining_volumes(client, desired)
+    else:
+        volumes = _list_data_volumes(client, vm) if vm else []
+    if vm is None and not volumes:
+        return None
+    return {**(vm or {"uuid": desired.get("uuid"), "state": _EXPUNGED}), "volumesToRemove": volumes}
+
+
+def _select_vm(vms: list[Record], desired: Record) -> Record | None:
+    """Return the VM with the desired key: one that is not destroyed, or else one that can be recovered or expunged."""
+    key = "uuid" if "uuid" in desired else "name"
+    label = f"the {key} {desired[key]!r}"
+    destroyed = [vm for vm in vms if vm.get("state") == _DESTROYED]
+    if vm := require_unique(list(filter(VM.is_usable, vms)), label):
+        return vm
+    if desired.get("recover") or desired.get("expunge"):
+        return require_unique(destroyed, label)
+    if destroyed and "dataVolumeUuids" not in desired:
+        raise NotFound(f"the VM {destroyed[0].get('uuid')} is destroyed. Set recover: true to recover it.")
+    return None
+
+
+def _query_vms_by_key(client: Client, desired: Record) -> list[Record]:
+    if "uuid" in desired:
+        return get_by_uuid(client, "QueryVmInstance", desired["uuid"])
+    return find_by_attribute(client, "QueryVmInstance", "name", desired["name"])
+
+
+def _list_vms_by_key(client: Client, desired: Record) -> list[Record]:
+    key = "uuid" if "uuid" in desired else "name"
+    return [vm for vm in list_by_cursor(client, VM.cursor_type) if is_same_value(desired[key], vm.get(key))]
+
+
+_read_vms_by_key = combine_finders(_query_vms_by_key, _list_vms_by_key)
+
+
+def _refuse_template(client: Client, vm: Record) -> None:
+    """Raise Unchangeable if a VM is a template, which its own record does not show."""
+    with suppress(Unsupported):
+        if get_by_uuid(client, "QueryTemplatedVmInstance", vm["uuid"]):
+            raise Unchangeable(f"the VM {vm['uuid']} is a template, which this module does not manage")
+
+
+def _list_data_volumes(client: Client, vm: Record) -> list[Record]:
+    """Return the data volumes of a VM, or the deleted ones that a destroyed VM had; not those that VMs share."""
+    if vm.get("state") == _DESTROYED:
+        volumes = query(client, "QueryVolume", [f"lastVmInstanceUuid={vm['uuid']}"])
+        return [volume for volume in volumes if not VOLUME.is_usable(volume)]
+    volumes = [volume for volume in vm.get("allVolumes") or [] if volume.get("uuid") != vm.get("rootVolumeUuid")]
+    return [volume for volume in volumes if not volume.get("isShareable")]
+
+
+def _read_remaining_volumes(client: Client, desired: Record) -> list[Record]:
+    """Return the volumes to remove that still exist; deleted ones exist until they are expunged."""
+    volumes = [volume for uuid in desired["dataVolumeUuids"] for volume in get_by_uuid(client, "QueryVolume", uuid)]
+    return [volume for volume in volumes if desired.get("expunge") or VOLUME.is_usable(volume)]
+
+
+def remember_vm(vm: Record) -> Record:
+    """Return the uuids of a VM and its data volumes, because its record shows them only until it is destroyed."""
+    volumes = (
+        {"dataVolumeUuids": [volume["uuid"] for volume in vm["volumesToRemove"]]} if "volumesToRemove" in vm else {}
+    )
+    return {"uuid": vm["uuid"], **volumes}
+
+
+def hide_volumes_to_remove(vm: Record | None) -> Record:
+    """Return the VM as it is shown in the result."""
+    return {"vm": vm and {name: value for name, value in vm.items() if name != "volumesToRemove"}}
+
+
+def plan_vm(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
+    """Plan the recovery, the changes and the state of a VM, or its removal."""
+    vm = current.record
+    if state == ABSENT:
+        return _plan_vm_removal(resource, desired, vm) if vm else []
+    if vm is None:
+        raise build_not_found(resource, desired)
+    calls: list[PlannedCall] = []
+    if vm.get("state") == _DESTROYED:
+        calls.append(build_call(resource, "RecoverVmInstance", {}, vm, {**vm, "state": _STOPPED}))
+        vm = {**vm, "state": _STOPPED}
+    stops = _plan_stop(resource, desired, vm) if state == "stopped" else []
+    vm = {**vm, **(stops[-1].expected or {})} if stops else vm
+    compared = {name: value for name, value in desired.items() if name not in (*_PLACEMENT, "uuid")}
+    changes = find_drift(resource, compared, vm)
+    if changes.keys() & {*_SIZES} and vm.get("state") not in (None, _STOPPED):
+        names = " and ".join(format_option_name(name) for name in _SIZES if name in changes)
+        raise Unchangeable(f"{names} can only be changed while the VM is stopped. Use state: stopped first.")
+    updates = []
+    if changes:
+        updates = [build_call(resource, resource.update, changes, vm, {**vm, **changes})]
+        vm = {**vm, **changes}
+    calls += [*stops, *updates, *_plan_power(resource, state, desired, vm)]
+    tags = {name: desired[name] for name in TAG_PARAMS if name in desired}
+    return [replace(call, params={**call.params, **tags}) for call in calls]
+
+
+def _plan_stop(resource: ResourceSpec, desired: Record, vm: Record) -> list[PlannedCall]:
+    if vm.get("state") == _STOPPED:
+        return []
+    params = {"type": desired["stopType"]} if "stopType" in desired else {}
+    stopped = {**vm, "state": _STOPPED, "hostUuid": None, "lastHostUuid": vm.get("hostUuid") or vm.get("lastHostUuid")}
+    return [build_call(resource, "StopVmInstance", params, vm, stopped)]
+
+
+def _plan_power(resource: ResourceSpec, state: str, desired: Record, vm: Record) -> list[PlannedCall]:
+    """Plan the calls after which a VM runs, has been restarted or is paused."""
+    if state not in ("running", "restarted", "paused") or (state == "paused" and vm.get("state") == _PAUSED):
+        return []
+    running = {**vm, "state": _RUNNING}
+    calls, is_started = [], vm.get("state") not in (_RUNNING, "NoState", _PAUSED)
+    if vm.get("state") == _PAUSED:
+        calls.append(build_call(resource, "ResumeVmInstance", {}, vm, running))
+    elif is_started and not (state == "restarted" and vm.get("state") == "Crashed"):
+        place = {name: desired[name] for name in _PLACEMENT if name in desired}
+        # Without a host among the options, the service chooses one.
+        running = {**running, **place, "hostUuid": desired.get("hostUuid"), "lastHostUuid": None}
+        calls.append(build_call(resource, "StartVmInstance", place, vm, running))
+    if state == "paused":
+        calls.append(build_call(resource, "PauseVmInstance", {}, running, {**running, "state": _PAUSED}))
+    if state == "restarted" and (not is_started or vm.get("state") == "Crashed"):
+        restart = build_call(resource, "RebootVmInstance", {}, running, running)
+        calls.append(replace(restart, is_visible=False))
+    return calls
+
+
+def _plan_vm_removal(resource: ResourceSpec, desired: Record, vm: Record) -> list[PlannedCall]:
+    """Plan the destruction of a VM, the deletion of its data volumes, and with ``expunge`` the end of both."""
+    compared = {name: value for name, value in desired.items() if name not in _PLACEMENT}
+    mode = {name: desired[name] for name in ("deleteMode",) if name in desired}
+    volumes = vm.get("volumesToRemove", [])
+    steps: list[tuple[str | None, Record]] = []
+    if vm.get("state") not in (_EXPUNGED, _DESTROYED):
+        steps.append((resource.delete, compared))
+    steps += [("DeleteDataVolume", {"uuid": v["uuid"], **mode}) for v in volumes if VOLUME.is_usable(v)]
+    if desired.get("expunge"):
+        if vm.get("state") != _EXPUNGED:
+            steps.append(("ExpungeVmInstance", {**compared, "uuid": vm["uuid"]}))
+        steps += [("ExpungeDataVolume", {"uuid": volume["uuid"]}) for volume in volumes]
+    remaining = {**vm, "state": _DESTROYED}
+    expected: list[Record | None] = [remaining for dummy in steps[1:]]
+    return (
+        [
+            build_call(resource, operation, params, vm, record)
+            for (operation, params), record in zip(steps, [*expected, None], strict=True)
+        ]
+        if steps
+        else []
+    )
+
+
+def _find_vm_dependents(client: Client, vm: Record, dummy: Any) -> Dependents:
+    """Return what is removed with a VM: its CBT tasks, its snapshot groups, and the data volumes to delete."""
+    objects = [
+        Dependent(str(volume["uuid"]), str(volume.get("name")), REMOVED, type="volume")
+        for volume in vm.get("volumesToRemove", [])
+    ]
+    with suppress(Unsupported, ApiError):
+        tasks = query(client, "QueryCbtTask")
+        own = [
+            task for task in tasks if vm["uuid"] in [ref.get("resourceUuid") for ref in task.get("resourceRefs") or []]
+        ]
+        objects += [Dependent(str(task["uuid"]), str(task.get("name")), REMOVED, type="cbt_task") for task in own]
+    with suppress(Unsupported, ApiError):
+        groups = query(client, "QueryVolumeSnapshotGroup", [f"vmInstanceUuid={vm['uuid']}"])
+        objects += [
+            Dependent(str(group["uuid"]), str(group.get("name")), REMOVED, type="snapshot_group") for group in groups
+        ]
+    return Dependents(objects)
+
+
+VM_DEPENDENTS = Guard(_find_vm_dependents, option="")

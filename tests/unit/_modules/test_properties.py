@@ -252,6 +252,26 @@ ACTING: dict[str, Case] = {
         {**RESTORED, "l3_networks": [seeded_uuid("l3network", 1)]},
         {"default_l3_network": spellings(seeded_uuid("l3network", 1))},
     ),
+    "vm changed": Case(
+        "vm",
+        {"uuid": STOPPED, "cpu_num": 12},
+        {**TAGS, "name": words, "memory_size": st.integers(2**35, 2**36)},
+    ),
+    "vm described": Case("vm", {"uuid": VM, "name": "renamed"}, {"description": words}),
+    "vm stopped": Case(
+        "vm",
+        {"uuid": VM, "state": "stopped"},
+        {"stop_type": st.sampled_from(["grace", "cold"])},
+        renamed={"stop_type": "type"},
+    ),
+    "vm destroyed": Case(
+        "vm", {"uuid": VM, "state": "absent"}, {"delete_mode": st.sampled_from(["permissive", "enforcing"])}
+    ),
+    "vm started": Case(
+        "vm",
+        {"uuid": STOPPED, "state": "running"},
+        {"host": spellings(seeded_uuid("host", 1)), "cluster": spellings(seeded_uuid("cluster", 1))},
+    ),
     "vm_nic attached": Case(
         "vm_nic",
         ATTACHED,
@@ -323,7 +343,17 @@ CHOOSING = {"uuid", "name", "limit", "topic", "endpoint", "vm", "type"}
 SET_BY_SEVERAL_CALLS = {"topics"}
 
 # Options that are not sent: they say which operations are called, when a task fails, and how long it waits.
-NOT_SENT = {"state", "fail_on_error", "force", "running_vms", "update_password", "wait_for"}
+NOT_SENT = {
+    "state",
+    "data_volumes",
+    "expunge",
+    "fail_on_error",
+    "force",
+    "recover",
+    "running_vms",
+    "update_password",
+    "wait_for",
+}
 
 
 def parametrize_options(cases: Mapping[str, Case], optional_only: bool = False) -> pytest.MarkDecorator:
