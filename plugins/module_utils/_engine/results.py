@@ -112,9 +112,9 @@ def find_unmet_expectations(
             yield f"{call.operation} succeeded, but {_describe_differences(record, unmet)}", is_state
 
 
-def describe_remaining(resource: ResourceSpec, state: str, current: Current) -> str:
-    """Return the sentence with the state of an object that should have been removed; empty for any other object."""
-    if state != ABSENT or not isinstance(current, Found):
+def describe_remaining(resource: ResourceSpec, state: str, call: PlannedCall, current: Current) -> str:
+    """Return the sentence with the state of an object that a failed call should have removed; empty for other calls."""
+    if state != ABSENT or not isinstance(current, Found) or current.record.get("uuid") not in call.params.values():
         return ""
     values = {name: current.record[name] for name in resource.transitional_values if current.record.get(name)}
     states = ", ".join(f"{name} {value}" for name, value in values.items())

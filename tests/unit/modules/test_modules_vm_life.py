@@ -145,3 +145,12 @@ def test_nothing_is_destroyed_if_an_operation_is_missing(run: ModuleRunner, sim:
     ran = run("vm", {"uuid": VM, "state": "absent", "data_volumes": "delete", "expunge": True})
     assert (ran["error"]["code"], ran.changed) == ("UNSUPPORTED", False)
     assert [vm["state"] for vm in sim.records("vm") if vm["uuid"] == VM] == ["Running"]
+
+
+def test_failed_deletion_of_a_volume_does_not_claim_that_the_vm_exists(run: ModuleRunner, sim: Simulator) -> None:
+    sim.fault("fail", "DeleteDataVolume", skip=1)
+    ran = run("vm", {"uuid": VM, "state": "absent", "data_volumes": "delete"})
+    assert (ran.failed, ran.changed, ran["done"]) == (True, True, ["DestroyVmInstance"])
+    assert "still exists" not in ran.message
+    assert [vm["state"] for vm in sim.records("vm") if vm["uuid"] == VM] == ["Destroyed"]
+    assert set(data_volumes(sim, VM).values()) == {"Ready"}
