@@ -101,7 +101,7 @@ EXAMPLES = r"""
       - {name: host-11, management_ip: 10.0.1.11}
       - {name: host-12, management_ip: 10.0.1.12}
     concurrency: 50
-  register: hosts
+  register: added
 
 - name: Set a service type of an interface of each host
   virtinfra.manager.batch:
