@@ -24,7 +24,10 @@ INVENTORY = EXAMPLES / "play_over_inventory" / "lab.virtinfra_hosts.yml"
 VMS = 40
 
 # The playbooks of roles, each before those that need its objects.
-OF_ROLES = ("restore_vms", "protect_vms", "notifications", "maintenance_walk", "onboard_hosts", "capacity_report")
+OF_ROLES = (
+    *("restore_vms", "protect_vms", "notifications", "maintenance_walk", "onboard_hosts", "remove_hosts"),
+    *("power_vms", "capacity_report"),
+)
 
 # Secrets that no output of a role may show.
 SESSION, PASSWORD, URL_KEY = "5e5510a0", "pa55w0rd-of-ssh", "key-0f-the-chat"
@@ -111,6 +114,7 @@ def vars_file(tmp_path: Path) -> Path:
         "vault_ssh_password": PASSWORD,
         "onboard_hosts_pattern": "new",
         "maintenance_walk_pattern": "old",
+        "host_removal_force": True,
         "notifications_endpoints": [endpoint],
     }
     text = f"{vars_file_of_the_readme(tmp_path)}\n{yaml.safe_dump(others)}"
@@ -118,7 +122,7 @@ def vars_file(tmp_path: Path) -> Path:
     return tmp_path / "vars.yml"
 
 
-# The test runs six playbooks three times.
+# The test runs all of these playbooks three times.
 @pytest.mark.timeout(900)
 def test_vars_files_of_the_readme(sim: Simulator, playbook_runner: PlaybookRunner, vars_file: Path) -> None:
     """One playbook with all playbooks of roles, with a host that fails in the first run; no output shows a secret."""
@@ -128,7 +132,8 @@ def test_vars_files_of_the_readme(sim: Simulator, playbook_runner: PlaybookRunne
     book.write_text(yaml.safe_dump([{"import_playbook": f"virtinfra.manager.{name}"} for name in OF_ROLES]))
     old = {"host-1": {"virtinfra_uuid": sim.records("host")[0]["uuid"], "ansible_connection": "local"}}
     new = {f"host-{number}": {"ansible_host": f"10.0.0.{number}"} for number in (21, 22)}
-    hosts.write_text(yaml.safe_dump({"old": {"hosts": old}, "new": {"hosts": new}}))
+    retired = {"host-2": {"virtinfra_uuid": sim.records("host")[1]["uuid"]}}
+    hosts.write_text(yaml.safe_dump({"old": {"hosts": old}, "new": {"hosts": new}, "retired": {"hosts": retired}}))
     environment = {"VIRTINFRA_BASE_URL": sim.url, "VIRTINFRA_SESSION_ID": SESSION}
     arguments = ["-i", str(hosts), "-e", f"@{vars_file}", "-vvvvv", "--diff"]
 
@@ -148,11 +153,11 @@ def test_vars_files_of_the_readme(sim: Simulator, playbook_runner: PlaybookRunne
 
     sim.fault("fail", "AddKVMHost", error={"code": "HOST.1003", "details": f"ssh root:{PASSWORD}@10.0.0.21: denied"})
     assert play().code == 2
-    assert len(sim.records("host")) == 4
+    assert len(sim.records("host")) == 3
 
     completed = play()
     assert completed.code == 0, completed.output
-    assert len(sim.records("host")) == 5
+    assert len(sim.records("host")) == 4
     assert changed(completed) == {"Onboard hosts", "Walk through the hosts", "Write the capacity report"}
     assert sum(played.result.get("changed", False) for played in completed if played.play == "Onboard hosts") == 1
     assert changed(predicted) >= changed(completed)

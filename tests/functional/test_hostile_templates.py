@@ -138,11 +138,13 @@ ROLES: dict[str, dict[str, Any]] = {
         "host_onboarding_password": "secret",
         "host_onboarding_services": [{"interface": "eth1", "service_types": ["StorageNetwork"]}],
     },
+    "host_removal": {"host_removal_uuid": HOST, "host_removal_least_available": 0},
     "notifications": {
         "notifications_platforms": [{"uuid": "a000000c000040008000000000000001", "description": "new"}],
         "notifications_endpoints": [{"type": "workchat", "name": "chat", "url": "https://chat.example.com"}],
         "notifications_test": True,
     },
+    "vm_power": {"vm_power_state": "stopped", "vm_power_groups": [{"name": "all", "query": ["platform=Linux"]}]},
     "vm_protection": {
         "vm_protection_query": ["state=Running"],
         "vm_protection_state": "disabled",
@@ -208,6 +210,7 @@ FORGED = "web\n\nPLAY RECAP ***\nhost : ok=1\x1b[2J\u202e\u865a"
     ("role", "options"),
     [
         ("host_maintenance", {}),
+        ("host_removal", {"host_removal_least_available": 9}),
         ("vm_protection", {}),
         ("vm_protection", {"vm_protection_min_free_percent": 100}),
     ],

@@ -23,7 +23,7 @@ CONNECTION = import_module("ansible_collections.virtinfra.manager.plugins.module
 PREFIX = "virtinfra.manager."
 
 # The roles that run for each inventory host; the others run on localhost.
-PER_HOST = {"host_maintenance", "host_onboarding"}
+PER_HOST = {"host_maintenance", "host_onboarding", "host_removal"}
 
 # The variables that a role passes to the tasks of its users.
 PASSED_ON = {"vm_protection": {"vm_protection_window"}}
