@@ -103,7 +103,7 @@ total:
 from ..module_utils._modules.options import reference
 from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.read import list_module
-from ..module_utils._resources.cbt import add_all_resources, protects
+from ..module_utils._resources.protection import add_all_resources, protects
 
 MODULE = list_module(
     "QueryCbtTask",

@@ -77,6 +77,15 @@ NEEDING_A_QUERY = {
         "Mention another person": "the service does not offer QuerySNSTeamchatAtPerson",
         "Mention a person no longer": "the service does not offer QuerySNSTeamchatAtPerson",
     },
+    "vm_snapshot_group": dict.fromkeys(
+        (
+            "Take snapshots of all volumes of a VM",
+            "Remove a snapshot group, and keep the later ones",
+            "Remove a snapshot group and all later ones",
+        ),
+        "the service does not offer QueryVolumeSnapshotGroup",
+    )
+    | {"Rename a snapshot group": "the service does not offer UpdateVolumeSnapshotGroup"},
     "vm_snapshot_group_info": {
         "List the snapshot groups of a VM": "the service does not offer QueryVolumeSnapshotGroup",
         "Find a snapshot group by its name": "the service does not offer QueryVolumeSnapshotGroup",
@@ -457,7 +466,7 @@ def test_results_have_one_shape(runs: Runs, subtests: pytest.Subtests) -> None:
 
 def is_conditional(member: str) -> bool:
     """Whether a member is returned only under a condition."""
-    return member in ("check_mode", "invocation", "warnings", "volume_cbt_backup_infos", "records", "job")
+    return member in ("check_mode", "invocation", "warnings", "volume_cbt_backup_infos", "records", "results", "job")
 
 
 # ------------------------------------------------------------------------------------- the two ways to run a module

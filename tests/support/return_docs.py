@@ -70,6 +70,7 @@ JOBS = {
     "vm": "StartVmInstance",
     "vm_nic": "AttachL3NetworkToVm",
     "vm_nic_qos": "DeleteNicQos",
+    "vm_snapshot_group": "CreateVolumeSnapshotGroup",
 }
 """The modules that return a job, each with the operation in its sample."""
 
@@ -176,6 +177,7 @@ def documented_records() -> dict[str, dict[str, Fields]]:
         "sns_topic_subscriber_info": {"subscribers": contains("SNSTopicSubscriber")},
         "vm_from_snapshot_group": {"vm": vm},
         "vm_info": {"vms": vm},
+        "vm_snapshot_group": {"snapshot_group": _always(contains("VolumeSnapshotGroupInventory"))},
         "vm_snapshot_group_info": {"snapshot_groups": _always(contains("VolumeSnapshotGroupInventory"))},
         "vm": {"vm": vm},
         "vm_nic": {"nic": contains("VmNicInventory"), "vm": vm},

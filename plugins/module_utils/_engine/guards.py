@@ -71,8 +71,8 @@ class Guard:
     """What a call does to other objects, and the option of the module that permits it.
 
     ``find`` returns the dependents of a record before the call, each with the predicted effect; it gets the value of
-    ``option``. ``review`` returns the dependents after the call, each with its actual effect; without it, the effects
-    are as predicted.
+    ``option``, or of ``depends_on`` if the effects depend on another option. ``review`` returns the dependents after
+    the call, each with its actual effect; without it, the effects are as predicted.
 
     ``members`` are the members of the result that list the dependents, by effect. The call is refused if it has one of
     the ``harmful`` effects, unless the option has one of the values ``permitted_by``. Without an ``option``, the
@@ -89,6 +89,7 @@ class Guard:
     members: Mapping[str, str] = field(default_factory=lambda: {LOST: ALSO_REMOVED, REMOVED: ALSO_REMOVED})
     review: Callable[[Any, Record, Sequence[Dependent]], list[Dependent]] | None = None
     operation: str = ""
+    depends_on: str = ""
 
     def require_permission(self, operation: str, dependents: Sequence[Dependent], choice: Any) -> None:
         """Raise InUse if the operation has a harmful effect that the ``choice`` of the option does not permit."""

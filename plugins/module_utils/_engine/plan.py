@@ -132,7 +132,9 @@ class ResourceSpec:
     ``guards`` are those of the calls that lead to a state and affect other objects, by that state. ``remember`` returns
     what later reads of an object that shall be absent need from the first record; it is added to the options.
     ``plan_options`` are options (API names) that only ``plan`` uses.
-    ``find_conflict`` returns why the service would refuse to create the object, for check mode. ``plan`` replaces
+    ``find_conflict`` returns why the service would refuse to create the object, for check mode. ``complete_options``
+    returns parameters of the creation that follow from the options but have to be read. ``find_reply_error`` returns
+    the error in the reply to a call whose job succeeded, None if there is none. ``plan`` replaces
     `build_default_plan`. ``format_result`` returns the members of the result for the record that ``find`` returned, if
     they differ from that record.
     """
@@ -148,6 +150,8 @@ class ResourceSpec:
     failed_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     keys: tuple[str, ...] = ("uuid", "name")
     find_conflict: Callable[[Any, Record], str | None] | None = None
+    complete_options: Callable[[Any, Record], Record] | None = None
+    find_reply_error: Callable[[Record], str | None] | None = None
     plan_options: tuple[str, ...] = ()
     guards: Mapping[str, Sequence[Guard]] = field(default_factory=dict)
     remember: Callable[[Record], Record] = remember_uuid

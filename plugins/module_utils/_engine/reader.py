@@ -101,6 +101,7 @@ class ObjectReader:
     def read(self) -> Current:
         """Return what is known of the object."""
         if self.context.is_object_predicted:
+            self._complete_options()
             return predict_object(self.resource, self.state, self.desired)
         try:
             record = self._find(self.client)
@@ -109,7 +110,16 @@ class ObjectReader:
             self._require_existence(unreadable)
             self._first_unreadable = self._first_unreadable or unreadable
             return unreadable
-        return Missing() if record is None else Found(record)
+        if record is None:
+            self._complete_options()
+            return Missing()
+        return Found(record)
+
+    def _complete_options(self) -> None:
+        """Add what the creation needs and the options do not contain, unless the uuid is that of an existing object."""
+        complete = self.resource.complete_options
+        if complete and self.state != ABSENT and "uuid" not in self.desired:
+            self.desired = {**self.desired, **complete(self.client, self.desired)}
 
     def _find(self, client: Client) -> Record | None:
         """Return the record that the options select.
@@ -290,7 +300,8 @@ class DependentsReader:
         due = [reading for reading in self.readings if reading.operation in operations and not reading.record]
         for reading in reversed(due):
             choice = self.context.params.get(reading.guard.option)
-            dependents = reading.guard.find(self.reader.client, record, choice)
+            value = self.context.params.get(reading.guard.depends_on or reading.guard.option)
+            dependents = reading.guard.find(self.reader.client, record, value)
             reading.record, reading.dependents = record, dependents.objects
             self.context.warnings.extend(f"{self.label}: {warning}." for warning in dependents.warnings)
             reading.guard.require_permission(reading.operation, reading.dependents, choice)

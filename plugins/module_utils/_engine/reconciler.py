@@ -26,7 +26,7 @@ from .._api.records import (
     is_same_value,
     record_to_result,
 )
-from .._client.jobs import RUNNING, Job
+from .._client.jobs import RUNNING, SUCCEEDED, Job
 from .._client.names import add_names
 from .calls import (
     RESPONSE_TIME,
@@ -35,6 +35,7 @@ from .calls import (
     Done,
     Refused,
     can_answer_second_delivery,
+    confirm_result,
     is_refused_as_duplicate,
     is_removed_by_another,
     perform,
@@ -231,6 +232,7 @@ class Reconciler:
             raise
         if isinstance(outcome, Done):
             self.context.record_call(call.operation, warnings=outcome.warnings)
+            _check_reply(self.resource, once, outcome.job)
         return outcome
 
     def _is_still_needed(self, call: PlannedCall, deadline: float) -> bool | None:
@@ -323,6 +325,17 @@ class Reconciler:
             if is_state:
                 raise VirtinfraError(message)
             self.context.warnings.append(f"{self.reader.label}: {message}.")
+
+
+def _check_reply(resource: ResourceSpec, call: Call, job: Job) -> None:
+    """Raise VirtinfraError if the reply contains an error although the job succeeded."""
+    find_error = resource.find_reply_error
+    if find_error is None or job.state != SUCCEEDED or not find_error(job.result):
+        return
+    confirm_result(call, job)
+    if error := find_error(job.result):
+        members = record_to_result(extract_extras(resource, job.operation, job.result), resource.record_type)
+        raise VirtinfraError(f"{job.operation} succeeded, but {error}", **members)
 
 
 def _can_be_created_by(call: PlannedCall, record: Record) -> bool:

@@ -118,6 +118,7 @@ CHANGING: dict[str, Mapping[str, Any]] = {
         "l3_networks": [NETWORK],
     },
     "host_nic_service": {"interfaces": [seeded_uuid("hostnic", 2)], "service_types": ["BackupNetwork"]},
+    "vm_snapshot_group": {"vm": VM, "name": "n"},
 }
 CALLING: dict[str, Mapping[str, Any]] = {
     "vm_nic_qos": {"uuid": NIC, "direction": "in"},

@@ -47,6 +47,7 @@ CASES: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = [
     ("sns_snmp_test", {}, {"endpoint": ("endpoint", 1)}),
     ("sns_teamchat_person", {"user_id": "user-1", "remark": "changed"}, {"endpoint": ("endpoint", 2)}),
     ("sns_topic_subscriber_info", {}, {"topic": ("topic", 1), "endpoint": ("endpoint", 1)}),
+    ("vm_snapshot_group", {"name": "n"}, {"vm": ("vm", 1)}),
     ("vm_snapshot_group_info", {}, {"vm": ("vm", 1)}),
     (
         "vm_from_snapshot_group",

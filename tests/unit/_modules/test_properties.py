@@ -272,6 +272,21 @@ ACTING: dict[str, Case] = {
         {"uuid": STOPPED, "state": "running"},
         {"host": spellings(seeded_uuid("host", 1)), "cluster": spellings(seeded_uuid("cluster", 1))},
     ),
+    "vm_snapshot_group taken": Case(
+        "vm_snapshot_group",
+        {"vm": VM, "name": "n"},
+        {**TAGS, **NEW, "name": words, "description": words, "with_memory": st.booleans()},
+    ),
+    "vm_snapshot_group changed": Case(
+        "vm_snapshot_group",
+        {"uuid": seeded_uuid("snapshotgroup", 1), "name": "renamed"},
+        {**TAGS, "name": words},
+    ),
+    "vm_snapshot_group removed": Case(
+        "vm_snapshot_group",
+        {"uuid": seeded_uuid("snapshotgroup", 1), "state": "absent"},
+        {"delete_mode": st.sampled_from(["permissive", "enforcing"])},
+    ),
     "vm_nic attached": Case(
         "vm_nic",
         ATTACHED,

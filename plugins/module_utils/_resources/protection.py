@@ -1,0 +1,221 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""What protects VMs: find CBT tasks by their VMs, and plan their changes; find snapshot groups, and what follows them.
+
+Section "CBT tasks".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from .._api.errors import InvalidOptions, NotFound, Unsupported
+from .._api.records import NullReference, Record
+from .._api.references import is_name
+from .._client.client import Client
+from .._client.lists import (
+    find_by_attribute,
+    get_by_uuid,
+    query,
+    require_unique,
+)
+from .._engine.guards import LOST, MAX_LISTED, Dependent, Dependents, Guard
+from .._engine.plan import Current, PlannedCall, ResourceSpec, build_default_plan
+from .finders import find_by_query, find_by_type
+
+_GROUPS = "QueryVolumeSnapshotGroup"
+
+# The scope of a deletion that removes no other snapshot group.
+SINGLE = "single"
+
+# The states of a VM that has a memory.
+_WITH_MEMORY = ("Running", "Paused")
+
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_DATE = re.compile(r"([A-Z][a-z]{2}) ([0-9]{1,2}), ([0-9]{4}),? ([0-9]{1,2}):([0-9]{2}):([0-9]{2})\s([AP]M)")
+
+
+def add_resources(task: Record) -> Record:
+    """Return a task with ``resourceUuids`` and ``vmInstanceUuid``, the first of them, if ``resourceRefs`` has any."""
+    refs = [ref["resourceUuid"] for ref in task.get("resourceRefs") or [] if ref.get("resourceUuid")]
+    return {**task, "resourceUuids": refs, "vmInstanceUuid": refs[0]} if refs else task
+
+
+def protects(task: Record, vm_uuid: str) -> bool:
+    """Return whether a task protects a VM; raise Unsupported if the record does not show the VMs.
+
+    ``task`` is what `add_resources` returns.
+    """
+    if task.get("resourceRefs") is None:
+        raise Unsupported(
+            f"the service does not show which VMs the CBT task {task.get('uuid')} protects, so tasks cannot be selected"
+            " by vm, only by name or uuid"
+        )
+    return vm_uuid in task.get("resourceUuids", [])
+
+
+def add_all_resources(task: Record) -> Record:
+    """Return a task with the uuids of the VMs that it protects, None if the service does not show them."""
+    return {"vmInstanceUuid": None, "resourceUuids": None, **add_resources(task)}
+
+
+def find_cbt_task(client: Client, desired: Record) -> Record | None:
+    """Read a CBT task by its uuid, its name, or one of the VMs that it protects.
+
+    Raise Unsupported when no task of the VM is found, but some tasks do not show the VMs that they protect.
+    """
+    task = find_by_query("QueryCbtTask", "uuid", "name", view=add_resources)(client, desired)
+    vm = desired.get("vmInstanceUuid")
+    if vm and not (task or desired.get("uuid") or desired.get("name")):
+        task = _find_task_of_vm(client, vm)
+    if task and vm in task.get("resourceUuids", ()):
+        return {**task, "vmInstanceUuid": vm}
+    return task
+
+
+def _find_task_of_vm(client: Client, vm: str) -> Record | None:
+    tasks = [add_resources(task) for task in query(client, "QueryCbtTask")]
+    if task := require_unique([task for task in tasks if vm in task.get("resourceUuids", ())], f"the vm {vm!r}"):
+        return task
+    return next((task for task in tasks if protects(task, vm)), None)
+
+
+def find_other_cbt_task(client: Client, params: Record) -> str | None:
+    """Return why the service would refuse to create a CBT task: another one protects a VM; None if it would not.
+
+    Section "Operations", CreateCbtTask: a VM has one task.
+    """
+    vms = {params.get("vmInstanceUuid"), *params.get("resourceUuids", ())}
+    for task in map(add_resources, query(client, "QueryCbtTask")):
+        if protected := vms.intersection(task.get("resourceUuids", ())):
+            return (
+                f"the VM {min(protected)} has the CBT task {task.get('name')!r} ({task.get('uuid')}), and a VM has"
+                " one task. To use that task, omit name and give vm."
+            )
+    return None
+
+
+def plan_cbt_task(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
+    """Plan the change of a task. Warn when a task that one VM selects is stopped or deleted for other VMs too."""
+    steps = build_default_plan(resource, state, desired, current)
+    others = [uuid for uuid in (current.record or {}).get("resourceUuids", ()) if uuid != desired.get("vmInstanceUuid")]
+    if not others or state in ("present", "enabled") or not desired.keys().isdisjoint(("uuid", "name")):
+        return steps
+    return [replace(step, warning=f"the task also protects {', '.join(others)}") for step in steps]
+
+
+def find_snapshot_group(client: Client, desired: Record) -> Record | None:
+    """Read a snapshot group: by its uuid, else by its VM and its name, which several groups may have."""
+    uuids = filter(None, [desired.get("uuid") or desired.get("resourceUuid")])
+    for uuid in uuids:
+        if groups := get_by_uuid(client, _GROUPS, uuid):
+            return groups[0]
+    vm, name = desired.get("vmInstanceUuid"), desired.get("name")
+    if desired.get("uuid") or not (vm and name) or is_name(vm):
+        # The name of a VM that does not exist, so it has no snapshot groups.
+        return None
+    groups = [group for group in find_by_attribute(client, _GROUPS, "vmInstanceUuid", vm) if group.get("name") == name]
+    return require_unique(groups, f"the name {name!r} among the snapshot groups of this VM")
+
+
+def read_root_volume(client: Client, desired: Record) -> Record:
+    """Return the root volume of the VM, by which the service finds all volumes to take snapshots of.
+
+    Raise NotFound if the VM does not exist, and InvalidOptions if it has no memory of which a snapshot can be taken.
+    """
+    vm_uuid = desired.get("vmInstanceUuid")
+    if vm_uuid is None or isinstance(vm_uuid, NullReference):
+        return {"rootVolumeUuid": NullReference("vm")}
+    vm = _read_vm(client, vm_uuid)
+    if desired.get("withMemory") and vm.get("state") not in _WITH_MEMORY:
+        raise InvalidOptions(
+            f"a snapshot of the memory needs a running or paused VM, and {vm.get('name')} is {vm.get('state')}. Start"
+            " the VM, or omit with_memory"
+        )
+    return {"rootVolumeUuid": vm["rootVolumeUuid"]}
+
+
+def _read_vm(client: Client, uuid: str) -> Record:
+    """Return a VM; raise NotFound if it does not exist."""
+    vm = find_by_type("vm", "uuid")(client, {"uuid": uuid})
+    if vm is None or not vm.get("rootVolumeUuid"):
+        raise NotFound(f"no VM with uuid {uuid!r} and a root volume. Check vm.")
+    return vm
+
+
+def find_failed_snapshots(reply: Record) -> str | None:
+    """Return which snapshots of a group an operation has left as they were, and why; None if there are none."""
+    results = [result for result in reply.get("results") or () if isinstance(result, dict)]
+    failed = [result for result in results if result.get("error")]
+    if not failed:
+        return None
+    texts = (
+        f"snapshot {result.get('snapshotUuid')} of volume {result.get('volumeUuid')}: {_describe(result['error'])}"
+        for result in failed[:MAX_LISTED]
+    )
+    more = f"; and {len(failed) - MAX_LISTED} more" if len(failed) > MAX_LISTED else ""
+    return (
+        f"{len(failed)} of {len(results)} snapshots failed: {'; '.join(texts)}{more}. Correct the cause, and run the"
+        " task again."
+    )
+
+
+def _describe(error: object) -> str:
+    """Return the code and the details of an ErrorCode."""
+    if not isinstance(error, dict):
+        return str(error)
+    return " ".join(str(error[name]) for name in ("code", "details") if error.get(name)) or str(error)
+
+
+def find_later_groups(client: Client, group: Record, scope: object) -> Dependents:
+    """Return the later snapshot groups of the VM. Unless ``scope`` is single, they may be lost with this one.
+
+    A group whose date is the same or unknown counts as later. Raise Unsupported if the service cannot list the groups.
+    """
+    effect = "" if scope == SINGLE else LOST
+    if group.get("vmInstanceUuid") is None:
+        if effect:
+            raise Unsupported("the service cannot list the later snapshot groups of the VM", "Use scope: single.")
+        return Dependents()
+    taken = parse_date(group.get("createDate"))
+    later = [
+        other
+        for other in find_by_attribute(client, _GROUPS, "vmInstanceUuid", group["vmInstanceUuid"])
+        if other.get("uuid") != group["uuid"] and not _is_before(parse_date(other.get("createDate")), taken)
+    ]
+    return Dependents(
+        [Dependent(str(other["uuid"]), str(other.get("name")), effect, type="snapshot_group") for other in later]
+    )
+
+
+def _review_later_groups(client: Client, group: Record, before: Sequence[Dependent]) -> list[Dependent]:
+    """Return the later snapshot groups, those that no longer exist as lost. Old servers have no scope."""
+    groups = find_by_attribute(client, _GROUPS, "vmInstanceUuid", group["vmInstanceUuid"])
+    existing = {str(other.get("uuid")) for other in groups}
+    return [replace(other, effect="" if other.uuid in existing else LOST) for other in before]
+
+
+LATER_GROUPS = Guard(find_later_groups, review=_review_later_groups, depends_on="scope")
+
+
+def parse_date(text: object) -> tuple[int, ...] | None:
+    """Return a date of the service, such as ``Jan 6, 2024 4:52:16 PM``, as numbers that can be compared; else None.
+
+    The names of months in `time.strptime` depend on the language of the controller.
+    """
+    match = _DATE.fullmatch(str(text))
+    if match is None or match[1] not in _MONTHS:
+        return None
+    day, year, hour, minute, second = map(int, match.group(2, 3, 4, 5, 6))
+    return year, _MONTHS.index(match[1]), day, hour % 12 + 12 * (match[7] == "PM"), minute, second
+
+
+def _is_before(date: tuple[int, ...] | None, other: tuple[int, ...] | None) -> bool:
+    """Return whether a date is known to be before another one."""
+    return date is not None and other is not None and date < other

@@ -1,0 +1,146 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The module vm_snapshot_group: snapshot groups that are taken, changed and removed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._resources.protection import parse_date
+
+from simulator.launch import Simulator
+from simulator.operations import snapshot_groups
+from simulator.state.store import Record, Store, seeded_uuid
+from support.module_runner import ModuleRunner
+from support.scenarios import SNAPSHOT_GROUP
+
+MODULE = "vm_snapshot_group"
+FIRST = {"vm": "vm-1", "name": "snapshot-group-1"}
+LATER = {"vm": "vm-1", "name": "later", "description": "after the upgrade"}
+SNAPSHOT = seeded_uuid("snapshot", 1)
+
+
+@pytest.fixture
+def run(sim: Simulator) -> ModuleRunner:
+    return ModuleRunner(sim)
+
+
+def group_names(sim: Simulator) -> list[str]:
+    return [group["name"] for group in sim.records("snapshotgroup")]
+
+
+def test_group_is_taken_once(run: ModuleRunner, sim: Simulator) -> None:
+    ran = run.twice(MODULE, {**LATER, "with_memory": True})
+    assert ran.calls == ["CreateVolumeSnapshotGroup"]
+    sent = ran.sent("CreateVolumeSnapshotGroup")
+    assert sent == {"rootVolumeUuid": sim.records("vm")[0]["rootVolumeUuid"], "withMemory": True, **sent}
+    assert ran["snapshot_group"]["vm_instance_uuid"] == sim.records("vm")[0]["uuid"]
+    assert run.twice(MODULE, {**LATER, "vm": "vm-2"}).calls == ["CreateVolumeSnapshotGroup"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({**LATER, "vm": "vm-2", "with_memory": True}, "needs a running or paused VM, and vm-2 is Stopped"),
+        ({**LATER, "vm": "f" * 32}, "no VM with uuid"),
+        ({"uuid": "f" * 32, "name": "other"}, "no snapshot group with uuid"),
+        ({"uuid": SNAPSHOT_GROUP, "vm": "vm-2"}, "the API cannot change vm"),
+    ],
+)
+def test_group_that_cannot_be_taken(run: ModuleRunner, options: dict[str, Any], words: str) -> None:
+    assert words in run.refused(MODULE, options)
+
+
+def test_group_is_changed(run: ModuleRunner, sim: Simulator) -> None:
+    ran = run.twice(MODULE, {"uuid": SNAPSHOT_GROUP, "name": "renamed", "description": "new"})
+    assert ran.calls == ["UpdateVolumeSnapshotGroup"]
+    assert group_names(sim) == ["renamed"]
+
+
+@pytest.mark.parametrize(
+    ("options", "remaining", "also_removed"),
+    [
+        ({}, ["later"], []),
+        ({"scope": "chain", "force": True, "delete_mode": "enforcing"}, [], ["later"]),
+        ({"scope": "auto", "force": True}, ["later"], []),
+    ],
+)
+def test_group_is_removed_once(
+    run: ModuleRunner, sim: Simulator, options: dict[str, Any], remaining: list[str], also_removed: list[str]
+) -> None:
+    run(MODULE, LATER)
+    removal = {**FIRST, **options, "state": "absent"}
+    predicted = run(MODULE, removal, check=True)
+    ran = run.twice(MODULE, removal) if options.get("scope") != "auto" else run(MODULE, removal)
+    assert group_names(sim) == remaining
+    assert [item["name"] for item in ran["also_removed"]] == also_removed
+    assert [item["name"] for item in predicted["also_removed"]] == (["later"] if options else [])
+    (sent,) = [entry for entry in ran.log if entry["method"] == "DELETE"]
+    assert sent["query"]["scope"] == [options.get("scope", "single")]
+
+
+def test_later_groups_that_the_service_removed_unasked(
+    run: ModuleRunner, sim: Simulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server without the parameter removes the whole chain."""
+
+    def find_and_remove_later(store: Store, kind: str, uuid: str) -> Record | None:
+        store[kind].remove_where(lambda group: bool(group["name"] == "later"))
+        return store.find(kind, uuid)
+
+    run(MODULE, LATER)
+    monkeypatch.setattr(snapshot_groups, "find_to_delete", find_and_remove_later)
+    ran = run(MODULE, {**FIRST, "state": "absent"})
+    assert [item["name"] for item in ran["also_removed"]] == ["later"]
+    assert "1 snapshot group was lost: later (" in ran.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"scope": "chain"}, "DeleteVolumeSnapshotGroup was not called, because 1 snapshot group would be lost: later"),
+        ({"scope": "auto"}, "1 snapshot group would be lost: later"),
+        ({"description": "other"}, "description (is not set, should be 'other')"),
+        ({"uuid": SNAPSHOT_GROUP, "vm": "vm-2"}, "vm (is "),
+    ],
+)
+def test_removal_that_is_refused(run: ModuleRunner, options: dict[str, Any], words: str) -> None:
+    run(MODULE, LATER)
+    assert words in run.refused(MODULE, {**FIRST, **options, "state": "absent"})
+
+
+def test_snapshot_that_is_not_deleted(run: ModuleRunner, sim: Simulator) -> None:
+    sim.configure(failing_snapshots=[SNAPSHOT])
+    ran = run(MODULE, {**FIRST, "state": "absent"})
+    assert ran.failed
+    assert ran.changed
+    assert f"DeleteVolumeSnapshotGroup succeeded, but 1 of 2 snapshots failed: snapshot {SNAPSHOT} of" in ran.message
+    assert "SYS.1006" in ran.message
+    assert [result["snapshot_uuid"] for result in ran["results"] if result.get("error")] == [SNAPSHOT]
+    sim.configure(failing_snapshots=[])
+    assert run.twice(MODULE, {**FIRST, "state": "absent"}).calls == ["DeleteVolumeSnapshotGroup"]
+
+
+@pytest.mark.parametrize("options", [{"vm": "nowhere"}, {"vm": "f" * 32}, {"uuid": "f" * 32}])
+def test_group_that_does_not_exist_is_absent(run: ModuleRunner, options: dict[str, Any]) -> None:
+    run.idle(MODULE, {"name": "later", **options, "state": "absent"})
+
+
+@pytest.mark.parametrize("missing", ["DeleteVolumeSnapshotGroup", "QueryVolumeSnapshotGroup"])
+def test_removal_without_an_operation(run: ModuleRunner, sim: Simulator, missing: str) -> None:
+    sim.configure(missing_operations=[missing])
+    ran = run(MODULE, {**FIRST, "state": "absent"})
+    assert (ran["error"]["code"], ran.changed) == ("UNSUPPORTED", False)
+    assert f"the service does not offer {missing}" in ran.message
+
+
+def test_dates_are_compared() -> None:
+    times = ["Jan 6, 2024 12:00:00 AM", "Jan 6, 2024, 11:59:59\u202fAM", "Jan 6, 2024 12:00:00 PM"]
+    dates = [*times, "Feb 1, 2024 1:00:00 AM"]
+    parsed = [date for text in dates if (date := parse_date(text))]
+    assert len(parsed) == len(dates)
+    assert parsed == sorted(parsed)
+    assert parse_date("2024-01-06") is None
