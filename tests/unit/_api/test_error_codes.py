@@ -200,7 +200,7 @@ def test_code_of_a_read(run: ModuleRunner, status: int, body: Any, code: str) ->
         ("kvm_host", {"name": ""}, "INVALID"),
         ("kvm_host", {"uuid": NOWHERE}, "NOT_FOUND"),
         ("kvm_host", {"name": "twin"}, "AMBIGUOUS"),
-        ("kvm_host", {"name": "host-3", "description": "other"}, "UNCHANGEABLE"),
+        ("kvm_host", {"name": "host-3", "cluster": "cluster-2"}, "UNCHANGEABLE"),
         ("kvm_host", {"uuid": HOST_WITHOUT_NEIGHBOUR, "state": "maintenance"}, "IN_USE"),
         ("cbt_task_info", {"session_id": None}, "UNSUPPORTED"),
         ("vm_nic", {"vm": NOWHERE, "l3_network": NOWHERE}, "NOT_FOUND"),

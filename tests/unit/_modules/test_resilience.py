@@ -783,7 +783,7 @@ def test_second_delivery_of_an_export(sim: Simulator, runner: ModuleRunner, serv
     [
         (True, {}, {}, False),
         (False, {}, {}, True),
-        (False, {"name": "other"}, {}, None),
+        (False, {"clusterUuid": "c" * 32}, {}, None),
         (False, {"description": "of another run"}, {}, True),
         (False, {}, {"resource_uuid": "f" * 32}, False),
     ],
@@ -792,8 +792,8 @@ def test_object_that_another_run_created_at_the_same_time(
     honours_ids: bool, record: dict[str, Any], options: dict[str, Any], changed: bool | None
 ) -> None:
     """The job id or the record proves that another run created the object. If changed is None, the task fails."""
-    host = {"uuid": "e" * 32, "name": NEW_HOST["name"], "managementIp": NEW_HOST["management_ip"], **record}
-    host.update({"clusterUuid": NEW_HOST["cluster"], "status": "Connected", "state": "Enabled"})
+    host = {"uuid": "e" * 32, "name": NEW_HOST["name"], "managementIp": NEW_HOST["management_ip"]}
+    host |= {"clusterUuid": NEW_HOST["cluster"], "status": "Connected", "state": "Enabled", **record}
     calls: list[StubRequest] = []
 
     def answer(request: StubRequest) -> StubResponse:
