@@ -157,11 +157,14 @@ results:
       description: The handle of the job that is still running, for M(virtinfra.manager.job_wait).
       returned: when O(wait=false) starts a call, and in a failure when a job may still be running
       type: dict
-      sample:
-        uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
-        location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
-        operation: AddKVMHost
-        state: running
+      contains:
+        uuid: {description: The uuid of the job., type: str, sample: "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"}
+        location:
+          description: The path at which the job is polled.
+          type: str
+          sample: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+        operation: {description: The operation., type: str, sample: AddKVMHost}
+        state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 counts:
   description: How many objects have which outcome.
   returned: when the options are valid
