@@ -137,6 +137,16 @@ also_removed:
     type: {description: The type V(endpoint)., type: str, sample: endpoint}
     uuid: {description: The uuid of the endpoint., type: str, sample: a000000d000040008000000000000001}
     name: {description: The name of the endpoint., type: str, sample: snmp-endpoint-1}
+remaining_endpoints:
+  description:
+    - The endpoints of the platform that exist after its removal, because the service could not remove them, and does
+      not report this. A warning names them, too.
+  returned: success and O(state=absent)
+  type: list
+  elements: dict
+  contains:
+    uuid: {description: The uuid of the endpoint., type: str, sample: a000000d000040008000000000000001}
+    name: {description: The name of the endpoint., type: str, sample: snmp-endpoint-1}
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).

@@ -87,6 +87,8 @@ options:
       - What O(state=absent) does with the data volumes of the VM. V(keep) leaves them, detached. V(delete) deletes
         those that are attached to the VM, and with O(expunge) also those that were deleted with it. Volumes that
         several VMs share are not deleted.
+      - V(delete) does not find the volumes of a VM that is destroyed already, except for deleted ones with O(expunge).
+        If a task ends before it has deleted them, delete them with M(virtinfra.manager.api).
     type: str
     choices: [keep, delete]
     default: keep

@@ -59,6 +59,7 @@ from .reader import DependentsReader, ObjectReader
 from .results import (
     describe_remaining,
     extract_extras,
+    find_unchanged_state,
     find_unmet_expectations,
     format_diff,
     format_pending_job,
@@ -120,12 +121,17 @@ class Planner:
 
     def warn_of_remaining(self, calls: list[PlannedCall]) -> None:
         """Warn that an object was not removed, because the task does not wait for the first of several calls."""
-        names = dict.fromkeys(call.operation for call in calls if not _contains(self.done, call))
-        if names and self.reader.state == ABSENT:
-            self.context.warnings.append(
-                f"{self.reader.label}: the task did not call {', '.join(names)}, because wait is false. Run it again"
-                " when the job has ended."
-            )
+        remaining = [call for call in calls if not _contains(self.done, call)]
+        names = dict.fromkeys(call.operation for call in remaining)
+        if not names or self.reader.state != ABSENT:
+            return
+        uuids = {uuid: None for call in remaining if (uuid := call.params.get("uuid"))}
+        others = ", ".join(uuid for uuid in uuids if uuid != self.done[0].params.get("uuid"))
+        remedy = f" Then remove {others} with the module api, because it does not find them again." if others else ""
+        self.context.warnings.append(
+            f"{self.reader.label}: the task did not call {', '.join(names)}, because wait is false. Run it again when"
+            f" the job has ended.{remedy}"
+        )
 
 
 class Reconciler:
@@ -251,6 +257,8 @@ class Reconciler:
         after = self.reader.wait_until_stable(after, self._list_fields_after(call), deadline)
         if after.record is not None and call.expected is None:
             raise VirtinfraError(f"{call.operation} succeeded, but the object still exists")
+        if unchanged := find_unchanged_state(self.resource, self.state, call, before.record, after.record):
+            raise VirtinfraError(f"{call.operation} succeeded, but {unchanged}. Nothing further was removed.")
         # Some servers keep the record of a deleted object for some time, and others do not.
         if after.record is None and call.expected is not None and not get_operation(call.operation).is_destructive:
             raise VirtinfraError(f"{call.operation} succeeded, but the object does not exist")

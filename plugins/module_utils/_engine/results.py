@@ -18,6 +18,7 @@ from .._api.records import (
     complete_record,
     is_same_value,
     record_to_result,
+    to_snake_case,
 )
 from .._api.references import format_option_name
 from .._client.jobs import RUNNING, Job, predict_job
@@ -91,6 +92,21 @@ def _format_diff_side(resource: ResourceSpec, record: Record | None) -> Record:
     if isinstance(value, dict):
         return value
     return {key: value} if value else {}
+
+
+def find_unchanged_state(
+    resource: ResourceSpec, state: str, call: PlannedCall, before: Record | None, after: Record | None
+) -> str | None:
+    """Return the field that shows that a step of a removal failed, as ``name is still value``; None if there is none.
+
+    The next step would destroy more of an object that exists.
+    """
+    transition = resource.transitions.get(state)
+    if state != ABSENT or transition is None or not (before and after and call.expected):
+        return None
+    name = transition.record_field
+    has_changed = after.get(name) in (call.expected.get(name), None) or after[name] != before.get(name)
+    return None if has_changed else f"{to_snake_case(name)} is still {after[name]}"
 
 
 def find_unmet_expectations(

@@ -40,6 +40,7 @@ from .._api.references import (
     mark_nulls,
     normalize_references,
 )
+from .._api.resource_types import REFERS_TO
 from .._client.client import Client
 from .._client.jobs import (
     ALL,
@@ -73,6 +74,7 @@ from .._engine.results import (
 )
 from .._http.connection import ConnectionOptions
 from .._masking.terminal import escape_controls
+from .._resources.finders import find_by_type
 from .options import JOB_HANDLES, TAGS, WAIT, WAIT_LIMITS, Options
 from .spec import ModuleSpec
 
@@ -86,9 +88,9 @@ def action_module(
 ) -> ModuleSpec:
     """Return the module that calls one operation each time it runs; its result has the members of the reply.
 
-    If there are several operations, the option ``state`` selects one of them. Their objects do not exist if the state
-    is absent and the service does not know them. ``changes`` is False if the call changes nothing. ``find_error``
-    returns the error in the combination of options and reply, or None.
+    If there are several operations, the option ``state`` selects one of them. With the state absent, names and uuids of
+    objects that do not exist are no error. ``changes`` is False if the call changes nothing. ``find_error`` returns the
+    error in the combination of options and reply, or None.
     """
     operations = {"": operation} if isinstance(operation, str) else operation
     members = dict.fromkeys(name for name in operations.values() for name in get_operation(name).result)
@@ -103,8 +105,10 @@ def action_module(
         params = _drop_optional_nulls(row, params)
         with _label_errors(drop_null_references(params)) as label:
             nothing: dict[str, Any] = record_to_result(members)
-            if state == ABSENT and _holds_unknown_name(params):
+            existing = _drop_unknown_names(params, state)
+            if existing is None:
                 return nothing
+            params = existing
             if context.check_mode:
                 context.client.build_request(row.name, params)
                 if known_lack := context.client.facts.get(row.name):
@@ -117,7 +121,7 @@ def action_module(
                 remember_lack(context.client, row.name, lack)
                 raise
             except ApiError as failure:
-                if state == ABSENT and failure.code == NO_SUCH_OBJECT:
+                if state == ABSENT and failure.code == NO_SUCH_OBJECT and not _exist(context.client, params):
                     return nothing
                 raise
             result = {
@@ -137,10 +141,41 @@ def _reject_options_of_other_states(names: Iterable[str], state: str) -> None:
         raise InvalidOptions(f"{', '.join(others)} cannot be used with state {state}")
 
 
-def _holds_unknown_name(params: Record) -> bool:
-    """Return whether a reference contains a name that no object has."""
-    values = [value for name, value in params.items() if is_reference(name)]
-    return any(is_name(item) for value in values for item in (value if isinstance(value, list) else [value]))
+def _drop_unknown_names(params: Record, state: str) -> Record | None:
+    """Return the parameters, with the state absent without the names in lists that no object has.
+
+    Return None if no object remains in a list, or if no object has the name in another parameter.
+    """
+    if state != ABSENT:
+        return params
+    remaining: Record = {}
+    for name, value in params.items():
+        if is_reference(name):
+            uuids = [item for item in (value if isinstance(value, list) else [value]) if not is_name(item)]
+            if not uuids:
+                return None
+            value = uuids if isinstance(value, list) else value
+        remaining[name] = value
+    return remaining
+
+
+def _exist(client: Client, params: Record) -> bool:
+    """Return whether each parameter refers to an object that exists; a list, to one at least.
+
+    An object that the service cannot show is assumed to exist.
+    """
+
+    def exists(parameter: str, uuid: str) -> bool:
+        try:
+            return find_by_type(REFERS_TO[parameter].name, "uuid")(client, {"uuid": uuid}) is not None
+        except Unsupported:
+            return True
+
+    return all(
+        any(exists(name, uuid) for uuid in (value if isinstance(value, list) else [value]))
+        for name, value in params.items()
+        if name in REFERS_TO
+    )
 
 
 def generic_module(options: Options, **rules: Any) -> ModuleSpec:

@@ -23,7 +23,7 @@ from .._client.lists import (
     get_by_uuid,
     query,
 )
-from .._engine.guards import ALSO_REMOVED, LOST, Dependent, Dependents, Guard
+from .._engine.guards import ALSO_REMOVED, LOST, MAX_LISTED, Dependent, Dependents, Guard
 from .finders import list_by_cursor
 from .hosts import needs_maintenance
 
@@ -105,16 +105,17 @@ RUNNING_VMS = Guard(
 def find_vms_on_host(client: Client, host: Record, force: bool | None) -> Dependents:
     """Return what the removal of a host destroys or stops: VMs on it, and volumes on its local storage.
 
-    A VM is on the host if it runs there, or if it ran there last and its root volume lies on local storage. With
-    ``force``, VMs that a maintenance moves first are left out. Raise Unsupported if the VMs cannot be read, except with
-    ``force``.
+    A VM is on the host if it runs there, or if it ran there last and has a volume on local storage. With ``force``, VMs
+    that a maintenance moves first are left out. Raise Unsupported if the VMs cannot be read, except with ``force``.
     """
+    vms: list[Record] | None = None
     try:
         vms = _read_vms_on_host(client, {"hostUuid": host["uuid"]})
-        storages = _read_local_storages(client, {}) if vms else set()
+        storages = _read_local_storages(client, {})
     except (Unsupported, ApiError) as failure:
-        reason = f"cannot check which VMs are on the host: {_explain_unreadable(failure)}"
-        if force:
+        noun = "volumes" if vms == [] else "VMs"
+        reason = f"cannot check which {noun} are on the host: {_explain_unreadable(failure)}"
+        if force or vms == []:
             return Dependents(warnings=[reason])
         raise Unsupported(reason, "Set force: true to remove the host nevertheless.") from None
     is_evacuated = force and needs_maintenance(host)
@@ -124,10 +125,10 @@ def find_vms_on_host(client: Client, host: Record, force: bool | None) -> Depend
         if storage in storages or (storage is None and storages):
             reason = "its root volume is on local storage" if storage else "its record does not show its root volume"
             objects.append(replace(_to_dependent(vm, LOST), reason=reason))
-            objects += _list_local_volumes(vm, storages)
         elif vm.get("hostUuid") == host["uuid"] and vm.get("state") not in STOPPED_STATES and not is_evacuated:
             objects.append(replace(_to_dependent(vm, STOPPED), reason="it runs on the host"))
-    return Dependents(objects, _warn_of_detached_volumes(client, storages))
+        objects += _list_local_volumes(vm, storages)
+    return Dependents(objects, _warn_of_unplaced_objects(client, storages) if storages else [])
 
 
 def _list_local_volumes(vm: Record, storages: set[str]) -> list[Dependent]:
@@ -139,15 +140,28 @@ def _list_local_volumes(vm: Record, storages: set[str]) -> list[Dependent]:
     ]
 
 
-def _warn_of_detached_volumes(client: Client, storages: set[str]) -> list[str]:
-    """Return a warning about data volumes of no VM that may lie on the host, as no record shows their hosts."""
-    if not storages:
-        return []
+def _warn_of_unplaced_objects(client: Client, storages: set[str]) -> list[str]:
+    """Return warnings about volumes on local storage whose host no record shows, as they may lie on the host.
+
+    They are data volumes of no VM, and root volumes of VMs that never ran.
+    """
+    warnings: list[str] = []
     with suppress(Unsupported, ApiError):
-        volumes = query(client, "QueryVolume", ["vmInstanceUuid is null", "type=Data"])
+        volumes = query(client, VOLUME.query, ["vmInstanceUuid is null", "type=Data"])
         count = sum(volume.get("primaryStorageUuid") in storages for volume in filter(VOLUME.is_usable, volumes))
-        return [f"{count} data volumes of no VM lie on local storage; those on the host are lost"] if count else []
-    return []
+        if count:
+            warnings.append(f"{count} data volumes of no VM lie on local storage; those on the host are lost")
+    with suppress(Unsupported, ApiError):
+        vms = query(client, VM.query, ["hostUuid is null", "lastHostUuid is null"])
+        unplaced = [vm for vm in _select_vms_on_host(vms, None) if _find_root_storage(vm) in storages]
+        names = sorted(str(vm.get("name")) for vm in unplaced)
+        if names:
+            more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
+            warnings.append(
+                f"no record shows the hosts of the VMs {', '.join(names[:MAX_LISTED])}{more}, whose root volumes lie on"
+                " local storage; those on the host are lost"
+            )
+    return warnings
 
 
 def review_vms_on_host(client: Client, host: Record, before: Sequence[Dependent]) -> list[Dependent]:
@@ -252,8 +266,8 @@ def _list_vms_on_host_by_cursor(client: Client, desired: Record) -> list[Record]
     return _select_vms_on_host(list_by_cursor(client, VM.cursor_type), desired["hostUuid"])
 
 
-def _select_vms_on_host(vms: list[Record], host: str) -> list[Record]:
-    """Return the VMs that are on a host, each once; one that does not run is where it ran last."""
+def _select_vms_on_host(vms: list[Record], host: str | None) -> list[Record]:
+    """Return the VMs that are on a host, each once; one that does not run is where it ran last, if it ever ran."""
     found = {str(vm.get("uuid")): vm for vm in vms if (vm.get("hostUuid") or vm.get("lastHostUuid")) == host}
     return list(filter(VM.is_usable, found.values()))
 

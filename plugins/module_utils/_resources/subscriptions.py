@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -15,7 +16,7 @@ from .._api.errors import Unsupported
 from .._api.records import Record, drop_null_references, is_same_value
 from .._client.client import Client
 from .._client.lists import query
-from .._engine.guards import LOST, REMOVED, Dependent, Dependents, Guard
+from .._engine.guards import ALSO_REMOVED, LOST, REMOVED, Dependent, Dependents, Guard
 from .._engine.plan import ABSENT, Current, Plan, PlannedCall, ResourceSpec, Unreadable, build_default_plan
 from .finders import Finder
 
@@ -24,6 +25,9 @@ _SUBSCRIBERS = "QuerySNSTopicSubscriber"
 # The option for all topics of an endpoint, by its API name, and the name of their uuids in the record.
 TOPICS = "topicUuids"
 
+
+# The effect of the removal of a platform on an endpoint that the service could not remove.
+LEFT = "left without a platform"
 
 # The fields of an endpoint of a chat room that the operation for endpoints of all types does not change.
 ROOM_FIELDS = ("url", "atAll")
@@ -115,6 +119,12 @@ def find_endpoints_of_platform(client: Client, platform: Record, dummy: object) 
     )
 
 
+def review_endpoints(client: Client, dummy: Record, before: Sequence[Dependent]) -> list[Dependent]:
+    """Return the endpoints of a removed platform, each lost or left: services hide that they could not remove one."""
+    remaining = {endpoint.get("uuid") for endpoint in query(client, "QuerySNSApplicationEndpoint")}
+    return [replace(item, effect=LEFT if item.uuid in remaining else LOST) for item in before]
+
+
 def find_subscribers(client: Client, topic: Record, dummy: object) -> Dependents:
     """Return the endpoints that subscribe to a topic. Their subscriptions are lost with it."""
     uuids = list_subscriptions(client, "topicUuid", topic["uuid"], "endpointUuid")
@@ -138,5 +148,10 @@ def _read_names(client: Client, operation: str, uuids: list[str]) -> dict[str, s
 
 
 TOPIC_GUARD = Guard(find_subscribers)
-PLATFORM_GUARD = Guard(find_endpoints_of_platform)
+PLATFORM_GUARD = Guard(
+    find_endpoints_of_platform,
+    harmful=(LOST, LEFT),
+    members={LOST: ALSO_REMOVED, LEFT: "remaining_endpoints"},
+    review=review_endpoints,
+)
 ENDPOINT_GUARD = Guard(find_parts_of_endpoint, option="")

@@ -35,6 +35,7 @@ from .._engine.plan import (
     Current,
     PlannedCall,
     ResourceSpec,
+    Unreadable,
     build_call,
     build_default_plan,
     build_not_found,
@@ -325,14 +326,22 @@ def _list_data_volumes(client: Client, vm: Record) -> list[Record]:
     if vm.get("state") == _DESTROYED:
         volumes = query(client, "QueryVolume", [f"lastVmInstanceUuid={vm['uuid']}"])
         return [volume for volume in volumes if not VOLUME.is_usable(volume)]
-    volumes = [volume for volume in vm.get("allVolumes") or [] if volume.get("uuid") != vm.get("rootVolumeUuid")]
-    return [volume for volume in volumes if not volume.get("isShareable")]
+    uuids = [volume["uuid"] for volume in vm.get("allVolumes") or [] if volume.get("uuid") != vm.get("rootVolumeUuid")]
+    # The VM shows them, too, but a service that cannot show them afterwards could not prove that they are deleted.
+    volumes = _read_volumes(client, uuids, vm["uuid"])
+    return [volume for volume in volumes if not volume.get("isShareable") and volume.get("type") in (None, "Data")]
 
 
 def _read_remaining_volumes(client: Client, desired: Record) -> list[Record]:
     """Return the volumes to remove that still exist; deleted ones exist until they are expunged."""
-    volumes = [volume for uuid in desired["dataVolumeUuids"] for volume in get_by_uuid(client, "QueryVolume", uuid)]
+    volumes = _read_volumes(client, desired["dataVolumeUuids"], desired["uuid"])
     return [volume for volume in volumes if desired.get("expunge") or VOLUME.is_usable(volume)]
+
+
+def _read_volumes(client: Client, uuids: Sequence[str], vm: str) -> list[Record]:
+    """Return those volumes that exist and belong to a VM or to none: others have been attached to another VM since."""
+    volumes = [volume for uuid in uuids for volume in get_by_uuid(client, VOLUME.query, uuid)]
+    return [volume for volume in volumes if volume.get("vmInstanceUuid") in (None, vm)]
 
 
 def remember_vm(vm: Record) -> Record:
@@ -352,6 +361,7 @@ def plan_vm(resource: ResourceSpec, state: str, desired: Record, current: Curren
     """Plan the recovery, the changes and the state of a VM, or its removal."""
     vm = current.record
     if state == ABSENT:
+        _require_proof(desired, current)
         return _plan_vm_removal(resource, desired, vm) if vm else []
     if vm is None:
         raise build_not_found(resource, desired)
@@ -402,6 +412,16 @@ def _plan_power(resource: ResourceSpec, state: str, desired: Record, vm: Record)
         restart = build_call(resource, "RebootVmInstance", {}, running, running)
         calls.append(replace(restart, is_visible=False))
     return calls
+
+
+def _require_proof(desired: Record, current: Current) -> None:
+    """Raise Unsupported if an unreadable VM would be expunged, or its unknown data volumes deleted."""
+    harmful = {"expunge: false": desired.get("expunge"), "data_volumes: keep": desired.get("dataVolumes") == "delete"}
+    safe = [setting for setting, is_harmful in harmful.items() if is_harmful]
+    if isinstance(current, Unreadable) and safe:
+        raise Unsupported(
+            f"cannot prove what is removed: {current.reason.reason}", f"Set {' and '.join(safe)}."
+        ) from None
 
 
 def _plan_vm_removal(resource: ResourceSpec, desired: Record, vm: Record) -> list[PlannedCall]:

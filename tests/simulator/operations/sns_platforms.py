@@ -89,9 +89,15 @@ def create_snmp_platform(call: Call) -> Reply:
 
 @operation("DeleteSNSApplicationPlatform", has_envelope=False)
 def delete_platform(call: Call) -> Reply:
-    """Delete a platform with its endpoints; succeed if it does not exist. A built-in one is refused."""
+    """Delete a platform with its endpoints; succeed if it does not exist. A built-in one is refused.
+
+    Errors of single endpoints are not reported.
+    """
     if call["uuid"] in call.switches.builtin_platforms:
         raise operation_refused(f"platform[uuid: {call['uuid']}] is built in and cannot be deleted")
-    delete_endpoints(call.store, lambda endpoint: bool(endpoint["platformUuid"] == call["uuid"]))
+    failing = call.switches.failing_endpoints
+    delete_endpoints(
+        call.store, lambda endpoint: endpoint["platformUuid"] == call["uuid"] and endpoint["uuid"] not in failing
+    )
     call.store["platform"].remove_where(lambda platform: bool(platform["uuid"] == call["uuid"]))
     return {}

@@ -261,6 +261,9 @@ class Switches:
     builtin_platforms: Annotated[list[str], OptionInfo("uuids of the platforms that cannot be deleted")] = (
         dataclasses.field(default_factory=list)
     )
+    failing_endpoints: Annotated[
+        list[str], OptionInfo("uuids of endpoints that are not deleted with their platforms although the job succeeds")
+    ] = dataclasses.field(default_factory=list)
     snmp_connected: Annotated[bool, OptionInfo("the SNMP test connection succeeds")] = True
     attach_duplicates: Annotated[str, OptionInfo("attaching a network a second time", choices=("permit", "refuse"))] = (
         "permit"

@@ -1,0 +1,141 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Removals that could lose more than the task names, or leave what the result says is removed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simulator.launch import Simulator
+from support.module_runner import ModuleRunner
+from support.scenarios import DATA_VOLUME, ENDPOINT, HOST, PLATFORM, STOPPED_VM, VM
+
+REMOVED_HOST = {"name": "host-1", "state": "absent"}
+NOWHERE = "0123456789ab4def8123456789abcdef"
+
+
+@pytest.fixture
+def run(sim: Simulator) -> ModuleRunner:
+    return ModuleRunner(sim)
+
+
+@pytest.fixture
+def run_empty_host(sim: Simulator) -> ModuleRunner:
+    """Two hosts, the first without VMs, and two shared storages and a local one."""
+    sim.reset(clusters=1, hosts=2, vms=6, primary_storages=3)
+    other = sim.records("host")[1]["uuid"]
+    for vm in sim.records("vm"):
+        sim.change("vm", vm["uuid"], hostUuid=vm["hostUuid"] and other, lastHostUuid=other)
+    return ModuleRunner(sim)
+
+
+def get_local_storage(sim: Simulator) -> Any:
+    """Return the uuid of the local storage."""
+    return next(each["uuid"] for each in sim.records("primarystorage") if each["type"] == "LocalStorage")
+
+
+def test_volume_of_no_vm_may_be_lost_with_a_host(run_empty_host: ModuleRunner, sim: Simulator) -> None:
+    sim.change("volume", DATA_VOLUME, vmInstanceUuid=None, primaryStorageUuid=get_local_storage(sim))
+    ran = run_empty_host("kvm_host", REMOVED_HOST)
+    assert ran.warnings == ["host host-1: 1 data volumes of no VM lie on local storage; those on the host are lost."]
+
+
+def test_vm_that_never_ran_may_be_lost_with_a_host(run_empty_host: ModuleRunner, sim: Simulator) -> None:
+    vm = next(each for each in sim.records("vm") if each["name"] == "vm-3")
+    sim.change("vm", vm["uuid"], state="Stopped", hostUuid=None, lastHostUuid=None)
+    ran = run_empty_host("kvm_host", REMOVED_HOST)
+    assert ran.warnings[0].startswith("host host-1: no record shows the hosts of the VMs vm-3, whose root volumes lie")
+
+
+def test_local_volume_of_a_vm_on_shared_storage_prevents_the_removal(
+    run_empty_host: ModuleRunner, sim: Simulator
+) -> None:
+    vm = next(each for each in sim.records("vm") if each["uuid"] == STOPPED_VM)
+    root, data = vm["allVolumes"]
+    sim.change("volume", data["uuid"], primaryStorageUuid=get_local_storage(sim), _hostUuid=HOST)
+    volumes = [root, {**data, "primaryStorageUuid": get_local_storage(sim)}]
+    sim.change("vm", STOPPED_VM, lastHostUuid=HOST, allVolumes=volumes)
+    message = run_empty_host.refused("kvm_host", REMOVED_HOST)
+    assert f"1 volume would be lost: data-of-vm-2 ({data['uuid']}): it is on local storage" in message
+    ran = run_empty_host("kvm_host", {**REMOVED_HOST, "force": True})
+    assert ran["also_removed"] == [{"type": "volume", "uuid": data["uuid"], "name": "data-of-vm-2"}]
+
+
+def test_unreadable_storages_do_not_prevent_the_removal_of_an_empty_host(
+    run_empty_host: ModuleRunner, sim: Simulator
+) -> None:
+    sim.fault("fail", "QueryPrimaryStorage", error={"code": "ID.1002", "details": "no right"})
+    ran = run_empty_host("kvm_host", REMOVED_HOST)
+    assert not ran.failed, ran.message
+    assert "cannot check which volumes are on the host" in ran.warnings[0]
+
+
+def test_endpoint_that_is_not_removed_with_its_platform(run: ModuleRunner, sim: Simulator) -> None:
+    sim.configure(failing_endpoints=[ENDPOINT])
+    ran = run("sns_snmp_platform", {"uuid": PLATFORM, "state": "absent", "force": True})
+    assert ran["platform"] is None
+    assert (ran["also_removed"], [each["uuid"] for each in ran["remaining_endpoints"]]) == ([], [ENDPOINT])
+    assert "1 endpoint was left without a platform: snmp-endpoint-1" in ran.warnings[0]
+
+
+@pytest.mark.parametrize("unknown", ["nowhere", NOWHERE])
+def test_exports_are_not_left_because_another_volume_does_not_exist(
+    run: ModuleRunner, sim: Simulator, unknown: str
+) -> None:
+    vm = next(each for each in sim.records("vm") if each["uuid"] == STOPPED_VM)
+    volumes = [volume["uuid"] for volume in vm["allVolumes"]]
+    options = {"vm": STOPPED_VM, "volumes": volumes}
+    run("cbt_volume_export", options)
+    if unknown == NOWHERE:
+        sim.fault("fail", "UnexportNbdVolumes", error={"code": "SYS.1003", "details": "no such volume"})
+    ran = run("cbt_volume_export", {**options, "volumes": [*volumes, unknown], "state": "absent"})
+    assert ran.failed or not sim.state()["exported"]
+    gone = run("cbt_volume_export", {"vm": STOPPED_VM, "volumes": [unknown], "state": "absent"})
+    assert not gone.failed, gone.message
+
+
+def remove_vm(**options: Any) -> dict[str, Any]:
+    """Return the options of a task that removes a VM with its data volumes."""
+    return {"uuid": VM, "state": "absent", "data_volumes": "delete", **options}
+
+
+def get_volume(sim: Simulator) -> Any:
+    """Return the data volume of that VM."""
+    return next(each for each in sim.records("volume") if each["uuid"] == DATA_VOLUME)
+
+
+@pytest.mark.parametrize("expunge", [False, True])
+def test_volumes_of_a_vm_that_was_not_destroyed_stay(run: ModuleRunner, sim: Simulator, expunge: bool) -> None:
+    sim.configure(failing_destructions=[VM])
+    ran = run("vm", remove_vm(expunge=expunge))
+    assert ran.message == (
+        f"vm {VM}: DestroyVmInstance succeeded, but state is still Running. Nothing further was removed."
+    )
+    assert (get_volume(sim)["status"], get_volume(sim)["vmInstanceUuid"]) == ("Ready", VM)
+
+
+@pytest.mark.parametrize("missing", ["QueryVmInstance", "QueryVolume"])
+def test_vm_is_not_destroyed_if_its_volumes_cannot_be_read(run: ModuleRunner, sim: Simulator, missing: str) -> None:
+    sim.configure(missing_operations=[missing])
+    assert "Set data_volumes: keep." in run.refused("vm", remove_vm(), api_token=None)
+    if missing == "QueryVmInstance":
+        options = remove_vm(expunge=True, data_volumes="keep")
+        assert "Set expunge: false." in run.refused("vm", options, api_token=None)
+
+
+def test_volume_that_another_vm_has_now_is_not_deleted(run: ModuleRunner, sim: Simulator) -> None:
+    """The record of the VM still shows it."""
+    sim.change("volume", DATA_VOLUME, vmInstanceUuid=STOPPED_VM)
+    ran = run("vm", remove_vm(expunge=True))
+    assert not ran.failed, ran.message
+    assert get_volume(sim)["status"] == "Ready"
+    assert "volume" not in [item["type"] for item in ran["also_removed"]]
+
+
+def test_volumes_that_another_run_does_not_find_are_named_without_a_wait(run: ModuleRunner) -> None:
+    (warning,) = run("vm", remove_vm(), wait=False).warnings
+    assert warning.endswith(f"Then remove {DATA_VOLUME} with the module api, because it does not find them again.")
