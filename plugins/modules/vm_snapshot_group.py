@@ -10,8 +10,8 @@ short_description: Manage snapshot groups of virtual machines
 version_added: 1.1.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Takes, renames and removes snapshot groups. A snapshot group consists of a snapshot of each volume of a VM, taken at
-    the same time. M(virtinfra.manager.vm_from_snapshot_group) creates VMs from one.
+  - Takes, renames and removes snapshot groups, and sets VMs back to them. A snapshot group consists of a snapshot of
+    each volume of a VM, taken at the same time. M(virtinfra.manager.vm_from_snapshot_group) creates VMs from one.
   - The job of the service succeeds although single snapshots fail. The module fails then, and names these snapshots.
   - The API document lacks all of these operations. If a server does not offer one, the module fails with the code
     V(UNSUPPORTED), and changes nothing.
@@ -35,6 +35,7 @@ attributes:
     details:
       - When the service cannot list snapshot groups, the module fails unless O(uuid) is given. With O(uuid) it acts
         without comparing, reports a change and warns.
+      - O(state=reverted) reverts the VM each time.
 options:
   state:
     description:
@@ -42,8 +43,11 @@ options:
         description of an existing group.
       - V(absent) removes the snapshot group. Nothing is removed if another option differs from it, and nothing has to
         be removed if the VM does not exist.
+      - V(reverted) sets the volumes of the VM back to the snapshots, each time. The VM must be stopped. What was
+        written to the volumes since then is lost, so O(force) is required. The module first asks the service whether
+        the revert is possible, if the service offers that.
     type: str
-    choices: [present, absent]
+    choices: [present, absent, reverted]
     default: present
   uuid:
     description: The uuid of the snapshot group. With O(uuid) and O(name), the group is renamed.
@@ -66,6 +70,7 @@ options:
     description:
       - Whether the snapshots include the memory, which needs a running or paused VM.
       - The service does not show it, so it is not compared.
+      - With O(state=reverted), set it if the snapshots include the memory. The VM must then run or be paused.
     type: bool
   scope:
     description:
@@ -77,18 +82,21 @@ options:
     choices: [single, chain, auto]
     default: single
   force:
-    description: Whether to remove a snapshot group although later ones may be removed with it.
+    description:
+      - Whether to remove a snapshot group although later ones may be removed with it.
+      - Required for O(state=reverted).
     type: bool
     default: false
 seealso:
   - module: virtinfra.manager.vm_snapshot_group_info
   - module: virtinfra.manager.vm_from_snapshot_group
+  - module: virtinfra.manager.vm
 """
 
 EXAMPLES = r"""
 - name: Take snapshots of all volumes of a VM
   virtinfra.manager.vm_snapshot_group:
-    vm: vm-1
+    vm: vm-2
     name: before-upgrade
     description: before the upgrade of the database
 
@@ -97,9 +105,16 @@ EXAMPLES = r"""
     uuid: a000000b000040008000000000000001
     name: first-state
 
+- name: Set the stopped VM back to the snapshots
+  virtinfra.manager.vm_snapshot_group:
+    vm: vm-2
+    name: before-upgrade
+    state: reverted
+    force: true
+
 - name: Remove a snapshot group, and keep the later ones
   virtinfra.manager.vm_snapshot_group:
-    vm: vm-1
+    vm: vm-2
     name: before-upgrade
     state: absent
 
@@ -146,9 +161,25 @@ also_removed:
     type: {description: The type V(snapshot_group)., type: str, sample: snapshot_group}
     uuid: {description: The uuid of the snapshot group., type: str, sample: a000000b000040008000000000000002}
     name: {description: The name of the snapshot group., type: str, sample: after-upgrade}
+overwritten_vms:
+  description: The VM whose volumes are set back.
+  returned: with O(state=reverted)
+  type: list
+  elements: dict
+  contains:
+    uuid: {description: The uuid of the VM., type: str, sample: a0000004000040008000000000000001}
+    name: {description: The name of the VM., type: str, sample: vm-1}
+later_groups:
+  description: The snapshot groups of the VM that were taken later. A revert does not remove them.
+  returned: with O(state=reverted)
+  type: list
+  elements: dict
+  contains:
+    uuid: {description: The uuid of the snapshot group., type: str, sample: a000000b000040008000000000000002}
+    name: {description: The name of the snapshot group., type: str, sample: after-upgrade}
 results:
   description: What became of each snapshot.
-  returned: when snapshots were removed
+  returned: when snapshots were removed, or volumes were set back
   type: list
   elements: dict
   contains:
@@ -157,7 +188,7 @@ results:
     error:
       description: The error of the service.
       type: dict
-      returned: when the snapshot was not removed
+      returned: when the snapshot was not removed, or its volume not set back
       contains:
         code: {description: The code of the error., type: str, sample: SYS.1006}
         description: {description: The general meaning of the code., type: str, sample: Operation refused}
@@ -184,8 +215,11 @@ from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.resource import resource_module
 from ..module_utils._resources.protection import (
     LATER_GROUPS,
+    REVERTED,
+    REVERTED_VM,
     find_failed_snapshots,
     find_snapshot_group,
+    plan_snapshot_group,
     read_root_volume,
 )
 
@@ -197,14 +231,15 @@ GROUP = ResourceSpec(
     update="UpdateVolumeSnapshotGroup",
     delete="DeleteVolumeSnapshotGroup",
     keys=("uuid",),
-    guards={"absent": (LATER_GROUPS,)},
+    guards={"absent": (LATER_GROUPS,), REVERTED: (REVERTED_VM,)},
+    plan=plan_snapshot_group,
     complete_options=read_root_volume,
     find_reply_error=find_failed_snapshots,
 )
 MODULE = resource_module(
     GROUP,
     options={
-        "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
+        "state": {"type": "str", "default": "present", "choices": ["present", "absent", REVERTED]},
         **IDENTITY_OPTIONS,
         "vm": reference("vmInstanceUuid"),
         "description": {"type": "str"},

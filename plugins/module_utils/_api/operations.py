@@ -664,6 +664,7 @@ _COMPANIONS = (
         path_params=(required("uuid", refers_to="snapshot_group"),),
         result=("results",),
         is_idempotent=False,
+        replaces_values=True,
     ),
     Operation(
         "UpdateVolumeSnapshotGroup",

@@ -137,7 +137,7 @@ class Guard:
         }
         removed = after.pop(ALSO_REMOVED, [])
         before = {ALSO_REMOVED: removed} if removed else {}
-        if self.option and ALSO_REMOVED not in self.members.values():
+        if self.option not in ("", FORCE):
             before[self.option] = [str(item) for item in _sort_by_name(dependents)]
         return before, after
 

@@ -15,7 +15,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from .._api.errors import InvalidOptions, NotFound, Unsupported
+from .._api.errors import InvalidOptions, NotFound, Unsupported, VirtinfraError
 from .._api.records import NullReference, Record
 from .._api.references import is_name
 from .._client.client import Client
@@ -26,13 +26,19 @@ from .._client.lists import (
     require_unique,
 )
 from .._engine.guards import LOST, MAX_LISTED, Dependent, Dependents, Guard
-from .._engine.plan import Current, PlannedCall, ResourceSpec, build_default_plan
+from .._engine.plan import Current, PlannedCall, ResourceSpec, build_call, build_default_plan
 from .finders import find_by_query, find_by_type
 
 _GROUPS = "QueryVolumeSnapshotGroup"
 
 # The scope of a deletion that removes no other snapshot group.
 SINGLE = "single"
+
+# The state of a VM whose volumes are set back to a snapshot group, and the operation that does it.
+REVERTED, _REVERT = "reverted", "RevertVmFromSnapshotGroup"
+
+# What a revert does to the VM, and to its later snapshot groups.
+_OVERWRITTEN, _SUPERSEDED = "overwritten", "superseded"
 
 # The states of a VM that has a memory.
 _WITH_MEMORY = ("Running", "Paused")
@@ -202,6 +208,73 @@ def _review_later_groups(client: Client, group: Record, before: Sequence[Depende
 
 
 LATER_GROUPS = Guard(find_later_groups, review=_review_later_groups, depends_on="scope")
+
+
+def plan_snapshot_group(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
+    """Plan the change of a snapshot group, or the revert of its VM, which no record shows."""
+    if state != REVERTED:
+        return build_default_plan(resource, state, desired, current)
+    if current.record is None:
+        key = "uuid" if "uuid" in desired else "name"
+        raise NotFound(f"no snapshot group with {key} {desired.get(key)!r}. Check the {key}.")
+    return [replace(build_call(resource, _REVERT, desired, current.record, current.record), is_visible=False)]
+
+
+def find_overwritten(client: Client, group: Record, with_memory: object) -> Dependents:
+    """Return the VM that a revert to a snapshot group overwrites, and its later snapshot groups.
+
+    Raise InvalidOptions if the VM is in a state that prevents the revert, and VirtinfraError if the service says that
+    the revert is impossible.
+    """
+    if group.get("vmInstanceUuid") is None:
+        raise Unsupported("the service does not show the VM of the snapshot group, so what would be lost is not known")
+    vm = _read_vm(client, group["vmInstanceUuid"])
+    if with_memory and vm.get("state") not in _WITH_MEMORY:
+        raise InvalidOptions(
+            f"a revert of the memory needs a running or paused VM, and {_describe_state(vm)}. Start it, or"
+            " omit with_memory"
+        )
+    if not with_memory and vm.get("state") != "Stopped":
+        raise InvalidOptions(
+            f"a revert needs a stopped VM, and {_describe_state(vm)}. Stop it first, for example with the module vm; if"
+            " the snapshot group includes the memory, set with_memory: true"
+        )
+    _require_available(client, group)
+    taken = f"what was written since {group.get('createDate')} is lost"
+    later = find_later_groups(client, group, SINGLE).objects
+    return Dependents(
+        [
+            Dependent(str(vm["uuid"]), str(vm.get("name")), _OVERWRITTEN, taken),
+            *(replace(other, effect=_SUPERSEDED, reason="taken later") for other in later),
+        ]
+    )
+
+
+def _describe_state(vm: Record) -> str:
+    return f"{vm.get('name')} is {vm.get('state')}"
+
+
+def _require_available(client: Client, group: Record) -> None:
+    """Raise VirtinfraError if the service says that a VM cannot be set back to a snapshot group."""
+    try:
+        reply = client.get("CheckVolumeSnapshotGroupAvailability", {"uuids": [group["uuid"]]})
+    except Unsupported:
+        # The service refuses the revert itself.
+        return
+    for result in reply.get("results") or ():
+        if isinstance(result, dict) and result.get("uuid") == group["uuid"] and result.get("available") is False:
+            raise VirtinfraError(
+                f"the service cannot revert the VM: {result.get('reason')}. Choose another snapshot group."
+            )
+
+
+REVERTED_VM = Guard(
+    find_overwritten,
+    harmful=(_OVERWRITTEN, _SUPERSEDED),
+    members={_OVERWRITTEN: "overwritten_vms", _SUPERSEDED: "later_groups"},
+    operation=_REVERT,
+    depends_on="with_memory",
+)
 
 
 def parse_date(text: object) -> tuple[int, ...] | None:

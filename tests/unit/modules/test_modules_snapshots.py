@@ -137,6 +137,67 @@ def test_removal_without_an_operation(run: ModuleRunner, sim: Simulator, missing
     assert f"the service does not offer {missing}" in ran.message
 
 
+@pytest.fixture
+def stopped(run: ModuleRunner) -> ModuleRunner:
+    """The VM is stopped, and has a later snapshot group."""
+    run(MODULE, LATER)
+    run("vm", {"name": "vm-1", "state": "stopped"})
+    return run
+
+
+REVERTED = {**FIRST, "state": "reverted"}
+
+
+@pytest.mark.parametrize("missing", [[], ["CheckVolumeSnapshotGroupAvailability"]])
+def test_vm_is_reverted_each_time(stopped: ModuleRunner, sim: Simulator, missing: list[str]) -> None:
+    sim.configure(missing_operations=missing)
+    predicted = stopped(MODULE, {**REVERTED, "force": True}, check=True)
+    for ran in (stopped(MODULE, {**REVERTED, "force": True}) for dummy in range(2)):
+        assert ran.calls == ["RevertVmFromSnapshotGroup"]
+        assert (ran.changed, predicted.changed) == (True, True)
+        assert [vm["name"] for vm in ran["overwritten_vms"]] == ["vm-1"]
+        assert [group["name"] for group in ran["later_groups"]] == ["later"]
+        assert ran["later_groups"] == predicted["later_groups"]
+    assert group_names(sim) == ["snapshot-group-1", "later"]
+
+
+def test_revert_needs_force(stopped: ModuleRunner) -> None:
+    message = stopped.refused(MODULE, REVERTED)
+    assert "because 1 VM and 1 snapshot group would be overwritten or superseded: vm-1 (" in message
+    assert "what was written since Jan " in message
+    assert message.endswith("set force: true.")
+
+
+@pytest.mark.parametrize(
+    ("state", "options", "words"),
+    [
+        ("running", {}, "a revert needs a stopped VM, and vm-1 is Running"),
+        ("stopped", {"with_memory": True}, "needs a running or paused VM, and vm-1 is Stopped"),
+        ("stopped", {"name": "other"}, "no snapshot group with name 'other'"),
+        ("stopped", {"uuid": "f" * 32}, "no snapshot group with uuid"),
+        ("stopped", {"description": "other"}, "description (is not set, should be 'other')"),
+    ],
+)
+def test_revert_that_is_refused(stopped: ModuleRunner, state: str, options: dict[str, Any], words: str) -> None:
+    stopped("vm", {"name": "vm-1", "state": state})
+    assert words in stopped.refused(MODULE, {**REVERTED, "force": True, **options})
+
+
+def test_revert_that_the_service_says_is_impossible(stopped: ModuleRunner, sim: Simulator) -> None:
+    (first, *others) = sim.records("snapshotgroup")[0]["volumeSnapshotRefs"]
+    refs = [{**first, "snapshotDeleted": True}, *others]
+    sim.change("snapshotgroup", SNAPSHOT_GROUP, volumeSnapshotRefs=refs)
+    message = stopped.refused(MODULE, {**REVERTED, "force": True})
+    assert "the service cannot revert the VM: snapshots of the group were deleted" in message
+
+
+def test_volume_that_is_not_reverted(stopped: ModuleRunner, sim: Simulator) -> None:
+    sim.configure(failing_snapshots=[SNAPSHOT])
+    ran = stopped(MODULE, {**REVERTED, "force": True})
+    assert (ran.failed, ran.changed) == (True, True)
+    assert f"RevertVmFromSnapshotGroup succeeded, but 1 of 2 snapshots failed: snapshot {SNAPSHOT}" in ran.message
+
+
 def test_dates_are_compared() -> None:
     times = ["Jan 6, 2024 12:00:00 AM", "Jan 6, 2024, 11:59:59\u202fAM", "Jan 6, 2024 12:00:00 PM"]
     dates = [*times, "Feb 1, 2024 1:00:00 AM"]
