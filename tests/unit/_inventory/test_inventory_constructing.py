@@ -208,7 +208,8 @@ def fill_by_both(options: dict[str, Any], extra: dict[str, Any], records: list[d
     for fill in (fill_by_core, fill_by_us):
         try:
             shapes.append(shape(fill(options, extra, records)))
-        except (AnsibleError, VirtinfraError):
+        except (AnsibleError, VirtinfraError, TypeError):
+            # Core raises a TypeError for a parent group whose name is a list.
             shapes.append(None)
         except Exception as error:
             # Core raises a bare Exception for a group that is its own parent; the plugin has a message of its own.
