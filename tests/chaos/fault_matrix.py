@@ -19,7 +19,7 @@ from chaos.report import Report
 from chaos.store import explain_wrong_changed, wait_until_settled
 from simulator.launch import Simulator
 from support.fast_clock import call_in_time, with_fast_clock
-from support.scenarios import SCENARIOS, Scenario
+from support.scenarios import REMOVALS, SCENARIOS, Scenario
 from support.stub_server import TLS_ALERT, StubRequest, StubResponse, StubServer, forward
 from support.tls import untrusted_context
 from support.trial import Trial
@@ -84,6 +84,8 @@ READ_FAULTS = tuple(fault for fault in FAULTS if not fault.get("taken") and faul
 # The limits of each task.
 LIMITS = {"request_timeout": 5, "request_retries": 3, "wait_timeout": 20}
 
+TASKS: tuple[Scenario, ...] = (*SCENARIOS, *REMOVALS)
+
 SERVERS: Mapping[str, Mapping[str, Any]] = {
     "honours job ids": {},
     "ignores job ids": {"job_uuid": "ignore"},
@@ -116,7 +118,7 @@ POLL = Target("the first poll", is_poll=True)
 def run_matrix(sim: Simulator, report: Report, faults: Sequence[Fault]) -> None:
     """Run every scenario with every fault on its call, on each kind of server."""
     with with_fast_clock():
-        for server, scenario, fault in product(SERVERS, SCENARIOS, faults):
+        for server, scenario, fault in product(SERVERS, TASKS, faults):
             _check(sim, report, Cell(scenario, server, CALL, fault))
 
 
@@ -124,7 +126,7 @@ def run_diagonal(sim: Simulator, report: Report, target: Target, faults: Sequenc
     """Run every scenario with every fault on one of its requests, and alternate the kinds of servers."""
     servers = tuple(SERVERS)
     with with_fast_clock():
-        for (row, scenario), (column, fault) in product(enumerate(SCENARIOS), enumerate(faults)):
+        for (row, scenario), (column, fault) in product(enumerate(TASKS), enumerate(faults)):
             _check(sim, report, Cell(scenario, servers[(row + column) % len(servers)], target, fault))
 
 

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 State = Mapping[str, Any]
@@ -594,4 +594,36 @@ SCENARIOS = (
         {"interfaces": [HOST_NIC], "service_types": ["StorageNetwork", "BackupNetwork"]},
         served,
     ),
+)
+
+# The module and its options for each operation that destroys or recovers an object, which SCENARIOS call with ``api``.
+_BY_MODULE: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "DestroyVmInstance": ("vm", {"uuid": VM, "state": "absent"}),
+    "ExpungeVmInstance": ("vm", {"uuid": STOPPED_VM, "state": "absent", "expunge": True}),
+    "RecoverVmInstance": ("vm", {"uuid": STOPPED_VM, "recover": True}),
+    "DeleteHost": ("kvm_host", {"uuid": THIRD_HOST, "state": "absent", "force": True}),
+    "DeleteSNSApplicationEndpoint": ("sns_endpoint", {"type": "any", "uuid": ENDPOINT, "state": "absent"}),
+    "DeleteSNSApplicationPlatform": ("sns_snmp_platform", {"uuid": PLATFORM, "state": "absent", "force": True}),
+    "DeleteSNSTopic": ("sns_topic", {"uuid": TOPIC, "state": "absent", "force": True}),
+    "RemoveSNSFeiShuAtPerson": ("sns_teamchat_person", {"uuid": PERSON, "state": "absent"}),
+    "DetachL3NetworkFromVm": ("vm_nic", {"uuid": NIC, "state": "absent"}),
+    "DeleteVolumeSnapshotGroup": ("vm_snapshot_group", {"uuid": SNAPSHOT_GROUP, "state": "absent"}),
+}
+
+# A disconnected host is not put into maintenance before its removal.
+_DISCONNECTED = ("host", THIRD_HOST, {"status": "Disconnected"})
+
+# A task of a module for each of these operations: unlike ``api``, it has to converge.
+REMOVALS = tuple(
+    replace(
+        scenario,
+        name=f"{scenario.name} with {module}",
+        module=module,
+        options=options,
+        action=False,
+        prepare=(*scenario.prepare, _DISCONNECTED),
+    )
+    for scenario in SCENARIOS
+    for module, options in [_BY_MODULE.get(scenario.operation, ("", {}))]
+    if module
 )
