@@ -96,6 +96,7 @@ options:
     description:
       - Whether O(state=absent) also removes the destroyed VM and the deleted data volumes for good, instead of some
         days later. This cannot be undone.
+      - If both a VM that exists and a destroyed one have the O(name), the module fails and asks for the O(uuid).
     type: bool
     default: false
 seealso:

@@ -82,7 +82,7 @@ def cases(places: Places) -> dict[str, tuple[dict[str, Any], str]]:
         ),
         "bad state": (
             kvm_host(name="host-1", state="gone"),
-            "value of state must be one of: present, enabled, disabled, maintenance, got: gone",
+            "value of state must be one of: present, enabled, disabled, maintenance, reconnected, absent, got: gone",
         ),
         "bad number": (
             kvm_host(**NEW_HOST, ssh_port="many"),
@@ -113,8 +113,8 @@ def cases(places: Places) -> dict[str, tuple[dict[str, Any], str]]:
             f"host {NOWHERE}: no host with uuid '{NOWHERE}'. Check the uuid, or omit it to add one.",
         ),
         "what cannot be changed": (
-            kvm_host(management_ip="10.0.0.13", description="other"),
-            r"host (10\.0\.0\.13): the API .* description \(is .*, should be 'other'\)\. .* by management_ip '\1'\.",
+            kvm_host(management_ip="10.0.0.13", cluster="cluster-2"),
+            r"host (10\.0\.0\.13): the API .* \(is 'cluster-1' \(\w+\), should be 'cluster-2' \(\w+\)\)\. .* '\1'\.",
         ),
         "wrong SSH password": (
             kvm_host(**{**NEW_HOST, "password": "wrong-password"}),

@@ -225,7 +225,7 @@ def assert_no_secrets(run: Run) -> None:
 
 
 # Ansible hides the result of the module session, so there is nothing to compare. The module batch has the results of
-# other modules; test_batch.py runs its examples.
+# other modules; test_batch_tasks.py runs its examples.
 COMPARABLE = [name for name in MODULES if name not in ("batch", "session")]
 
 # A module with a state, one that reads, one that is not idempotent, and the module for all operations.

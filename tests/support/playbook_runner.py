@@ -13,6 +13,7 @@ import json
 import os
 import signal
 import sys
+import tempfile
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,6 +39,7 @@ SETTINGS = {
 before = dict(os.environ)
 os.environ.update(SETTINGS)
 
+import ansible.constants
 from ansible.cli.playbook import PlaybookCLI
 from ansible.plugins.loader import init_plugin_loader
 
@@ -150,6 +152,8 @@ class PlaybookRunner:
 def _become_ansible_playbook(arguments: list[str], output: Path) -> None:
     """Turn this process into ansible-playbook, with its output in a file. Does not return."""
     code = 250
+    # Each ansible-playbook has a folder of its own, which contains what its tasks share.
+    ansible.constants.DEFAULT_LOCAL_TMP = tempfile.mkdtemp(dir=ansible.constants.DEFAULT_LOCAL_TMP)
     if run_files := sys.modules.get(RUN_FILES):
         # A test has imported it, so this process would own the sessions of all playbooks.
         vars(run_files)["OWNER"] = os.getpid()

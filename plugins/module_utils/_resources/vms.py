@@ -287,12 +287,16 @@ def find_vm(client: Client, desired: Record) -> Record | None:
 
 
 def _select_vm(vms: list[Record], desired: Record) -> Record | None:
-    """Return the VM with the desired key: one that is not destroyed, or else one that can be recovered or expunged."""
+    """Return the VM with the desired key: one that is not destroyed, or else one that can be recovered or expunged.
+
+    With ``expunge``, a name must select one VM among both.
+    """
     key = "uuid" if "uuid" in desired else "name"
     label = f"the {key} {desired[key]!r}"
     destroyed = [vm for vm in vms if vm.get("state") == _DESTROYED]
     if vm := require_unique(list(filter(VM.is_usable, vms)), label):
-        return vm
+        # Otherwise a second run would expunge a VM of the same name that was destroyed earlier.
+        return require_unique([vm, *destroyed], label) if desired.get("expunge") else vm
     if desired.get("recover") or desired.get("expunge"):
         return require_unique(destroyed, label)
     if destroyed and "dataVolumeUuids" not in desired:
@@ -360,8 +364,8 @@ def hide_volumes_to_remove(vm: Record | None) -> Record:
 def plan_vm(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
     """Plan the recovery, the changes and the state of a VM, or its removal."""
     vm = current.record
+    _require_proof(desired, current)
     if state == ABSENT:
-        _require_proof(desired, current)
         return _plan_vm_removal(resource, desired, vm) if vm else []
     if vm is None:
         raise build_not_found(resource, desired)
@@ -415,13 +419,15 @@ def _plan_power(resource: ResourceSpec, state: str, desired: Record, vm: Record)
 
 
 def _require_proof(desired: Record, current: Current) -> None:
-    """Raise Unsupported if an unreadable VM would be expunged, or its unknown data volumes deleted."""
-    harmful = {"expunge: false": desired.get("expunge"), "data_volumes: keep": desired.get("dataVolumes") == "delete"}
-    safe = [setting for setting, is_harmful in harmful.items() if is_harmful]
+    """Raise Unsupported if an unreadable VM would be recovered or expunged, or its unknown data volumes deleted."""
+    doubtful = {
+        "recover: false": desired.get("recover"),
+        "expunge: false": desired.get("expunge"),
+        "data_volumes: keep": desired.get("dataVolumes") == "delete",
+    }
+    safe = [setting for setting, is_doubtful in doubtful.items() if is_doubtful]
     if isinstance(current, Unreadable) and safe:
-        raise Unsupported(
-            f"cannot prove what is removed: {current.reason.reason}", f"Set {' and '.join(safe)}."
-        ) from None
+        raise Unsupported(f"cannot read the state of the VM: {current.reason.reason}", f"Set {' and '.join(safe)}.")
 
 
 def _plan_vm_removal(resource: ResourceSpec, desired: Record, vm: Record) -> list[PlannedCall]:

@@ -127,6 +127,21 @@ def test_vm_is_not_destroyed_if_its_volumes_cannot_be_read(run: ModuleRunner, si
         assert "Set expunge: false." in run.refused("vm", options, api_token=None)
 
 
+def test_namesake_that_was_destroyed_earlier_is_not_expunged(run: ModuleRunner, sim: Simulator) -> None:
+    """After the first run the name would select the VM that was destroyed earlier."""
+    sim.change("vm", STOPPED_VM, name="vm-1", state="Destroyed")
+    options = {"name": "vm-1", "state": "absent", "expunge": True}
+    assert f"2 objects have the name 'vm-1': {VM}, {STOPPED_VM}. Select one by uuid." in run.refused("vm", options)
+    run.twice("vm", {"uuid": VM, "state": "absent", "expunge": True})
+    assert [vm["state"] for vm in sim.records("vm") if vm["name"] == "vm-1"] == ["Destroyed"]
+
+
+def test_vm_that_cannot_be_read_is_not_reported_as_recovered(run: ModuleRunner, sim: Simulator) -> None:
+    sim.configure(missing_operations=["QueryVmInstance"])
+    options = {"uuid": VM, "state": "present", "recover": True}
+    assert run.refused("vm", options, api_token=None).endswith(" Set recover: false.")
+
+
 def test_volume_that_another_vm_has_now_is_not_deleted(run: ModuleRunner, sim: Simulator) -> None:
     """The record of the VM still shows it."""
     sim.change("volume", DATA_VOLUME, vmInstanceUuid=STOPPED_VM)
