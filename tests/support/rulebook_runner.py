@@ -126,10 +126,13 @@ def run_rulebook(
     vars_file.write_text(json.dumps(dict(variables)), encoding="utf-8")
     command = [str(Path(sys.executable).parent / "ansible-rulebook"), "--rulebook", rulebook]
     command += ["-i", str(inventory), "--vars", str(vars_file)]
+    # Under nohup this process ignores SIGHUP, and its child processes would, too.
+    hangup = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     with output.open("ab") as file:
         process = subprocess.Popen(
             command, cwd=folder, env=environment(collections, **others), stdout=file, stderr=subprocess.STDOUT
         )
+    signal.signal(signal.SIGHUP, hangup)
     running = Rulebook(process, output)
     try:
         if port is not None:
