@@ -87,7 +87,7 @@ class Service:
 
     def check_credential(self, header: str, operation: Operation) -> None:
         """Raise OperationError for an invalid session or token; renew a valid session."""
-        scheme, _, credential = map(str.strip, header.partition(" "))
+        scheme, dummy, credential = map(str.strip, header.partition(" "))
         if operation.is_public or scheme.lower() == "zstack":
             return
         if operation.uses_token:

@@ -171,5 +171,5 @@ def _is_too_deep(value: dict[str, Any]) -> bool:
         containers = list(compress(values, map(_CONTAINERS.__contains__, map(type, values))))
         if not containers:
             return False
-        values = list(chain.from_iterable(item.values() if type(item) is dict else item for item in containers))
+        values = list(chain.from_iterable(item.values() if isinstance(item, dict) else item for item in containers))
     return True

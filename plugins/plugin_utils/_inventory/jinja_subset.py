@@ -91,6 +91,8 @@ _NATIVE = not HAS_DATA_TAGGING and config.get_config_value("DEFAULT_JINJA2_NATIV
 
 _SCALARS = SCALARS | {AnsibleUnsafeText}
 _PLAIN = _SCALARS | {datetime.datetime, datetime.timedelta}
+# Not their subclasses, which core uses for values with tags.
+_LISTS = frozenset((list,))
 
 Results = Callable[[dict[str, Any]], "list[Any]"]
 
@@ -133,7 +135,7 @@ def _restrict_to_plain(function: Any) -> Any:
 
 
 def _is_plain(value: Any) -> bool:
-    return type(value) in _PLAIN or (type(value) is list and _PLAIN.issuperset(map(type, value)))
+    return type(value) in _PLAIN or (type(value) in _LISTS and _PLAIN.issuperset(map(type, value)))
 
 
 _ENVIRONMENT.tests.update({name: _restrict_to_plain(_ENVIRONMENT.tests[name]) for name in _PLAIN_TESTS})
@@ -367,7 +369,7 @@ def _convert_old_condition(result: Any) -> Any:
 def _convert_value(result: Any) -> Any:
     if type(result) in _SCALARS:
         return result
-    if type(result) is list and _SCALARS.issuperset(map(type, result)):
+    if type(result) in _LISTS and _SCALARS.issuperset(map(type, result)):
         # The list may be part of the expression, or of a variable.
         return result.copy()
     return LEFT_TO_CORE

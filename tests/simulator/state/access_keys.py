@@ -26,7 +26,7 @@ def check_signature(switches: Switches, request: Request) -> None:
     date = request.headers.get("date", "")
     if abs(_parse_date(date) - time.time() - switches.clock_ahead) > MAX_SKEW:
         raise RequestRejected(403, "requestTimeTooSkewed")
-    key_id, _, signature = request.headers["authorization"].partition(" ")[2].strip().partition(":")
+    key_id, dummy, signature = request.headers["authorization"].partition(" ")[2].strip().partition(":")
     if key_id != switches.access_key_id or switches.access_key_disabled:
         raise RequestRejected(403, f"the access key[{key_id}] does not exist or is disabled")
     path = request.scope["raw_path"].decode("ascii").partition("?")[0].removeprefix(switches.root)
