@@ -47,6 +47,8 @@ TASKS: list[dict[str, Any]] = [
     {"vm_from_snapshot_group": {"name": "restored", **SNAPSHOT}},
     {"api": {"operation": "QueryVmInstance", "params": {"q": ["name=vm-5"]}}},
     {"resource_info": {"resource_type": "vm", "query": ["name=vm-6"]}},
+    {"batch": {"module": "kvm_host", "objects": [{"name": "host-5", "state": "disabled"}]}},
+    {"vm": {"name": "vm-5", "state": "present"}},
     # Tasks whose results contain no records of hosts or VMs, or are hidden.
     {"host_network_info": {"hosts": ["host-92"]}},
     {"host_info": {"name": "host-92"}, "no_log": True},
@@ -62,7 +64,7 @@ UNCOUNTED = {"host-92"}
 def job(running_simulator: Simulator, tmp_path_factory: pytest.TempPathFactory) -> Job:
     """A job that plays the tasks in check mode and then outside it."""
     sim = running_simulator
-    sim.reset(hosts=4)
+    sim.reset(hosts=5)
     vms = [record["uuid"] for record in sim.records("vm")]
     for uuid, name in zip(vms[1:4], ("twin", "twin", "v" * LONGEST_NAME), strict=True):
         sim.change("vm", uuid, name=name)
@@ -101,7 +103,7 @@ def test_every_host_and_vm_of_a_job_is_one_node(job: Job, running_simulator: Sim
         node["canonical_facts"]["uuid"]: (node["facts"]["device_type"], node["name"]) for node in nodes.values()
     } == {uuid: (device_type, f"{name[:200]} {uuid}") for uuid, (device_type, name) in records.items()}
     assert all(node["canonical_facts"].keys() == {"uuid"} for node in nodes.values())
-    assert len({node["name"] for node in nodes.values()}) == len(nodes) == 11
+    assert len({node["name"] for node in nodes.values()}) == len(nodes) == 12
     assert max(len(node["name"]) for node in nodes.values()) <= LONGEST_NAME
 
 
