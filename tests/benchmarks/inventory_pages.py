@@ -25,6 +25,8 @@ from simulator.switches.options import Seed
 HARDWARE = "cpu memory disk nic gpu powerSupply fan raid temperature"
 # The hosts of the VMs, which an inventory of VMs reads too.
 HOSTS_OF_VMS = 500
+# How many clusters and zones there are, whose names an inventory reads.
+RELATED = {"clusters": 20, "zones": 2}
 SEED = Seed(hosts=HOSTS_OF_VMS, vms=1_000_000)
 
 
@@ -69,9 +71,12 @@ def vms() -> VmSeeder:
 
 @cache
 def page(type_name: str, start: int, size: int, total: int) -> bytes:
-    """Return the body of the response to a query of hosts, or of VMs."""
+    """Return the body of the response to a query of hosts, of VMs, or of clusters or zones."""
     numbers = range(start, min(start + size, total))
-    records = [host(number) if type_name == "hosts" else vms().vm(number + 1) for number in numbers]
+    if type_name in RELATED:
+        records = [{"uuid": f"{number:032x}", "name": f"{type_name}-{number}"} for number in numbers]
+    else:
+        records = [host(number) if type_name == "hosts" else vms().vm(number + 1) for number in numbers]
     return json.dumps({"inventories": records, "total": total}).encode()
 
 
@@ -88,6 +93,7 @@ class Handler(BaseHTTPRequestHandler):
         total, delay, of_vms = map(int, prefix.split("-"))
         if of_vms and type_name == "hosts":
             total = HOSTS_OF_VMS
+        total = RELATED.get(type_name, total)
         query = parse_qs(parts.query)
         body = page(type_name, int(query["start"][0]), int(query["limit"][0]), total)
         time.sleep(delay / 1000)
