@@ -73,7 +73,7 @@ def _log_in(client: Client, account: str, password: str) -> str:
         except Unsupported as refusal:
             # The remedy is part of the reason, because the remedies that callers add would not help.
             remedy = "Get a session in another way and pass it as session_id."
-            if "path_prefix" in refusal.reason:
+            if refusal.result["status"] in (404, 405):
                 remedy = "Check path_prefix; a service without accounts needs session_id."
             raise Unsupported(f"{refusal.reason}. {remedy}", **refusal.result) from None
     inventory = reply.get("inventory")
