@@ -155,6 +155,9 @@ def _check_json(label: str, text: str) -> None:
         raise InvalidOptions(f"{label} must be JSON: {error}") from None
 
 
+# The value of the option ``state`` for an object that shall not exist.
+ABSENT = "absent"
+
 # The parameters that every operation accepts in addition to those in its row.
 TAG_PARAMS = {name: optional(name, "list") for name in ("systemTags", "userTags")}
 

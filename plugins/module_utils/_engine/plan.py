@@ -20,7 +20,7 @@ from .._api.errors import (
     Unchangeable,
     Unsupported,
 )
-from .._api.operation import TAG_PARAMS, Operation, Parameter
+from .._api.operation import ABSENT, TAG_PARAMS, Operation, Parameter
 from .._api.operations import get_operation
 from .._api.records import (
     RECORD_FIELDS,
@@ -35,9 +35,6 @@ from .._api.records import (
 )
 from .._api.references import format_option_name, is_name
 from .guards import Guard
-
-# The value of the option ``state`` for an object that shall not exist.
-ABSENT = "absent"
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from .._api.errors import (
     VirtinfraError,
     WaitTimeout,
 )
+from .._api.operation import ABSENT
 from .._api.operations import get_operation
 from .._api.records import (
     RECORD_FIELDS,
@@ -37,7 +38,6 @@ from .._client.jobs import Job, asks_to_wait_longer
 from .context import ModuleContext
 from .guards import Dependent, Guard, format_count
 from .plan import (
-    ABSENT,
     Current,
     Found,
     Missing,

@@ -18,6 +18,7 @@ from .._api.errors import (
     Unsupported,
     VirtinfraError,
 )
+from .._api.operation import ABSENT
 from .._api.operations import get_operation
 from .._api.records import (
     NullReference,
@@ -45,7 +46,6 @@ from .calls import (
 )
 from .context import ModuleContext
 from .plan import (
-    ABSENT,
     Current,
     PlannedCall,
     ResourceSpec,

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from .._api.operation import ABSENT
 from .._api.operations import get_operation
 from .._api.records import (
     RECORD_FIELDS,
@@ -22,7 +23,7 @@ from .._api.records import (
 )
 from .._api.references import format_option_name
 from .._client.jobs import RUNNING, Job, predict_job
-from .plan import ABSENT, Current, Found, PlannedCall, ResourceSpec
+from .plan import Current, Found, PlannedCall, ResourceSpec
 
 _UUIDS = ("Uuid", "Uuids")
 

@@ -24,7 +24,7 @@ from .._api.errors import (
     VirtinfraError,
     WaitTimeout,
 )
-from .._api.operation import TAG_PARAMS, Operation
+from .._api.operation import ABSENT, TAG_PARAMS, Operation
 from .._api.operations import OPERATIONS, get_operation
 from .._api.records import (
     NullReference,
@@ -66,7 +66,7 @@ from .._engine.calls import (
     warn_of_second_delivery,
 )
 from .._engine.context import ModuleContext
-from .._engine.plan import ABSENT, PlannedCall
+from .._engine.plan import PlannedCall
 from .._engine.results import (
     describe_target,
     format_pending_job,

@@ -18,6 +18,7 @@ from typing import Any
 from ansible.module_utils.errors import AnsibleValidationError, UnsupportedError
 
 from .._api.errors import Bug, TransportError, VirtinfraError
+from .._api.operation import ABSENT
 from .._api.operations import OPERATIONS
 from .._api.records import RECORD_FIELDS, NullReference, to_snake_case
 from .._api.resource_types import RESOURCE_TYPES
@@ -25,7 +26,6 @@ from .._client.client import CallOptions, Client, has_outdated_names, open_sessi
 from .._client.jobs import FAILED, RUNNING, UNKNOWN
 from .._client.names import resolve_names
 from .._engine.context import ModuleContext, TaskInterrupted
-from .._engine.plan import ABSENT
 from .._http.connection import ConnectionOptions
 from .._http.hooks import Hooks
 from .._http.webhooks import Webhook

@@ -13,12 +13,13 @@ from dataclasses import replace
 from itertools import product
 
 from .._api.errors import InvalidOptions, Unchangeable
+from .._api.operation import ABSENT
 from .._api.records import Record, is_same_value
 from .._api.references import format_option_name
 from .._client.client import Client
 from .._client.lists import read_all
 from .._engine.guards import FORCE
-from .._engine.plan import ABSENT, Current, PlannedCall, ResourceSpec, build_call, build_default_plan
+from .._engine.plan import Current, PlannedCall, ResourceSpec, build_call, build_default_plan
 from .finders import find_by_type
 
 # The name of an interface and the number of a VLAN.

@@ -12,11 +12,11 @@ from contextlib import suppress
 from typing import Any
 
 from .._api.errors import InvalidOptions, Unsupported
+from .._api.operation import ABSENT
 from .._api.records import Record, drop_null_references, is_same_value
 from .._client.client import Client
 from .._client.lists import combine_finders, find_by_attribute, query, require_unique
 from .._engine.plan import (
-    ABSENT,
     Current,
     PlannedCall,
     ResourceSpec,

@@ -13,11 +13,12 @@ from contextlib import suppress
 from dataclasses import replace
 
 from .._api.errors import Unsupported
+from .._api.operation import ABSENT
 from .._api.records import Record, drop_null_references, is_same_value
 from .._client.client import Client
 from .._client.lists import query
 from .._engine.guards import ALSO_REMOVED, LOST, REMOVED, Dependent, Dependents, Guard
-from .._engine.plan import ABSENT, Current, Plan, PlannedCall, ResourceSpec, Unreadable, build_default_plan
+from .._engine.plan import Current, Plan, PlannedCall, ResourceSpec, Unreadable, build_default_plan
 from .finders import Finder
 
 _SUBSCRIBERS = "QuerySNSTopicSubscriber"

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from .._api.errors import ApiError, InvalidOptions, NotFound, ReadExecutedAsChange, Unchangeable, Unsupported
-from .._api.operation import TAG_PARAMS
+from .._api.operation import ABSENT, TAG_PARAMS
 from .._api.operations import get_operation
 from .._api.records import Record, complete_record, is_same_value, normalize_address, normalize_addresses
 from .._api.references import format_option_name, is_name
@@ -31,7 +31,6 @@ from .._client.lists import (
 from .._client.replies import build_unsupported_error
 from .._engine.guards import REMOVED, Dependent, Dependents, Guard
 from .._engine.plan import (
-    ABSENT,
     Current,
     PlannedCall,
     ResourceSpec,
