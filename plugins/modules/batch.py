@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 module: batch
 short_description: Run a module for many objects at the same time
@@ -193,6 +191,10 @@ jobs:
     operation: {description: The operation., type: str, sample: AddKVMHost}
     state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
+
+from ..module_utils._python import check_python
+
+check_python()
 
 from ..module_utils._modules.act import batch_module
 from ..module_utils._modules.process import run_as_module

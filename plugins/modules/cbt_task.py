@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 module: cbt_task
 short_description: Manage CBT backup tasks
@@ -209,6 +207,10 @@ job:
     operation: {description: The operation., type: str, sample: CreateCbtTask}
     state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
+
+from ..module_utils._python import check_python
+
+check_python()
 
 from ..module_utils._engine.plan import ResourceSpec, StateTransition
 from ..module_utils._modules.options import CREATE_OPTIONS, reference, references

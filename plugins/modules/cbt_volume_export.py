@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 module: cbt_volume_export
 short_description: Export volumes of a VM over NBD
@@ -96,6 +94,10 @@ job:
     operation: {description: The operation., type: str, sample: ExportNbdVolumes}
     state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
+
+from ..module_utils._python import check_python
+
+check_python()
 
 from ..module_utils._modules.act import action_module
 from ..module_utils._modules.options import reference, references

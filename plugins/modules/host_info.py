@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 module: host_info
 short_description: List hosts
@@ -95,6 +93,10 @@ total:
   type: int
   sample: 1
 """
+
+from ..module_utils._python import check_python
+
+check_python()
 
 from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.read import list_module

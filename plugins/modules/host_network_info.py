@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 module: host_network_info
 short_description: Read the network interfaces of hosts
@@ -135,6 +133,10 @@ hosts:
           result (see the guide Errors). Null on success.
       type: dict
 """
+
+from ..module_utils._python import check_python
+
+check_python()
 
 from ..module_utils._modules.options import references
 from ..module_utils._modules.process import run_as_module

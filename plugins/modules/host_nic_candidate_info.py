@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 module: host_nic_candidate_info
 short_description: List interfaces of hosts that can join a bond
@@ -92,6 +90,10 @@ candidate_nics:
     offload_status: {description: The status of hardware offloading., type: str, sample: "Off"}
     description: {description: The description., type: str, sample: port eth0}
 """
+
+from ..module_utils._python import check_python
+
+check_python()
 
 from ..module_utils._modules.options import references
 from ..module_utils._modules.process import run_as_module

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 module: job_wait
 short_description: Wait for jobs to end
@@ -136,6 +134,10 @@ summary:
     running: 0
     unknown: 0
 """
+
+from ..module_utils._python import check_python
+
+check_python()
 
 from ..module_utils._modules.act import job_module
 from ..module_utils._modules.process import run_as_module

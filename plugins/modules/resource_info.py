@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 module: resource_info
 short_description: List resources of any type
@@ -96,6 +94,10 @@ total:
   type: int
   sample: 12
 """
+
+from ..module_utils._python import check_python
+
+check_python()
 
 from dataclasses import replace
 from typing import Any

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 module: session
 short_description: Log in to the service and log out
@@ -79,6 +77,10 @@ session_id:
   type: str
   sample: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
 """
+
+from ..module_utils._python import check_python
+
+check_python()
 
 from ..module_utils._modules.act import session_module
 from ..module_utils._modules.process import run_as_module

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 module: sns_topic_subscriber_info
 short_description: List subscribers of notification topics
@@ -57,6 +55,10 @@ total:
   type: int
   sample: 2
 """
+
+from ..module_utils._python import check_python
+
+check_python()
 
 from ..module_utils._modules.options import reference
 from ..module_utils._modules.process import run_as_module

@@ -132,11 +132,14 @@ IMPORTED_BY = {
     "filter": IN_MODULES,
     "inventory": {*IN_MODULES, "plugin_utils/_inventory"},
     "lookup": {*IN_MODULES, "plugin_utils/_run"},
-    "modules": IN_MODULES,
+    "module_utils": set[str](),
+    "modules": {*IN_MODULES, "module_utils"},
     "test": IN_MODULES,
 }
 
 FILES_IN_A_ROOM = 7
+
+CHECK = PLUGINS / "module_utils" / "_python.py"
 
 
 def room_of(path: Path) -> str:
@@ -211,7 +214,23 @@ def test_a_room_has_few_files_and_no_code_of_its_own(subtests: pytest.Subtests) 
 
 
 def test_every_file_is_in_a_room() -> None:
-    assert {room_of(path) for path in FILES if "_utils" in named(path)} <= {*ROOMS, "module_utils"}
+    """The exception is the check that runs before a module imports anything of the rooms."""
+    outside = {named(path) for path in FILES if "_utils" in named(path) and room_of(path) not in ROOMS}
+    assert outside == {named(CHECK)}
+
+
+def test_a_module_checks_the_python_before_it_needs_a_newer_one(subtests: pytest.Subtests) -> None:
+    """Python 3.6 can compile each module and the check, so it gets to the check."""
+    assert not any(isinstance(node, ast.ImportFrom) for node in ast.walk(tree(CHECK)))
+    for path in (CHECK, *(PLUGINS / "modules" / f"{name}.py" for name in MODULES)):
+        with subtests.test(named(path)):
+            text = path.read_text(encoding="utf-8")
+            ast.parse(text, feature_version=(3, 6))
+            # Python 3.6 does not know it, which ast.parse() does not check.
+            assert "from __future__ import annotations" not in text
+            statements = [node for node in tree(path).body if not isinstance(node, ast.Assign)]
+            first = [ast.unparse(node) for node in statements[:2]]
+            assert path == CHECK or first == ["from ..module_utils._python import check_python", "check_python()"]
 
 
 def test_the_picture_of_the_rooms_is_correct() -> None:
@@ -256,12 +275,13 @@ def test_the_planner_is_pure() -> None:
 
 
 def logic_lines(name: str) -> int:
-    """Return how many lines of a module are neither documentation, imports, options, blank nor comment."""
+    """Return how many lines of a module are neither documentation, imports, their check, options, blank nor comment."""
     path = PLUGINS / "modules" / f"{name}.py"
     counted: set[int] = set()
     for node in tree(path).body:
         targets = {target.id for target in getattr(node, "targets", ()) if isinstance(target, ast.Name)}
-        if isinstance(node, (ast.Import, ast.ImportFrom)) or targets & DOCUMENTATION:
+        is_import = isinstance(node, (ast.Import, ast.ImportFrom)) or ast.unparse(node) == "check_python()"
+        if is_import or targets & DOCUMENTATION:
             continue
         counted |= lines_of(node)
         counted -= {line for child in ast.walk(node) for line in lines_of_description(child)}

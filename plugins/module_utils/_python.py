@@ -1,0 +1,35 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Refuse a Python that is too old for the collection.
+
+Python 3.6 can run this file and everything before its import in a module. Newer syntax would end the module process
+with a SyntaxError, or later with a TypeError, before it could name the reason.
+"""
+
+import sys
+
+REQUIRED = (3, 10)
+
+
+def check_python() -> None:
+    """End the module process with a failure if its Python is older than REQUIRED."""
+    if sys.version_info < REQUIRED:
+        import json
+
+        version = ".".join(map(str, sys.version_info[:3]))
+        message = (
+            f"virtinfra.manager needs Python 3.10 or newer; this module ran with Python {version} ({sys.executable})."
+            " Set ansible_python_interpreter to a newer Python."
+        )
+        error = {
+            "code": "INVALID",
+            "description": "The options are invalid. Nothing was sent.",
+            "details": message,
+            "causes": [],
+        }
+        print(json.dumps({"failed": True, "changed": False, "msg": message, "error": error}))
+        sys.exit(1)
