@@ -186,12 +186,11 @@ def require_operation(client: Client, call: PlannedCall) -> None:
     the permission. Check mode only knows what an earlier task of the run has found out.
     """
     row = get_operation(call.operation)
-    if row.name not in COMPANIONS or not row.path_params:
-        return
-    if not client.options.read_only:
+    if client.options.read_only:
+        if row.name in COMPANIONS and (lack := client.facts.get(row.name)):
+            raise Unsupported(lack, operation=row.name)
+    elif row.name in COMPANIONS and row.path_params:
         _probe(client, call, row)
-    elif lack := client.facts.get(row.name):
-        raise Unsupported(lack, operation=row.name)
 
 
 def _probe(client: Client, call: PlannedCall, row: Operation) -> None:

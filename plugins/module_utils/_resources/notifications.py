@@ -29,6 +29,9 @@ from .finders import Finder, assume_fields, find_by_query
 
 _PERSONS = "QuerySNSTeamchatAtPerson"
 
+# The options that the change of a person needs if the service does not show the person.
+_NEEDED_UNREAD = {"endpointUuid": "endpoint", "remark": "remark"}
+
 
 def normalize_persons(desired: Record) -> Record:
     """Return the desired persons in both forms, or an empty record if none are desired.
@@ -138,8 +141,9 @@ def plan_person(resource: ResourceSpec, state: str, desired: Record, current: Cu
                 "the service cannot list persons, so it is not known whether user_id changes, and it refuses the"
                 " current one. Omit user_id."
             )
-        if "remark" not in desired:
-            raise InvalidOptions("remark is required, because the service cannot list persons")
+        missing = [option for name, option in _NEEDED_UNREAD.items() if name not in desired]
+        if missing:
+            raise Unsupported(f"cannot read the person: {current.reason.reason}", f"Give {' and '.join(missing)}.")
     if endpoint and person and (person.get("endpointUuid") or endpoint) != endpoint:
         raise build_unchangeable(resource, {"endpointUuid": endpoint}, desired, person)
     return build_default_plan(resource, state, desired, current)

@@ -31,6 +31,9 @@ from .finders import find_by_query, find_by_type
 
 _GROUPS = "QueryVolumeSnapshotGroup"
 
+# Why neither a revert nor the removal of a chain is possible, if the service cannot list snapshot groups.
+_HIDDEN_VM = f"{_GROUPS} does not show the VM of the snapshot group"
+
 # The scope of a deletion that removes no other snapshot group.
 SINGLE = "single"
 
@@ -187,7 +190,7 @@ def find_later_groups(client: Client, group: Record, scope: object) -> Dependent
     effect = "" if scope == SINGLE else LOST
     if group.get("vmInstanceUuid") is None:
         if effect:
-            raise Unsupported("the service cannot list the later snapshot groups of the VM", "Use scope: single.")
+            raise Unsupported(f"{_HIDDEN_VM}, so its later snapshot groups are not known", "Use scope: single.")
         return Dependents()
     taken = parse_date(group.get("createDate"))
     later = [
@@ -227,7 +230,7 @@ def find_overwritten(client: Client, group: Record, with_memory: object) -> Depe
     the revert is impossible.
     """
     if group.get("vmInstanceUuid") is None:
-        raise Unsupported("the service does not show the VM of the snapshot group, so what would be lost is not known")
+        raise Unsupported(f"{_HIDDEN_VM}, so what would be lost is not known")
     vm = _read_vm(client, group["vmInstanceUuid"])
     if with_memory and vm.get("state") not in _WITH_MEMORY:
         raise InvalidOptions(

@@ -479,8 +479,8 @@ def test_persons_that_cannot_be_read(run: ModuleRunner, sim: Simulator, person: 
         assert len(ran.warnings) == 1
         assert ran["person"]["user_id"] == person["userId"]
     assert "Omit user_id." in run.refused("sns_teamchat_person", {**options, "user_id": "user-7"})
-    assert "endpoint is required" in run.refused("sns_teamchat_person", {"uuid": person["uuid"], "remark": "r"})
-    assert "remark is required" in run.refused("sns_teamchat_person", {**options, "remark": None})
+    assert "Give endpoint." in run.refused("sns_teamchat_person", {"uuid": person["uuid"], "remark": "r"})
+    assert "Give remark." in run.refused("sns_teamchat_person", {**options, "remark": None})
 
 
 def test_person_is_found_by_the_user_id_and_the_endpoint(
