@@ -17,13 +17,11 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks impo
 
 from chaos.store import drop_dates
 from simulator.launch import Simulator
-from simulator.state.store import seeded_uuid
 from support.module_runner import ModuleRun, ModuleRunner
 from support.scenarios import (
     CHAT,
     CHAT_ENDPOINT,
     CREATED_TASK,
-    DATA_VOLUME,
     ENDPOINT,
     HOST,
     NEW_HOST,
