@@ -55,13 +55,13 @@ options:
       - It takes precedence over O(session_id) and O(account). The cursor operations need an O(api_token) nevertheless.
       - The environment variable E(VIRTINFRA_ACCESS_KEY_ID) is used when the option is not given.
     type: str
-    version_added: 1.1.0
+    version_added: 1.0.0
   access_key_secret:
     description:
       - The secret of the access key O(access_key_id). It is not sent.
       - The environment variable E(VIRTINFRA_ACCESS_KEY_SECRET) is used when the option is not given.
     type: str
-    version_added: 1.1.0
+    version_added: 1.0.0
   api_token:
     description:
       - "The token for the cursor operations, sent as C(Authorization: Bearer)."

@@ -48,14 +48,14 @@ options:
         credentials in the environment.
       - The lookup P(virtinfra.manager.session#lookup) refuses an access key, because a key has no session.
     type: str
-    version_added: 1.1.0
+    version_added: 1.0.0
     env:
       - name: VIRTINFRA_ACCESS_KEY_ID
   access_key_secret:
     description:
       - The secret of the access key O(access_key_id). It is not sent.
     type: str
-    version_added: 1.1.0
+    version_added: 1.0.0
     env:
       - name: VIRTINFRA_ACCESS_KEY_SECRET
   validate_certs:

@@ -20,5 +20,5 @@ options:
         the first failure. With V(enforcing), it skips checks and continues after failures.
     type: str
     choices: [permissive, enforcing]
-    version_added: 1.1.0
+    version_added: 1.0.0
 """

@@ -37,7 +37,7 @@ options:
     type: str
     choices: [present, absent]
     default: present
-    version_added: 1.1.0
+    version_added: 1.0.0
   volumes:
     description: The volumes whose exports begin or end.
     type: list

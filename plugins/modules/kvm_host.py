@@ -94,7 +94,7 @@ options:
     type: str
     choices: [on_create, always]
     default: on_create
-    version_added: 1.1.0
+    version_added: 1.0.0
   running_vms:
     description:
       - What O(state=maintenance), and O(state=absent) with O(force=true), may do to the VMs that run on the host. Other
@@ -108,7 +108,7 @@ options:
     type: str
     choices: [migrate, stop, any]
     default: migrate
-    version_added: 1.1.0
+    version_added: 1.0.0
   force:
     description:
       - Whether O(state=absent) may remove a host with VMs on it. With V(true), the host is put into maintenance first,
@@ -117,7 +117,7 @@ options:
         there. It stops the VMs that still run on the host.
     type: bool
     default: false
-    version_added: 1.1.0
+    version_added: 1.0.0
   system_tags:
     description:
       - System tags to send with the call, for example V(pageTableExtensionDisabled), which disables EPT on a new host.

@@ -107,12 +107,12 @@ options:
     type: list
     elements: str
     aliases: [topic_uuids]
-    version_added: 1.1.0
+    version_added: 1.0.0
   delete_mode:
     description: How the endpoint is removed. Without it, servers use V(permissive), which checks before it removes.
     type: str
     choices: [permissive, enforcing]
-    version_added: 1.1.0
+    version_added: 1.0.0
 seealso:
   - module: virtinfra.manager.sns_topic
   - module: virtinfra.manager.sns_endpoint_info

@@ -67,12 +67,12 @@ options:
     description: Whether to remove a platform with O(state=absent) although it has endpoints, which are removed too.
     type: bool
     default: false
-    version_added: 1.1.0
+    version_added: 1.0.0
   delete_mode:
     description: How the platform is removed. Its endpoints are removed with each value.
     type: str
     choices: [permissive, enforcing]
-    version_added: 1.1.0
+    version_added: 1.0.0
 seealso:
   - module: virtinfra.manager.sns_endpoint
   - module: virtinfra.manager.sns_snmp_test

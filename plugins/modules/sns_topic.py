@@ -5,7 +5,7 @@
 DOCUMENTATION = r"""
 module: sns_topic
 short_description: Manage notification topics
-version_added: 1.1.0
+version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Creates, changes, enables, disables and removes topics, to which endpoints subscribe. An endpoint without a

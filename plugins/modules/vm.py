@@ -5,7 +5,7 @@
 DOCUMENTATION = r"""
 module: vm
 short_description: Start, stop, change and remove virtual machines
-version_added: 1.1.0
+version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Starts, stops, restarts and pauses virtual machines, changes their name, description and size, recovers destroyed

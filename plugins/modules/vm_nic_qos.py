@@ -48,13 +48,13 @@ options:
       - The limit of the traffic from the VM, with O(state=present). Services do not state the unit.
       - From 8192 to 32212254720. Without it, the limit of this direction remains as it is.
     type: int
-    version_added: 1.1.0
+    version_added: 1.0.0
   inbound_bandwidth:
     description:
       - The limit of the traffic to the VM, with O(state=present). Services do not state the unit.
       - From 8192 to 32212254720. Without it, the limit of this direction remains as it is.
     type: int
-    version_added: 1.1.0
+    version_added: 1.0.0
 seealso:
   - module: virtinfra.manager.vm_nic
 """

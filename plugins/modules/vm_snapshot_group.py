@@ -5,7 +5,7 @@
 DOCUMENTATION = r"""
 module: vm_snapshot_group
 short_description: Manage snapshot groups of virtual machines
-version_added: 1.1.0
+version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Takes, renames and removes snapshot groups, and sets VMs back to them. A snapshot group consists of a snapshot of
