@@ -9,7 +9,7 @@ export UV_SYSTEM_CERTS ?= 1
 
 # pip may fail after it has installed the command that is the target.
 .DELETE_ON_ERROR:
-.PHONY: help setup demo simulator test gate bench clean
+.PHONY: help setup demo simulator test gate bench release clean
 
 help:
 	@echo "make demo       the demo playbook, twice, against the simulator"
@@ -18,6 +18,7 @@ help:
 	@echo "make test       the checks to run before each commit, about six minutes; make test SESSIONS='style typing' runs those"
 	@echo "make gate       every check, without those of make test that have passed with the same files"
 	@echo "make bench      what tasks, waits, inventories and roles cost, with goals and recorded limits, ten minutes"
+	@echo "make release VERSION=1.1.0  write the changelog, commit, tag and build a release; CONTRIBUTING.md says how"
 	@echo "make clean      remove everything that these commands created"
 
 demo: $(NOX)
@@ -37,6 +38,9 @@ gate: $(NOX)
 
 bench: $(NOX)
 	@$(NOX) -s bench
+
+release: $(NOX)
+	@$(NOX) -s release -- $(VERSION)
 
 clean:
 	rm -rf .venv .nox .cache .ansible .hypothesis .mypy_cache .pytest_cache .ruff_cache changelogs/.plugin-cache.yaml tests/output

@@ -486,6 +486,46 @@ def changelog(session: nox.Session) -> None:
     session.run("antsibull-changelog", *(session.posargs or ["lint"]), env=linked_collection())
 
 
+@nox.session
+def release(session: nox.Session) -> None:
+    """Release the version given: changelog, commit, tag, archive, bill of materials. Without one, try it in a copy."""
+    session.install("antsibull-changelog>=0.30,<1", "ansible-core>=2.19,<2.22", *RUNTIME)
+    session.install("cyclonedx-python-lib[json-validation]>=11,<12")
+    with copied_collection() as copy:
+        if session.posargs:
+            (version,) = session.posargs
+            shutil.rmtree(copy)
+            session.run("git", "clone", "--quiet", str(ROOT), str(copy), external=True)
+            if session.run("git", "status", "--porcelain", external=True, silent=True):
+                session.error("The checkout has uncommitted changes")
+        else:
+            version = "9.0.0"
+            make_repository_to_release(copy)
+        files = CACHE / "release" / version
+        shutil.rmtree(files, ignore_errors=True)
+        environment = {"ANSIBLE_COLLECTIONS_PATH": str(copy.parents[2]), "PYTHONPATH": ""}
+        with session.chdir(copy):
+            session.run("python", "tests/tools/release.py", version, str(files), env=environment)
+        # Only now, when nothing has failed, the checkout changes.
+        if session.posargs:
+            session.run("git", "pull", "--quiet", "--ff-only", "--tags", str(copy), "HEAD", external=True)
+
+
+def make_repository_to_release(folder: Path) -> None:
+    """Make a folder a repository with one commit and one changelog fragment."""
+    fragment = folder / "changelogs" / "fragments" / "trial.yml"
+    fragment.parent.mkdir(exist_ok=True)
+    fragment.write_text("---\nminor_changes:\n  - trial - released.\n", encoding="utf-8")
+    for command in (
+        ("init", "--quiet"),
+        ("config", "user.name", "trial"),
+        ("config", "user.email", "trial@example.com"),
+        ("add", "--all"),
+        ("commit", "--quiet", "--message", "trial"),
+    ):
+        subprocess.run(("git", *command), cwd=folder, check=True)
+
+
 @nox.session(name="docs-site")
 def docs_site(session: nox.Session) -> None:
     """Build the documentation site in .cache/docs-site/html; a warning is a failure."""
