@@ -452,7 +452,7 @@ def play_chaos(session: nox.Session, *arguments: str) -> None:
 def format_code(session: nox.Session) -> None:
     """Format the Python files, and update the records and operations in the documentation."""
     session.install("ruff>=0.9,<1", "ansible-core>=2.19,<2.22")
-    for name in ("return_docs", "guide_tables"):
+    for name in ("return_docs", "guide_tables", "query_fields"):
         session.run("python", "-m", f"support.{name}", env=linked_collection())
     session.run("ruff", "check", "--fix")
     session.run("ruff", "format")

@@ -20,7 +20,7 @@ options:
       - Unless O(uuid) is given, the module looks for an object with this uuid before it uses other options to find one.
     type: str
   tags:
-    description: Tags of the new object, on servers that support tags.
+    description: Tags of the new object, by name or uuid, on servers that support tags.
     type: list
     elements: str
     aliases: [tag_uuids]

@@ -41,8 +41,9 @@ options:
       - cursor
   query:
     description:
-      - Conditions that the service checks, each C(FIELD OPERATOR VALUE) with the API's own field names, for example
-        V(state=Enabled). Spaces around the operator are removed. A record must meet all conditions.
+      - Conditions that the service checks, each C(FIELD OPERATOR VALUE), for example V(state=Enabled). The notes below
+        list the fields, which have the API's own names, and their known values. Spaces around the operator are removed.
+        A record must meet all conditions.
       - Operators are V(=), V(!=), V(>), V(<), V(>=), V(<=), V(?=) (one of a list with commas), V(!?=), V(~=) (like,
         with V(%)), V(!~=), V(is null) and V(not null).
       - The plugin checks the records again. Services compare without regard to case, accents and spaces at the end.

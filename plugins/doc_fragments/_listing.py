@@ -17,12 +17,13 @@ class ModuleDocFragment:
 options:
   query:
     description:
-      - Conditions that the service checks, each C(FIELD OPERATOR VALUE) with the API's own field names, for example
-        V(state=Enabled). Spaces around the operator are removed. A record must meet all conditions.
+      - Conditions that the service checks, each C(FIELD OPERATOR VALUE), for example V(state=Enabled). The notes below
+        list the fields, which have the API's own names, and their known values. Spaces around the operator are removed.
+        A record must meet all conditions.
       - Operators are V(=), V(!=), V(>), V(<), V(>=), V(<=), V(?=) (one of a list with commas), V(!?=), V(~=) (like,
         with V(%)), V(!~=), V(is null) and V(not null).
-      - A field can belong to another resource, for example V(vmNics.uuid=UUID), or be a tag, V(__systemTag__=TAG) or
-        V(__userTag__=TAG).
+      - A field can belong to a related object, for example V(cluster.name=cluster-1), or be a tag,
+        V(__systemTag__=TAG) or V(__userTag__=TAG).
       - A name that is similar to a documented field is refused as a misspelling. Any other name is sent unchanged,
         because the API does not document all fields that can be queried. To query a field with such a name, use
         M(virtinfra.manager.api), which sends any name.

@@ -15,7 +15,8 @@ class ModuleDocFragment:
     DOCUMENTATION = r"""
 options: {}
 notes:
-  - Options that refer to another object (those with an alias) take its uuid or its name. Results contain uuids.
+  - Options that refer to another object (those with an alias) take its name or its uuid. Results contain uuids,
+    and beside each uuid of an object that the task names its name, for example C(cluster_name) beside C(cluster_uuid).
   - A name is looked up with one request, in check mode too, and once for all tasks of a run that run inside the
     controller, until one of them creates, renames or removes an object of its type.
   - If no object or several objects have the name, the module fails and changes nothing. An object that check mode only

@@ -16,6 +16,7 @@ description:
 extends_documentation_fragment:
   - virtinfra.manager._plugin_connection
   - virtinfra.manager._inventory
+  - virtinfra.manager._query_fields.host
   - constructed
   - inventory_cache
 options:
@@ -63,7 +64,7 @@ compose:
 groups:
   maintenance: virtinfra_state in ['PreMaintenance', 'Maintenance']
 keyed_groups:
-  - key: virtinfra_cluster_uuid
+  - key: virtinfra_cluster_name
     prefix: cluster
   - key: virtinfra_architecture | lower
     prefix: arch

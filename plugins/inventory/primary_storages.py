@@ -19,6 +19,7 @@ description:
 extends_documentation_fragment:
   - virtinfra.manager._plugin_connection
   - virtinfra.manager._inventory
+  - virtinfra.manager._query_fields.primary_storage
   - constructed
   - inventory_cache
 options:

@@ -20,6 +20,7 @@ description:
 extends_documentation_fragment:
   - virtinfra.manager._plugin_connection
   - virtinfra.manager._inventory
+  - virtinfra.manager._query_fields.vm
   - constructed
   - inventory_cache
 options:

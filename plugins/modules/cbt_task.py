@@ -52,7 +52,7 @@ options:
     type: str
   vm:
     description:
-      - The VM to protect, for servers that take one VM per task. It replaces O(task_type) and O(vms).
+      - The VM to protect, by name or uuid, for servers that take one VM per task. It replaces O(task_type) and O(vms).
       - It selects the task when neither O(uuid) nor O(name) is given, also a task that protects other VMs as well. The
         module warns when O(state=disabled) or O(state=absent) affects those other VMs.
       - Some services do not show which VMs their tasks protect. With such a service the module fails, because it cannot
@@ -63,7 +63,7 @@ options:
     description: The type of the task, used when it is created. Give O(vms) with it.
     type: str
   vms:
-    description: The VMs to protect, used when the task is created. Give O(task_type) with it.
+    description: The VMs to protect, by name or uuid, used when the task is created. Give O(task_type) with it.
     type: list
     elements: str
     aliases: [resource_uuids]
@@ -139,12 +139,23 @@ cbt_task:
       type: str
       sample: a0000004000040008000000000000003
       returned: when the service shows it
+    vm_instance_name:
+      description: "The name of the VM, as the task gives it. Null for another VM."
+      type: str
+      sample: vm-1
+      returned: "when O(vm) or O(vms) is a name, and when the service shows it"
     resource_uuids:
       description: The uuids of the VMs that the task protects. Null if the service does not show them.
       type: list
       elements: str
       sample: [a0000004000040008000000000000003]
       returned: when the service shows it
+    resource_names:
+      description: "The names of the VMs, as the task gives them. Null for those that it does not name."
+      type: list
+      elements: str
+      sample: [vm-1]
+      returned: "when O(vm) or O(vms) is a name, and when the service shows it"
 volume_cbt_backup_infos:
   description: What the service returned about the volumes when the task was enabled.
   returned: when the module enabled the task and waited until it was

@@ -13,6 +13,7 @@ extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._listing
   - virtinfra.manager._listing.names
+  - virtinfra.manager._query_fields.cbt_task
   - virtinfra.manager._references
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.facts
@@ -20,7 +21,7 @@ extends_documentation_fragment:
 options:
   vm:
     description:
-      - Return only tasks that protect this VM, including tasks that protect other VMs as well.
+      - Return only tasks that protect this VM, by name or uuid, including tasks that protect other VMs as well.
       - The module fails with the code V(UNSUPPORTED) if the service does not show which VMs a task protects.
     type: str
     aliases: [vm_instance_uuid]
@@ -86,11 +87,22 @@ cbt_tasks:
       description: The uuid of the first VM that the task protects. Null if the service does not show it.
       type: str
       sample: a0000004000040008000000000000003
+    vm_instance_name:
+      description: "The name of the VM, as the task gives it. Null for another VM."
+      type: str
+      sample: vm-1
+      returned: when O(vm) is a name
     resource_uuids:
       description: The uuids of the VMs that the task protects. Null if the service does not show them.
       type: list
       elements: str
       sample: [a0000004000040008000000000000003]
+    resource_names:
+      description: "The names of the VMs, as the task gives them. Null for those that it does not name."
+      type: list
+      elements: str
+      sample: [vm-1]
+      returned: when O(vm) is a name
 total:
   description: The number of matching tasks, including those beyond O(limit).
   returned: success

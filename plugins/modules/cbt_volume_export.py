@@ -39,13 +39,13 @@ options:
     default: present
     version_added: 1.0.0
   volumes:
-    description: The volumes whose exports begin or end.
+    description: The volumes whose exports begin or end, by name or uuid.
     type: list
     elements: str
     aliases: [volume_uuids]
     required: true
   vm:
-    description: The VM that the volumes belong to.
+    description: The VM that the volumes belong to, by name or uuid.
     type: str
     aliases: [vm_instance_uuid]
     required: true

@@ -18,6 +18,7 @@ extends_documentation_fragment:
   - virtinfra.manager._listing
   - virtinfra.manager._listing.names
   - virtinfra.manager._listing.filters
+  - virtinfra.manager._query_fields.host
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.facts
   - virtinfra.manager._attributes.actiongroup_api
@@ -37,7 +38,7 @@ EXAMPLES = r"""
   virtinfra.manager.host_info:
     query:
       - state=Enabled
-      - clusterUuid=a0000002000040008000000000000001
+      - cluster.name=cluster-1
     limit: 10
 """
 

@@ -20,7 +20,7 @@ extends_documentation_fragment:
   - virtinfra.manager._attributes.actiongroup_api
 options:
   hosts:
-    description: The hosts.
+    description: The hosts, by name or uuid.
     type: list
     elements: str
     aliases: [host_uuids]
@@ -56,6 +56,10 @@ hosts:
     host_uuid:
       description: The uuid of the host.
       type: str
+    host_name:
+      description: The name of the host, as the task gives it. Null for another host.
+      type: str
+      returned: when O(hosts) is a name
     bondings:
       description: The bonds with their slaves. Empty when the host could not be queried.
       type: list

@@ -18,7 +18,7 @@ extends_documentation_fragment:
   - virtinfra.manager._attributes.actiongroup_api
 options:
   hosts:
-    description: The hosts.
+    description: The hosts, by name or uuid.
     type: list
     elements: str
     aliases: [host_uuids]
@@ -68,6 +68,11 @@ candidate_nics:
   contains:
     uuid: {description: The uuid of the NIC., type: str, sample: a0000009000040008000000000000003}
     host_uuid: {description: The uuid of the host., type: str, sample: a0000003000040008000000000000001}
+    host_name:
+      description: "The name of the host, as the task gives it. Null for another host."
+      type: str
+      sample: host-1
+      returned: when O(hosts) is a name
     bonding_uuid:
       description: The uuid of the bond of which the NIC is a slave.
       type: str

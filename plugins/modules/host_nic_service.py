@@ -39,13 +39,13 @@ options:
     default: present
   host:
     description:
-      - The host of the O(interfaces). Required if they are given by name and several hosts have interfaces with these
-        names.
+      - The host of the O(interfaces), by name or uuid. Required if they are given by name and several hosts have
+        interfaces with these names.
       - The module fails, and changes nothing, if an interface to set has service types and is on another host.
     type: str
     aliases: [host_uuid]
   interfaces:
-    description: The physical interfaces. Their names are, for example, V(eth1).
+    description: The physical interfaces, by name or uuid. Their names are, for example, V(eth1).
     type: list
     elements: str
     aliases: [interface_uuids]
@@ -96,6 +96,10 @@ services:
     interface_uuid:
       description: The uuid of the interface.
       type: str
+    interface_name:
+      description: The name of the interface, as the task gives it. Null for another interface.
+      type: str
+      returned: when O(interfaces) is a name
     vlan_id:
       description: The VLAN, 0 for the interface itself.
       type: int
@@ -118,6 +122,11 @@ records:
   contains:
     id: {description: The number of the record., type: int, sample: 7}
     interface_uuid: {description: The uuid of the interface., type: str, sample: a0000009000040008000000000000002}
+    interface_name:
+      description: "The name of the network interface, as the task gives it. Null for another network interface."
+      type: str
+      sample: eth0
+      returned: when O(interfaces) is a name
     vlan_id: {description: "The VLAN, 0 for the interface itself.", type: int, sample: 0}
     create_date: {description: When the record was created., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
     last_op_date: {description: When the record was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}

@@ -74,7 +74,7 @@ options:
     description: The description of the host.
     type: str
   cluster:
-    description: The cluster of the host. Required to add a host.
+    description: The cluster of the host, by name or uuid. Required to add a host.
     type: str
     aliases: [cluster_uuid]
   username:
@@ -184,6 +184,11 @@ host:
     description: {description: The description., type: str, sample: hypervisor 1}
     zone_uuid: {description: The uuid of the zone., type: str, sample: a0000001000040008000000000000001}
     cluster_uuid: {description: The uuid of the cluster., type: str, sample: a0000002000040008000000000000001}
+    cluster_name:
+      description: "The name of the cluster, as the task gives it. Null for another cluster."
+      type: str
+      sample: cluster-1
+      returned: when O(cluster) is a name
     management_ip:
       description: The IP address or name at which the service manages the host.
       type: str

@@ -13,6 +13,7 @@ extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._listing
   - virtinfra.manager._listing.names
+  - virtinfra.manager._query_fields.primary_storage
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.facts
   - virtinfra.manager._attributes.actiongroup_api

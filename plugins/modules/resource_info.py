@@ -20,6 +20,7 @@ extends_documentation_fragment:
   - virtinfra.manager._listing
   - virtinfra.manager._listing.names
   - virtinfra.manager._listing.filters
+  - virtinfra.manager._query_fields.all
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.facts
   - virtinfra.manager._attributes.actiongroup_api
@@ -64,11 +65,11 @@ EXAMPLES = r"""
     name: cluster-1
   register: clusters
 
-- name: List the enabled hosts of that cluster
-  virtinfra.manager.host_info:
+- name: List the networks in the zone of that cluster
+  virtinfra.manager.resource_info:
+    resource_type: l3_network
     query:
-      - state=Enabled
-      - clusterUuid={{ clusters.resources[0].uuid }}
+      - zoneUuid={{ clusters.resources[0].zone_uuid }}
 
 - name: List all volumes, sorted by name, with a token
   virtinfra.manager.resource_info:

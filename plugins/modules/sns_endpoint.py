@@ -92,17 +92,17 @@ options:
     type: dict
   platform:
     description:
-      - The platform that the endpoint sends through. It must have the type of the endpoint. Some servers need it to
-        create an SNMP endpoint.
+      - The platform that the endpoint sends through, by name or uuid. It must have the type of the endpoint. Some
+        servers need it to create an SNMP endpoint.
       - Servers can change it since version 4.10.0. The API document does not say so. If a server ignores the change,
         the module fails after the call.
     type: str
     aliases: [platform_uuid]
   topics:
     description:
-      - All topics that the endpoint subscribes to. It is subscribed to those that are missing, and unsubscribed from
-        all others; an empty list removes all subscriptions. Without the option, subscriptions are neither read nor
-        changed.
+      - All topics that the endpoint subscribes to, by name or uuid. It is subscribed to those that are missing, and
+        unsubscribed from all others; an empty list removes all subscriptions. Without the option, subscriptions are
+        neither read nor changed.
       - An endpoint without a subscription receives nothing.
     type: list
     elements: str
@@ -197,6 +197,11 @@ endpoint:
       description: The uuid of the platform that the endpoint belongs to.
       type: str
       sample: a000000c000040008000000000000003
+    platform_name:
+      description: "The name of the platform, as the task gives it. Null for another platform."
+      type: str
+      sample: snmp-1
+      returned: when O(platform) is a name
     create_date: {description: When the endpoint was created., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
     last_op_date: {description: When the endpoint was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
     platform:
@@ -237,6 +242,12 @@ endpoint:
       elements: str
       sample: [a000000e000040008000000000000001]
       returned: when O(topics) is given
+    topic_names:
+      description: "The names of the topics, as the task gives them. Null for those that it does not name."
+      type: list
+      elements: str
+      sample: [topic-1]
+      returned: "when O(topics) is a name, and when O(topics) is given"
 also_removed:
   description: The persons and subscriptions that are removed with the endpoint.
   returned: with O(state=absent)

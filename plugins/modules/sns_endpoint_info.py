@@ -15,6 +15,7 @@ extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._listing
   - virtinfra.manager._listing.names
+  - virtinfra.manager._query_fields.endpoint
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.facts
   - virtinfra.manager._attributes.actiongroup_api

@@ -33,11 +33,11 @@ attributes:
       - Each run sends a trap, but changes nothing.
 options:
   platform:
-    description: The SNMP platform to test.
+    description: The SNMP platform to test, by name or uuid.
     type: str
     aliases: [platform_uuid]
   endpoint:
-    description: The SNMP endpoint to test.
+    description: The SNMP endpoint to test, by name or uuid.
     type: str
     aliases: [endpoint_uuid]
   fail_on_error:

@@ -47,8 +47,8 @@ options:
     type: str
   endpoint:
     description:
-      - The teamchat endpoint that the person belongs to. Required to add a person. You can omit it for an existing one
-        if the service lists persons.
+      - The teamchat endpoint that the person belongs to, by name or uuid. Required to add a person. You can omit it for
+        an existing one if the service lists persons.
       - With O(user_id) it selects the person when O(uuid) is not given.
     type: str
     aliases: [endpoint_uuid]
@@ -103,6 +103,11 @@ person:
       description: The uuid of the teamchat endpoint.
       type: str
       sample: a000000d000040008000000000000002
+    endpoint_name:
+      description: "The name of the endpoint, as the task gives it. Null for another endpoint."
+      type: str
+      sample: snmp-endpoint-1
+      returned: when O(endpoint) is a name
     create_date: {description: When the person was added., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
     last_op_date: {description: When the person was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
     remark: {description: The remark about the person., type: str, sample: on call}

@@ -12,17 +12,18 @@ description:
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._listing
+  - virtinfra.manager._query_fields.subscriber
   - virtinfra.manager._references
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.facts
   - virtinfra.manager._attributes.actiongroup_api
 options:
   topic:
-    description: Return only subscribers of this topic.
+    description: Return only subscribers of this topic, by name or uuid.
     type: str
     aliases: [topic_uuid]
   endpoint:
-    description: Return only subscriptions of this endpoint.
+    description: Return only subscriptions of this endpoint, by name or uuid.
     type: str
     aliases: [endpoint_uuid]
 seealso:
@@ -43,10 +44,20 @@ subscribers:
   elements: dict
   contains:
     topic_uuid: {description: The uuid of the topic., type: str, sample: a000000e000040008000000000000001}
+    topic_name:
+      description: "The name of the topic, as the task gives it. Null for another topic."
+      type: str
+      sample: topic-1
+      returned: when O(topic) is a name
     endpoint_uuid:
       description: The uuid of the endpoint that receives the messages of the topic.
       type: str
       sample: a000000d000040008000000000000001
+    endpoint_name:
+      description: "The name of the endpoint, as the task gives it. Null for another endpoint."
+      type: str
+      sample: snmp-endpoint-1
+      returned: when O(endpoint) is a name
     create_date: {description: When the endpoint subscribed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
     last_op_date: {description: When the subscription was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
 total:

@@ -69,11 +69,11 @@ options:
     type: str
     choices: [grace, cold]
   host:
-    description: The host on which a VM is started. It is not compared, because VMs migrate.
+    description: The host on which a VM is started, by name or uuid. It is not compared, because VMs migrate.
     type: str
     aliases: [host_uuid]
   cluster:
-    description: The cluster in which a VM is started, unless O(host) is given. It is not compared.
+    description: The cluster in which a VM is started, by name or uuid, unless O(host) is given. It is not compared.
     type: str
     aliases: [cluster_uuid]
   recover:
@@ -144,6 +144,11 @@ vm:
     description: {description: The description., type: str, sample: guest 1}
     zone_uuid: {description: The uuid of the zone., type: str, sample: a0000001000040008000000000000001}
     cluster_uuid: {description: The uuid of the cluster., type: str, sample: a0000002000040008000000000000001}
+    cluster_name:
+      description: "The name of the cluster, as the task gives it. Null for another cluster."
+      type: str
+      sample: cluster-1
+      returned: when O(cluster) is a name
     image_uuid:
       description: The uuid of the image of the root volume.
       type: str
@@ -152,6 +157,11 @@ vm:
       description: The uuid of the host that runs the VM. Null if it does not run.
       type: str
       sample: a0000003000040008000000000000001
+    host_name:
+      description: "The name of the host, as the task gives it. Null for another host."
+      type: str
+      sample: host-1
+      returned: when O(host) is a name
     last_host_uuid:
       description: The uuid of the host that last ran the VM.
       type: str

@@ -45,14 +45,14 @@ options:
     description: The name of the VM. The module fails when several VMs have it. Required to create a VM.
     type: str
   snapshot_group:
-    description: The snapshot group to create the VM from. Required to create a VM.
+    description: The snapshot group to create the VM from, by name or uuid. Required to create a VM.
     type: str
     aliases: [volume_snapshot_group_uuid]
   description:
     description: The description of the VM, used when it is created.
     type: str
   instance_offering:
-    description: The instance offering, which sets the size of the VM.
+    description: The instance offering, by name or uuid, which sets the size of the VM.
     type: str
     aliases: [instance_offering_uuid]
   cpu_num:
@@ -65,12 +65,12 @@ options:
     description: The memory that is reserved for the VM, in bytes.
     type: int
   l3_networks:
-    description: The networks on which the VM gets a NIC.
+    description: The networks on which the VM gets a NIC, by name or uuid.
     type: list
     elements: str
     aliases: [l3_network_uuids]
   default_l3_network:
-    description: The network of the default route. Required with several O(l3_networks).
+    description: The network of the default route, by name or uuid. Required with several O(l3_networks).
     type: str
     aliases: [default_l3_network_uuid]
   vm_nic_params:
@@ -81,19 +81,19 @@ options:
     type: str
     choices: [UserVm, ApplianceVm]
   zone:
-    description: The zone in which to create the VM.
+    description: The zone in which to create the VM, by name or uuid.
     type: str
     aliases: [zone_uuid]
   cluster:
-    description: The cluster in which to create the VM.
+    description: The cluster in which to create the VM, by name or uuid.
     type: str
     aliases: [cluster_uuid]
   host:
-    description: The host on which to create the VM.
+    description: The host on which to create the VM, by name or uuid.
     type: str
     aliases: [host_uuid]
   primary_storage:
-    description: The primary storage for the root volume.
+    description: The primary storage for the root volume, by name or uuid.
     type: str
     aliases: [primary_storage_uuid_for_root_volume]
   strategy:
@@ -140,7 +140,17 @@ vm:
     name: {description: The name of the VM. Names are not unique., type: str, sample: vm-1}
     description: {description: The description., type: str, sample: guest 1}
     zone_uuid: {description: The uuid of the zone., type: str, sample: a0000001000040008000000000000001}
+    zone_name:
+      description: "The name of the zone, as the task gives it. Null for another zone."
+      type: str
+      sample: zone-1
+      returned: when O(zone) is a name
     cluster_uuid: {description: The uuid of the cluster., type: str, sample: a0000002000040008000000000000001}
+    cluster_name:
+      description: "The name of the cluster, as the task gives it. Null for another cluster."
+      type: str
+      sample: cluster-1
+      returned: when O(cluster) is a name
     image_uuid:
       description: The uuid of the image of the root volume.
       type: str
@@ -149,6 +159,11 @@ vm:
       description: The uuid of the host that runs the VM. Null if it does not run.
       type: str
       sample: a0000003000040008000000000000001
+    host_name:
+      description: "The name of the host, as the task gives it. Null for another host."
+      type: str
+      sample: host-1
+      returned: when O(host) is a name
     last_host_uuid:
       description: The uuid of the host that last ran the VM.
       type: str
@@ -157,11 +172,21 @@ vm:
       description: The uuid of the instance offering.
       type: str
       sample: a0000013000040008000000000000001
+    instance_offering_name:
+      description: "The name of the instance offering, as the task gives it. Null for another instance offering."
+      type: str
+      sample: instance-offering-1
+      returned: when O(instance_offering) is a name
     root_volume_uuid: {description: The uuid of the root volume., type: str, sample: a0000007000040008000000000000001}
     default_l3_network_uuid:
       description: The uuid of the default L3 network.
       type: str
       sample: a0000005000040008000000000000001
+    default_l3_network_name:
+      description: "The name of the L3 network, as the task gives it. Null for another L3 network."
+      type: str
+      sample: l3-1
+      returned: when O(l3_networks) or O(default_l3_network) is a name
     platform: {description: The platform of the guest., type: str, sample: Linux}
     architecture: {description: The architecture of the CPU., type: str, sample: x86_64}
     type: {description: The type. Appliances are VMs of the platform itself., type: str, sample: UserVm}

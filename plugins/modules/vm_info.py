@@ -20,6 +20,7 @@ extends_documentation_fragment:
   - virtinfra.manager._listing
   - virtinfra.manager._listing.names
   - virtinfra.manager._listing.filters
+  - virtinfra.manager._query_fields.vm
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.facts
   - virtinfra.manager._attributes.actiongroup_api
@@ -36,7 +37,7 @@ EXAMPLES = r"""
   virtinfra.manager.vm_info:
     query:
       - state=Running
-      - hostUuid=a0000003000040008000000000000001
+      - host.name=host-1
 """
 
 RETURN = r"""

@@ -53,13 +53,13 @@ options:
     type: str
   vm:
     description:
-      - The VM. Together with O(l3_network) it selects the NIC when O(uuid) is not given. Without O(static_ip) and
-        O(custom_mac) the module fails when the VM has several NICs on the network.
+      - The VM, by name or uuid. Together with O(l3_network) it selects the NIC when O(uuid) is not given. Without
+        O(static_ip) and O(custom_mac) the module fails when the VM has several NICs on the network.
       - A VM in the state V(Destroyed) or V(Expunging) is treated as not found.
     type: str
     aliases: [vm_instance_uuid]
   l3_network:
-    description: The network to which the NIC is attached.
+    description: The network to which the NIC is attached, by name or uuid.
     type: str
     aliases: [l3_network_uuid]
   static_ip:
@@ -132,7 +132,17 @@ nic:
   contains:
     uuid: {description: The uuid of the NIC., type: str, sample: a0000006000040008000000000000001}
     vm_instance_uuid: {description: The uuid of the VM., type: str, sample: a0000004000040008000000000000001}
+    vm_instance_name:
+      description: "The name of the VM, as the task gives it. Null for another VM."
+      type: str
+      sample: vm-1
+      returned: when O(vm) is a name
     l3_network_uuid: {description: The uuid of the L3 network., type: str, sample: a0000005000040008000000000000001}
+    l3_network_name:
+      description: "The name of the L3 network, as the task gives it. Null for another L3 network."
+      type: str
+      sample: l3-1
+      returned: when O(l3_network) is a name
     ip: {description: The IP address., type: str, sample: "10.101.0.11"}
     mac: {description: The MAC address., type: str, sample: "fa:00:00:00:00:01"}
     hypervisor_type: {description: The type of the hypervisor., type: str, sample: KVM}
@@ -198,6 +208,11 @@ vm:
       description: The uuid of the default L3 network.
       type: str
       sample: a0000005000040008000000000000001
+    default_l3_network_name:
+      description: "The name of the L3 network, as the task gives it. Null for another L3 network."
+      type: str
+      sample: l3-1
+      returned: when O(l3_network) is a name
     platform: {description: The platform of the guest., type: str, sample: Linux}
     architecture: {description: The architecture of the CPU., type: str, sample: x86_64}
     type: {description: The type. Appliances are VMs of the platform itself., type: str, sample: UserVm}

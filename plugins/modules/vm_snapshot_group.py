@@ -52,7 +52,7 @@ options:
     type: str
   vm:
     description:
-      - The VM. Together with O(name) it selects the snapshot group when O(uuid) is not given.
+      - The VM, by name or uuid. Together with O(name) it selects the snapshot group when O(uuid) is not given.
       - A VM in the state V(Destroyed) or V(Expunging) is treated as not found.
     type: str
     aliases: [vm_instance_uuid]
@@ -137,6 +137,11 @@ snapshot_group:
     create_date: {description: When the snapshots were taken., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
     last_op_date: {description: When the group was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
     vm_instance_uuid: {description: The uuid of the VM., type: str, sample: a0000004000040008000000000000001}
+    vm_instance_name:
+      description: "The name of the VM, as the task gives it. Null for another VM."
+      type: str
+      sample: vm-1
+      returned: when O(vm) is a name
     snapshot_count: {description: The number of snapshots., type: int, sample: 2}
     volume_snapshot_refs:
       description: "The snapshots, one for each volume of the VM."

@@ -15,13 +15,14 @@ extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._listing
   - virtinfra.manager._listing.names
+  - virtinfra.manager._query_fields.snapshot_group
   - virtinfra.manager._references
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.facts
   - virtinfra.manager._attributes.actiongroup_api
 options:
   vm:
-    description: Return only snapshot groups of this VM.
+    description: Return only snapshot groups of this VM, by name or uuid.
     type: str
     aliases: [vm_instance_uuid]
 seealso:
@@ -55,6 +56,11 @@ snapshot_groups:
     create_date: {description: When the snapshots were taken., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
     last_op_date: {description: When the group was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
     vm_instance_uuid: {description: The uuid of the VM., type: str, sample: a0000004000040008000000000000001}
+    vm_instance_name:
+      description: "The name of the VM, as the task gives it. Null for another VM."
+      type: str
+      sample: vm-1
+      returned: when O(vm) is a name
     snapshot_count: {description: The number of snapshots., type: int, sample: 2}
     volume_snapshot_refs:
       description: "The snapshots, one for each volume of the VM."

@@ -18,9 +18,14 @@ from typing import Any
 
 import yaml
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import to_snake_case
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.references import (
+    find_referenced_type,
+    format_name_field,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.resource_types import REFERS_TO, ResourceType
 
 from simulator.description import PYTHON_TYPES, description, resolve
-from support.collection import ROOT
+from support.collection import ROOT, load_spec
 
 Field = dict[str, Any]
 Fields = dict[str, Field]
@@ -54,6 +59,8 @@ TOPICS: Field = {
     "returned": "when O(topics) is given",
 }
 
+# The names in the samples of types whose objects have other names in the simulator.
+NAMES = {"l3_network": "l3-1", "host_nic": "eth0", "endpoint": "snmp-endpoint-1", "platform": "snmp-1"}
 
 JOBS = {
     "api": "ChangeHostState",
@@ -183,9 +190,45 @@ def documented_records() -> dict[str, dict[str, Fields]]:
         "vm_nic": {"nic": contains("VmNicInventory"), "vm": vm},
     }
     return {
-        name: {**records.get(name, {}), **({"job": _job(JOBS[name])} if name in JOBS else {})}
+        name: {
+            **{
+                path: fields if "." in path else _with_names(name, fields)
+                for path, fields in records.get(name, {}).items()
+            },
+            **({"job": _job(JOBS[name])} if name in JOBS else {}),
+        }
         for name in sorted(records.keys() | JOBS.keys())
     }
+
+
+def _with_names(module_name: str, fields: Fields) -> Fields:
+    """Return the fields of a record, with the names of objects after the uuids of those that options name."""
+    options: dict[ResourceType, list[str]] = {}
+    for option, parameter in load_spec(module_name).parameters.items():
+        if parameter in REFERS_TO:
+            options.setdefault(REFERS_TO[parameter], []).append(option)
+    documented: Fields = {}
+    for field, details in fields.items():
+        documented[field] = details
+        resource_type = find_referenced_type(field)
+        if resource_type in options:
+            documented[format_name_field(field)] = _name_field(resource_type, details, options[resource_type])
+    return documented
+
+
+def _name_field(resource_type: ResourceType, uuid_field: Field, options: list[str]) -> Field:
+    """Return the field with the names of the objects in another field."""
+    when = f"when {' or '.join(f'O({option})' for option in options)} is a name"
+    if "returned" in uuid_field:
+        when += f", and {uuid_field['returned']}"
+    sample = NAMES.get(resource_type.name, f"{resource_type.name.replace('_', '-')}-1")
+    if uuid_field["type"] == "list":
+        description = (
+            f"The names of the {resource_type.noun}s, as the task gives them. Null for those that it does not name."
+        )
+        return {"description": description, "type": "list", "elements": "str", "sample": [sample], "returned": when}
+    description = f"The name of the {resource_type.noun}, as the task gives it. Null for another {resource_type.noun}."
+    return {"description": description, "type": "str", "sample": sample, "returned": when}
 
 
 def _lines(fields: Fields, indent: int) -> Iterator[str]:

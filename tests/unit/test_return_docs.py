@@ -13,6 +13,7 @@ import pytest
 
 from support.collection import MODULES, ROOT, module, shape_differences
 from support.guide_tables import GUIDE, with_companions
+from support.query_fields import FRAGMENT, format_fragment
 from support.return_docs import documented_records, with_records
 
 # Results whose members the service chooses, and results that are always null.
@@ -62,3 +63,8 @@ def test_companions_in_the_guide_are_those_of_the_description() -> None:
     """If this fails, run ``nox -s format``."""
     text = GUIDE.read_text(encoding="utf-8")
     assert with_companions(text) == text
+
+
+def test_fields_of_queries_are_those_of_the_tables() -> None:
+    """If this fails, run ``nox -s format``."""
+    assert FRAGMENT.read_text(encoding="utf-8") == format_fragment()

@@ -16,9 +16,10 @@ from .errors import InvalidOptions
 from .records import (
     NullReference,
     Record,
+    to_camel_case,
     to_snake_case,
 )
-from .resource_types import REFERS_TO
+from .resource_types import REFERS_TO, ResourceType
 
 _UUID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 
@@ -37,6 +38,19 @@ def format_option_name(parameter: str) -> str:
     if parameter not in REFERS_TO:
         return to_snake_case(parameter)
     return _OPTIONS.get(parameter) or f"{REFERS_TO[parameter].name}{'s' if parameter.endswith('Uuids') else ''}"
+
+
+def find_referenced_type(field: str) -> ResourceType | None:
+    """Return the type of the objects whose uuid, or list of uuids, a field of a result contains; None if unknown."""
+    if field in ("uuid", "uuids"):
+        return None
+    parameter = to_camel_case(field)
+    return REFERS_TO.get(parameter) or REFERS_TO.get(f"{parameter}s")
+
+
+def format_name_field(field: str) -> str:
+    """Return the field of a result for the names of the objects in another: ``cluster_name`` for ``cluster_uuid``."""
+    return re.sub(r"_uuid(?=s?$)", "_name", field)
 
 
 def is_reference(name: str) -> bool:

@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Replace names of objects in options by their uuids."""
+"""Replace names of objects in options by their uuids, and add the names to results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .._api.records import (
     holds_null_reference,
     is_same_value,
 )
-from .._api.references import format_option_name, is_name
+from .._api.references import find_referenced_type, format_name_field, format_option_name, is_name
 from .._api.resource_types import REFERS_TO, ResourceType
 from .client import Client
 from .lists import (
@@ -172,6 +172,54 @@ def find_uuid(client: Client, resource_type: ResourceType, name: str, owner: Rec
     if record is None:
         raise _build_not_found(resource_type, name, named, candidates if owner else [])
     return str(record["uuid"])
+
+
+def add_given_names(
+    result: Record, given: Mapping[str, Any], resolved: Mapping[str, Any], parameters: Mapping[str, str]
+) -> Record:
+    """Return a result with the names of the objects that the options name, beside the uuids of these objects.
+
+    If an option names a cluster, each record with ``cluster_uuid`` has ``cluster_name``: the name in the option, or
+    null if the record refers to another cluster. A list of uuids has a list of names in the same order. ``given`` and
+    ``resolved`` are the options with their names, and with uuids instead. ``parameters`` maps options to the API's
+    names for them.
+    """
+    names: dict[ResourceType, Record] = {}
+    for option, parameter in parameters.items():
+        values, uuids = _to_list(given.get(option)), _to_list(resolved.get(option))
+        if parameter in REFERS_TO and any(map(is_name, values)):
+            pairs = zip(uuids, values, strict=True)
+            names.setdefault(REFERS_TO[parameter], {}).update({uuid: name for uuid, name in pairs if is_name(name)})
+    if not names:
+        return result
+    return {
+        name: [_add_names(item, names) for item in value] if isinstance(value, list) else _add_names(value, names)
+        for name, value in result.items()
+    }
+
+
+def _add_names(record: Any, names: Mapping[ResourceType, Record]) -> Any:
+    """Return a record with the names of the objects that it refers to; ``names`` are those of each type by uuids."""
+    if not isinstance(record, dict):
+        return record
+    types = {field: resource_type for field in record if (resource_type := find_referenced_type(field))}
+    added = {
+        format_name_field(field): _replace_uuids(record[field], names[resource_type])
+        for field, resource_type in types.items()
+        if resource_type in names
+    }
+    return {**record, **added}
+
+
+def _replace_uuids(value: Any, names: Record) -> Any:
+    """Return the names for a uuid, or for a list of uuids."""
+    if isinstance(value, list):
+        return [_replace_uuids(item, names) for item in value]
+    return names.get(value) if isinstance(value, str) else None
+
+
+def _to_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def add_names(client: Client, message: str, references: Mapping[str, str]) -> str:

@@ -24,7 +24,7 @@ from .._api.records import RECORD_FIELDS, NullReference, to_snake_case
 from .._api.resource_types import RESOURCE_TYPES
 from .._client.client import CallOptions, Client, has_outdated_names, open_session_client
 from .._client.jobs import FAILED, RUNNING, UNKNOWN
-from .._client.names import resolve_names
+from .._client.names import add_given_names, resolve_names
 from .._engine.context import ModuleContext, TaskInterrupted
 from .._http.connection import ConnectionOptions
 from .._http.hooks import Hooks
@@ -102,11 +102,12 @@ def _run_with_client(spec: ModuleSpec, params: Mapping[str, Any], check_mode: bo
     """Run with normalized options and return the result with its secrets."""
     context = None
     try:
-        params = resolve_names(client, params, spec.parameters, may_be_missing=params.get("state") == ABSENT)
+        given = params
+        params = resolve_names(client, given, spec.parameters, may_be_missing=params.get("state") == ABSENT)
         has_null_key = isinstance(params.get("uuid"), NullReference) or any(spec.find_null_selecting_options(params))
         desired = spec.read_desired(params)
         context = ModuleContext(params, desired, client, check_mode, check_mode and has_null_key)
-        result = spec.run(context)
+        result = add_given_names(spec.run(context), given, params, spec.parameters)
         return ModuleResult({"changed": context.changed, **result}, context.warnings)
     except VirtinfraError as failure:
         return _build_failure(context, failure)

@@ -76,6 +76,19 @@ def test_references_are_known_by_their_names() -> None:
     assert not any(map(is_reference, ("userId", "user_id", "atPersonUserIds", "session_id", "name", "uuidless")))
 
 
+def test_every_option_that_refers_to_an_object_takes_its_name_and_says_so() -> None:
+    """A uuid alone identifies the object itself, a new object, or a job."""
+    wrong = []
+    for name in MODULES:
+        for option, details in module(name).options.items():
+            parameter = module(name).task.parameters.get(option, option)
+            if is_reference(parameter) and parameter not in ("uuid", "resourceUuid", "jobUuid"):
+                texts = " ".join(details["description"]) if isinstance(details["description"], list) else ""
+                if parameter not in REFERS_TO or "by name or uuid" not in (texts or details["description"]):
+                    wrong.append(f"{name}: {option}")
+    assert wrong == []
+
+
 def test_references_in_lists_and_in_lists_of_mappings_are_normalized() -> None:
     other = spell_differently(HEX)
     assert normalize_references(

@@ -7,13 +7,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pytest
 
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
+from support.collection import module
 from support.module_runner import ModuleRun, ModuleRunner
 
 NOWHERE = "ffffffffffff4fff8fffffffffffffff"
@@ -62,6 +63,8 @@ CASES: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = [
             "primary_storage": ("primarystorage", 1),
         },
     ),
+    ("sns_endpoint", {"name": "snmp-endpoint-1", "type": "snmp"}, {"topics": [("topic", 1), ("topic", 2)]}),
+    ("vm", {"name": "vm-2", "state": "running"}, {"host": ("host", 2), "cluster": ("cluster", 1)}),
     ("vm_nic", {}, {"vm": ("vm", 5), "l3_network": ("l3network", 2)}),
 ]
 """Modules with options that are the same in each run, and the objects that the other options refer to."""
@@ -80,6 +83,12 @@ def references(sim: Simulator, objects: Mapping[str, Any], key: str) -> dict[str
     }
 
 
+def list_texts(options: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+    """Return the elements of options."""
+    values = [options[name] for name in names]
+    return [text for value in values for text in (value if isinstance(value, list) else [value])]
+
+
 def list_writes(ran: ModuleRun) -> list[tuple[Any, ...]]:
     """Return the calls of a run that change something."""
     return [(entry["path"], entry["body"]) for entry in ran.log if entry["method"] != "GET"]
@@ -96,6 +105,7 @@ def test_name_does_what_the_uuid_does(
     sim.reset(**seed)
     named = {**options, **references(sim, objects, "name")}
     by_uuid = {**options, **references(sim, objects, "uuid")}
+    names = dict(zip(list_texts(by_uuid, objects), list_texts(named, objects), strict=True))
     items = {item for value in objects.values() for item in (value if isinstance(value, list) else [value])}
     count = len({"hostnic" if item[0] == "hostnic" else item for item in items})
     for check in (True, False):
@@ -105,8 +115,50 @@ def test_name_does_what_the_uuid_does(
         ran = run(name, named, check=check)
         assert not ran.failed, ran.message
         assert list_writes(ran) == list_writes(plain)
-        assert drop_dates(ran.result) == drop_dates(plain.result)
+        assert drop_dates(drop_names(ran.result)) == drop_dates(plain.result)
+        assert list(find_wrong_names(name, ran.result, objects, names)) == []
         assert len(ran.log) == len(plain.log) + count
+
+
+def drop_names(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a result whose records lack the names beside uuids."""
+
+    def drop(record: Any) -> Any:
+        if not isinstance(record, dict):
+            return record
+        return {field: value for field, value in record.items() if find_uuid_field(field) not in record}
+
+    return {member: [*map(drop, value)] if isinstance(value, list) else drop(value) for member, value in result.items()}
+
+
+def find_uuid_field(field: str) -> str:
+    """Return the field of uuids for a field of names, for example ``cluster_uuid`` for ``cluster_name``."""
+    return re.sub(r"_name(?=s?$)", "_uuid", field) if re.search("_names?$", field) else ""
+
+
+def find_wrong_names(
+    name: str, result: Mapping[str, Any], options: Iterable[str], names: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield where a result lacks the documented names, or has others. ``names`` are those that the options give."""
+    for member, value in result.items():
+        contains = module(name).returns.get(member, {}).get("contains", {})
+        mentioned = {
+            field
+            for field in contains
+            if find_uuid_field(field) in contains
+            and any(f"O({option})" in contains[field].get("returned", "") for option in options)
+        }
+        for record in value if isinstance(value, list) else [value]:
+            if not contains or record is None:
+                continue
+            shown = {field: record[field] for field in record if find_uuid_field(field) in record}
+            expected = {
+                field: [*map(names.get, uuids)] if isinstance(uuids, list) else names.get(uuids)
+                for field in mentioned
+                if (uuids := record.get(find_uuid_field(field), ...)) is not ...
+            }
+            if shown != expected:
+                yield f"{member} has the names {shown}, not {expected}"
 
 
 def drop_dates(value: Any) -> Any:

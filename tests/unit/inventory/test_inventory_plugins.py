@@ -6,18 +6,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from threading import Barrier, Semaphore
 from typing import Any
 
 import pytest
+import yaml
 from ansible.errors import AnsibleParserError
 from ansible.inventory.data import InventoryData
 from ansible.plugins.loader import inventory_loader
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import RECORD_FIELDS, to_snake_case
 
 from simulator.launch import Simulator
+from support.collection import ROOT
 from support.inventory_sources import Source, collect_warnings, names, trust
 from support.stub_server import StubRequest, StubResponse, StubServer
 
@@ -99,6 +102,14 @@ def test_a_cursor_query_returns_the_same(sim: Simulator, fill: Fill, plugin: str
     assert list(by_query.hosts) == list(by_cursor.hosts)
     for name, host in by_query.hosts.items():
         assert host.vars == by_cursor.hosts[name].vars
+
+
+def test_the_inventory_of_the_readme_groups_hosts_by_the_names_of_their_clusters(fill: Fill) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (block,) = (block for block in re.findall("```yaml\n(.*?)```", readme, re.DOTALL) if "plugin:" in block)
+    options = yaml.safe_load(block)
+    inventory = fill(options.pop("plugin").rpartition(".")[2], **options)
+    assert {host.name for host in inventory.groups["cluster_cluster_1"].hosts} == {"host-1", "host-3"}
 
 
 def test_prefix_and_suffix(fill: Fill, warnings: list[str]) -> None:

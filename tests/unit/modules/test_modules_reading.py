@@ -19,8 +19,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.resource_ty
 
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
-from support.collection import called_operations, module
+from support.collection import MODULES, ROOT, called_operations, module
 from support.module_runner import ModuleRun, ModuleRunner
+from support.query_fields import list_fields, list_related
 
 NOWHERE = "f" * 32
 
@@ -78,6 +79,7 @@ def test_snapshot_groups_of_a_vm(run: ModuleRunner, sim: Simulator) -> None:
     assert group["volume_snapshot_refs"][0].keys() == {
         *("volume_snapshot_uuid", "volume_uuid", "device_id", "snapshot_deleted")
     }
+    assert group.pop("vm_instance_name") == "vm-3"
     assert list_records(run, "vm_snapshot_group_info", vm=vm) == [group]
     assert list_records(run, "vm_snapshot_group_info", vm=vm, name="snapshot-group-1") == []
 
@@ -584,3 +586,27 @@ def test_every_timestamp_of_the_service_can_be_filtered(run: ModuleRunner, sim: 
 def test_filter_refuses_what_is_no_timestamp(text: Any) -> None:
     with pytest.raises(AnsibleFilterError, match=r"^to_datetime: "):
         FilterModule().filters()["to_datetime"](text)
+
+
+def test_documented_fields_of_queries_are_those_of_the_service(run: ModuleRunner) -> None:
+    """Each type can be queried by each of its fields, and by a field of each type of related objects."""
+    refused = []
+    for kind, resource_type in LISTED_TYPES.items():
+        related = [f"{name}.uuid" for name in list_related(resource_type)]
+        for field in (*list_fields(resource_type.record), *related):
+            ran = run("resource_info", {"resource_type": kind, "query": [f"{field} not null"], "api_token": None})
+            refused += [f"{kind}: {ran.message}"] if ran.failed else []
+    assert refused == []
+
+
+def test_pages_of_lists_and_inventories_document_the_fields_of_queries() -> None:
+    """Each page that documents the option query documents the fields of its records."""
+    lists = [name for name in MODULES if "query" in module(name).options]
+    assert sorted(lists) == sorted([*LISTS, "resource_info"])
+    notes = {name: [note for note in module(name).documentation["notes"] if "O(query) are" in note] for name in lists}
+    for lister in LISTS:
+        (fields,) = notes[lister]
+        assert set(re.findall(r"C\((\w+)\)", fields)) == {*list_fields(LISTED_TYPES[LISTS[lister][1]].record)}
+    assert len(notes["resource_info"]) == len(LISTED_TYPES)
+    for path in (ROOT / "plugins" / "inventory").glob("*.py"):
+        assert "virtinfra.manager._query_fields." in path.read_text(encoding="utf-8"), path

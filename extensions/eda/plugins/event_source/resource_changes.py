@@ -78,8 +78,8 @@ options:
       - cursor
   query:
     description:
-      - Conditions that the records must meet, as in the inventory plugins, for example V(clusterUuid=...). No event is
-        emitted when an object no longer meets them.
+      - Conditions that the records must meet, as in the inventory plugins, for example V(cluster.name=cluster-1). No
+        event is emitted when an object no longer meets them.
     type: list
     elements: str
   filters:
