@@ -141,6 +141,11 @@ results:
       sample: {name: host-11, management_ip: 10.0.1.11}
     changed: {description: Whether the object has changed., type: bool, sample: true}
     failed: {description: Whether the object has failed., type: bool, sample: false}
+    outcome:
+      description: >-
+        The member of RV(counts) that counts the object: V(changed), V(unchanged), V(failed) or V(not_started).
+      type: str
+      sample: changed
     msg:
       description: What failed.
       returned: when the object has failed

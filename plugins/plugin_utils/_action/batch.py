@@ -72,7 +72,8 @@ class BatchItem:
     def format_result(self) -> dict[str, Any]:
         """Return the result in the form of the result of a loop."""
         skipped = {"changed": False, "skipped": True, "msg": "not started"}
-        return {"failed": False, **(skipped if self.result is None else self.result), "item": self.given}
+        result = skipped if self.result is None else self.result
+        return {"failed": False, **result, "item": self.given, "outcome": self.outcome}
 
 
 def load_spec(name: str) -> ModuleSpec:

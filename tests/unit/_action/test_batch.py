@@ -115,6 +115,7 @@ def test_stop_starts_no_further_object(sim: Simulator) -> None:
         "skipped": True,
         "msg": "not started",
         "item": objects[1],
+        "outcome": "not_started",
     }
     assert count_operations(sim)["ChangeHostState"] == 0
 
