@@ -298,7 +298,8 @@ class Reconciler:
                 return self.reader.read()
             if is_removed_by_another(call, current, error):
                 return current
-            error.message += describe_remaining(self.resource, self.state, call, current)
+            if remaining := describe_remaining(self.resource, self.state, call, current):
+                error.message = f"{error.message.rstrip('.')}. {remaining}"
         if isinstance(current, Unreadable) and (warning := warn_of_second_delivery(call, self.reader.label, error)):
             error.result["changed"] = True
             self.context.warnings.append(warning)

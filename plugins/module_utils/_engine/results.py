@@ -135,7 +135,7 @@ def describe_remaining(resource: ResourceSpec, state: str, call: PlannedCall, cu
         return ""
     values = {name: current.record[name] for name in resource.transitional_values if current.record.get(name)}
     states = ", ".join(f"{name} {value}" for name, value in values.items())
-    return f" The {resource.noun} still exists{f': {states}' if states else ''}."
+    return f"The {resource.noun} still exists{f': {states}' if states else ''}."
 
 
 def _describe_differences(record: Record, expected: Record) -> str:

@@ -15,8 +15,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection
 
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
-from support.fast_clock import with_fast_clock
+from support.fast_clock import monotonic, with_fast_clock
 from support.module_runner import run_module
+from support.scenarios import L3, VM
 
 HOST = {
     "name": "host-of-several-tasks",
@@ -36,12 +37,14 @@ class ScriptedLock:
     ) -> None:
         self.is_first, self.running = is_first, list(running)
         self.attempts, self.keys = 0, list[str]()
+        self.services: set[str] = set()
         self.released: list[list[dict[str, Any]]] = []
         self._free_at, self._meanwhile = free_at, meanwhile
 
     def new(self, connection: ConnectionOptions, key: str) -> ScriptedLock:
         """Return the lock, for every key."""
         self.keys.append(key)
+        self.services.add(connection.base_url)
         return self
 
     def acquire(self) -> bool:
@@ -75,7 +78,15 @@ def test_first_task_creates_the_object(sim: Simulator) -> None:
     lock = ScriptedLock()
     assert add_host(sim, lock)["changed"]
     assert list(map(json.loads, lock.keys)) == [[CREATION, ["managementIp", "10.9.9.9"]]]
-    assert (lock.attempts, lock.released) == (1, [[]])
+    assert (lock.attempts, lock.released, lock.services) == (1, [[]], {sim.url})
+
+
+def test_object_that_no_option_selects_has_the_key_of_its_owners(sim: Simulator) -> None:
+    lock = ScriptedLock()
+    options = {"base_url": sim.url, "session_id": sim.session, "vm": VM, "l3_network": L3, "static_ip": "10.102.0.99"}
+    assert run_module("vm_nic", options, new_lock=lock.new).result["changed"]
+    assert [sorted(json.loads(key)[1:]) for key in lock.keys] == [[["l3NetworkUuid", L3], ["vmInstanceUuid", VM]]]
+    assert json.loads(lock.keys[0])[0] == "AttachL3NetworkToVm"
 
 
 def test_task_reads_again_what_another_task_has_created(sim: Simulator) -> None:
@@ -109,9 +120,38 @@ def test_task_waits_for_the_job_that_another_task_has_left(sim: Simulator) -> No
     assert second.released == [[]]
 
 
+def test_wait_for_the_job_of_another_task_ends_at_the_deadline(sim: Simulator) -> None:
+    """The deadline is that of the task, although it has waited for its turn before."""
+    job = {"uuid": "a" * 32, "location": f"/service/v1/api-jobs/{'a' * 32}"}
+    sim.fault("status", "poll", status=502, count=None)
+    lock = ScriptedLock(free_at=20, is_first=False, running=[job])
+    begin = monotonic()
+    result = add_host(sim, lock, wait_timeout=60, request_retries=0)
+    assert result["error"]["code"] == "TIMEOUT"
+    assert f"AddKVMHost has no result after 60 s. Continue with job_wait, job {'a' * 32}." in result["msg"]
+    assert 60 <= monotonic() - begin < 61
+    assert count_creations(sim) == 0
+
+
+def test_wait_for_another_task_is_shown(sim: Simulator) -> None:
+    lines: list[str] = []
+    lock = ScriptedLock(free_at=1_000_000)
+    run_module(
+        "kvm_host",
+        {"base_url": sim.url, "session_id": sim.session, **HOST, "wait_timeout": 12},
+        new_lock=lock.new,
+        on_progress=lines.append,
+    )
+    (line,) = lines
+    assert line.startswith("still waiting for another task to create the host host-of-several-tasks, 1")
+
+
 def test_task_does_not_wait_for_another_task_after_its_deadline(sim: Simulator) -> None:
     lock = ScriptedLock(free_at=1_000_000)
     result = add_host(sim, lock, wait_timeout=2)
     assert result["error"]["code"] == "TIMEOUT"
-    assert "another task of this run is still creating the object after 2 s" in result["msg"]
+    assert result["msg"] == (
+        "host host-of-several-tasks: another task of this run is still creating the object after 2 s. Run the task"
+        " again, or increase wait_timeout."
+    )
     assert (result["changed"], count_creations(sim), lock.released) == (False, 0, [])

@@ -120,6 +120,25 @@ def test_other_states_have_no_guard(run: Run) -> None:
 
 # --------------------------------------------------------------------------- what a deletion removes with its object
 
+
+def test_effects_of_several_kinds_are_named() -> None:
+    guard = Guard(
+        lambda *dummy: Dependents(), option="", harmful=("stopped", "lost"), members={"lost": "a", "stopped": "b"}
+    )
+    affected = [
+        Dependent("v1", "vm-1", "stopped"),
+        Dependent("v2", "vm-2", "lost"),
+        Dependent("d1", "disk", "lost", type="volume"),
+        Dependent("v3", "vm-3", "migrated"),
+    ]
+    names = "vm-1 (v1), vm-2 (v2), disk (d1)"
+    assert guard.describe_harm(affected, True) == f"2 VMs and 1 volume would be lost or stopped: {names}"
+    assert guard.describe_harm(affected, False) == f"2 VMs and 1 volume were lost or stopped: {names}"
+    many = [Dependent(f"v{number}", "vm", "lost") for number in range(21)]
+    assert guard.describe_harm(many[:20], False).endswith("vm (v19)")
+    assert guard.describe_harm(many, False).endswith("vm (v19) and 1 more")
+
+
 LOST = [Dependent(f"v{number:02}", f"volume-{number:02}", "lost", "it is attached", "volume") for number in range(23)]
 MERELY_REMOVED = [Dependent("g1", "group-1", "removed", type="snapshot_group")]
 
@@ -145,7 +164,7 @@ def test_deletion_that_loses_something_needs_force(delete: Run, check: bool) -> 
     assert (ran["error"]["code"], ran.calls) == ("IN_USE", [])
     assert "DeleteCbtTask was not called, because 23 volumes would be lost: volume-00 (v00): it is" in ran.message
     assert ran.message.count("it is attached") == 20
-    assert ran.message.endswith("; and 3 more. If this is acceptable, set force: true.")
+    assert ran.message.endswith("it is attached; and 3 more. If this is acceptable, set force: true.")
     assert len(ran["in_use_by"]) == 23
     assert ran["in_use_by"][0] == {"type": "volume", "uuid": "v00", "name": "volume-00", "reason": "it is attached"}
 
