@@ -83,10 +83,12 @@ options:
   data_volumes:
     description:
       - What O(state=absent) does with the data volumes of the VM. V(keep) leaves them, detached. V(delete) deletes
-        those that are attached to the VM, and with O(expunge) also those that were deleted with it. Volumes that
-        several VMs share are not deleted.
-      - V(delete) does not find the volumes of a VM that is destroyed already, except for deleted ones with O(expunge).
-        If a task ends before it has deleted them, delete them with M(virtinfra.manager.api).
+        those that are attached to the VM. Volumes that several VMs share are not deleted.
+      - V(delete) also deletes the volumes that a destroyed VM had until then, so a task that failed in between can run
+        again. It leaves those that were ever detached from a VM, because they may be kept on purpose. The task that
+        failed names them, to be deleted with M(virtinfra.manager.api). If several destroyed VMs have the O(name), it is
+        the one that was destroyed last. Some services remove a destroyed VM at once. Its volumes are then found by
+        O(uuid) only.
     type: str
     choices: [keep, delete]
     default: keep

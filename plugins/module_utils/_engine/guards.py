@@ -76,7 +76,7 @@ class Guard:
 
     ``members`` are the members of the result that list the dependents, by effect. The call is refused if it has one of
     the ``harmful`` effects, unless the option has one of the values ``permitted_by``. Without an ``option``, the
-    dependents are only listed. ``operation`` is the guarded operation, by default the one that leads to the state.
+    dependents are only listed. ``operations`` are the guarded operations, by default the one that leads to the state.
 
     By default, the guard is that of a deletion: dependents with the effect LOST or REMOVED are removed together with
     the object.
@@ -88,7 +88,7 @@ class Guard:
     harmful: tuple[str, ...] = (LOST,)
     members: Mapping[str, str] = field(default_factory=lambda: {LOST: ALSO_REMOVED, REMOVED: ALSO_REMOVED})
     review: Callable[[Any, Record, Sequence[Dependent]], list[Dependent]] | None = None
-    operation: str = ""
+    operations: tuple[str, ...] = ()
     depends_on: str = ""
 
     def require_permission(self, operation: str, dependents: Sequence[Dependent], choice: Any) -> None:

@@ -58,6 +58,7 @@ class StateTransition:
 class PlannedCall:
     """A call to make, the record that is expected after it (None if it is deleted), and a warning to show.
 
+    ``is_found_again`` is False if a later task with the same options does not find the object of the call.
     ``is_visible`` is False if no record shows whether the call was made, for example a restart. The task makes such a
     call once if it is in the first plan, and not at all if it is only in a later plan.
     """
@@ -67,6 +68,7 @@ class PlannedCall:
     expected: Record | None
     warning: str = ""
     is_visible: bool = True
+    is_found_again: bool = True
 
 
 @dataclass(frozen=True)

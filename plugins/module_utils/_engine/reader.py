@@ -263,14 +263,14 @@ class ObjectReader:
 
 @dataclass
 class GuardReading:
-    """What a guard has found: the ``record`` of the object before the guarded operation, and its dependents.
+    """What a guard has found: the ``record`` of the object before the guarded operations, and its dependents.
 
     ``record`` is empty before the first read. The effects on the dependents are predicted ones if ``is_prediction`` is
     True, else actual ones.
     """
 
     guard: Guard
-    operation: str
+    operations: tuple[str, ...]
     record: Record = field(default_factory=dict)
     dependents: Sequence[Dependent] = ()
     is_prediction: bool = True
@@ -287,24 +287,25 @@ class DependentsReader:
         resource, state = reader.resource, reader.state
         default = str(resource.get_guarded_operation(state))
         guards = resource.guards.get(state, ())
-        self.readings = [GuardReading(guard, guard.operation or default) for guard in guards]
+        self.readings = [GuardReading(guard, guard.operations or (default,)) for guard in guards]
 
     def require_permission(self, calls: Sequence[PlannedCall], record: Record | None) -> None:
         """Read the dependents of the guarded calls that are planned. Raise InUse if an option does not permit effects.
 
         They are read once. An object that does not exist yet has none.
         """
-        operations = {call.operation for call in calls}
         if not record or isinstance(record.get("uuid"), NullReference):
             return
-        due = [reading for reading in self.readings if reading.operation in operations and not reading.record]
-        for reading in reversed(due):
+        for reading in reversed(self.readings):
+            planned = [call.operation for call in calls if call.operation in reading.operations]
+            if reading.record or not planned:
+                continue
             choice = self.context.params.get(reading.guard.option)
             value = self.context.params.get(reading.guard.depends_on or reading.guard.option)
             dependents = reading.guard.find(self.reader.client, record, value)
             reading.record, reading.dependents = record, dependents.objects
             self.context.warnings.extend(f"{self.label}: {warning}." for warning in dependents.warnings)
-            reading.guard.require_permission(reading.operation, reading.dependents, choice)
+            reading.guard.require_permission(planned[0], reading.dependents, choice)
 
     def review(self) -> None:
         """Read the dependents again and warn of harmful effects of the calls on them.
@@ -347,7 +348,7 @@ class DependentsReader:
         A guard without ``review`` does not know it.
         """
         sent = {job.operation for job in self.reader.client.jobs}
-        if any(reading.operation in sent for reading in self.readings):
+        if any(sent.intersection(reading.operations) for reading in self.readings):
             self.readings = [reading for reading in self.readings if reading.guard.review]
             self.review()
             failure.result = {**self.result, **failure.result}

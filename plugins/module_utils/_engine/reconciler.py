@@ -47,6 +47,7 @@ from .calls import (
 from .context import ModuleContext
 from .plan import (
     Current,
+    Found,
     PlannedCall,
     ResourceSpec,
     Unreadable,
@@ -72,14 +73,23 @@ MAX_REPLANS = 10
 
 
 class Planner:
-    """Plans the calls of a task, and plans again after each of them. ``done`` are the calls that were made."""
+    """Plans the calls of a task, and plans again after each of them.
+
+    ``done`` are the calls that were made, ``planned`` those of the last plan.
+    """
 
     def __init__(self, reader: ObjectReader, context: ModuleContext) -> None:
         self.reader, self.context = reader, context
         self.done: list[PlannedCall] = []
+        self.planned: list[PlannedCall] = []
         self._planned_once: list[PlannedCall] = []
 
     def plan(self, current: Current) -> list[PlannedCall]:
+        """Plan the calls that lead from the current record to the requested state."""
+        self.planned = self._plan(current)
+        return self.planned
+
+    def _plan(self, current: Current) -> list[PlannedCall]:
         """Plan, and check before the first call that all calls can be made.
 
         Once a call was made, the calls that no record shows are those of the first plan.
@@ -119,19 +129,26 @@ class Planner:
         for call in later.values():
             require_operation(self.context.client, call)
 
-    def warn_of_remaining(self, calls: list[PlannedCall]) -> None:
-        """Warn that an object was not removed, because the task does not wait for the first of several calls."""
-        remaining = [call for call in calls if not _contains(self.done, call)]
-        names = dict.fromkeys(call.operation for call in remaining)
-        if not names or self.reader.state != ABSENT:
+    def warn_of_remaining(self, running: PlannedCall) -> None:
+        """Warn that an object is not removed, because the task does not wait for the first of several calls."""
+        if running.expected is None or self.reader.state != ABSENT:
             return
-        uuids = {uuid: None for call in remaining if (uuid := call.params.get("uuid"))}
-        others = ", ".join(uuid for uuid in uuids if uuid != self.done[0].params.get("uuid"))
-        remedy = f" Then remove {others} with the module api, because it does not find them again." if others else ""
+        names = dict.fromkeys(call.operation for call in self.plan(Found(running.expected)))
         self.context.warnings.append(
             f"{self.reader.label}: the task did not call {', '.join(names)}, because wait is false. Run it again when"
-            f" the job has ended.{remedy}"
+            f" the job has ended.{self.describe_lost_calls()}"
         )
+
+    def add_lost_calls(self, failure: VirtinfraError) -> None:
+        """Add the objects of calls that no later task makes to the message of a failure."""
+        if lost := self.describe_lost_calls():
+            failure.message = f"{failure.message.rstrip('.')}.{lost}"
+
+    def describe_lost_calls(self) -> str:
+        """Return the sentence with the objects of calls that no later task makes; empty if there are none."""
+        lost = dict.fromkeys(str(call.params["uuid"]) for call in self.planned if not call.is_found_again)
+        names = ", ".join(lost)
+        return f" Then remove {names} with the module api, because the task does not find them again." if lost else ""
 
 
 class Reconciler:
@@ -159,6 +176,7 @@ class Reconciler:
                 failure.message = add_names(self.client, failure.message, failure.references)
             self.reader.warn_if_unreadable()
             self.dependents.add_to_failure(failure)
+            self.planner.add_lost_calls(failure)
             raise failure.with_label(self.reader.label) from None
         finally:
             self.turn.end()
@@ -221,7 +239,7 @@ class Reconciler:
                 if isinstance(outcome, Refused):
                     current = self._read_after_refusal(call, current, outcome.error, deadline)
                 elif outcome.job.state == RUNNING:
-                    self.planner.warn_of_remaining(calls)
+                    self.planner.warn_of_remaining(call)
                     return call.expected, format_pending_job(outcome.job)
                 else:
                     current = self._read_after(call, current, outcome.job, deadline)

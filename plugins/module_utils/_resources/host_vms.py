@@ -98,7 +98,7 @@ RUNNING_VMS = Guard(
     permitted_by=("stop", "any"),
     find=find_running_vms,
     review=review_vms,
-    operation="ChangeHostState",
+    operations=("ChangeHostState",),
 )
 
 
@@ -190,7 +190,7 @@ VMS_ON_HOST = Guard(
     harmful=(LOST, STOPPED),
     members={LOST: ALSO_REMOVED, STOPPED: "stopped_vms"},
     review=review_vms_on_host,
-    operation="DeleteHost",
+    operations=("DeleteHost",),
 )
 
 

@@ -275,7 +275,7 @@ REVERTED_VM = Guard(
     find_overwritten,
     harmful=(_OVERWRITTEN, _SUPERSEDED),
     members={_OVERWRITTEN: "overwritten_vms", _SUPERSEDED: "later_groups"},
-    operation=_REVERT,
+    operations=(_REVERT,),
     depends_on="with_memory",
 )
 

@@ -42,6 +42,7 @@ from .._engine.plan import (
     replace_record,
 )
 from .finders import list_by_cursor
+from .protection import parse_date
 
 # The fields with the address of a NIC.
 _ADDRESS_FIELDS = ("ip", "netmask", "gateway", "usedIps")
@@ -266,7 +267,7 @@ _SIZES = ("cpuNum", "memorySize")
 
 
 def find_vm(client: Client, desired: Record) -> Record | None:
-    """Read a VM by its uuid or its name; a destroyed one only with ``recover`` or ``expunge``.
+    """Read a VM by its uuid or its name; a destroyed one only with ``recover``, ``expunge`` or ``dataVolumes`` delete.
 
     With ``dataVolumes`` delete, ``volumesToRemove`` are its data volumes, and as long as one of them exists, a removed
     VM has a record. Raise NotFound for another destroyed VM, and Unchangeable for a template.
@@ -276,19 +277,26 @@ def find_vm(client: Client, desired: Record) -> Record | None:
         _refuse_template(client, vm)
     if desired.get("dataVolumes") != "delete":
         return vm
+    uuid = vm["uuid"] if vm else desired.get("uuid")
     if "dataVolumeUuids" in desired:
-        volumes = _read_remaining_volumes(client, desired)
+        volumes = _read_volumes(client, desired["dataVolumeUuids"], uuid)
+    elif vm is None or vm.get("state") == _DESTROYED:
+        volumes = _list_freed_volumes(client, uuid) if uuid else []
     else:
-        volumes = _list_data_volumes(client, vm) if vm else []
+        volumes = _list_data_volumes(client, vm)
+    volumes = [volume for volume in volumes if desired.get("expunge") or VOLUME.is_usable(volume)]
     if vm is None and not volumes:
         return None
-    return {**(vm or {"uuid": desired.get("uuid"), "state": _EXPUNGED}), "volumesToRemove": volumes}
+    if vm and vm.get("state") == _DESTROYED and not (volumes or desired.get("recover") or desired.get("expunge")):
+        raise _build_destroyed(vm)
+    return {**(vm or {"uuid": uuid, "state": _EXPUNGED}), "volumesToRemove": volumes}
 
 
 def _select_vm(vms: list[Record], desired: Record) -> Record | None:
-    """Return the VM with the desired key: one that is not destroyed, or else one that can be recovered or expunged.
+    """Return the VM with the desired key: one that is not destroyed, or else a destroyed one that the options concern.
 
-    With ``expunge``, a name must select one VM among both.
+    With ``expunge``, a name must select one VM among both. If only ``dataVolumes`` concerns destroyed VMs, a name
+    selects the one that was destroyed last.
     """
     key = "uuid" if "uuid" in desired else "name"
     label = f"the {key} {desired[key]!r}"
@@ -298,9 +306,16 @@ def _select_vm(vms: list[Record], desired: Record) -> Record | None:
         return require_unique([vm, *destroyed], label) if desired.get("expunge") else vm
     if desired.get("recover") or desired.get("expunge"):
         return require_unique(destroyed, label)
-    if destroyed and "dataVolumeUuids" not in desired:
-        raise NotFound(f"the VM {destroyed[0].get('uuid')} is destroyed. Set recover: true to recover it.")
+    if desired.get("dataVolumes") == "delete":
+        dates = [parse_date(vm.get("lastOpDate")) or () for vm in destroyed]
+        return require_unique([vm for vm, date in zip(destroyed, dates, strict=True) if date == max(dates)], label)
+    if destroyed:
+        raise _build_destroyed(destroyed[0])
     return None
+
+
+def _build_destroyed(vm: Record) -> NotFound:
+    return NotFound(f"the VM {vm.get('uuid')} is destroyed. Set recover: true to recover it.")
 
 
 def _query_vms_by_key(client: Client, desired: Record) -> list[Record]:
@@ -325,23 +340,35 @@ def _refuse_template(client: Client, vm: Record) -> None:
 
 
 def _list_data_volumes(client: Client, vm: Record) -> list[Record]:
-    """Return the data volumes of a VM, or the deleted ones that a destroyed VM had; not those that VMs share."""
-    if vm.get("state") == _DESTROYED:
-        volumes = query(client, "QueryVolume", [f"lastVmInstanceUuid={vm['uuid']}"])
-        return [volume for volume in volumes if not VOLUME.is_usable(volume)]
+    """Return the data volumes of a VM that is not destroyed; not those that VMs share."""
     uuids = [volume["uuid"] for volume in vm.get("allVolumes") or [] if volume.get("uuid") != vm.get("rootVolumeUuid")]
     # The VM shows them, too, but a service that cannot show them afterwards could not prove that they are deleted.
-    volumes = _read_volumes(client, uuids, vm["uuid"])
-    return [volume for volume in volumes if not volume.get("isShareable") and volume.get("type") in (None, "Data")]
+    return list(filter(_is_own_data_volume, _read_volumes(client, uuids, vm["uuid"])))
 
 
-def _read_remaining_volumes(client: Client, desired: Record) -> list[Record]:
-    """Return the volumes to remove that still exist; deleted ones exist until they are expunged."""
-    volumes = _read_volumes(client, desired["dataVolumeUuids"], desired["uuid"])
-    return [volume for volume in volumes if desired.get("expunge") or VOLUME.is_usable(volume)]
+def _list_freed_volumes(client: Client, vm: str) -> list[Record]:
+    """Return the data volumes that a VM had when it was destroyed, also deleted ones, unless others use them now.
+
+    Servers set the date of the detachment only if a volume is detached from a VM that exists. A volume with such a date
+    may have been detached to keep it, so it is left out.
+    """
+    volumes = query(client, VOLUME.query, [f"lastVmInstanceUuid={vm}"])
+    freed = [
+        volume for volume in volumes if volume.get("lastVmInstanceUuid") == vm and not volume.get("vmInstanceUuid")
+    ]
+    return [volume for volume in freed if _is_own_data_volume(volume) and not _was_detached(volume)]
 
 
-def _read_volumes(client: Client, uuids: Sequence[str], vm: str) -> list[Record]:
+def _is_own_data_volume(volume: Record) -> bool:
+    return not volume.get("isShareable") and volume.get("type") in (None, "Data")
+
+
+def _was_detached(volume: Record) -> bool:
+    """Return whether a volume has ever been detached from a VM that exists."""
+    return bool(volume.get("lastDetachDate"))
+
+
+def _read_volumes(client: Client, uuids: Sequence[str], vm: str | None) -> list[Record]:
     """Return those volumes that exist and belong to a VM or to none: others have been attached to another VM since."""
     volumes = [volume for uuid in uuids for volume in get_by_uuid(client, VOLUME.query, uuid)]
     return [volume for volume in volumes if volume.get("vmInstanceUuid") in (None, vm)]
@@ -370,6 +397,8 @@ def plan_vm(resource: ResourceSpec, state: str, desired: Record, current: Curren
         raise build_not_found(resource, desired)
     calls: list[PlannedCall] = []
     if vm.get("state") == _DESTROYED:
+        if not desired.get("recover"):
+            raise _build_destroyed(vm)
         calls.append(build_call(resource, "RecoverVmInstance", {}, vm, {**vm, "state": _STOPPED}))
         vm = {**vm, "state": _STOPPED}
     stops = _plan_stop(resource, desired, vm) if state == "stopped" else []
@@ -430,28 +459,39 @@ def _require_proof(desired: Record, current: Current) -> None:
 
 
 def _plan_vm_removal(resource: ResourceSpec, desired: Record, vm: Record) -> list[PlannedCall]:
-    """Plan the destruction of a VM, the deletion of its data volumes, and with ``expunge`` the end of both."""
-    compared = {name: value for name, value in desired.items() if name not in _PLACEMENT}
+    """Plan the destruction of a VM, the deletion of its data volumes, and with ``expunge`` the end of both.
+
+    The record of the VM goes last, because a later run finds the volumes by it.
+    """
+    has_record = vm.get("state") != _EXPUNGED
+    # Without a record, there is nothing to compare the options with.
+    compared = {name: value for name, value in desired.items() if name not in _PLACEMENT} if has_record else {}
     mode = {name: desired[name] for name in ("deleteMode",) if name in desired}
     volumes = vm.get("volumesToRemove", [])
     steps: list[tuple[str | None, Record]] = []
-    if vm.get("state") not in (_EXPUNGED, _DESTROYED):
-        steps.append((resource.delete, compared))
-    steps += [("DeleteDataVolume", {"uuid": v["uuid"], **mode}) for v in volumes if VOLUME.is_usable(v)]
+    remaining = vm
+    if has_record and vm.get("state") != _DESTROYED:
+        steps.append((resource.delete, {**compared, "uuid": vm["uuid"]}))
+        remaining = {**vm, "state": _DESTROYED}
+    deleted = filter(VOLUME.is_usable, volumes)
+    steps += [("DeleteDataVolume", {**compared, **mode, "uuid": volume["uuid"]}) for volume in deleted]
     if desired.get("expunge"):
-        if vm.get("state") != _EXPUNGED:
+        steps += [("ExpungeDataVolume", {**compared, "uuid": volume["uuid"]}) for volume in volumes]
+        if has_record:
             steps.append(("ExpungeVmInstance", {**compared, "uuid": vm["uuid"]}))
-        steps += [("ExpungeDataVolume", {"uuid": volume["uuid"]}) for volume in volumes]
-    remaining = {**vm, "state": _DESTROYED}
-    expected: list[Record | None] = [remaining for dummy in steps[1:]]
-    return (
+    expected = [*(remaining for dummy in steps[1:]), None]
+    calls = (
         [
             build_call(resource, operation, params, vm, record)
-            for (operation, params), record in zip(steps, [*expected, None], strict=True)
+            for (operation, params), record in zip(steps, expected, strict=True)
         ]
         if steps
         else []
     )
+    exists = remaining is not vm
+    is_vm_found_again = has_record or "uuid" in desired
+    lost = {v["uuid"] for v in volumes if not exists and (_was_detached(v) or not is_vm_found_again)}
+    return [replace(call, is_found_again=call.params["uuid"] not in lost) for call in calls]
 
 
 def _find_vm_dependents(client: Client, vm: Record, dummy: Any) -> Dependents:
@@ -474,4 +514,6 @@ def _find_vm_dependents(client: Client, vm: Record, dummy: Any) -> Dependents:
     return Dependents(objects)
 
 
-VM_DEPENDENTS = Guard(_find_vm_dependents, option="")
+VM_DEPENDENTS = Guard(
+    _find_vm_dependents, option="", operations=("DestroyVmInstance", "DeleteDataVolume", "ExpungeVmInstance")
+)

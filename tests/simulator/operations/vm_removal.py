@@ -11,7 +11,7 @@ from ..registry import Call, Reply, operation
 from ..state.deletion import find_to_delete, remove_vm
 from ..state.store import Record
 from .nics import release_addresses
-from .volumes import delete_volume, detach_volume
+from .volumes import delete_volume, free_volume
 
 
 @operation("DestroyVmInstance", has_envelope=False)
@@ -28,9 +28,9 @@ def destroy(call: Call, vm: Record) -> None:
     store, uuid = call.store, vm["uuid"]
     for volume in vm["allVolumes"]:
         if volume["uuid"] != vm["rootVolumeUuid"]:
-            detached = detach_volume(store, volume)
+            freed = free_volume(store, volume)
             if call.switches.delete_data_volumes:
-                delete_volume(call, detached)
+                delete_volume(call, freed)
     store["cbttask"].remove_where(lambda task: any(ref["resourceUuid"] == uuid for ref in task["resourceRefs"]))
     if call.switches.deletion_policy == "Direct":
         remove_vm(store, uuid)

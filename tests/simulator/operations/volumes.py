@@ -14,16 +14,19 @@ from ..state.store import Record, Store
 
 def detach_volume(store: Store, volume: Record) -> Record:
     """Detach a data volume from its VM and return its new record."""
+    freed = free_volume(store, volume)
+    return store.change("volume", freed["uuid"], deviceId=None, lastDetachDate=freed["lastOpDate"])
+
+
+def free_volume(store: Store, volume: Record) -> Record:
+    """Detach a data volume from a VM that is destroyed, which leaves no date of the detachment; return its record."""
     vm = store["vm"].get(volume["vmInstanceUuid"])
     attached = [other for other in vm["allVolumes"] if other["uuid"] != volume["uuid"]]
     store["vm"].change(vm["uuid"], allVolumes=attached)
-    now = store.now()
     members = {
         "vmInstanceUuid": None,
         "lastVmInstanceUuid": vm["uuid"],
-        "deviceId": None,
-        "lastDetachDate": now,
-        "lastOpDate": now,
+        "lastOpDate": store.now(),
         "_hostUuid": vm["hostUuid"] or vm["lastHostUuid"],
     }
     return store["volume"].put(Record("volume", {**volume, **members}))

@@ -151,6 +151,99 @@ def test_volume_that_another_vm_has_now_is_not_deleted(run: ModuleRunner, sim: S
     assert "volume" not in [item["type"] for item in ran["also_removed"]]
 
 
-def test_volumes_that_another_run_does_not_find_are_named_without_a_wait(run: ModuleRunner) -> None:
+def attach_second_volume(sim: Simulator, **members: Any) -> str:
+    """Attach the data volume of another VM to the VM, and return its uuid."""
+    owner = next(each for each in sim.records("vm") if each["name"] == "vm-3")
+    root, data = owner["allVolumes"]
+    sim.change("vm", owner["uuid"], allVolumes=[root])
+    members = {"vmInstanceUuid": VM, "lastDetachDate": None, **members}
+    vm = next(each for each in sim.records("vm") if each["uuid"] == VM)
+    sim.change("vm", VM, allVolumes=[*vm["allVolumes"], {**data, **members}])
+    sim.change("volume", data["uuid"], **members)
+    sim.change("volume", DATA_VOLUME, lastDetachDate=None)
+    return str(data["uuid"])
+
+
+@pytest.mark.parametrize("policy", ["Delay", "Direct"])
+@pytest.mark.parametrize("expunge", [False, True])
+def test_vm_is_removed_with_several_volumes(run: ModuleRunner, sim: Simulator, policy: str, expunge: bool) -> None:
+    attach_second_volume(sim)
+    sim.configure(deletion_policy=policy)
+    ran = run.twice("vm", remove_vm(expunge=expunge))
+    assert len([item for item in ran["also_removed"] if item["type"] == "volume"]) == 2
+
+
+def test_destroyed_vm_is_not_recovered_unasked(run: ModuleRunner, sim: Simulator) -> None:
+    sim.change("vm", VM, state="Destroyed")
+    for options in ({"expunge": True}, {"data_volumes": "delete"}):
+        assert "Set recover: true" in run.refused("vm", {"uuid": VM, "state": "running", **options})
+
+
+DETACHED_BEFORE = {"lastDetachDate": "Jan 6, 2024, 4:52:16 AM"}
+
+
+def test_volumes_that_another_run_does_not_find_are_named_without_a_wait(run: ModuleRunner, sim: Simulator) -> None:
+    second = attach_second_volume(sim, **DETACHED_BEFORE)
     (warning,) = run("vm", remove_vm(), wait=False).warnings
-    assert warning.endswith(f"Then remove {DATA_VOLUME} with the module api, because it does not find them again.")
+    assert "the task did not call DeleteDataVolume, because wait is false. Run it again" in warning
+    assert warning.endswith(f"Then remove {second} with the module api, because the task does not find them again.")
+    sim.advance()
+    ran = run.twice("vm", remove_vm())
+    assert (ran.calls, get_volume(sim)["status"]) == (["DeleteDataVolume"], "Deleted")
+
+
+@pytest.mark.parametrize("policy", ["Delay", "Direct"])
+@pytest.mark.parametrize("expunge", [False, True])
+@pytest.mark.parametrize("failing", ["DeleteDataVolume", "ExpungeDataVolume", "ExpungeVmInstance"])
+@pytest.mark.parametrize("key", [{"name": "vm-1"}, {"uuid": VM}])
+def test_second_run_finishes_a_removal(
+    run: ModuleRunner, sim: Simulator, policy: str, expunge: bool, failing: str, key: dict[str, str]
+) -> None:
+    attach_second_volume(sim)
+    sim.configure(deletion_policy=policy)
+    # The first call tries whether the service has the operation.
+    sim.fault("fail", failing, skip=1)
+    options = {"state": "absent", "data_volumes": "delete", "expunge": expunge, **key}
+    first = run("vm", options)
+    is_met = failing == "DeleteDataVolume" or (expunge and policy == "Delay")
+    assert (first.failed, first.changed) == (is_met, True), first.message
+    if policy == "Direct" and "name" in key and is_met:
+        assert "with the module api, because the task does not find them again." in first.message
+        return
+    assert "with the module api" not in first.message
+    second = run("vm", options)
+    assert (second.failed, second.changed) == (False, is_met), second.message
+    run.idle("vm", options)
+    remaining = [each["status"] for each in sim.records("volume") if each["lastVmInstanceUuid"] == VM]
+    assert remaining == ([] if expunge or policy == "Direct" else ["Deleted", "Deleted"])
+    if failing == "DeleteDataVolume":
+        assert "volume" in [item["type"] for item in second["also_removed"]]
+
+
+def test_volume_that_was_detached_before_stays(run: ModuleRunner, sim: Simulator) -> None:
+    """A user may have detached it to keep it."""
+    sim.change("volume", DATA_VOLUME, vmInstanceUuid=None, **DETACHED_BEFORE)
+    sim.change("vm", VM, state="Destroyed")
+    for expunge in (False, True):
+        assert not run("vm", remove_vm(expunge=expunge)).failed
+        assert get_volume(sim)["status"] == "Ready"
+
+
+def test_options_are_compared_with_a_destroyed_vm(run: ModuleRunner, sim: Simulator) -> None:
+    sim.change("volume", DATA_VOLUME, vmInstanceUuid=None, lastDetachDate=None)
+    sim.change("vm", VM, state="Destroyed")
+    assert "name (is 'vm-1', should be 'vm-2')" in run.refused("vm", remove_vm(name="vm-2"))
+
+
+def test_namesake_that_was_destroyed_earlier_keeps_its_volumes(run: ModuleRunner, sim: Simulator) -> None:
+    """A name selects the VM that was destroyed last."""
+    old = next(
+        each["uuid"]
+        for each in sim.records("volume")
+        if each["vmInstanceUuid"] == STOPPED_VM and each["type"] == "Data"
+    )
+    sim.change("volume", old, vmInstanceUuid=None)
+    sim.change("vm", STOPPED_VM, name="vm-1", state="Destroyed", lastOpDate="Jan 6, 2024, 4:52:16 AM")
+    run.twice("vm", {"name": "vm-1", "state": "absent", "data_volumes": "delete"})
+    statuses = {each["uuid"]: each["status"] for each in sim.records("volume")}
+    assert (statuses[old], statuses[DATA_VOLUME]) == ("Ready", "Deleted")

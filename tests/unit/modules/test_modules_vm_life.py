@@ -123,6 +123,8 @@ def test_removal(run: ModuleRunner, sim: Simulator, policy: str, volumes: str, e
 
 
 def test_destroyed_vm_is_expunged_later(run: ModuleRunner, sim: Simulator) -> None:
+    for uuid in data_volumes(sim, VM):
+        sim.change("volume", uuid, lastDetachDate=None)
     options: dict[str, Any] = {"name": "vm-1", "state": "absent", "data_volumes": "delete"}
     run.twice("vm", options)
     ran = run.twice("vm", {**options, "expunge": True})
