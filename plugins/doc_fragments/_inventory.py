@@ -138,6 +138,8 @@ options:
 notes:
   - All options can be templates, with lookups, encrypted values and extra variables. Templates in O(compose),
     O(groups), O(keyed_groups), O(hostnames), O(include) and O(exclude) are evaluated for every host.
+  - An expression with a syntax error in one of them is an error, also with O(strict=false).
+  - A condition in O(query) or O(filters) whose value is not documented for its field gives a warning.
   - Values of the service are never evaluated as templates.
   - The plugin fails on an unknown option and on an incomplete list. It then adds nothing to the inventory.
 """

@@ -33,9 +33,11 @@ options:
       - virtinfra.manager.vms
   networks:
     description:
-      - The networks for C(ansible_host), each the uuid of an L3 network or an address range such as V(10.1.0.0/16).
-        C(ansible_host) is the first address of the VM in the first network in which it has one. It is not set when the
-        VM has no address in any of them.
+      - The networks for C(ansible_host), each the name or uuid of an L3 network or an address range such as
+        V(10.1.0.0/16). C(ansible_host) is the first address of the VM in the first network in which it has one. It is
+        not set when the VM has no address in any of them.
+      - With a name, the plugin lists the L3 networks of each service, and each NIC in C(virtinfra_vm_nics) has
+        C(l3_network_name). A name that no L3 network of a service has is an error.
     type: list
     elements: str
   hosts:
@@ -59,6 +61,7 @@ query:
   - state=Running
   - platform=Linux
 networks:
+  - l3-1
   - 10.20.0.0/16
 keyed_groups:
   - key: virtinfra_guest_os_type
@@ -70,10 +73,13 @@ keyed_groups:
 
 import ipaddress
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
+from ..module_utils._api.errors import InvalidOptions, Unsupported
 from ..module_utils._api.records import Record
-from ..module_utils._api.resource_types import HOST, VM
+from ..module_utils._api.references import is_name, unify_uuid
+from ..module_utils._api.resource_types import HOST, L3_NETWORK, VM
+from ..module_utils._client.client import Client
 from ..plugin_utils._inventory.hostvars import (
     HostEntry,
     HostVars,
@@ -83,6 +89,7 @@ from ..plugin_utils._inventory.hostvars import (
     make_unsafe,
 )
 from ..plugin_utils._inventory.plugin import Inventory, ServiceData
+from ..plugin_utils._inventory.services import Service
 
 # The fields of a host that are added to the variables of its VMs.
 HOST_FIELDS = ("uuid", "name", "managementIp", "state", "status")
@@ -96,53 +103,104 @@ class InventoryModule(Inventory):
     RELATED = ("hosts", HOST)
     ADDED = ("clusterName", "zoneName", "hostName", "addresses", "host")
 
+    def list_cache_key_options(self) -> list[Any]:
+        """Return the values of the options that determine which data is read."""
+        return [*super().list_cache_key_options(), self._list_network_names()]
+
+    def fetch_related(self, client: Client, service: Service) -> list[Record] | None:
+        """Return the hosts, and remember the L3 networks of the service if one of O(networks) is a name."""
+        self._networks: dict[str, str] = {}
+        if names := self._list_network_names():
+            try:
+                networks = service.read_related(client, L3_NETWORK)
+            except Unsupported as failure:
+                raise InvalidOptions(f"networks: {failure}") from None
+            self._networks = {get_text(network, "uuid"): get_text(network, "name") for network in networks}
+            if unknown := sorted(set(names) - set(self._networks.values())):
+                existing = ", ".join(sorted(set(self._networks.values())))
+                raise InvalidOptions(
+                    f"networks: {service.name} has no L3 network {unknown[0]!r}. The names are {existing or 'none'}."
+                )
+        return super().fetch_related(client, service)
+
+    def enrich_records(self, client: Client, records: list[Record]) -> None:
+        """Add the names of the L3 networks to the NICs if one of O(networks) is a name."""
+        for vm in records if self._networks else ():
+            for nic in get_elements(vm, "vmNics", dict):
+                for record in (nic, *get_elements(nic, "usedIps", dict)):
+                    record["l3NetworkName"] = self._networks.get(get_text(record, "l3NetworkUuid"))
+
+    def _list_network_names(self) -> list[str]:
+        """Return the names in the option networks."""
+        return [network for network in self._list_networks() if is_name(network) and not is_range(network)]
+
+    def _list_networks(self) -> list[str]:
+        return [unify_uuid(network) for network in self.get_option("networks") or ()]
+
     def create_entry_factory(self, hostvars: HostVars, data: ServiceData) -> Callable[[Record], HostEntry]:
         """Return a function that creates the entry of a VM, with its addresses and, if hosts were read, its host."""
         hosts = {get_text(host, "uuid"): convert_fields(host, HOST_FIELDS) for host in data.related or ()}
+        networks = self._list_networks()
 
         def create_entry(vm: Record) -> HostEntry:
             addresses = list_addresses(vm)
-            added: dict[str, Any] = {"addresses": [make_unsafe(address) for dummy, address in addresses]}
+            added: dict[str, Any] = {"addresses": [make_unsafe(address.ip) for address in addresses]}
             if data.related is not None:
                 added["host"] = host = hosts.get(get_text(vm, "hostUuid"))
                 added["hostName"] = host["name"] if host else None
-            return hostvars.create_entry(vm, data.service, added, self._choose_address(addresses))
+            return hostvars.create_entry(vm, data.service, added, choose_address(addresses, networks))
 
         return create_entry
 
-    def _choose_address(self, addresses: list[tuple[str, str]]) -> str:
-        """Return the first address in the first of the networks in which there is one, ``""`` if there is none."""
-        networks = self.get_option("networks")
-        if not networks:
-            return addresses[0][1] if addresses else ""
-        for network in networks:
-            for network_uuid, address in addresses:
-                if is_in(address, network_uuid, network):
-                    return address
-        return ""
+
+class Address(NamedTuple):
+    """An address of a VM, and the uuid and the name of its L3 network; the name is empty if it was not read."""
+
+    ip: str
+    network_uuid: str
+    network_name: str
+
+    def is_in(self, network: str) -> bool:
+        """Return whether the address is in a network, given by uuid, by name or as a range."""
+        if network in (self.network_uuid, self.network_name):
+            return True
+        try:
+            return ipaddress.ip_address(self.ip) in ipaddress.ip_network(network, strict=False)
+        except ValueError:
+            return False
 
 
-def list_addresses(vm: Record) -> list[tuple[str, str]]:
-    """Return the addresses of a VM, each after the uuid of its L3 network, in the order of the NICs."""
-    addresses: dict[tuple[str, str], None] = {}
+def is_range(network: str) -> bool:
+    """Return whether a network is given as an address range."""
+    try:
+        ipaddress.ip_network(network, strict=False)
+    except ValueError:
+        return False
+    return True
+
+
+def choose_address(addresses: list[Address], networks: list[str]) -> str:
+    """Return the first address in the first of the networks in which there is one, ``""`` if there is none.
+
+    Without networks, return the first address.
+    """
+    if not networks:
+        return addresses[0].ip if addresses else ""
+    return next((address.ip for network in networks for address in addresses if address.is_in(network)), "")
+
+
+def list_addresses(vm: Record) -> list[Address]:
+    """Return the addresses of a VM in the order of the NICs."""
+    addresses: dict[Address, None] = {}
     for nic in sorted(get_elements(vm, "vmNics", dict), key=_read_device_number):
         for record in (nic, *get_elements(nic, "usedIps", dict)):
             if address := get_text(record, "ip"):
-                network_uuid = get_text(record, "l3NetworkUuid") or get_text(nic, "l3NetworkUuid")
-                addresses[network_uuid, address] = None
+                network = record if get_text(record, "l3NetworkUuid") else nic
+                network_uuid, network_name = get_text(network, "l3NetworkUuid"), get_text(network, "l3NetworkName")
+                addresses[Address(address, network_uuid, network_name)] = None
     return list(addresses)
 
 
 def _read_device_number(nic: Record) -> int:
     device = nic.get("deviceId")
     return device if isinstance(device, int) else 0
-
-
-def is_in(address: str, network_uuid: str, network: str) -> bool:
-    """Return whether an address, in the L3 network with this uuid, is in a network, given by uuid or as a range."""
-    if network_uuid == network:
-        return True
-    try:
-        return ipaddress.ip_address(address) in ipaddress.ip_network(network, strict=False)
-    except ValueError:
-        return False

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +20,7 @@ from .errors import (
     Unsupported,
     suggest_name,
 )
-from .records import RECORD_FIELDS, to_camel_case
+from .records import FIELD_VALUES, RECORD_FIELDS, to_camel_case
 from .references import is_reference, unify_uuid
 
 # Services look for the operators in this order, and use the first one that a condition contains.
@@ -177,6 +178,26 @@ def parse_conditions(texts: Iterable[str], record_type: str) -> tuple[list[str],
 def list_texts_to_send(conditions: Iterable[Condition]) -> list[str]:
     """Return the texts of the conditions that a service can check, at least in part."""
     return [text for condition in conditions if (text := condition.sent)]
+
+
+def find_value_warnings(texts: Iterable[str], record_type: str) -> list[str]:
+    """Return a warning for each condition that compares a field with a value that is none of its documented ones.
+
+    Texts that are no conditions, such as the filters of a service with another syntax, give no warning.
+    """
+    warnings = []
+    for text in texts:
+        with suppress(InvalidOptions):
+            condition = parse_condition(text, record_type)
+            documented = FIELD_VALUES.get(record_type, {}).get(condition.field, ())
+            values = condition.value.split(",") if condition.operator.endswith("?=") else [condition.value.strip()]
+            unknown = [value for value in values if value not in documented]
+            if documented and unknown and condition.operator in ("=", "!=", "?=", "!?="):
+                warnings.append(
+                    f"the condition {text!r}: {unknown[0]!r} is not a documented value of {condition.field}."
+                    f"{suggest_name(unknown[0], documented)} The documented values are {', '.join(documented)}."
+                )
+    return warnings
 
 
 def _is_checkable(condition: Condition, record_type: str) -> bool:

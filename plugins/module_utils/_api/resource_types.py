@@ -83,6 +83,7 @@ RESOURCE_TYPES: Mapping[str, ResourceType] = {
 CBT_TASK = RESOURCE_TYPES["cbt_task"]
 CLUSTER = RESOURCE_TYPES["cluster"]
 HOST = RESOURCE_TYPES["host"]
+L3_NETWORK = RESOURCE_TYPES["l3_network"]
 PRIMARY_STORAGE = RESOURCE_TYPES["primary_storage"]
 VM = RESOURCE_TYPES["vm"]
 VOLUME = RESOURCE_TYPES["volume"]

@@ -57,6 +57,7 @@ from .replies import (
     is_duplicate,
 )
 from .substitutes import (
+    PathPrefix,
     read_either,
     start_either,
 )
@@ -130,8 +131,9 @@ class Client:
         self._connections = hooks.connections or AdapterPool()
         self._transports: list[Transport] = []
         self._pools: list[ThreadPoolExecutor] = []
-        self._found_operations: set[str] = set()
         self.jobs: list[Job] = []
+        # The login with an account is an operation below the prefix.
+        self.prefix = PathPrefix(facts, is_known=sessions.credential == "account")
         self.name_checks: list[Callable[[], bool]] = []
 
     def __enter__(self) -> Client:
@@ -170,7 +172,8 @@ class Client:
         """Call a reading operation and return its reply. Raise Unsupported when the service does not have it."""
         operation = get_operation(name)
         self._choose_auth(operation)  # Missing credentials say nothing about the server, so they are checked first.
-        return read_either(operation, params, self.facts, self._get)
+        with self.prefix.observe(operation):
+            return read_either(operation, params, self.facts, self._get)
 
     def _get(self, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
         operation, request, auth = self.build_request(name, params)
@@ -185,8 +188,8 @@ class Client:
         response = self._transport.send(request, operation.name, auth, {}, self._limits)
         credential = "api_token" if operation.uses_token else self.sessions.credential
         prefix = self.connection.path_prefix
-        reply = extract_reply(operation, request, response, prefix, self._is_prefix_known, credential)
-        self._note_prefix(operation)
+        reply = extract_reply(operation, request, response, prefix, self.prefix.is_known, credential)
+        self.prefix.note(operation)
         if self.options.mask_replies and may_hold_credentials(response.body.decode("utf-8", "replace")):
             masked: dict[str, Any] = self.hooks.masker.mask_value(reply)
             return masked
@@ -228,8 +231,8 @@ class Client:
             response = self._transport.send(request, name, auth, self.options.build_headers(uuid), self._limits)
             if is_duplicate(response) and not may_be_known:
                 raise _describe_reuse(self, job)
-            apply_response(job, response, self.connection.path_prefix, self._is_prefix_known)
-            self._note_prefix(operation)
+            apply_response(job, response, self.connection.path_prefix, self.prefix.is_known)
+            self.prefix.note(operation)
             return job
         except ResponseLost as lost:
             job.state = UNKNOWN
@@ -265,16 +268,6 @@ class Client:
         if scheme != "OAuth" or (failure.code != SESSION_EXPIRED and failure.status != UNAUTHORIZED):
             return False
         return self.sessions.renew(session_id) is not None
-
-    @property
-    def _is_prefix_known(self) -> bool:
-        """Whether an operation below the path prefix was found; the login with an account is one."""
-        return bool(self._found_operations) or self.sessions.credential == "account"
-
-    def _note_prefix(self, operation: Operation) -> None:
-        """Note that an operation was found, if its path has the path prefix."""
-        if not operation.uses_token:
-            self._found_operations.add(operation.name)
 
     def map_concurrently(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Apply a function to items concurrently, over up to 16 connections; return the results in order."""

@@ -8,8 +8,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from .._api.errors import Unsupported
@@ -21,6 +21,10 @@ from .jobs import Job
 # Which operations of a record type the server has: the documented ones, their substitutes, or neither form of the
 # reads. A server without the reads may still have one of the writes.
 DOCUMENTED, SUBSTITUTE, UNREADABLE = "documented", "substitute", "unreadable"
+
+
+# The fact that a cursor query has replaced a read.
+_FALLBACK = "fallback"
 
 
 def read_either(
@@ -55,6 +59,42 @@ def read_either(
             facts[operation.record] = SUBSTITUTE
             return other
     return reply
+
+
+class PathPrefix:
+    """What the responses to a client show about the path prefix.
+
+    A cursor query has another prefix, so it may replace a read whose prefix is wrong, while writes would fail.
+    ``facts`` are shared by a run, which gets the warning once.
+    """
+
+    def __init__(self, facts: ServerFacts, is_known: bool) -> None:
+        self._facts = facts
+        self._refusals: list[str] = []
+        self._warnings: list[str] = []
+        self.is_known = is_known
+
+    @property
+    def warnings(self) -> list[str]:
+        """Warnings for the user; none if an operation below the prefix was found."""
+        return [] if self.is_known else self._warnings
+
+    def note(self, operation: Operation) -> None:
+        """Note that an operation was found, which proves the prefix if its path has it."""
+        self.is_known = self.is_known or not operation.uses_token
+
+    @contextmanager
+    def observe(self, operation: Operation) -> Iterator[None]:
+        """Observe a read, which may be refused because the prefix is wrong, or replace one that was."""
+        try:
+            yield
+        except Unsupported as lack:
+            if lack.result.get("status") == 404 and not self.is_known:
+                self._refusals.append(lack.reason)
+            raise
+        if operation.uses_token and self._refusals and not self._facts.get(_FALLBACK):
+            self._facts[_FALLBACK] = operation.name
+            self._warnings.append(f"{self._refusals[0]}, so a cursor query was used instead. Check path_prefix.")
 
 
 def start_either(operation: Operation, facts: ServerFacts, send: Callable[[str], Job]) -> Job:

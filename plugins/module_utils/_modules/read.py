@@ -14,6 +14,7 @@ from typing import Any
 
 from .._api.conditions import (
     Condition,
+    find_value_warnings,
     parse_conditions,
     parse_local_conditions,
 )
@@ -124,6 +125,8 @@ class Listing:
     def run(self, context: ModuleContext) -> dict[str, Any]:
         """Return the result of a task: the selected records, and how many there are without ``limit``."""
         _check_list_options(context.desired)
+        conditions = (*context.desired.get("query", ()), *context.desired.get("filters", ()))
+        context.warnings.extend(find_value_warnings(conditions, self.record_type))
         if context.is_object_predicted:
             return {self.returns: [], "total": 0}
         records, total = self._select(context.desired, *self._read(context.client, context.desired))

@@ -79,6 +79,7 @@ def _run(spec: ModuleSpec, params: Mapping[str, Any], check_mode: bool, hooks: H
                 client.names.forget(RESOURCE_TYPES)
                 client.name_checks.clear()
                 outcome = _run_with_client(spec, params, check_mode, client)
+            outcome.warnings.extend(client.prefix.warnings)
         return outcome
     except VirtinfraError as failure:
         return _build_failure(None, failure)

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 from ansible.module_utils.parsing.convert_bool import boolean
 from jinja2 import TemplateSyntaxError, nodes
 
+from ...module_utils._api.errors import InvalidOptions
 from .hostvars import HAS_DATA_TAGGING
-from .jinja_subset import LEFT_TO_CORE, compile_subset
+from .jinja_subset import LEFT_TO_CORE, compile_subset, find_syntax_error
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,22 @@ class ExpressionBatch:
         if index in self._constant_indexes:
             self._constants[index] = result
         return result
+
+
+def check_syntax(plugin: Any) -> None:
+    """Raise InvalidOptions for an expression that is not a valid one, for which core makes no group and no variable."""
+    keys = [entry.get("key") for entry in plugin.get_option("keyed_groups") or () if isinstance(entry, Mapping)]
+    conditions = plugin.get_option("groups") or {}
+    expressions = [
+        *((f"compose: {name}", source, "value") for name, source in (plugin.get_option("compose") or {}).items()),
+        *((f"groups: {name}", source, "condition") for name, source in conditions.items()),
+        *(("keyed_groups", source, "value") for source in keys),
+        *((name, source, "condition") for name in ("include", "exclude") for source in plugin.get_option(name)),
+    ]
+    for label, source, kind in expressions:
+        if reason := find_syntax_error(source, kind):
+            hint = " Write == to compare." if reason.endswith("got '='") else ""
+            raise InvalidOptions(f"{label}: {str(source)!r} is not a valid expression: {reason.rstrip('.')}.{hint}")
 
 
 # How many compiled expressions are remembered, which are those of a source and of its variables.

@@ -173,7 +173,7 @@ def compile_subset(
     selected: dict[int, _Selected] = {}
     for index, (source, kind, hidden) in enumerate(expressions):
         node = _parse(source, kind)
-        if isinstance(source, bool) or (node and _is_constant(node)) or _is_invalid(source, kind):
+        if isinstance(source, bool) or (node and _is_constant(node)) or find_syntax_error(source, kind):
             constant.add(index)
         elif node:
             names = _find_names(node)
@@ -263,16 +263,16 @@ def _parse_string(source: str, kind: str) -> nodes.Expr:
     return node
 
 
-def _is_invalid(source: Any, kind: str) -> bool:
-    """Return whether core refuses an expression for every host, because it is not a valid one."""
+def find_syntax_error(source: Any, kind: str) -> str:
+    """Return why an expression is not a valid one, so that core refuses it for every host; empty if it may be valid."""
     # A condition in braces is a template since 2.19.
     if kind == "template" or not isinstance(source, str) or "\\" in source or (kind == "condition" and "{" in source):
-        return False
+        return ""
     try:
         _ENVIRONMENT.parse(f"{{{{ {source} }}}}")
-    except TemplateSyntaxError:
-        return True
-    return False
+    except TemplateSyntaxError as error:
+        return str(error.message)
+    return ""
 
 
 def _escape_backslashes(source: str, kind: str) -> str:

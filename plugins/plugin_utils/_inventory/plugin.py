@@ -12,6 +12,7 @@ import gc
 import glob
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from ansible.inventory.host import Host
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
 from ansible.utils.vars import combine_vars
 
+from ...module_utils._api.conditions import find_value_warnings
 from ...module_utils._api.errors import (
     InvalidOptions,
     VirtinfraError,
@@ -40,6 +42,7 @@ from ...module_utils._masking.terminal import escape_controls
 from ...module_utils._modules.options import prefer_given_credentials
 from .._run.sessions import FileStore
 from .compose import Constructor
+from .expressions import check_syntax
 from .hostvars import GroupMembership, HostEntry, HostVars
 from .names import assign_names, filter_entries
 from .services import OPTIONS, Service, create_services
@@ -68,6 +71,14 @@ def make_files_private() -> Iterator[None]:
         yield
     finally:
         os.umask(mask)
+
+
+def names_plugin(path: Path, name: str) -> bool:
+    """Return whether a source file is one of the plugin of this name."""
+    pattern = rf"""^plugin:\s*["']?{re.escape(name)}["']?\s*(#|$)"""
+    with suppress(OSError, ValueError):
+        return re.search(pattern, path.read_text(encoding="utf-8"), re.MULTILINE) is not None
+    return False
 
 
 def render_options(plugin: Any, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -140,9 +151,15 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
     # Called by core
 
     def verify_file(self, path: str) -> bool:
-        """Return whether the name of the file belongs to this plugin."""
-        ending = "virtinfra_" + self.NAME.rpartition(".")[2]
-        return bool(super().verify_file(path)) and path.endswith((f"{ending}.yml", f"{ending}.yaml"))
+        """Return whether the name of the file belongs to this plugin; warn of one that only its content belongs to."""
+        endings = [f"virtinfra_{self.NAME.rpartition('.')[2]}.{suffix}" for suffix in ("yml", "yaml")]
+        if not super().verify_file(path):
+            return False
+        has_ending = path.endswith(tuple(endings))
+        if not has_ending and path.endswith((".yml", ".yaml")) and names_plugin(Path(path), self.NAME):
+            names = " or ".join(endings)
+            self.warn(f"{path} is a source of the plugin {self.NAME}, so its name must end in {names}. Rename it.")
+        return has_ending
 
     def set_options(self, task_keys: Any = None, var_options: Any = None, direct: Any = None) -> None:
         """Set the options of a source file, after rendering their templates."""
@@ -156,6 +173,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
             # A cache plugin creates the folder for its files when it is loaded.
             with make_files_private():
                 self._read_config_data(path)
+            check_syntax(self)
         except (VirtinfraError, AnsibleError) as error:
             raise AnsibleParserError(f"{path}: {error}") from error
         try:
@@ -199,6 +217,8 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
             with self._open_client(service) as client:
                 related = self.fetch_related(client, service)
                 yield ServiceData(service.name, related, self._read_pages(client, service, records))
+                for warning in client.prefix.warnings:
+                    self.warn(f"{service.name}: {warning}")
             contents.append([records, related])
         if uses_cache:
             # One opaque string: core would deserialize values in the records that look like its own tagged or encrypted
@@ -219,6 +239,8 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
 
     def _read_pages(self, client: Client, service: Service, records: list[Record]) -> Iterator[list[Record]]:
         """Yield the pages of a service, and add their records to ``records``."""
+        for warning in find_value_warnings((*service.query, *service.filters), self.RESOURCE_TYPE.record):
+            self.warn(f"{service.name}: {warning}")
         for page in service.read_pages(client, self.RESOURCE_TYPE):
             self.add_names(client, service, self.RESOURCE_TYPE, page)
             self.enrich_records(client, page)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.conditions import (
+    find_value_warnings,
     format_equality,
     parse_condition,
     parse_local_conditions,
@@ -18,6 +19,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors impo
     InvalidOptions,
     Unsupported,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import FIELD_VALUES, RECORD_FIELDS
 
 HOST = "HostInventory"
 
@@ -223,3 +225,32 @@ def test_invalid_field_names_are_refused(text: str) -> None:
 @pytest.mark.parametrize("value", ["", "a=b", "a>b", "is null", "a!b", "a b", "a\\b", 'a"b', "50%", "a_b", "ä"])
 def test_values_that_can_be_queried(value: str) -> None:
     assert format_equality("name", value) == f"name={value}"
+
+
+@pytest.mark.parametrize(
+    ("condition", "unknown"),
+    [
+        ("state=Running", ""),
+        ("state = Running", ""),
+        ("state!=Runing", "Runing"),
+        ("state=running", "running"),
+        ("state?=Running,Stoped", "Stoped"),
+        ("state?=Running,Stopped", ""),
+        ("state~=Run%", ""),
+        ("state is null", ""),
+        ("name=running", ""),
+        ("vmNics.state=running", ""),
+        ("nothing", ""),
+    ],
+)
+def test_a_value_that_is_not_documented_gives_a_warning(condition: str, unknown: str) -> None:
+    warnings = find_value_warnings([condition], "VmInstanceInventory")
+    assert len(warnings) == bool(unknown)
+    assert all(f"{unknown!r} is not a documented value of state. Did you mean" in warning for warning in warnings)
+
+
+def test_documented_values_are_those_of_documented_fields() -> None:
+    unknown = [
+        f"{kind}.{field}" for kind, fields in FIELD_VALUES.items() for field in fields.keys() - {*RECORD_FIELDS[kind]}
+    ]
+    assert unknown == []

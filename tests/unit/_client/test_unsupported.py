@@ -13,7 +13,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors impo
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import OPERATIONS
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.sessions import end_session
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Hooks
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Hooks, MemoryStore
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import Masker
 from conftest import ClientFactory, client_of, reply_to
 
@@ -173,6 +173,20 @@ def test_wrong_path_prefix_changes_nothing(sim: Simulator, run: ModuleRunner) ->
     ran = run("kvm_host", {"uuid": HOST, "state": "disabled"}, path_prefix="elsewhere", api_token=None)
     assert (ran["error"]["code"], ran.changed, sim.log()) == ("UNSUPPORTED", False, ran.log)
     assert "or path_prefix is wrong (HTTP status 404 for PUT /elsewhere/v1/hosts/{uuid}/actions)" in ran.message
+
+
+def test_a_cursor_query_with_a_wrong_path_prefix_is_announced_once(sim: Simulator) -> None:
+    store = MemoryStore(ConnectionOptions(sim.url))
+    run = ModuleRunner(sim, new_store=lambda connection: store)
+    assert run("host_info", {"query": ["state=Enabled"]}).warnings == []
+    first, second = (run("host_info", {}, path_prefix="servic") for dummy in range(2))
+    assert (len(first["hosts"]), len(second["hosts"])) == (3, 3)
+    (warning,) = first.warnings
+    assert warning == (
+        "the service does not offer QueryHost, or path_prefix is wrong (HTTP status 404 for GET /servic/v1/hosts), so a"
+        " cursor query was used instead. Check path_prefix."
+    )
+    assert second.warnings == []
 
 
 def test_path_prefix_is_right_if_an_operation_was_found(sim: Simulator, run: ModuleRunner) -> None:

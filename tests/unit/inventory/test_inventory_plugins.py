@@ -248,7 +248,7 @@ def nic(device: int, network: str, *ips: str) -> dict[str, Any]:
 MACHINE = {
     "uuid": "1",
     "name": "m",
-    "vmNics": [nic(1, "b", "10.2.0.1", "fd00::1"), nic(0, "a", "10.1.0.1"), nic(2, "c")],
+    "vmNics": [nic(1, "b" * 32, "10.2.0.1", "fd00::1"), nic(0, "a" * 32, "10.1.0.1"), nic(2, "c" * 32)],
 }
 
 
@@ -256,12 +256,12 @@ MACHINE = {
     ("networks", "address"),
     [
         ([], "10.1.0.1"),
-        (["b"], "10.2.0.1"),
+        (["b" * 32], "10.2.0.1"),
+        (["BBBBBBBB-bbbb-bbbb-bbbb-bbbbbbbbbbbb"], "10.2.0.1"),
         (["fd00::/16"], "fd00::1"),
         (["192.168.0.0/16", "10.2.0.0/16"], "10.2.0.1"),
-        (["c", "a"], "10.1.0.1"),
+        (["c" * 32, "a" * 32], "10.1.0.1"),
         (["192.168.0.0/16"], None),
-        (["nonsense"], None),
     ],
 )
 def test_the_address_of_a_vm(tmp_path: Path, networks: list[str], address: str | None) -> None:
@@ -271,6 +271,74 @@ def test_the_address_of_a_vm(tmp_path: Path, networks: list[str], address: str |
     assert variables.get("ansible_host") == address
     assert variables["virtinfra_addresses"] == ["10.1.0.1", "10.2.0.1", "fd00::1"]
     assert "virtinfra_host" not in variables
+
+
+@pytest.mark.parametrize("credentials", [{}, {"session_id": None, "source": "cursor"}])
+def test_networks_of_addresses_are_selected_by_name(sim: Simulator, fill: Fill, credentials: dict[str, Any]) -> None:
+    (vm,) = [vm for vm in sim.records("vm") if vm["name"] == "vm-1"]
+    (address,) = [nic["ip"] for nic in vm["vmNics"]]
+    (network,) = [item["name"] for item in sim.records("l3network") if item["uuid"] == vm["vmNics"][0]["l3NetworkUuid"]]
+    variables = fill("vms", api_token=sim.token, networks=["192.0.2.0/24", network], **credentials).hosts["vm-1"].vars
+    assert variables["ansible_host"] == address
+    assert [nic["l3_network_name"] for nic in variables["virtinfra_vm_nics"]] == [network]
+    with pytest.raises(AnsibleParserError, match=rf"networks: {sim.url} has no L3 network 'nowhere'.*{network}"):
+        fill("vms", api_token=sim.token, networks=["nowhere"], **credentials)
+
+
+def test_names_of_networks_come_from_the_cache(sim: Simulator, tmp_path: Path) -> None:
+    cache = {"cache": True, "cache_plugin": "jsonfile", "cache_connection": str(tmp_path / "cache")}
+    source = Source(tmp_path, "vms", base_url=sim.url, session_id=sim.session, networks=["l3-1"], **cache)
+    read = source.fill(cache=True).hosts["vm-1"].vars
+    assert read["virtinfra_vm_nics"][0]["l3_network_name"] == "l3-1"
+    sim.clear_log()
+    assert source.fill(cache=True).hosts["vm-1"].vars == read
+    assert sim.log() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "plugin", "is_ours"),
+    [
+        ("site.yml", "virtinfra.manager.vms", True),
+        ("site.virtinfra_hosts.yml", "'virtinfra.manager.vms'  # VMs", True),
+        ("site.yml", "amazon.aws.aws_ec2", False),
+    ],
+)
+def test_a_source_with_another_ending_gives_a_warning(
+    tmp_path: Path, warnings: list[str], name: str, plugin: str, is_ours: bool
+) -> None:
+    path = tmp_path / name
+    path.write_text(f"plugin: {plugin}\nbase_url: http://127.0.0.1\n", encoding="utf-8")
+    assert not inventory_loader.get("virtinfra.manager.vms").verify_file(str(path))
+    message = (
+        f"{path} is a source of the plugin virtinfra.manager.vms, so its name must end in virtinfra_vms.yml or"
+        " virtinfra_vms.yaml. Rename it."
+    )
+    assert warnings == [message] * is_ours
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"groups": {"a": "x = 'Enabled'"}}, "groups: a: .* is not a valid expression: .* Write == to compare."),
+        ({"compose": {"a": "name ~"}}, "compose: a: 'name ~' is not a valid expression"),
+        ({"keyed_groups": [{"key": "name |", "prefix": "a"}]}, "keyed_groups: .* is not a valid expression"),
+        ({"include": ["x = 1"]}, "include: 'x = 1' is not a valid expression"),
+        ({"exclude": ["(x"]}, "exclude: .* is not a valid expression"),
+    ],
+)
+@pytest.mark.parametrize("strict", [False, True])
+def test_an_expression_with_a_syntax_error_fails(
+    sim: Simulator, fill: Fill, options: dict[str, Any], message: str, strict: bool
+) -> None:
+    sim.clear_log()
+    with pytest.raises(AnsibleParserError, match=message):
+        fill("hosts", strict=strict, **options)
+    assert sim.log() == []
+
+
+def test_values_of_conditions_that_are_not_documented_give_a_warning(fill: Fill, warnings: list[str]) -> None:
+    fill("vms", query=["state=running"])
+    assert "'running' is not a documented value of state. Did you mean Running? The documented values" in warnings[0]
 
 
 @pytest.mark.parametrize(
