@@ -79,6 +79,14 @@ options:
     type: str
     choices: [single, chain, auto]
     default: single
+  direction:
+    description:
+      - How the service merges the data of a removed snapshot with the other snapshots of its volume, with
+        O(state=absent). V(pull) and V(commit) are the terms of the service, and V(auto) lets it choose. Without it, the
+        service uses its default.
+      - Old servers lack this parameter.
+    type: str
+    choices: [pull, commit, auto]
   force:
     description:
       - Whether to remove a snapshot group although later ones may be removed with it.
@@ -252,6 +260,7 @@ MODULE = resource_module(
         "description": {"type": "str"},
         "with_memory": {"type": "bool"},
         "scope": {"type": "str", "default": "single", "choices": ["single", "chain", "auto"]},
+        "direction": {"type": "str", "choices": ["pull", "commit", "auto"]},
         **REMOVAL_OPTIONS,
         **CREATE_OPTIONS,
     },

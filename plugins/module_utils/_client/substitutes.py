@@ -35,7 +35,7 @@ def read_either(
 ) -> dict[str, Any]:
     """Send a read, or its substitute if the server has that, and return the reply.
 
-    Raise Unsupported when the server has neither.
+    Raise Unsupported when the server has neither, or may have neither.
     """
     fact = facts.get(operation.record) if operation.substitute else DOCUMENTED
     if fact in (DOCUMENTED, SUBSTITUTE):
@@ -53,12 +53,17 @@ def read_either(
     if not _may_be_read_by_uuid(operation, params, reply):
         facts[operation.record] = DOCUMENTED
         return reply
-    with suppress(Unsupported):
+    try:
         other = send(operation.substitute, {**params, "replyWithCount": True})
-        if not _may_be_read_by_uuid(operation, params, other):
-            facts[operation.record] = SUBSTITUTE
-            return other
-    return reply
+    except Unsupported:
+        return reply
+    if _may_be_read_by_uuid(operation, params, other):
+        raise Unsupported(
+            f"the empty responses do not show whether the service has {operation.name} or {operation.substitute}",
+            operation=operation.name,
+        )
+    facts[operation.record] = SUBSTITUTE
+    return other
 
 
 class PathPrefix:

@@ -300,7 +300,7 @@ class Reconciler:
         current = before
         with suppress(VirtinfraError):
             current = self.reader.read()
-            if self._is_created_by_another(call, current.record, error):
+            if _is_created_by_another(self.resource, call, current.record, error):
                 return current
             if not isinstance(current, Unreadable) and _has_changed_a_part(call, before.record, current.record):
                 error.result["changed"] = True
@@ -322,12 +322,6 @@ class Reconciler:
             error.result["changed"] = True
             self.context.warnings.append(warning)
         raise error
-
-    def _is_created_by_another(self, call: PlannedCall, record: Record | None, error: VirtinfraError) -> bool:
-        """Return whether the service refused to create an object because another run, task or user has created it."""
-        if not record or call.operation != self.resource.create or not is_refused_as_duplicate(call, error):
-            return False
-        return not (can_answer_second_delivery(error) and _can_be_created_by(call, record))
 
     def _warn(self, call: PlannedCall) -> None:
         if call.warning:
@@ -363,6 +357,15 @@ def _check_reply(resource: ResourceSpec, call: Call, job: Job) -> None:
     if error := find_error(job.result):
         members = record_to_result(extract_extras(resource, job.operation, job.result), resource.record_type)
         raise VirtinfraError(f"{job.operation} succeeded, but {error}", **members)
+
+
+def _is_created_by_another(
+    resource: ResourceSpec, call: PlannedCall, record: Record | None, error: VirtinfraError
+) -> bool:
+    """Return whether the service refused to create an object because another run, task or user has created it."""
+    if not record or call.operation != resource.create or not is_refused_as_duplicate(call, error):
+        return False
+    return not (can_answer_second_delivery(error) and _can_be_created_by(call, record))
 
 
 def _can_be_created_by(call: PlannedCall, record: Record) -> bool:

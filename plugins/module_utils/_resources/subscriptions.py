@@ -108,9 +108,18 @@ def find_parts_of_endpoint(client: Client, endpoint: Record, dummy: object) -> D
     )
 
 
-def find_endpoints_of_platform(client: Client, platform: Record, dummy: object) -> Dependents:
-    """Return the endpoints that are lost with a platform. Raise Unsupported if the service cannot list them."""
-    endpoints = query(client, "QuerySNSApplicationEndpoint", [f"platformUuid={platform['uuid']}"])
+def find_endpoints_of_platform(client: Client, platform: Record, force: bool | None) -> Dependents:
+    """Return the endpoints that are lost with a platform.
+
+    Raise Unsupported if the service cannot list them, except with ``force``.
+    """
+    try:
+        endpoints = query(client, "QuerySNSApplicationEndpoint", [f"platformUuid={platform['uuid']}"])
+    except Unsupported as lack:
+        reason = f"cannot check which endpoints are removed with the platform: {lack.reason}"
+        if force:
+            return Dependents(warnings=[reason])
+        raise Unsupported(reason, "Set force: true to remove the platform nevertheless.") from None
     return Dependents(
         [
             Dependent(str(endpoint["uuid"]), str(endpoint.get("name")), LOST, type="endpoint")

@@ -247,3 +247,26 @@ def test_namesake_that_was_destroyed_earlier_keeps_its_volumes(run: ModuleRunner
     run.twice("vm", {"name": "vm-1", "state": "absent", "data_volumes": "delete"})
     statuses = {each["uuid"]: each["status"] for each in sim.records("volume")}
     assert (statuses[old], statuses[DATA_VOLUME]) == ("Ready", "Deleted")
+
+
+def test_platform_whose_endpoints_cannot_be_listed_needs_force(run: ModuleRunner, sim: Simulator) -> None:
+    sim.configure(missing_operations=["QuerySNSApplicationEndpoint"])
+    options = {"uuid": PLATFORM, "state": "absent"}
+    message = run.refused("sns_snmp_platform", options)
+    assert "the service does not offer QuerySNSApplicationEndpoint" in message
+    assert message.endswith("Set force: true to remove the platform nevertheless.")
+    ran = run.twice("sns_snmp_platform", {**options, "force": True})
+    assert ran["also_removed"] == []
+    assert "cannot check which endpoints are removed with the platform" in ran.warnings[0]
+
+
+@pytest.mark.parametrize("paging", [True, False])
+@pytest.mark.parametrize("chats", ["documented", "open", "none"])
+def test_endpoint_is_removed_whatever_chats_the_service_has(
+    run: ModuleRunner, sim: Simulator, chats: str, paging: bool
+) -> None:
+    """Without the query of its type, the response is an empty list, which is no proof that it does not exist."""
+    sim.change("endpoint", ENDPOINT, type="WorkChat", name="chat")
+    sim.configure(chats=chats, query_paging=paging)
+    run.twice("sns_endpoint", {"type": "workchat", "name": "chat", "state": "absent"})
+    assert ENDPOINT not in [each["uuid"] for each in sim.records("endpoint")]

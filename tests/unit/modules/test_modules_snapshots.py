@@ -64,6 +64,7 @@ def test_group_is_changed(run: ModuleRunner, sim: Simulator) -> None:
     ("options", "remaining", "also_removed"),
     [
         ({}, ["later"], []),
+        ({"direction": "commit"}, ["later"], []),
         ({"scope": "chain", "force": True, "delete_mode": "enforcing"}, [], ["later"]),
         ({"scope": "auto", "force": True}, ["later"], []),
     ],
@@ -77,9 +78,10 @@ def test_group_is_removed_once(
     ran = run.twice(MODULE, removal) if options.get("scope") != "auto" else run(MODULE, removal)
     assert group_names(sim) == remaining
     assert [item["name"] for item in ran["also_removed"]] == also_removed
-    assert [item["name"] for item in predicted["also_removed"]] == (["later"] if options else [])
+    assert [item["name"] for item in predicted["also_removed"]] == (["later"] if "scope" in options else [])
     (sent,) = [entry for entry in ran.log if entry["method"] == "DELETE"]
     assert sent["query"]["scope"] == [options.get("scope", "single")]
+    assert sent["query"].get("direction") == ([options["direction"]] if "direction" in options else None)
 
 
 def test_later_groups_that_the_service_removed_unasked(
