@@ -16,7 +16,7 @@ class ModuleDocFragment:
 options:
   session_id:
     description:
-      - The session identifier, for O(source=query) and for related records.
+      - The session identifier, for O(source=query).
       - It takes precedence over O(account). A credential in the source takes precedence over all credentials in the
         environment.
     type: str
@@ -91,8 +91,8 @@ options:
       - Whether to list the clusters and zones of the service, once each, and set C(virtinfra_cluster_name) and
         C(virtinfra_zone_name) beside the uuids, or to null when a record has no such uuid. A list is not read when no
         record has such a uuid.
-      - By default they are listed if there is a session. If the service lacks a list or the account may not read it,
-        the plugin warns and does not set the variable.
+      - By default they are listed. If the service lacks a list or the account may not read it, the plugin warns and
+        does not set the variable. With V(true) the source fails instead.
     type: bool
   duplicates:
     description:

@@ -37,7 +37,8 @@ options:
   primary_storages:
     description:
       - Whether to set C(virtinfra_primary_storages) to the primary storages that are attached to the host's cluster.
-      - By default they are read if there is a session.
+      - By default they are read, and the plugin warns and does not set the variable if they cannot be read. With
+        V(true) the source fails instead.
     type: bool
 seealso:
   - module: virtinfra.manager.host_info

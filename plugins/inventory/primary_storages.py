@@ -36,7 +36,8 @@ options:
         and the name of the storage. C(virtinfra_hosts) lists their names.
       - Their names and variables are the defaults of P(virtinfra.manager.hosts#inventory). If an earlier source has
         added a host, only its groups are changed.
-      - By default hosts are read if there is a session.
+      - By default hosts are read, and the plugin warns and sets no variable of them if they cannot be read. With
+        V(true) the source fails instead.
     type: bool
 seealso:
   - module: virtinfra.manager.primary_storage_info
@@ -98,7 +99,10 @@ class InventoryModule(Inventory):
         for host in self._create_hosts(entries, services):
             hosts_of_clusters.setdefault(get_text(host.record, "clusterUuid"), []).append(host)
         groups: set[str] = set()
+        unread = {data.service for data in services if data.related is None}
         for storage in entries:
+            if storage.service in unread:
+                continue
             clusters = dict.fromkeys(get_elements(storage.record, "attachedClusterUuids", str))
             attached = [host for cluster in clusters for host in hosts_of_clusters.get(cluster, ())]
             if variable := hostvars.name_variable("hosts"):

@@ -44,7 +44,8 @@ options:
     description:
       - Whether to set C(virtinfra_host) to the uuid, name, management IP address, state and status of the host on which
         the VM runs, and C(virtinfra_host_name) to its name, or both to null when it runs on none.
-      - By default hosts are read if there is a session.
+      - By default hosts are read, and the plugin warns and sets no variable of them if they cannot be read. With
+        V(true) the source fails instead.
     type: bool
 seealso:
   - plugin: virtinfra.manager.hosts

@@ -4,7 +4,7 @@
 
 DOCUMENTATION = r"""
 module: api
-short_description: Call any operation of the service
+short_description: Call an operation of the service by its name
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:

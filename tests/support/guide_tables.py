@@ -2,66 +2,83 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The table of companions in the guide to the simulator: the operations of docs/openapi.yaml with the mark for them.
-
-The session ``format`` writes it into the guide.
-"""
+"""The tables of the guides that are written from the code and from docs/openapi.yaml, by the session ``format``."""
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
+
+import yaml
+from ansible_collections.virtinfra.manager.plugins.doc_fragments import _connection, _wait
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import OPERATIONS
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options import CONNECTION, WAIT
 
 from simulator.description import Operation, Parameter, description, operations
 from support.collection import ROOT
 
-GUIDE = ROOT / "docs" / "docsite" / "rst" / "guide_simulator.rst"
-BEGIN = ".. The session format writes this table from docs/openapi.yaml.\n\n"
-END = "\n.. End of the table of companions.\n"
-HEADER = """\
-.. list-table::
-   :header-rows: 1
-   :widths: auto
-
-   * - Operation
-     - Request
-     - Meaning
-"""
+GUIDES = ROOT / "docs" / "docsite" / "rst"
+BEGIN = ".. The session format writes this table: {}.\n\n"
+END = "\n.. End of the table.\n"
 WIDTH = 120
 QUERY_PARAMETERS = {"q", "limit", "start", "sort", "replyWithCount", "count", "fields"}
 # Parameters of many operations, which section "Calls" of the document describes.
 COMMON = {*QUERY_PARAMETERS, "deleteMode", "resourceUuid", "tagUuids", "systemTags", "userTags"}
 
 
-def with_companions(text: str) -> str:
-    """Return the text of the guide with the present table of companions."""
-    before, begin, rest = text.partition(BEGIN)
-    after = rest.partition(END)[2]
+def write_tables(text: str) -> str:
+    """Return the text of a guide with the present content of its tables."""
+    for name, build in TABLES.items():
+        before, begin, rest = text.partition(BEGIN.format(name))
+        if begin:
+            text = f"{before}{begin}{build()}{END}{rest.partition(END)[2]}"
+    return text
+
+
+def find_guides() -> list[Path]:
+    """Return the guides that contain such tables."""
+    marker = BEGIN.partition("{")[0]
+    return [path for path in sorted(GUIDES.glob("*.rst")) if marker in path.read_text(encoding="utf-8")]
+
+
+def _format_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in reStructuredText, without the blank line after it."""
+    lines = [".. list-table::", "   :header-rows: 1", "   :widths: auto", ""]
+    return "\n".join([*lines, *map(_format_row, [header, *rows]), ""])
+
+
+def _format_row(cells: Sequence[str]) -> str:
+    wrapped = [textwrap.wrap(cell, WIDTH - 7, break_long_words=False, break_on_hyphens=False) or [""] for cell in cells]
+    first, *others = wrapped
+    lines = [f"   * - {first[0]}", *(f"       {line}" for line in first[1:])]
+    return "\n".join([*lines, *(f"     {mark}{line}".rstrip() for cell in others for mark, line in _mark_lines(cell))])
+
+
+def _mark_lines(lines: list[str]) -> list[tuple[str, str]]:
+    """Return the lines of a cell, the first one with the mark that begins it."""
+    return [("  " if number else "- ", line) for number, line in enumerate(lines)]
+
+
+def build_companions() -> str:
+    """Return the table of the operations of docs/openapi.yaml that the API document lacks."""
     nodes = {node["operationId"]: node for item in description()["paths"].values() for node in _list_operations(item)}
-    rows = [_format_row(row, nodes[name]) for name, row in sorted(operations().items()) if row.is_companion]
-    return f"{before}{begin}{HEADER}{''.join(rows)}{END}{after}"
+    rows = [_describe_companion(row, nodes[name]) for name, row in sorted(operations().items()) if row.is_companion]
+    return _format_table(("Operation", "Request", "Meaning"), rows)
 
 
 def _list_operations(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [node for node in item.values() if isinstance(node, Mapping) and "operationId" in node]
 
 
-def _format_row(row: Operation, node: Mapping[str, Any]) -> str:
+def _describe_companion(row: Operation, node: Mapping[str, Any]) -> tuple[str, str, str]:
     """Return a row of the table: the operation, its request, and what it does."""
     parameters = [_format_parameter(parameter) for parameter in row.parameters.values() if parameter.where != "path"]
     request = " ".join([f"``{row.method} {row.path}``", ", ".join(filter(None, parameters))]).strip()
     meaning = " ".join(filter(None, [node["summary"], node.get("description", "")]))
-    cells = [row.name, request, re.sub(r"`([^`]+)`", r"``\1``", " ".join(meaning.split()))]
-    first, *others = [textwrap.wrap(cell, WIDTH - 7, break_long_words=False, break_on_hyphens=False) for cell in cells]
-    lines = [f"   * - {first[0]}", *(f"     {mark}{line}" for cell in others for mark, line in _mark_lines(cell))]
-    return "\n".join([*lines, ""])
-
-
-def _mark_lines(lines: list[str]) -> list[tuple[str, str]]:
-    """Return the lines of a cell, the first one with the mark that begins it."""
-    return [("  " if number else "- ", line) for number, line in enumerate(lines)]
+    return row.name, request, re.sub(r"`([^`]+)`", r"``\1``", " ".join(meaning.split()))
 
 
 def _format_parameter(parameter: Parameter) -> str:
@@ -72,9 +89,48 @@ def _format_parameter(parameter: Parameter) -> str:
     return f"{parameter.name}{'!' if parameter.required else ''}{values}"
 
 
+def build_environment() -> str:
+    """Return the table of the environment variables, with the options for which they stand."""
+    documented = {
+        name: option
+        for fragment in (_connection, _wait)
+        for name, option in yaml.safe_load(fragment.ModuleDocFragment.DOCUMENTATION)["options"].items()
+    }
+    rows = [
+        (f"``{variable}``", f"``{name}``", _convert_markup(documented[name]["description"][0]))
+        for name, option in {**CONNECTION, **WAIT}.items()
+        for variable in option.get("fallback", (None, []))[1]
+    ]
+    return _format_table(("Variable", "Option", "Meaning"), rows)
+
+
+def _convert_markup(text: str) -> str:
+    """Return a sentence of Ansible's documentation in reStructuredText."""
+    return re.sub(r"\b[CEOV]\(([^)]*)\)", r"``\1``", text)
+
+
+def build_operations() -> str:
+    """Return the table of the operations of the API document, with the versions of the service that they need."""
+    companions = {name for name, row in operations().items() if row.is_companion}
+    rows = [
+        (name, row.since, ", ".join(f"``{item.name}`` {item.since}" for item in row.parameters.values() if item.since))
+        for name, row in sorted(OPERATIONS.items())
+        if name not in companions
+    ]
+    return _format_table(("Operation", "Since", "Parameters that need a newer version"), rows)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "companions": build_companions,
+    "environment variables": build_environment,
+    "operations and versions": build_operations,
+}
+
+
 def main() -> None:
-    """Write the table into the guide."""
-    GUIDE.write_text(with_companions(GUIDE.read_text(encoding="utf-8")), encoding="utf-8")
+    """Write the tables into the guides."""
+    for path in find_guides():
+        path.write_text(write_tables(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

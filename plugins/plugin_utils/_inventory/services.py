@@ -102,11 +102,11 @@ class Service:
         requested: bool | None,
         warn: Callable[[str], None],
     ) -> list[Record] | None:
-        """Return all records of another type if ``requested``, the value of ``option``, is true.
+        """Return all records of another type unless ``requested``, the value of ``option``, is false.
 
-        If it is None, return them if there is a session, and warn if they cannot be read.
+        If they cannot be read, the source fails if it is true; if it is None, the user is warned.
         """
-        if requested is False or (requested is None and not self.connection.can_query):
+        if requested is False:
             return None
         try:
             return self.read_related(client, resource_type)

@@ -460,9 +460,27 @@ def test_unused_data_is_not_requested(sim: Simulator, fill: Fill, tmp_path: Path
     fill("hosts", primary_storages=False, related_names=False)
     fill("vms", hosts=False, related_names=False)
     fill("primary_storages", hosts=False, related_names=False)
-    Source(tmp_path, "hosts", base_url=sim.url, api_token=sim.token).fill()
-    operations = ["QueryHost", "QueryVmInstance", "QueryPrimaryStorage", "CursorQuery"]
+    operations = ["QueryHost", "QueryVmInstance", "QueryPrimaryStorage"]
     assert [entry["operation"] for entry in sim.log()] == operations
+
+
+def test_a_token_is_enough_for_related_records(sim: Simulator, fill: Fill, tmp_path: Path) -> None:
+    for plugin in ("hosts", "vms", "primary_storages"):
+        by_token = Source(tmp_path, plugin, base_url=sim.url, api_token=sim.token).fill()
+        by_session = fill(plugin)
+        assert {name: host.vars.keys() for name, host in by_token.hosts.items()} == {
+            name: host.vars.keys() for name, host in by_session.hosts.items()
+        }
+        assert set(by_token.groups) == set(by_session.groups)
+
+
+def test_storages_whose_hosts_cannot_be_read_have_no_list_of_hosts(
+    sim: Simulator, fill: Fill, warnings: list[str]
+) -> None:
+    sim.fault("fail", "QueryHost", error={"code": "ID.1002", "details": "permission denied"})
+    storage = fill("primary_storages").hosts["ps-1"]
+    assert "virtinfra_hosts" not in storage.vars
+    assert "skipped hosts: QueryHost failed (ID.1002)" in warnings[0]
 
 
 def test_network_facts(sim: Simulator, fill: Fill, warnings: list[str]) -> None:

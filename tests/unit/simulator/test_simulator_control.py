@@ -20,7 +20,7 @@ from simulator.operations import OPERATIONS
 from simulator.state.query import parse_timestamp
 from simulator.state.store import KINDS, seeded_uuid
 
-GUIDE = FOLDER.parent / "docs" / "docsite" / "rst" / "guide_simulator.rst"
+GUIDE = FOLDER.parent / "docs" / "docsite" / "rst" / "guide_simulator_reference.rst"
 
 
 @pytest.fixture

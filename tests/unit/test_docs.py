@@ -1,0 +1,98 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The tables of the README, CONTRIBUTING and the guides name what the code has."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import yaml
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.conditions import OPERATORS
+
+ROOT = Path(__file__).parents[2]
+GUIDES = ROOT / "docs" / "docsite" / "rst"
+
+
+def read(*names: str) -> str:
+    return ROOT.joinpath(*names).read_text(encoding="utf-8")
+
+
+def read_table(text: str, heading: str) -> list[list[str]]:
+    """Return the cells of the Markdown table whose header contains ``heading``, without the header."""
+    lines = iter(text.splitlines())
+    next(line for line in lines if line.startswith("|") and heading in line)
+    next(lines)
+    rows = []
+    for line in lines:
+        if not line.startswith("|"):
+            break
+        rows.append([cell.strip() for cell in line.strip("|").split("|")])
+    return rows
+
+
+def read_constant(name: str) -> object:
+    """Return a constant of noxfile.py, which cannot be imported without nox."""
+    for node in ast.parse(read("noxfile.py")).body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == name:
+            return ast.literal_eval(node.value)
+    raise AssertionError(name)
+
+
+def list_sessions() -> set[str]:
+    """Return the names of the sessions of noxfile.py that run without being named."""
+    names, newest, only_in_ci = set(), str(read_constant("NEWEST")), str(read_constant("ONLY_IN_CI"))
+    for node in ast.parse(read("noxfile.py")).body:
+        calls = [call for call in ast.walk(node) if isinstance(call, ast.Call)]
+        if isinstance(node, ast.FunctionDef):
+            for decorator in map(ast.unparse, node.decorator_list):
+                if decorator.startswith("nox.session") and "default=False" not in decorator:
+                    found = re.search(r"name='([^']+)'", decorator)
+                    names.add(found[1] if found else node.name)
+        elif isinstance(node, ast.Expr) and calls and ast.unparse(calls[0].func) == "core_session":
+            kind, core = (ast.unparse(value).strip("'").replace("NEWEST", newest) for value in calls[0].args[:2])
+            if "only_in_ci=True" not in ast.unparse(node) and core not in only_in_ci:
+                names.add(f"{kind}-{core}")
+    return names
+
+
+def test_versions_of_ansible_core_are_those_that_are_tested() -> None:
+    pythons, only_in_ci = read_constant("PYTHONS"), read_constant("ONLY_IN_CI")
+    assert isinstance(pythons, dict)
+    assert isinstance(only_in_ci, tuple)
+    rows = read_table(read("README.md"), "supported until")
+    assert [row[0] for row in rows] == [core for core in pythons if core != "devel"]
+    for core, python, _until, tested in rows:
+        first, after = re.findall(r"3\.(\d+)", pythons[core])
+        assert python == f"3.{first} to 3.{int(after) - 1}", core
+        assert ("only in CI" in tested) == (core in only_in_ci), core
+
+
+def test_operators_are_documented() -> None:
+    section = read("docs", "docsite", "rst", "guide_reference.rst").partition("\nOperators of conditions\n")[2]
+    table = section.partition("\nError codes\n")[0]
+    cells = [cell for row in re.findall(r"^   \* - (.+)$", table, re.MULTILINE)[1:] for cell in row.split(", ")]
+    assert sorted(cells) == sorted(f"``{operator}``" for operator in OPERATORS)
+
+
+def test_each_guide_is_in_the_site_and_in_the_readme() -> None:
+    guides = {path.stem for path in GUIDES.glob("guide_*.rst")}
+    sections = yaml.safe_load(read("docs", "docsite", "extra-docs.yml"))["sections"]
+    listed = [guide for section in sections for guide in section["toctree"]]
+    assert sorted(listed) == sorted(guides)
+    rows = read_table(read("README.md"), "what it answers")
+    linked = [match[1] for row in rows if (match := re.search(r"/(guide_\w+)\.(?:html|rst)\)", row[0]))]
+    assert sorted(linked) == sorted(guides)
+
+
+def test_each_session_is_described() -> None:
+    rows = read_table(read("CONTRIBUTING.md"), "what it checks")
+    described = set()
+    for row in rows:
+        names = re.findall(r"`([^`]+)`", row[0])
+        kind = names[0].rpartition("-")[0]
+        described |= {kind + name if name.startswith("-") else name for name in names}
+    assert list_sessions() - described == set()
