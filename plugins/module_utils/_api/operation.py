@@ -52,12 +52,9 @@ _MAX_LENGTHS = {
 }
 
 
-_PORTS = range(1, 65536)
-
-
-_BANDWIDTHS = range(8192, 32212254720 + 1)
-
-
+# The lowest and the highest number. In a range, `in` would compare a number of Ansible's own type with each number.
+_PORTS = (1, 65535)
+_BANDWIDTHS = (8192, 32212254720)
 _RANGES = {
     "sshPort": _PORTS,
     "snmpPort": _PORTS,
@@ -126,9 +123,10 @@ class Parameter:
                 _check_length(label, text, _MAX_LENGTHS[self.name])
             for remark in value.values() if isinstance(value, dict) else ():
                 _check_length(label, remark, _REMARK)
-        numbers = _RANGES.get(self.name)
-        if numbers and value not in numbers:
-            raise InvalidOptions(f"{label} must be from {numbers[0]} to {numbers[-1]}, not {value}")
+        if self.name in _RANGES:
+            lowest, highest = _RANGES[self.name]
+            if not lowest <= value <= highest:
+                raise InvalidOptions(f"{label} must be from {lowest} to {highest}, not {value}")
 
 
 def required(name: str, type: str = "str", **details: Any) -> Parameter:

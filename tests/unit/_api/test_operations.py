@@ -646,6 +646,21 @@ def test_ports_out_of_range_are_refused(port: int) -> None:
         get_operation("UpdateSNSSnmpPlatform").request({"uuid": UUID, "snmpAddress": "a", "snmpPort": port})
 
 
+class TaggedInt(int):
+    """A number as tasks of ansible-core 2.19 and later contain it: a range compares it with each of its numbers."""
+
+    def __eq__(self, other: object) -> bool:
+        raise AssertionError("a number is searched in a range")
+
+    __hash__ = int.__hash__
+
+
+def test_bounds_of_a_large_range_are_compared_at_once() -> None:
+    get_operation("SetNicQos").request({"uuid": NIC, "outboundBandwidth": TaggedInt(10 * 2**30)})
+    with pytest.raises(InvalidOptions, match="from 8192 to 32212254720"):
+        get_operation("SetNicQos").request({"uuid": NIC, "outboundBandwidth": TaggedInt(8191)})
+
+
 def test_operations_that_are_not_idempotent() -> None:
     """A second call creates a second object, export or trap, or migrates or reboots again, or is refused."""
     assert {row.name for row in OPERATIONS.values() if not row.is_idempotent} == {
