@@ -18,6 +18,9 @@ from typing import TypeVar
 
 Server = TypeVar("Server", bound="SocketServer")
 
+# The first byte of a TLS connection.
+TLS_HANDSHAKE = b"\x16"
+
 
 def free_port() -> int:
     """Return a free port."""
@@ -103,7 +106,10 @@ class SocketServer:
 
 
 class ByteServer(SocketServer):
-    """Answers each request with the bytes that ``speak`` yields, and closes the connection; uses TLS with a context."""
+    """Answers each request with the bytes that ``speak`` yields, and closes the connection; uses TLS with a context.
+
+    Without a context it closes connections that begin with TLS, as other servers do.
+    """
 
     def __init__(self, speak: Callable[[], Iterator[bytes]], context: ssl.SSLContext | None = None) -> None:
         super().__init__()
@@ -116,7 +122,7 @@ class ByteServer(SocketServer):
         if self._context:
             with self._context.wrap_socket(client, server_side=True) as secured:
                 self._respond(secured)
-        else:
+        elif client.recv(1, socket.MSG_PEEK) != TLS_HANDSHAKE:
             self._respond(client)
 
     def _respond(self, client: socket.socket) -> None:

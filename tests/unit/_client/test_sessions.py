@@ -35,6 +35,7 @@ from conftest import FakeClock
 
 from simulator.launch import Simulator
 from support.clients import make_client
+from support.fast_clock import with_fast_clock
 from support.inventory_sources import Source
 from support.module_runner import ModuleRunner
 from support.scenarios import CREATED_TASK, HOST, NEW_HOST, STOPPED_VM, VOLUME
@@ -177,12 +178,13 @@ def test_the_lookup_returns_the_session_of_the_run(sim: Simulator, connection: C
 
 
 def test_a_lost_login_is_retried(sim: Simulator, run: ModuleRunner) -> None:
-    sim.fault("drop_after", "LogInByAccount", count=2)
-    assert run("host_info", {}, **ACCOUNT)["total"] == 3
-    assert sim.sessions()["logins"] == 3
-    sim.fault("drop_after", "LogInByAccount", count=None)
-    assert run("host_info", {}, request_retries=1, **ACCOUNT).failed
-    assert sim.sessions()["logins"] == 5
+    with with_fast_clock():
+        sim.fault("drop_after", "LogInByAccount", count=2)
+        assert run("host_info", {}, **ACCOUNT)["total"] == 3
+        assert sim.sessions()["logins"] == 3
+        sim.fault("drop_after", "LogInByAccount", count=None)
+        assert run("host_info", {}, request_retries=1, **ACCOUNT).failed
+        assert sim.sessions()["logins"] == 5
 
 
 @pytest.mark.parametrize(("seconds", "logins"), [(0, 4), (30, 2), (60, 1)])
@@ -231,7 +233,8 @@ def test_a_failed_login_leaves_the_outcome_of_a_lost_call_unknown(sim: Simulator
     sim.fault("drop_before", "ChangeHostState")
     sim.fault("session_expiry", "ChangeHostState", skip=1, count=None)
     sim.fault("fail", "LogInByAccount", skip=1, count=None)
-    ran = run("kvm_host", {"uuid": HOST, "state": "disabled"}, **ACCOUNT)
+    with with_fast_clock():
+        ran = run("kvm_host", {"uuid": HOST, "state": "disabled"}, **ACCOUNT)
     assert (ran["error"]["code"], ran.changed) == ("OUTCOME_UNKNOWN", True)
 
 
@@ -336,6 +339,7 @@ def test_all_tasks_that_wait_for_a_login_share_its_failure(sim: Simulator, folde
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(fail, [0, 0, 0, 0])) == ["too many"] * 4
     assert operations(sim.log()) == ["LogInByAccount"]
+    sim.configure(latencies={})
     # A later task does not share the failed login, but tries again.
     fail(0)
     assert operations(sim.log()) == ["LogInByAccount"] * 2

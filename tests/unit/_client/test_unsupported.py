@@ -18,6 +18,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker 
 from conftest import ClientFactory, client_of, reply_to
 
 from simulator.launch import Simulator
+from support.fast_clock import with_fast_clock
 from support.module_runner import ModuleRunner
 from support.stub_server import StubRequest, StubResponse, StubServer, forward
 
@@ -164,7 +165,7 @@ def test_unsupported_after_a_lost_response_leaves_the_outcome_unknown(sim: Simul
         return forward(sim.port, request) if request.method == "GET" else next(answers)
 
     params = {"uuid": HOST, "stateEvent": "disable"}
-    with StubServer(answer) as service:
+    with StubServer(answer) as service, with_fast_clock():
         ran = run("api", {"operation": "ChangeHostState", "params": params}, base_url=service.url, request_retries=0)
     assert (ran["error"]["code"], ran.changed) == ("OUTCOME_UNKNOWN", True)
 
