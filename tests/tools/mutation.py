@@ -32,17 +32,8 @@ LEAST_DETECTED = 0.85
 DETECTED, NOT_DETECTED, WITHOUT_TESTS = (1, 3), (0,), (5, 33)
 
 
-# What is slow by design, and tests that start programs: a change that no test detects runs all tests.
-TOO_SLOW = (
-    "replace_any_previous_types",
-    "environment_says",
-    "never_templates",
-    "time_of_the_task",
-    "interrupted",
-    "worker_without_its_playbook",
-    "chain_of_tasks",
-    "more_tasks_than_the_rate_limit",
-)
+# What is slow by design: a change that no test detects runs all tests.
+TOO_SLOW = ("replace_any_previous_types", "more_tasks_than_the_rate_limit")
 # A change may cause an endless loop: then a test fails after a minute.
 ARGUMENTS = ["--timeout=60", "--timeout-method=thread", "-k", " and ".join(f"not {name}" for name in TOO_SLOW)]
 SETTINGS = {
@@ -77,6 +68,7 @@ ROOMS = {
         "modules/test_modules_errors.py",
         "modules/test_modules_hosts.py",
         "modules/test_modules_reading.py",
+        "modules/test_modules_sns.py",
     ),
     "_engine": (
         "_api/test_error_codes.py",

@@ -148,7 +148,8 @@ def apply_poll(job: Job, response: Response) -> None:
     elif response.status == 200 and response.object is not None and _may_be_result(job.operation, response.object):
         job.state, job.result = SUCCEEDED, response.object
     else:
-        message = f"polling job {job.uuid} returned HTTP status {response.status}: {response.format_text()}"
+        text = response.format_text() or "no body"
+        message = f"polling job {job.uuid} returned HTTP status {response.status}: {text}"
         if response.status in OVERLOAD_HINTS:
             raise Overloaded(message, response.status, response.read_retry_after())
         raise TransportError(message)

@@ -200,7 +200,6 @@ class AccountSession:
         except LoginFailed as failed:
             values["failure"] = self._describe_failure(failed.message, failed.error, failed.result)
             raise
-        values.pop("failure", None)
         return session_id
 
     def raise_refusal(self) -> None:

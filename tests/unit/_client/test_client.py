@@ -197,11 +197,12 @@ def test_used_job_uuid(sim: Simulator, client: Client) -> None:
     first = {"name": "backup-vm-1", "vmInstanceUuid": "a0000004000040008000000000000001"}
     second = {"name": "backup-vm-2", "vmInstanceUuid": "a0000004000040008000000000000002"}
     wait_for_job(client, client.start_job("CreateCbtTask", first, job_uuid=JOB))
-    message = (
-        f"CreateCbtTask was not performed: job_uuid {JOB} was used for an earlier call .state of that job: succeeded."
-    )
-    with pytest.raises(JobUuidUsed, match=message) as caught:
+    with pytest.raises(JobUuidUsed) as caught:
         client.start_job("CreateCbtTask", second, job_uuid=JOB)
+    assert caught.value.message == (
+        f"CreateCbtTask was not performed: job_uuid {JOB} was used for an earlier call (state of that job: succeeded)."
+        " Use a new job_uuid for each call, or omit it."
+    )
     assert caught.value.result["job"]["state"] == "succeeded"
     assert [record["name"] for record in sim.records("cbttask")] == ["backup-vm-1"]
 
@@ -216,6 +217,15 @@ def test_used_job_uuid_of_a_call_that_failed(client: Client) -> None:
     assert "(state of that job: failed: " in caught.value.message
     assert f"{reason}). Use a new job_uuid" in caught.value.message
     assert caught.value.result["job"]["state"] == "failed"
+
+
+def test_used_job_uuid_whose_job_cannot_be_read(sim: Simulator, new_client: ClientFactory) -> None:
+    params = {"name": "backup-vm-1", "vmInstanceUuid": "a0000004000040008000000000000001"}
+    client = new_client(request_retries=0)
+    client.start_job("CreateCbtTask", params, job_uuid=JOB)
+    sim.fault("status", "poll", status=502)
+    with pytest.raises(JobUuidUsed, match=r"was used for an earlier call \(state of that job: running\)\. Use"):
+        client.start_job("CreateCbtTask", params, job_uuid=JOB)
 
 
 def test_call_that_is_delivered_twice_was_accepted(client: Client) -> None:
@@ -490,6 +500,18 @@ def test_reads_that_a_service_lacks(sim: Simulator, client: Client, status: int)
         query(client, "QueryHost")
     with pytest.raises(Unsupported, match="the service does not offer QueryHost"):
         get_by_uuid(client, "QueryHost", HOST)
+
+
+@pytest.mark.parametrize(("configured", "asked", "requests"), [(3, 1, 2), (0, 2, 1), (3, 0, 1)])
+def test_number_of_retries_can_be_reduced(configured: int, asked: int, requests: int) -> None:
+    with StubServer(lambda request: StubResponse(502)) as service:
+        client = client_of(service, request_retries=configured)
+        with pytest.raises(ApiError):
+            client.with_retries(asked).get("QueryHost", {})
+        assert len(service.requests) == requests
+        with pytest.raises(ApiError):
+            client.get("QueryHost", {})
+        assert len(service.requests) == requests + configured + 1
 
 
 def test_writing_operation_that_a_service_lacks(sim: Simulator, new_client: ClientFactory) -> None:

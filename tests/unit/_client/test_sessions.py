@@ -21,6 +21,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors impo
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import wait_for_job
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.sessions import (
     AccountSession,
+    end_session,
     hash_password,
     log_in,
 )
@@ -428,6 +429,54 @@ def test_a_session_that_expired_is_not_replaced_after_a_refusal(
     assert operations(sim.log()).count("LogInByAccount") == 2
 
 
+REFUSED = {"code": "ID.1007", "details": "disabled"}
+
+
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [
+        (
+            {
+                "msg": "account admin: LogInByAccount failed (ID.1007): disabled",
+                "error": REFUSED,
+                "operation": "LogInByAccount",
+                "status": 503,
+                "changed": False,
+            },
+            "account admin: LogInByAccount failed (ID.1007): disabled",
+        ),
+        ({"msg": ["no text"], "error": {"code": "SYS.1006", "cause": REFUSED}}, "account admin: ['no text']"),
+        ({"msg": "later", "error": {"code": "ID.1003"}}, None),
+        ({"msg": "no error", "error": "ID.1007"}, None),
+        ({}, None),
+    ],
+)
+def test_a_login_that_a_module_process_saw_refused_is_not_repeated(
+    sim: Simulator, connection: ConnectionOptions, folder: Path, result: dict[str, Any], message: str | None
+) -> None:
+    """The result of a process may have any form."""
+    open_shared_session(connection).remember_failure(result)
+    later = open_shared_session(connection)
+    if message is None:
+        later.raise_refusal()
+        assert later.get_session()
+        return
+    for log_in_again in (later.raise_refusal, later.get_session):
+        with pytest.raises(LoginFailed) as failed:
+            log_in_again()
+        assert str(failed.value) == message
+        assert failed.value.result == {name: result[name] for name in ("operation", "status") if name in result}
+    assert operations(sim.log()) == []
+
+
+def test_a_task_that_is_stopped_logs_out(sim: Simulator, connection: ConnectionOptions) -> None:
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    end_session(connection, sim.session, Hooks(Masker(), before_send=stop))
+    assert operations(sim.log()) == ["LogOut"]
+
+
 def test_the_module_session_does_not_repeat_a_refused_login(sim: Simulator, folder: Path) -> None:
     sim.configure(login_refusal="ID.1007")
     run, logins = ModuleRunner(sim, FileStore), 0
@@ -451,8 +500,13 @@ def test_validity_is_checked_where_a_session_is_handed_over(
 def test_a_login_without_a_session(folder: Path, reply: dict[str, Any]) -> None:
     with StubServer(lambda request: StubResponse(200, reply)) as service:
         connection = ConnectionOptions(base_url=service.url, account="a", account_password="b", request_retries=0)
-        with pytest.raises(Exception, match="LogInByAccount"):
+        with pytest.raises(LoginFailed) as failed:
             open_shared_session(connection).get_session()
+    assert str(failed.value) in (
+        "account a: the response to LogInByAccount has no session in inventory.uuid",
+        f"account a: LogInByAccount returned HTTP status 200 without a usable result: {json.dumps(reply)}",
+    )
+    assert failed.value.error["code"] == "UNREACHABLE"
 
 
 def test_the_password_is_sent_as_its_hash(folder: Path) -> None:

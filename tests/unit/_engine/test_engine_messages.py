@@ -318,7 +318,7 @@ def test_plan_that_never_ends(sim: Simulator) -> None:
 
 
 @pytest.mark.parametrize("state", ["present", "maintenance"])
-def test_interrupted_task(sim: Simulator, state: str) -> None:
+def test_task_that_ends_during_a_call(sim: Simulator, state: str) -> None:
     """The message and the result name the job that still runs, and the calls that succeeded before it."""
     operation = {"present": "AddKVMHost", "maintenance": "ChangeHostState"}[state]
 
