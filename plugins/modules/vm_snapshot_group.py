@@ -75,7 +75,8 @@ options:
       - What is removed with O(state=absent). V(single) removes this snapshot group only.
       - V(chain) also removes the later snapshots of its volumes, and with V(auto) the service chooses. Both need
         O(force) if the VM has later snapshot groups.
-      - Old servers lack this parameter and remove the whole chain. The module warns if later snapshot groups were lost.
+      - Servers before version 4.10.6 lack this parameter and remove the whole chain. The module warns if later snapshot
+        groups were lost. With O(service_version) it knows before, and refuses the removal.
     type: str
     choices: [single, chain, auto]
     default: single

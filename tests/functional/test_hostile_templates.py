@@ -150,6 +150,7 @@ ROLES: dict[str, dict[str, Any]] = {
         "vm_protection_state": "disabled",
         "vm_protection_window_tasks": "FOLDER/tasks.yml",
     },
+    "vm_snapshots": {"vm_snapshots_query": ["platform=Linux"], "vm_snapshots_keep": 1},
     "vm_restore": {
         "vm_restore_name_suffix": "-drill",
         "vm_restore_vms": [

@@ -236,4 +236,8 @@ def test_only_documented_operations_have_a_version() -> None:
         for key, parameter in operation.parameters.items()
         if parameter.since and (parameter.is_companion or operation.is_companion)
     }
-    assert companions == {("UpdateSNSApplicationEndpoint", "platformUuid")}
+    assert companions == {
+        ("UpdateSNSApplicationEndpoint", "platformUuid"),
+        ("DeleteVolumeSnapshotGroup", "direction"),
+        ("DeleteVolumeSnapshotGroup", "scope"),
+    }

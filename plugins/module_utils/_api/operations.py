@@ -653,8 +653,8 @@ _COMPANIONS = (
         "DeleteVolumeSnapshotGroup",
         "volume-snapshots/group/{uuid}",
         "snapshot_group",
-        optional("direction", choices=("pull", "commit", "auto")),
-        optional("scope", choices=("single", "chain", "auto")),
+        optional("direction", since="4.10.6", choices=("pull", "commit", "auto")),
+        optional("scope", since="4.10.6", choices=("single", "chain", "auto")),
         result=("results",),
     ),
     Operation(
