@@ -260,11 +260,14 @@ class Store:
         """Return everything, or the records of one type, as data for JSON."""
         if kind:
             return {kind: self.records(kind)[1]}
+        records = {name: self.records(name)[1] for name in (*self.tables, "vmnic", "volume")}
+        existing = {record.get("uuid") for part in records.values() for record in part}
         return {
-            **{name: self.records(name)[1] for name in (*self.tables, "vmnic", "volume")},
+            **records,
             "services": [record for pair in self.services.values() for record in pair],
             "qos": {nic: limits for nic, limits in self.qos.items() if limits},
             "exported": {vm: sorted(volumes) for vm, volumes in self.exported.items() if volumes},
-            "tags": self.tags,
+            # The tags of an object are removed with it.
+            "tags": {uuid: tags for uuid, tags in self.tags.items() if uuid in existing},
             "traps": self.traps,
         }

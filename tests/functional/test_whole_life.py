@@ -1,0 +1,52 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The example whole_life: from nothing but an account to everything, and back to nothing."""
+
+from __future__ import annotations
+
+from simulator.launch import Simulator
+from support.collection import ROOT
+from support.playbook_runner import PlaybookRunner, Run
+
+# What build.yml creates.
+BUILT = {"host", "vm", "snapshotgroup", "cbttask", "topic", "endpoint", "subscriber", "exported"}
+
+EXAMPLE = ROOT / "docs" / "examples" / "whole_life"
+
+
+def test_everything_is_built_and_removed(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
+    """Each half is predicted with reads only, run, and run again without a change; the store is then what it was."""
+    environment = {
+        "CHAT_KEY": "key-of-the-chat",
+        "NEW_HOSTS_PASSWORD": "pa55w0rd-of-ssh",
+        "VIRTINFRA_ACCOUNT": "admin",
+        "VIRTINFRA_ACCOUNT_PASSWORD": "password",
+        "VIRTINFRA_BASE_URL": sim.url,
+    }
+
+    def play(half: str, *arguments: str) -> Run:
+        run = playbook_runner.playbook(str(EXAMPLE / f"{half}.yml"), arguments, environment)
+        assert run.code == 0, run.output
+        return run
+
+    def changed(run: Run) -> list[str]:
+        return [played.task for played in run if played.result.get("changed")]
+
+    nothing = sim.state()
+    states = []
+    for half in ("build", "remove"):
+        before = sim.state()
+        predicted = play(half, "--check", "--diff")
+        assert sim.state() == before
+        done = play(half)
+        assert changed(predicted) == changed(done)
+        assert len(changed(done)) > 5
+        after = sim.state()
+        assert changed(play(half)) == []
+        assert sim.state() == after
+        states.append(after)
+    built, removed = states
+    assert BUILT <= {kind for kind in built if built[kind] != nothing[kind]}
+    assert removed == nothing
