@@ -48,5 +48,5 @@ def test_everything_is_built_and_removed(sim: Simulator, playbook_runner: Playbo
         assert sim.state() == after
         states.append(after)
     built, removed = states
-    assert BUILT <= {kind for kind in built if built[kind] != nothing[kind]}
+    assert {kind for kind in built if built[kind] != nothing[kind]} >= BUILT
     assert removed == nothing
