@@ -260,14 +260,17 @@ class Store:
         """Return everything, or the records of one type, as data for JSON."""
         if kind:
             return {kind: self.records(kind)[1]}
-        records = {name: self.records(name)[1] for name in (*self.tables, "vmnic", "volume")}
-        existing = {record.get("uuid") for part in records.values() for record in part}
         return {
-            **records,
+            **{name: self.records(name)[1] for name in (*self.tables, "vmnic", "volume")},
             "services": [record for pair in self.services.values() for record in pair],
             "qos": {nic: limits for nic, limits in self.qos.items() if limits},
             "exported": {vm: sorted(volumes) for vm, volumes in self.exported.items() if volumes},
-            # The tags of an object are removed with it.
-            "tags": {uuid: tags for uuid, tags in self.tags.items() if uuid in existing},
+            "tags": _select_existing_tags(self),
             "traps": self.traps,
         }
+
+
+def _select_existing_tags(store: Store) -> dict[str, dict[str, Any]]:
+    """Return the tags of the objects that exist. The tags of an object are removed with it."""
+    existing = {record.get("uuid") for kind in (*store.tables, "vmnic", "volume") for record in store.records(kind)[1]}
+    return {uuid: tags for uuid, tags in store.tags.items() if uuid in existing}
