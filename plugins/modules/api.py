@@ -96,8 +96,8 @@ from ..module_utils._python import check_python
 
 check_python()
 
-from ..module_utils._modules.act import generic_module
 from ..module_utils._modules.process import run_as_module
+from ..module_utils._modules.act import generic_module
 
 MODULE = generic_module(
     options={

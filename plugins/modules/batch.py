@@ -201,8 +201,8 @@ from ..module_utils._python import check_python
 
 check_python()
 
-from ..module_utils._modules.act import batch_module
 from ..module_utils._modules.process import run_as_module
+from ..module_utils._modules.act import batch_module
 
 MODULE = batch_module(
     options={

@@ -223,9 +223,9 @@ from ..module_utils._python import check_python
 
 check_python()
 
+from ..module_utils._modules.process import run_as_module
 from ..module_utils._engine.plan import ResourceSpec, StateTransition
 from ..module_utils._modules.options import CREATE_OPTIONS, reference, references
-from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.resource import resource_module
 from ..module_utils._resources.protection import find_cbt_task, find_other_cbt_task, plan_cbt_task
 

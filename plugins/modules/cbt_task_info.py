@@ -114,8 +114,8 @@ from ..module_utils._python import check_python
 
 check_python()
 
-from ..module_utils._modules.options import reference
 from ..module_utils._modules.process import run_as_module
+from ..module_utils._modules.options import reference
 from ..module_utils._modules.read import list_module
 from ..module_utils._resources.protection import add_all_resources, protects
 

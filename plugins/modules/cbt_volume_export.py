@@ -99,9 +99,9 @@ from ..module_utils._python import check_python
 
 check_python()
 
+from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.act import action_module
 from ..module_utils._modules.options import reference, references
-from ..module_utils._modules.process import run_as_module
 
 MODULE = action_module(
     {"present": "ExportNbdVolumes", "absent": "UnexportNbdVolumes"},

@@ -100,8 +100,8 @@ from ..module_utils._python import check_python
 
 check_python()
 
-from ..module_utils._modules.options import references
 from ..module_utils._modules.process import run_as_module
+from ..module_utils._modules.options import references
 from ..module_utils._modules.read import info_module
 
 MODULE = info_module(

@@ -287,9 +287,9 @@ from ..module_utils._python import check_python
 
 check_python()
 
+from ..module_utils._modules.process import run_as_module
 from ..module_utils._engine.plan import ResourceSpec, StateTransition
 from ..module_utils._modules.options import CREATE_OPTIONS, REMOVAL_OPTIONS, reference
-from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.resource import resource_module
 from ..module_utils._resources.host_vms import RUNNING_VMS, VMS_ON_HOST
 from ..module_utils._resources.hosts import DISCONNECTED, HOST_KEYS, MAINTENANCE, RECONNECTED, find_host, plan_host

@@ -103,11 +103,11 @@ check_python()
 from dataclasses import replace
 from typing import Any
 
+from ..module_utils._modules.process import run_as_module
 from ..module_utils._api.errors import InvalidOptions
 from ..module_utils._api.resource_types import LISTED_TYPES
 from ..module_utils._client.lists import PAGE_SIZE
 from ..module_utils._engine.context import ModuleContext
-from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.read import list_module
 from ..module_utils._modules.spec import ModuleSpec
 

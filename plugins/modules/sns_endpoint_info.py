@@ -149,9 +149,9 @@ check_python()
 from dataclasses import replace
 from typing import Any
 
+from ..module_utils._modules.process import run_as_module
 from ..module_utils._api.errors import Unsupported
 from ..module_utils._engine.context import ModuleContext
-from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.read import list_module, query_by
 from ..module_utils._modules.spec import ModuleSpec
 

@@ -90,10 +90,10 @@ check_python()
 
 import json
 
+from ..module_utils._modules.process import run_as_module
 from ..module_utils._api.records import Record
 from ..module_utils._modules.act import action_module
 from ..module_utils._modules.options import reference
-from ..module_utils._modules.process import run_as_module
 
 
 def find_connection_error(result: Record) -> str | None:

@@ -11,11 +11,40 @@ from __future__ import annotations
 import gc
 import hashlib
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
+from zipimport import zipimporter
 
 from ansible.module_utils import basic
+
+
+class PayloadImporter(zipimporter):
+    """Imports modules from a zip file of sources, and compiles each of them once.
+
+    Python's own importer compiles a module to find out its path, and again to load it.
+    """
+
+    def get_filename(self, fullname: str) -> str:
+        """Return the path of a module in the zip file."""
+        ending = "/__init__.py" if self.is_package(fullname) else ".py"
+        return f"{self.archive}/{self.prefix}{fullname.rpartition('.')[2]}{ending}"
+
+
+def speed_up_imports() -> None:
+    """Halve the time of further imports in a module process, which takes a third of its time for them."""
+    # Imports create hardly any garbage. run_as_module enables the collection again.
+    gc.disable()
+    sys.path_hooks.insert(0, PayloadImporter)
+    for path, importer in sys.path_importer_cache.items():
+        if isinstance(importer, zipimporter):
+            sys.path_importer_cache[path] = PayloadImporter(path)
+
+
+# The controller imports this file too, but only a module process has arguments. Each module imports this file first.
+if basic._ANSIBLE_ARGS is not None:
+    speed_up_imports()
 
 from .._api.errors import InvalidOptions
 from .._http.connection import ConnectionOptions
@@ -36,6 +65,9 @@ OWN_SESSION = "VIRTINFRA_OWN_SESSION"
 
 def run_as_module(spec: ModuleSpec) -> None:
     """Run in a module process."""
+    # The objects of the imports remain until the end.
+    gc.freeze()
+    gc.enable()
 
     # Linters replace AnsibleModule in its module to read the options, so the class is looked up there at each call.
     class Module(basic.AnsibleModule):

@@ -20,13 +20,13 @@ from typing import Any
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 
+from ...module_utils._modules.process import OWN_SESSION, REQUEST_LOG, mark_own_session
 from ...module_utils._api.errors import InvalidOptions, LoginFailed, VirtinfraError
 from ...module_utils._client.sessions import AccountSession
 from ...module_utils._http.connection import ConnectionOptions
 from ...module_utils._http.hooks import Hooks
 from ...module_utils._masking.terminal import escape_controls
 from ...module_utils._modules.options import CONNECTION
-from ...module_utils._modules.process import OWN_SESSION, REQUEST_LOG, mark_own_session
 from ...module_utils._modules.spec import ModuleSpec
 from .._run.sessions import FileStore, TaskSession
 from .environment import patch_environ, pop_credentials

@@ -20,6 +20,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
+from ...module_utils._modules.process import REQUEST_LOG_VERBOSITY
 from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.references import mark_nulls
 from ...module_utils._engine.context import TaskInterrupted
@@ -29,7 +30,6 @@ from ...module_utils._http.hooks import Hooks
 from ...module_utils._masking.masker import Masker
 from ...module_utils._masking.patterns import compile_patterns
 from ...module_utils._modules.options import GROUP_OPTIONS, prefer_given_credentials
-from ...module_utils._modules.process import REQUEST_LOG_VERBOSITY
 from ...module_utils._modules.run import build_masker, describe_option_errors, execute
 from ...module_utils._modules.spec import ModuleSpec
 from .._run.names import suspend_names
