@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -19,7 +18,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._modules.resourc
 from ansible_collections.virtinfra.manager.plugins.modules.kvm_host import KVM_HOST, MODULE
 
 from simulator.launch import Simulator
-from support.fast_clock import with_fast_clock
+from support.fast_clock import monotonic, with_fast_clock
 from support.module_runner import ModuleRun, ModuleRunner, run_module, run_spec
 from support.scenarios import (
     CREATED_TASK,
@@ -205,6 +204,13 @@ CASES = {
         f"vm {VM}: DestroyVmInstance succeeded, but the object still exists",
         server={"failing_destructions": [VM]},
     ),
+    "creation that fails": Case(
+        "kvm_host",
+        NEW_HOST,
+        "host host-91: AddKVMHost failed (SYS.1006): The operation failed: the operation failed on demand",
+        changed=False,
+        faults=(("fail", "AddKVMHost", {}),),
+    ),
     "removal that fails": Case(
         "cbt_task",
         DELETED_TASK,
@@ -218,9 +224,9 @@ CASES = {
         {"uuid": VM, "state": "absent", "data_volumes": "delete", "expunge": True, "wait": False},
         warnings=(
             (
-                f"vm {VM}: the task did not call DeleteDataVolume, ExpungeVmInstance, ExpungeDataVolume, because wait"
+                f"vm {VM}: the task did not call DeleteDataVolume, ExpungeDataVolume, ExpungeVmInstance, because wait"
                 f" is false. Run it again when the job has ended. Then remove {DATA_VOLUME} with the module api,"
-                " because it does not find them again."
+                " because the task does not find them again."
             ),
         ),
     ),
@@ -237,6 +243,13 @@ CASES = {
     "state that stays transitional": Case(
         "kvm_host",
         {"uuid": HOST, "state": "enabled", "wait_timeout": 3},
+        f"host {HOST}: status is still Connecting after 3 s. Check the host, or increase wait_timeout.",
+        changed=False,
+        prepare=(CONNECTING,),
+    ),
+    "state that stays transitional before a call": Case(
+        "kvm_host",
+        {"uuid": HOST, "state": "maintenance", "wait_timeout": 3},
         f"host {HOST}: status is still Connecting after 3 s. Check the host, or increase wait_timeout.",
         changed=False,
         prepare=(CONNECTING,),
@@ -279,6 +292,29 @@ def play(sim: Simulator, case: Case) -> ModuleRun:
         return ModuleRunner(sim)(case.module, case.options)
 
 
+def test_job_of_a_lost_call_is_polled_until_the_response_could_have_arrived(sim: Simulator) -> None:
+    """The request may be on its way for request_timeout seconds, after the two seconds of the first lookup."""
+    begin = monotonic()
+    play(sim, CASES["outcome unknown, and the object does not exist"])
+    assert 32 <= monotonic() - begin < 40
+    assert count_calls(sim, "CreateSNSSnmpEndpoint") == 1
+
+
+def test_idempotent_call_is_sent_again_at_most_three_times(sim: Simulator) -> None:
+    sim.reset(cbt_tasks=1)
+    sim.fault("drop_before", "EnableCbtTask", count=None)
+    with with_fast_clock():
+        ran = ModuleRunner(sim)("cbt_task", {"name": "cbt-task-1", "state": "enabled"})
+    assert ran["error"]["code"] == "OUTCOME_UNKNOWN"
+    assert count_calls(sim, "EnableCbtTask") == 4
+    assert len({entry["headers"]["x-job-uuid"] for entry in sim.log() if entry["operation"] == "EnableCbtTask"}) == 1
+
+
+def count_calls(sim: Simulator, operation: str) -> int:
+    """Return how often an operation was called."""
+    return [entry["operation"] for entry in sim.log()].count(operation)
+
+
 @pytest.mark.parametrize("has_locks", [True, False])
 def test_second_object_that_was_created_at_the_same_time(sim: Simulator, has_locks: bool) -> None:
     """Tasks of the run take turns, unless they are module processes, which share no locks."""
@@ -314,7 +350,7 @@ def test_plan_that_never_ends(sim: Simulator) -> None:
     result = run_spec(spec, {"base_url": sim.url, "session_id": sim.session, "uuid": HOST}).result
     assert result["msg"] == f"host {HOST}: did not reach the requested state after 11 calls"
     assert result["done"] == ["UpdateHost"] * 11
-    assert len(re.findall("UpdateHost", str([entry["operation"] for entry in sim.log()]))) == 11
+    assert count_calls(sim, "UpdateHost") == 11
 
 
 @pytest.mark.parametrize("state", ["present", "maintenance"])

@@ -11,6 +11,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._engine.results 
     find_unmet_expectations,
     format_diff,
 )
+from ansible_collections.virtinfra.manager.plugins.modules.host_nic_service import SERVICES
 from ansible_collections.virtinfra.manager.plugins.modules.kvm_host import KVM_HOST
 
 
@@ -21,6 +22,13 @@ def test_diff_of_a_created_object_has_no_empty_fields() -> None:
     assert format_diff(KVM_HOST, record, None) == {"before": {"uuid": "a" * 32, "name": "host-1"}, "after": {}}
     both = format_diff(KVM_HOST, record, renamed)
     assert both["before"]["description"] is both["after"]["description"] is None
+
+
+def test_diff_of_a_result_that_is_a_list() -> None:
+    services = [{"interfaceUuid": "a" * 32, "vlanId": 0, "serviceType": "StorageNetwork"}]
+    shown = {"services": [{"interface_uuid": "a" * 32, "vlan_id": 0, "service_type": "StorageNetwork"}]}
+    diff = format_diff(SERVICES, {"services": services}, {"services": []})
+    assert diff == {"before": shown, "after": {}}
 
 
 def test_values_that_a_successful_call_did_not_set_are_named() -> None:

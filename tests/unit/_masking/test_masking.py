@@ -29,6 +29,10 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._masking.pattern
     mask_url,
     may_hold_credentials,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._masking.terminal import (
+    escape_controls,
+    make_printable,
+)
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -156,6 +160,96 @@ def test_addresses_in_conditions_are_secret() -> None:
     assert url in collect_secrets(spec, {"query": ["name=x", f"url = {url}"]})
     assert url in collect_secrets(spec, {"params": {"q": [f"url!={url}", "name=x"]}})
     assert collect_secrets(spec, {"query": ["name=https://a/b", "urls=https://a/b"], "params": {"q": "x=1"}}) == set()
+
+
+HOOK = "https://bot:passw0rd@chat.example.com:8443/open-apis/v2/hook/KEY/A1b2C3d4?sign=abcdef&x=short&id=123456#part-7"
+
+
+@pytest.mark.parametrize(
+    ("options", "secrets"),
+    [
+        ({"secret": "abc"}, {"abc"}),
+        ({"secret": " abc\n"}, {"abc"}),
+        ({"secret": 4711}, {"4711"}),
+        ({"secret": ""}, set()),
+        ({"secret": "first line\nlast"}, {"first line\nlast", "first line"}),
+        ({"secret": "six-chars\n123456\n12345"}, {"six-chars\n123456\n12345", "six-chars", "123456"}),
+        (
+            {"secret": HOOK},
+            {
+                HOOK,
+                "passw0rd",
+                "open-apis/v2/hook/KEY/A1b2C3d4?sign=abcdef&x=short&id=123456",
+                "abcdef",
+                "123456",
+                "A1b2C3d4",
+            },
+        ),
+        ({"secret": "https://a.example.com/?k"}, {"https://a.example.com/?k"}),
+        ({"secret": "https://a.example.com/#k"}, {"https://a.example.com/#k"}),
+        ({"secret": "https://user@a.example.com"}, {"https://user@a.example.com"}),
+        (
+            {
+                "params": {
+                    "name": "no-secret",
+                    "password": "pw-of-params",
+                    "sessionUuid": ["session-1", "", "session-2"],
+                    "url": "https://a.example.com/hook",
+                    "list": ["no-secret", {"sshPassword": "pw-in-list"}, [{"apiToken": "token-in-list"}]],
+                    "inner": {"secret": "pw-inside", "other": "no-secret"},
+                    "q": "url=https://a.example.com/key",
+                }
+            },
+            {
+                "pw-of-params",
+                "session-1",
+                "session-2",
+                "https://a.example.com/hook",
+                "pw-in-list",
+                "token-in-list",
+                "pw-inside",
+                "https://a.example.com/key",
+            },
+        ),
+        ({"filters": "url=https://a.example.com/key", "name": "no-secret"}, {"https://a.example.com/key"}),
+    ],
+)
+def test_secrets_in_options(options: dict[str, Any], secrets: set[str]) -> None:
+    spec: dict[str, dict[str, Any]] = {
+        "secret": {"no_log": True},
+        "params": {"no_log": True},
+        "filters": {},
+        "name": {},
+    }
+    assert collect_secrets(spec, options) == secrets
+
+
+def test_masker_with_further_secrets() -> None:
+    masker = Masker(["hunter2"], lambda: {"host"})
+    further = masker.with_secrets("swordfish", "host")
+    masker.add("later-secret")
+    text = "hunter2 swordfish later-secret"
+    assert further.mask_text(text) == f"{MASK} {MASK} {MASK}"
+    assert masker.mask_text(text) == f"{MASK} swordfish {MASK}"
+    assert further.mask_value({"host": "a host"}) == {"host": f"a {MASK}"}
+
+
+def test_masker_masks_values_that_are_no_json() -> None:
+    encrypted = type("Encrypted", (), {"__ENCRYPTED__": True, "__str__": lambda self: "vault"})()
+    members = {"a": encrypted, "b": [encrypted, ("hunter2", 1)], "c": {"d": encrypted}}
+    option = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
+    assert Masker(["hunter2"]).mask_value(members) == {"a": option, "b": [option, [option, 1]], "c": {"d": option}}
+
+
+def test_masker_returns_a_record_without_secrets_unchanged() -> None:
+    record = {"name": "web", "size": 5, "tags": ["a", {"b": None}]}
+    assert Masker(["hunter2"]).mask_value(record) is record
+
+
+def test_control_characters_are_shown() -> None:
+    text = "one\ttwo\r\nthree\x1b[2J\u202e four  \u00e9"
+    assert escape_controls(text) == r"one\ttwo\r\nthree\x1b[2J\u202e four  " + "\u00e9"
+    assert make_printable(f" {text}\n") == "one two three [2J four \u00e9"
 
 
 # --------------------------------------------------------------------------------- credentials of other tasks
