@@ -161,3 +161,6 @@ def test_vars_files_of_the_readme(sim: Simulator, playbook_runner: PlaybookRunne
     assert changed(completed) == {"Onboard hosts", "Walk through the hosts", "Write the capacity report"}
     assert sum(played.result.get("changed", False) for played in completed if played.play == "Onboard hosts") == 1
     assert changed(predicted) >= changed(completed)
+    summaries = [played.result["msg"] for played in completed if played.task.endswith("Show a summary")]
+    assert len(summaries) == len(OF_ROLES)
+    assert [lines for lines in summaries if not lines[-1].startswith("Details are in ")] == []

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from ansible.parsing.dataloader import DataLoader
+from ansible_collections.virtinfra.manager.plugins.filter.report_table import format_table
 from jinja2 import Environment, TemplateSyntaxError, nodes
 
 from support.collection import ROOT
@@ -243,3 +244,48 @@ def test_every_playbook_has_an_example_of_its_variables(playbook: str) -> None:
         assert name in options_of(role) or name.startswith(f"{playbook}_"), name
     text = (ROOT / "docs" / "examples" / f"{playbook}.yml").read_text(encoding="utf-8")
     assert f"ansible-playbook {PREFIX}{playbook} " in text
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_each_playbook_of_a_role_ends_with_a_summary(role: str) -> None:
+    """The summary comes before the task that fails because of failed objects, which ends the play."""
+    tasks = [task for task in tasks_of(role) if "ansible.builtin.debug" in task or "ansible.builtin.fail" in task]
+    (playbook,) = (
+        name for name in PLAYBOOKS if load("playbooks", f"{name}.yml")[0]["roles"][0]["role"] == PREFIX + role
+    )
+    last_plays = load("playbooks", f"{playbook}.yml")[1:]
+    summaries = [
+        task for task in (*tasks, *(task for play in last_plays for task in play["tasks"])) if is_summary(task)
+    ]
+    assert len(summaries) == 1
+    assert last_plays or tasks.index(summaries[0]) == len(tasks) - 2
+
+
+def is_summary(task: dict[str, Any]) -> bool:
+    return "virtinfra.manager.report_table" in str(task.get("ansible.builtin.debug", {}).get("msg"))
+
+
+def test_summary_counts_outcomes_and_explains_failures() -> None:
+    entries = [
+        {"vm": "vm-1", "outcome": "changed", "error": None, "stopped_vms": [{}, {}], "powered_off": True},
+        {"vm": "vm-2", "outcome": "changed", "error": None, "stopped_vms": [{}], "powered_off": False},
+        {"vm": "vm-3", "outcome": "unchanged", "error": None, "stopped_vms": [], "powered_off": True},
+        {"vm": "vm-4", "outcome": "skipped", "error": "is not running", "stopped_vms": None},
+        {"kind": "test", "name": "web\x1b[2J\n", "outcome": "failed", "error": "no answer"},
+        {"name": "host-1", "outcome": "failed", "error": "host host-1: is full"},
+    ]
+    assert format_table(entries, "VMs", {"not reached": 4}, "the fact x_report") == [
+        "VMs               6",
+        "changed           2",
+        "unchanged         1",
+        "skipped           1",
+        "failed            2",
+        "stopped VMs       3",
+        "powered off       2",
+        "not reached       4",
+        "skipped: vm-4: is not running",
+        "failed: test web\\x1b[2J\\n: no answer",
+        "failed: host host-1: is full",
+        "Details are in the fact x_report.",
+    ]
+    assert format_table([]) == ["objects       0"]

@@ -1,0 +1,102 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: report_table
+short_description: Summarize the report of a role as a table
+version_added: 1.0.0
+author: Contributors to the virtinfra.manager project (@virtinfra)
+description:
+  - Counts the entries of a report by their outcome, and lists those that failed or were skipped, with the reasons. The
+    roles end with this table; with the filter, a play can send the same table by mail or to a chat.
+  - Characters that control a terminal are escaped, as by P(virtinfra.manager.escape_controls#filter).
+positional: _input
+options:
+  _input:
+    description:
+      - The report, a list of entries with V(outcome), V(error), and V(vm) or V(name), and optionally V(kind).
+      - Members that are lists or booleans, such as V(stopped_vms) or V(powered_off), are counted over all entries.
+    type: list
+    elements: dict
+    required: true
+  title:
+    description: What the entries are, for the header of the table.
+    type: str
+    default: objects
+  rows:
+    description: Further rows, each a label with a value.
+    type: dict
+    default: {}
+  report:
+    description: Where the report is, for the last line, for example V(the fact vm_power_report) or the path of a page.
+    type: str
+"""
+
+EXAMPLES = r"""
+- name: Protect the running VMs
+  ansible.builtin.import_role:
+    name: virtinfra.manager.vm_protection
+
+- name: Show what was done
+  ansible.builtin.debug:
+    msg: "{{ vm_protection_report | virtinfra.manager.report_table('VMs') }}"
+"""
+
+RETURN = r"""
+_value:
+  description: The lines of the table.
+  type: list
+  elements: str
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..module_utils._masking.terminal import escape_controls
+
+Entry = Mapping[str, Any]
+
+# The outcomes whose entries are listed with the reason.
+EXPLAINED = ("failed", "skipped")
+
+
+def format_table(
+    entries: Sequence[Entry], title: str = "objects", rows: Mapping[str, Any] | None = None, report: str = ""
+) -> list[str]:
+    """Return the lines of the table: the number of entries by outcome, further rows, and the reasons of failures."""
+    outcomes = Counter(str(entry["outcome"]) for entry in entries)
+    table = {title: len(entries), **outcomes, **_count_members(entries), **(rows or {})}
+    width = max(map(len, table))
+    lines = [f"{label:<{width}}  {value:>6}" for label, value in table.items()]
+    lines += [_explain(entry) for entry in entries if entry["outcome"] in EXPLAINED and entry.get("error")]
+    return [escape_controls(line) for line in (*lines, *([f"Details are in {report}."] if report else []))]
+
+
+def _count_members(entries: Sequence[Entry]) -> dict[str, int]:
+    """Return how many elements the lists of all entries have, and in how many entries a boolean is true."""
+    counts: Counter[str] = Counter()
+    for entry in entries:
+        for name, value in entry.items():
+            if isinstance(value, (bool, list, tuple)):
+                label = name.replace("_", " ").replace("vms", "VMs")
+                counts[label] += int(value) if isinstance(value, bool) else len(value)
+    return dict(counts)
+
+
+def _explain(entry: Entry) -> str:
+    """Return the line about an entry that failed or was skipped."""
+    error, name = str(entry["error"]), str(entry.get("vm") or entry.get("name"))
+    label = " ".join(filter(None, (entry.get("kind"), name)))
+    return f"{entry['outcome']}: {error}" if name in error else f"{entry['outcome']}: {label}: {error}"
+
+
+class FilterModule:
+    """The filter report_table."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Return the filter by its name."""
+        return {"report_table": format_table}
