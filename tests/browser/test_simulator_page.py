@@ -53,10 +53,14 @@ def test_page_follows_the_state_without_reload(page: Page, api: HttpClient) -> N
     page.wait_for(shows("cbt_tasks", "backup-1"))
     assert page.texts("#cbt_tasks tbody tr")[0].split() == ["backup-1", "Created", "vm-2"]
     page.wait_for(shows("jobs", "CreateCbtTask"))
-    assert [text.split("\t")[:2] for text in page.texts("#jobs tbody tr")] == [
-        ["CreateCbtTask", "Succeeded"],
-        ["AddKVMHost", "Succeeded"],
+    assert [text.split()[:3] for text in page.texts("#jobs tbody tr")] == [
+        ["CreateCbtTask", "backup-1", "Succeeded"],
+        ["AddKVMHost", "added-later", "Succeeded"],
     ]
+    assert page.evaluate("document.querySelector('#jobs td span').getClientRects().length") == 1
+    storage = ["ps-1", "NFS,", "Enabled", "Connected", "8.0", "of", "10.0", "TiB"]
+    assert page.texts("#storages tbody tr")[0].split() == storage
+    assert page.texts("#endpoints tbody tr")[0].split() == ["snmp-endpoint-1", "Snmp", "Enabled", "snmp-1"]
     assert page.texts("[data-total=hosts], [data-summary=hosts]") == ["4", "4 Connected"]
     api.sim.reset(hosts=0)
     page.wait_for("document.querySelector('[data-total=hosts]').textContent === '0'")
@@ -103,6 +107,30 @@ def test_members_of_a_fault_are_shown_and_sent(
     assert page.evaluate(labels) == ["Fault", "For", "How often", label]
 
 
+def test_calls_are_grouped_by_task(page: Page, api: HttpClient) -> None:
+    api.sim.clear_log()
+    for dummy in range(2):
+        task = HttpClient(api.sim)
+        task.send("GET", "hosts")
+        task.send("GET", "vm-instances")
+    page.wait_for(shows("calls", "Earlier task"))
+    assert [text for text in page.texts("#calls tbody tr") if "task" in text] == [
+        "Last task: 2 calls",
+        "Earlier task: 2 calls",
+    ]
+
+
+def test_reset_restores_the_start_after_a_question(page: Page, api: HttpClient) -> None:
+    api.sim.change("host", seeded_uuid("host", 1), name="renamed")
+    page.wait_for(shows("hosts", "renamed"))
+    page.evaluate("window.confirm = () => false; document.querySelector('#reset').click()")
+    assert api.sim.records("host")[0]["name"] == "renamed"
+    page.evaluate("window.confirm = () => true; document.querySelector('#reset').click()")
+    page.wait_for(shows("hosts", "host-1"))
+    assert page.texts("#reset_result")[0].startswith("Reset at ")
+    assert [host["name"] for host in api.sim.records("host")] == ["host-1", "host-2", "host-3"]
+
+
 def test_rejected_fault_is_explained(page: Page, api: HttpClient) -> None:
     page.evaluate("document.querySelector('form').noValidate = true")
     choose(page, fault="redirect")
@@ -116,6 +144,8 @@ def test_names_are_texts_and_the_page_fits_a_phone(page: Page, api: HttpClient) 
     for kind, uuid in (("host", seeded_uuid("host", 2)), ("vm", seeded_uuid("vm", 2))):
         api.sim.change(kind, uuid, name="name-without-any-break" * 10)
     api.sim.change("cbttask", seeded_uuid("cbttask", 1), name=HOSTILE, status=HOSTILE)
+    api.sim.change("primarystorage", seeded_uuid("primarystorage", 1), name=HOSTILE, status=HOSTILE, type=HOSTILE)
+    api.sim.change("endpoint", seeded_uuid("endpoint", 1), name=HOSTILE, state=HOSTILE, type=HOSTILE)
     api.sim.fault("fail", "ChangeHostState", error={"code": "HOST.1001", "details": HOSTILE})
     api.error("PUT", f"hosts/{seeded_uuid('host', 1)}/actions", {"changeHostState": {"stateEvent": "disable"}})
     api.send("GET", HOSTILE.replace("/", "")[:40])
@@ -123,7 +153,7 @@ def test_names_are_texts_and_the_page_fits_a_phone(page: Page, api: HttpClient) 
     page.wait_for(shows("jobs", HOSTILE[:20]))
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     assert page.evaluate("[document.scripts.length, document.images.length, window.isAttacked]") == [1, 0, None]
-    for section in ("hosts", "vms", "cbt_tasks", "jobs"):
+    for section in ("hosts", "vms", "cbt_tasks", "storages", "endpoints", "jobs"):
         assert HOSTILE in "".join(page.texts(f"#{section} tbody th")), section
     assert [text for text in page.texts("#calls tbody th") if "<script>" in text]
 

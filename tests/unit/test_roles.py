@@ -266,7 +266,7 @@ def is_summary(task: dict[str, Any]) -> bool:
 
 
 def test_summary_counts_outcomes_and_explains_failures() -> None:
-    entries = [
+    entries: list[dict[str, Any]] = [
         {"vm": "vm-1", "outcome": "changed", "error": None, "stopped_vms": [{}, {}], "powered_off": True},
         {"vm": "vm-2", "outcome": "changed", "error": None, "stopped_vms": [{}], "powered_off": False},
         {"vm": "vm-3", "outcome": "unchanged", "error": None, "stopped_vms": [], "powered_off": True},

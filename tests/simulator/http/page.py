@@ -14,7 +14,7 @@ import html
 import itertools
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +23,20 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from ..operations import OPERATIONS
+from ..registry import Call
 from ..service import Service
 from ..state.jobs import PENDING, Job
 from ..state.store import Record
 from ..switches.faults import FAULTS, GARBAGE
 from .request_log import CONTROL_PATH, PAGE_PATH, Entry
 
+KINDS = (
+    *("vm", "host", "cbttask", "endpoint", "platform", "topic", "primarystorage", "snapshotgroup", "person", "hostnic"),
+    *("vmnic", "volume"),
+)
+"""The types of the objects of jobs; those whose search takes long come last."""
+MAX_ENTRIES = 500
+"""Requests among which those of the same task are found."""
 MAX_ROWS = 25
 """Rows of each table. The page is an overview, and the service can have thousands of hosts."""
 POLICY = (
@@ -59,6 +67,7 @@ class Overview:
 
     def __init__(self, service: Service) -> None:
         self._service = service
+        self._targets: dict[str, str] = {}
 
     def to_json(self) -> Row:
         """Return for each table the total, how many rows are in which state, and the last rows; and the faults."""
@@ -67,11 +76,10 @@ class Overview:
             "hosts": _table(records("host")[1], self._host, lambda host: host["status"]),
             "vms": _table(records("vm")[1], self._vm, lambda vm: vm["state"]),
             "cbt_tasks": _table(records("cbttask")[1], self._cbt_task, lambda task: task["status"]),
-            "jobs": _table(service.jobs.all(), _job, _job_state, newest_first=True),
-            "calls": {
-                "total": len(service.log.entries),
-                "rows": [_call(entry) for entry in itertools.islice(self._calls(), MAX_ROWS)],
-            },
+            "storages": _table(records("primarystorage")[1], _storage, lambda storage: storage["status"]),
+            "endpoints": _table(records("endpoint")[1], self._endpoint, lambda endpoint: endpoint["state"]),
+            "jobs": _table(service.jobs.all(), self._job, _job_state, newest_first=True),
+            "calls": {"total": len(service.log.entries), "rows": self._calls()},
             "faults": [fault.to_json() for fault in service.faults.all],
         }
 
@@ -93,11 +101,57 @@ class Overview:
         vms = [self._name("vm", ref["resourceUuid"]) for ref in task["resourceRefs"]]
         return {"name": task["name"], "status": task["status"], "vms": vms}
 
-    def _calls(self) -> Iterator[Entry]:
-        """Return the API calls, newest first, without the polls that no fault met: a job can have hundreds."""
-        return (
-            entry for entry in reversed(self._service.log.entries) if entry["operation"] != "poll" or entry["faults"]
+    def _endpoint(self, endpoint: Record) -> Row:
+        platform = self._name("platform", endpoint.get("platformUuid"))
+        return {"name": endpoint["name"], "type": endpoint["type"], "state": endpoint["state"], "platform": platform}
+
+    def _job(self, job: Job) -> Row:
+        state = _job_state(job)
+        error = _root_cause(json.loads(job.result[1])["error"]) if state == "Failed" else None
+        return {
+            "operation": job.operation.name,
+            "target": self._target(job),
+            "state": state,
+            "time": round(time.time() - time.monotonic() + job.started),
+            "error": f"{error['code']}: {error['details']}" if error else "",
+        }
+
+    def _target(self, job: Job) -> str:
+        """Return the name of the object of a job, as it was when the page first showed the job."""
+        if job.call is None:
+            return ""
+        if job.id not in self._targets:
+            self._targets[job.id] = self._find_target(job.call)
+        return self._targets[job.id]
+
+    def _find_target(self, call: Call) -> str:
+        """Return the name of the object in the path, the given name, or the name of the first object in the body."""
+        if call.path:
+            return self._find_name(next(iter(call.path.values())))
+        if name := call.get("name") or call.get("managementIp"):
+            return str(name)
+        uuids = (
+            uuid
+            for name, value in call.params.items()
+            if name.lower().endswith(("uuid", "uuids"))
+            for uuid in _as_list(value)
         )
+        return next(map(self._find_name, map(str, uuids)), "")
+
+    def _find_name(self, uuid: str) -> str:
+        found = (self._service.store.find(kind, uuid) for kind in KINDS)
+        record: Record | Row = next(filter(None, found), {})
+        return str(record.get("name") or record.get("interfaceName") or record.get("internalName") or uuid)
+
+    def _calls(self) -> list[Row]:
+        """Return the latest calls, newest first, without the polls that no fault met: a job can have hundreds.
+
+        Each has the number of its task, 0 for the last one. A task has its own connections, which it uses to its end.
+        """
+        entries = list(itertools.islice(reversed(self._service.log.entries), MAX_ENTRIES))
+        tasks = number_tasks(entries)
+        calls = [entry for entry in entries if entry["operation"] != "poll" or entry["faults"]]
+        return [{**_call(entry), "task": tasks[entry["client"], entry["port"]]} for entry in calls[:MAX_ROWS]]
 
 
 def _table(items: list[Any], row: Callable[[Any], Row], state: Callable[[Any], str], newest_first: bool = False) -> Row:
@@ -110,20 +164,36 @@ def _job_state(job: Job) -> str:
     return "Pending" if job.result == PENDING else "Succeeded" if job.succeeded else "Failed"
 
 
-def _job(job: Job) -> Row:
-    state = _job_state(job)
-    error = _root_cause(json.loads(job.result[1])["error"]) if state == "Failed" else None
-    return {
-        "operation": job.operation.name,
-        "state": state,
-        "time": round(time.time() - time.monotonic() + job.started),
-        "error": f"{error['code']}: {error['details']}" if error else "",
-    }
+def _storage(storage: Record) -> Row:
+    members = ("name", "type", "state", "status", "totalCapacity", "availableCapacity")
+    return {name: storage.get(name) for name in members}
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def _root_cause(error: Row) -> Row:
     causes = error.get("causes") or [error.get("cause")]
     return _root_cause(causes[0]) if causes[0] else error
+
+
+def number_tasks(entries: list[Entry]) -> dict[tuple[str, int], int]:
+    """Return the number of the task of each connection, for requests from the newest to the oldest.
+
+    Connections that are used at the same time belong to one task, or to tasks that run at the same time.
+    """
+    started = {(entry["client"], entry["port"]): entry["time"] for entry in entries}
+    numbers: dict[tuple[str, int], int] = {}
+    start_of_task = float("inf")
+    for entry in entries:
+        connection = (entry["client"], entry["port"])
+        if connection in numbers:
+            continue
+        is_earlier = entry["time"] < start_of_task
+        numbers[connection] = (max(numbers.values()) + 1 if numbers else 0) if is_earlier else max(numbers.values())
+        start_of_task = started[connection] if is_earlier else min(start_of_task, started[connection])
+    return numbers
 
 
 def _call(entry: Entry) -> Row:

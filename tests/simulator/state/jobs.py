@@ -71,6 +71,8 @@ class Job:
     expired: bool = False
     failure: OperationError | None = None
     """The error that an injected fault demands."""
+    call: Call | None = None
+    """The call that the job executes; None until it starts."""
 
     @property
     def succeeded(self) -> bool:
@@ -108,7 +110,8 @@ class Jobs:
         execution = Execution(job.operation)
 
         def begin() -> Reply | None:
-            return execution.begin(prepare())
+            job.call = prepare()
+            return execution.begin(job.call)
 
         def end() -> Reply:
             if latency + execution.duration > job.timeout:

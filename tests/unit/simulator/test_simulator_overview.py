@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import requests
 
+from simulator.http.page import number_tasks
 from simulator.http_client import HttpClient
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
@@ -68,3 +69,36 @@ def test_jobs_and_calls_start_with_the_newest(api: HttpClient) -> None:
     # Polls are counted but not listed.
     assert (calls["total"] > 2, [call["faults"] for call in calls["rows"]]) == (True, [[], ["fail"]])
     assert parts["faults"][0]["happened"] == 1
+    assert [job["target"] for job in parts["jobs"]["rows"]] == ["host-2", "host-1"]
+
+
+def test_jobs_show_their_objects_by_name(api: HttpClient) -> None:
+    api.sim.configure(latency=600.0)
+    nic, vm = seeded_uuid("vmnic", 3), seeded_uuid("vm", 3)
+    new_host = {"name": "new", "managementIp": "10.9.9.9", "username": "root", "password": "secret"}
+    api.send("POST", "hosts/kvm", {"params": {**new_host, "clusterUuid": seeded_uuid("cluster", 1)}})
+    api.send("POST", "cbt-task/create", {"params": {"name": "backup", "vmInstanceUuid": vm}})
+    api.send("DELETE", f"vm-instances/nics/{nic}")
+    api.send("DELETE", f"vm-instances/{'f' * 32}")
+    targets = [job["target"] for job in overview(api.sim)["jobs"]["rows"]]
+    api.sim.advance()
+    assert targets == ["f" * 32, "vnic000003.0", "backup", "new"]
+    # The name remains when the object is gone.
+    assert [job["target"] for job in overview(api.sim)["jobs"]["rows"]] == targets
+
+
+def test_calls_over_one_connection_are_those_of_one_task(api: HttpClient) -> None:
+    ports = [1, 1, 2, 2, 3, 2, 3]
+    entries = [{"client": "::1", "port": port, "time": number} for number, port in enumerate(ports)]
+    assert number_tasks(entries[::-1]) == {("::1", 3): 0, ("::1", 2): 0, ("::1", 1): 1}
+
+
+def test_storages_and_endpoints_are_shown(sim: Simulator) -> None:
+    parts = overview(sim)
+    assert parts["storages"]["rows"][0]["name"] == "ps-1"
+    assert parts["endpoints"]["rows"][0] == {
+        "name": "snmp-endpoint-1",
+        "type": "Snmp",
+        "state": "Enabled",
+        "platform": "snmp-1",
+    }
