@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
 
 from simulator.launch import Simulator
@@ -13,6 +15,9 @@ from support.browser import Page
 from support.playbook_runner import PlaybookRunner
 
 HOSTS, STORAGES, TASKS = 30, 4, 8
+# A control character, and a mark that reverses the direction of what follows.
+MARKS = "\x07\u202e"
+ESCAPED_MARKS = "\\x07\\u202e"
 HOSTILE = "<script>parent.isAttacked = true</script><img src=x onerror='parent.isAttacked = true'>{{ 40 + 2 }}"
 
 MEASURES = """({
@@ -33,7 +38,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     with Simulator(*seed) as simulator:
         for kind in ("host", "primarystorage"):
             first, second, third = simulator.records(kind)[:3]
-            simulator.change(kind, first["uuid"], name=HOSTILE, status=HOSTILE)
+            simulator.change(kind, first["uuid"], name=HOSTILE + MARKS, status=HOSTILE)
             simulator.change(kind, second["uuid"], name="name-without-any-break" * 10)
             capacities = ("Capacity", "CpuCapacity", "MemoryCapacity")
             simulator.change(kind, third["uuid"], **{f"available{name}": None for name in capacities})
@@ -60,3 +65,17 @@ def test_the_report_fits_a_phone_and_shows_names_as_text(page: Page, report: str
     for texts in (hosts, storages, page.texts("#cbt_tasks li")):
         assert [text for text in texts if text.startswith(HOSTILE)], texts
     assert "Failed\t2" in page.texts("#cbt_tasks tbody tr")
+    assert [text for text in hosts if text.startswith(HOSTILE + ESCAPED_MARKS)], hosts
+    names = page.evaluate("[...document.querySelectorAll('tbody th')].map(cell => cell.firstChild.nodeName)")
+    assert {*names} == {"BDI"}
+
+
+def test_the_report_says_as_of_when_it_is_and_is_printed_on_white(page: Page, report: str) -> None:
+    page.open(report, dark=True)
+    (time,) = page.texts("time")
+    assert datetime.strptime(time, "%Y-%m-%d %H:%M UTC")
+    background = "getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(background) != "rgb(255, 255, 255)"
+    page.open(report, dark=True, media="print")
+    assert page.evaluate(background) == "rgb(255, 255, 255)"
+    assert page.evaluate("getComputedStyle(document.querySelector('tbody tr')).breakInside") == "avoid"

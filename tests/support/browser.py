@@ -64,11 +64,11 @@ class Page:
             message += byte
         return bytes(message[:-1])
 
-    def open(self, url: str, width: int = 1280, height: int = 800, dark: bool = False) -> None:
+    def open(self, url: str, width: int = 1280, height: int = 800, dark: bool = False, media: str = "screen") -> None:
         """Show the page at an address in a window of this size in pixels, and wait until it is complete."""
         self._send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self._send("Emulation.setEmulatedMedia", features=[scheme])
+        self._send("Emulation.setEmulatedMedia", media=media, features=[scheme])
         if error := self._send("Page.navigate", url=url).get("errorText"):
             raise PageError(f"{url}: {error}")
         self.wait_for("document.readyState === 'complete'")
