@@ -613,17 +613,81 @@ _BY_MODULE: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 # A disconnected host is not put into maintenance before its removal.
 _DISCONNECTED = ("host", THIRD_HOST, {"status": "Disconnected"})
 
+# The VM is destroyed, and its data volume is free since then.
+_DESTROYED = ("vm", VM, {"state": "Destroyed", "hostUuid": None})
+_FREE_VOLUME: Mapping[str, Any] = {"vmInstanceUuid": None, "lastDetachDate": None}
+_WITH_VOLUMES: Mapping[str, Any] = {"uuid": VM, "state": "absent", "data_volumes": "delete"}
+
+
+def all_gone(before: State, after: State) -> int:
+    """Count whether the VM and its data volume no longer exist."""
+    return min(gone("vm", VM)(before, after), gone("volume", DATA_VOLUME)(before, after))
+
+
+# Removals with several calls, and those that need other changes of the seeded records than the scenarios above.
+_CHAINS = (
+    *(
+        Scenario(f"remove-vm-and-volume by {operation}", operation, "vm", {**_WITH_VOLUMES, "expunge": True}, all_gone)
+        for operation in ("DestroyVmInstance", "DeleteDataVolume", "ExpungeDataVolume", "ExpungeVmInstance")
+    ),
+    Scenario(
+        "remove-volume-of-destroyed-vm",
+        "DeleteDataVolume",
+        "vm",
+        _WITH_VOLUMES,
+        has("volume", DATA_VOLUME, status="Deleted"),
+        prepare=(_DESTROYED, ("volume", DATA_VOLUME, _FREE_VOLUME)),
+    ),
+    Scenario(
+        "expunge-volume-of-destroyed-vm",
+        "ExpungeDataVolume",
+        "vm",
+        {**_WITH_VOLUMES, "expunge": True},
+        all_gone,
+        prepare=(_DESTROYED, ("volume", DATA_VOLUME, {**_FREE_VOLUME, "status": "Deleted"})),
+    ),
+    *(
+        Scenario(
+            f"drain-and-delete-host by {operation}",
+            operation,
+            "kvm_host",
+            {"uuid": HOST, "state": "absent", "force": True, "running_vms": "stop"},
+            gone("host", HOST),
+        )
+        for operation in ("ChangeHostState", "DeleteHost")
+    ),
+    Scenario(
+        "unsubscribe with sns_endpoint",
+        "UnsubscribeSNSTopic",
+        "sns_endpoint",
+        {"type": "snmp", "uuid": ENDPOINT, "topics": []},
+        lambda before, after: len(before["subscriber"]) - len(after["subscriber"]),
+    ),
+    Scenario(
+        "revert-vm with vm_snapshot_group",
+        "RevertVmFromSnapshotGroup",
+        "vm_snapshot_group",
+        {"uuid": SNAPSHOT_GROUP, "state": "reverted", "force": True},
+        has("volume", DATA_VOLUME, _snapshotUuid=SNAPSHOT),
+        action=True,
+        prepare=(("vm", VM, {"state": "Stopped", "hostUuid": None}),),
+    ),
+)
+
 # A task of a module for each of these operations: unlike ``api``, it has to converge.
-REMOVALS = tuple(
-    replace(
-        scenario,
-        name=f"{scenario.name} with {module}",
-        module=module,
-        options=options,
-        action=False,
-        prepare=(*scenario.prepare, _DISCONNECTED),
-    )
-    for scenario in SCENARIOS
-    for module, options in [_BY_MODULE.get(scenario.operation, ("", {}))]
-    if module
+REMOVALS = (
+    *(
+        replace(
+            scenario,
+            name=f"{scenario.name} with {module}",
+            module=module,
+            options=options,
+            action=False,
+            prepare=(*scenario.prepare, _DISCONNECTED),
+        )
+        for scenario in SCENARIOS
+        for module, options in [_BY_MODULE.get(scenario.operation, ("", {}))]
+        if module
+    ),
+    *_CHAINS,
 )
