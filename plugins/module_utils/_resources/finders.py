@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from .._api.errors import FORBIDDEN, ApiError, Unsupported
 from .._api.records import (
     Record,
     is_same_value,
@@ -25,6 +26,9 @@ from .._client.lists import (
     require_unique,
     validate_records,
 )
+
+# The code with which services refuse a call that the account may not make.
+NO_PERMISSION = "ID.1002"
 
 Finder = Callable[[Client, Record], "Record | None"]
 Search = Callable[[Client, str, str], "list[Record]"]
@@ -74,6 +78,13 @@ def list_by_cursor(client: Client, resource_type: str) -> list[Record]:
     """Return all records of a cursor query; raise TransportError when one has a member of a wrong type."""
     records = [record for page, total in paginate_cursor(client, resource_type) for record in page]
     return validate_records(records, "CursorQuery")
+
+
+def explain_unreadable(failure: Unsupported | ApiError) -> str:
+    """Return why the service or the credentials do not allow a read; raise any other failure."""
+    if isinstance(failure, ApiError) and failure.code != NO_PERMISSION and failure.status != FORBIDDEN:
+        raise failure
+    return failure.reason if isinstance(failure, Unsupported) else failure.message.rstrip(".")
 
 
 def assume_fields(reader: Finder, assumed: Callable[[Record], Record]) -> Finder:

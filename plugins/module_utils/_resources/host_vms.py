@@ -24,15 +24,13 @@ from .._client.lists import (
     query,
 )
 from .._engine.guards import ALSO_REMOVED, LOST, MAX_LISTED, Dependent, Dependents, Guard
-from .finders import list_by_cursor
+from .finders import explain_unreadable, list_by_cursor
 from .hosts import needs_maintenance
 
 MIGRATED, STOPPED = "migrated", "stopped"
 
 # The states of a VM that does not run, or is about to stop.
 STOPPED_STATES = ("Stopped", "Stopping")
-
-NO_PERMISSION = "ID.1002"
 
 # How many uuids a condition contains, so that a URL has at most 2000 characters.
 UUIDS_PER_QUERY = 40
@@ -48,7 +46,7 @@ def find_running_vms(client: Client, host: Record, choice: str) -> Dependents:
         records = _read_running_vms(client, {"hostUuid": host["uuid"]})
     except (Unsupported, ApiError) as failure:
         return Dependents(
-            warnings=[f"cannot check which VMs the maintenance would stop: {_explain_unreadable(failure)}"]
+            warnings=[f"cannot check which VMs the maintenance would stop: {explain_unreadable(failure)}"]
         )
     if choice == "any" or not records:
         return Dependents([_to_dependent(vm, effect="") for vm in records])
@@ -71,7 +69,7 @@ def _find_local_vms(client: Client, vms: list[Record]) -> tuple[list[Record], li
     try:
         storages = _read_local_storages(client, {})
     except (Unsupported, ApiError) as failure:
-        return [], [f"cannot check which VMs have local storage and would be stopped: {_explain_unreadable(failure)}"]
+        return [], [f"cannot check which VMs have local storage and would be stopped: {explain_unreadable(failure)}"]
     local = [vm for vm in vms if _find_root_storage(vm) in storages]
     hidden = [vm for vm in vms if _find_root_storage(vm) is None]
     if not storages or not hidden:
@@ -114,7 +112,7 @@ def find_vms_on_host(client: Client, host: Record, force: bool | None) -> Depend
         storages = _read_local_storages(client, {})
     except (Unsupported, ApiError) as failure:
         noun = "volumes" if vms == [] else "VMs"
-        reason = f"cannot check which {noun} are on the host: {_explain_unreadable(failure)}"
+        reason = f"cannot check which {noun} are on the host: {explain_unreadable(failure)}"
         if force or vms == []:
             return Dependents(warnings=[reason])
         raise Unsupported(reason, "Set force: true to remove the host nevertheless.") from None
@@ -146,11 +144,13 @@ def _warn_of_unplaced_objects(client: Client, storages: set[str]) -> list[str]:
     They are data volumes of no VM, and root volumes of VMs that never ran.
     """
     warnings: list[str] = []
-    with suppress(Unsupported, ApiError):
+    try:
         volumes = query(client, VOLUME.query, ["vmInstanceUuid is null", "type=Data"])
         count = sum(volume.get("primaryStorageUuid") in storages for volume in filter(VOLUME.is_usable, volumes))
         if count:
             warnings.append(f"{count} data volumes of no VM lie on local storage; those on the host are lost")
+    except (Unsupported, ApiError) as failure:
+        warnings.append(f"cannot check which data volumes of no VM are on the host: {explain_unreadable(failure)}")
     with suppress(Unsupported, ApiError):
         vms = query(client, VM.query, ["hostUuid is null", "lastHostUuid is null"])
         unplaced = [vm for vm in _select_vms_on_host(vms, None) if _find_root_storage(vm) in storages]
@@ -200,13 +200,6 @@ def _determine_effect(vm: Record, host: str) -> str:
     return MIGRATED if vm.get("hostUuid") not in (None, host) else ""
 
 
-def _explain_unreadable(failure: Unsupported | ApiError) -> str:
-    """Return why the service or the credentials do not allow a read; raise any other failure."""
-    if isinstance(failure, ApiError) and failure.code != NO_PERMISSION and failure.status != FORBIDDEN:
-        raise failure
-    return failure.reason if isinstance(failure, Unsupported) else failure.message.rstrip(".")
-
-
 def _predict_migrations(client: Client, vms: Sequence[Dependent], host: str) -> tuple[list[Dependent], str]:
     """Return the VMs that still exist, as stopped if no host can take them, and why some cannot be predicted."""
     unknowable: list[str] = []
@@ -215,7 +208,7 @@ def _predict_migrations(client: Client, vms: Sequence[Dependent], host: str) -> 
         try:
             return _predict_migration(client, vm, host)
         except (Unsupported, ApiError) as failure:
-            unknowable.append(_explain_unreadable(failure))
+            unknowable.append(explain_unreadable(failure))
             return vm
 
     examined = [examine(vm) for vm in vms[:1]]

@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from .._api.errors import Unsupported
+from .._api.errors import ApiError, Unsupported
 from .._api.operation import ABSENT
 from .._api.records import Record, drop_null_references, is_same_value
 from .._client.client import Client
 from .._client.lists import query
 from .._engine.guards import ALSO_REMOVED, LOST, REMOVED, Dependent, Dependents, Guard
 from .._engine.plan import Current, Plan, PlannedCall, ResourceSpec, Unreadable, build_default_plan
-from .finders import Finder
+from .finders import Finder, explain_unreadable
 
 _SUBSCRIBERS = "QuerySNSTopicSubscriber"
 
@@ -92,8 +92,11 @@ def find_parts_of_endpoint(client: Client, endpoint: Record, dummy: object) -> D
     A subscription has the uuid and the name of its topic.
     """
     persons: list[Record] = []
-    with suppress(Unsupported):
+    warnings: list[str] = []
+    try:
         persons = query(client, "QuerySNSTeamchatAtPerson", [f"endpointUuid={endpoint['uuid']}"])
+    except (Unsupported, ApiError) as failure:
+        warnings.append(f"cannot check which persons are removed with the endpoint: {explain_unreadable(failure)}")
     topics = list_subscriptions(client, "endpointUuid", endpoint["uuid"], "topicUuid")
     names = _read_names(client, "QuerySNSTopic", topics)
     return Dependents(
@@ -104,19 +107,20 @@ def find_parts_of_endpoint(client: Client, endpoint: Record, dummy: object) -> D
                 if person.get("endpointUuid") == endpoint["uuid"]
             ),
             *(Dependent(uuid, names.get(uuid, uuid), REMOVED, type="subscriber") for uuid in topics),
-        ]
+        ],
+        warnings,
     )
 
 
 def find_endpoints_of_platform(client: Client, platform: Record, force: bool | None) -> Dependents:
     """Return the endpoints that are lost with a platform.
 
-    Raise Unsupported if the service cannot list them, except with ``force``.
+    Raise Unsupported if the service or the account cannot list them, except with ``force``.
     """
     try:
         endpoints = query(client, "QuerySNSApplicationEndpoint", [f"platformUuid={platform['uuid']}"])
-    except Unsupported as lack:
-        reason = f"cannot check which endpoints are removed with the platform: {lack.reason}"
+    except (Unsupported, ApiError) as failure:
+        reason = f"cannot check which endpoints are removed with the platform: {explain_unreadable(failure)}"
         if force:
             return Dependents(warnings=[reason])
         raise Unsupported(reason, "Set force: true to remove the platform nevertheless.") from None

@@ -18,7 +18,7 @@ from .._api.operation import ABSENT, TAG_PARAMS
 from .._api.operations import get_operation
 from .._api.records import Record, complete_record, is_same_value, normalize_address, normalize_addresses
 from .._api.references import format_option_name, is_name
-from .._api.resource_types import VM, VOLUME
+from .._api.resource_types import RESOURCE_TYPES, VM, VOLUME
 from .._client.client import Client
 from .._client.jobs import Job, wait_for_jobs
 from .._client.lists import (
@@ -41,7 +41,7 @@ from .._engine.plan import (
     find_drift,
     replace_record,
 )
-from .finders import list_by_cursor
+from .finders import explain_unreadable, list_by_cursor
 from .protection import parse_date
 
 # The fields with the address of a NIC.
@@ -340,10 +340,13 @@ def _refuse_template(client: Client, vm: Record) -> None:
 
 
 def _list_data_volumes(client: Client, vm: Record) -> list[Record]:
-    """Return the data volumes of a VM that is not destroyed; not those that VMs share."""
-    uuids = [volume["uuid"] for volume in vm.get("allVolumes") or [] if volume.get("uuid") != vm.get("rootVolumeUuid")]
-    # The VM shows them, too, but a service that cannot show them afterwards could not prove that they are deleted.
-    return list(filter(_is_own_data_volume, _read_volumes(client, uuids, vm["uuid"])))
+    """Return the data volumes of a VM that is not destroyed; not those that VMs share.
+
+    A VM may show its volumes, too, but a service that cannot list them could not prove that they are deleted.
+    """
+    volumes = query(client, VOLUME.query, [f"vmInstanceUuid={vm['uuid']}"])
+    attached = [volume for volume in volumes if volume.get("vmInstanceUuid") == vm["uuid"]]
+    return [volume for volume in attached if _is_own_data_volume(volume) and volume["uuid"] != vm.get("rootVolumeUuid")]
 
 
 def _list_freed_volumes(client: Client, vm: str) -> list[Record]:
@@ -496,22 +499,27 @@ def _plan_vm_removal(resource: ResourceSpec, desired: Record, vm: Record) -> lis
 
 def _find_vm_dependents(client: Client, vm: Record, dummy: Any) -> Dependents:
     """Return what is removed with a VM: its CBT tasks, its snapshot groups, and the data volumes to delete."""
-    objects = [
-        Dependent(str(volume["uuid"]), str(volume.get("name")), REMOVED, type="volume")
-        for volume in vm.get("volumesToRemove", [])
-    ]
-    with suppress(Unsupported, ApiError):
-        tasks = query(client, "QueryCbtTask")
-        own = [
-            task for task in tasks if vm["uuid"] in [ref.get("resourceUuid") for ref in task.get("resourceRefs") or []]
-        ]
-        objects += [Dependent(str(task["uuid"]), str(task.get("name")), REMOVED, type="cbt_task") for task in own]
-    with suppress(Unsupported, ApiError):
-        groups = query(client, "QueryVolumeSnapshotGroup", [f"vmInstanceUuid={vm['uuid']}"])
-        objects += [
-            Dependent(str(group["uuid"]), str(group.get("name")), REMOVED, type="snapshot_group") for group in groups
-        ]
-    return Dependents(objects)
+    objects = [_to_dependent("volume", volume) for volume in vm.get("volumesToRemove", [])]
+    warnings: list[str] = []
+    for name, conditions in (("cbt_task", []), ("snapshot_group", [f"vmInstanceUuid={vm['uuid']}"])):
+        resource_type = RESOURCE_TYPES[name]
+        try:
+            records = query(client, resource_type.query, conditions)
+        except (Unsupported, ApiError) as failure:
+            reason = explain_unreadable(failure)
+            warnings.append(f"cannot check which {resource_type.noun}s are removed with the VM: {reason}")
+        else:
+            objects += [_to_dependent(name, record) for record in records if _belongs_to(record, vm["uuid"])]
+    return Dependents(objects, warnings)
+
+
+def _to_dependent(type_name: str, record: Record) -> Dependent:
+    return Dependent(str(record["uuid"]), str(record.get("name")), REMOVED, type=type_name)
+
+
+def _belongs_to(record: Record, vm: str) -> bool:
+    """Return whether a snapshot group is one of a VM, or a CBT task protects it."""
+    return vm in (record.get("vmInstanceUuid"), *(ref.get("resourceUuid") for ref in record.get("resourceRefs") or []))
 
 
 VM_DEPENDENTS = Guard(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import COMPANIONS
 
 from simulator.launch import Simulator
 from support.module_runner import ModuleRunner
@@ -164,6 +165,17 @@ def attach_second_volume(sim: Simulator, **members: Any) -> str:
     return str(data["uuid"])
 
 
+def test_volumes_that_the_vm_does_not_show_are_deleted(run: ModuleRunner, sim: Simulator) -> None:
+    """The records of volumes show the VM."""
+    second = attach_second_volume(sim)
+    vm = next(each for each in sim.records("vm") if each["uuid"] == VM)
+    hidden = {name: value for name, value in vm.items() if name != "allVolumes" and not name.startswith("_")}
+    sim.fault("other_response", "QueryVmInstance", reply={"inventories": [hidden]})
+    ran = run("vm", remove_vm())
+    assert {item["uuid"] for item in ran["also_removed"] if item["type"] == "volume"} == {DATA_VOLUME, second}
+    assert get_volume(sim)["status"] == "Deleted"
+
+
 @pytest.mark.parametrize("policy", ["Delay", "Direct"])
 @pytest.mark.parametrize("expunge", [False, True])
 def test_vm_is_removed_with_several_volumes(run: ModuleRunner, sim: Simulator, policy: str, expunge: bool) -> None:
@@ -270,3 +282,40 @@ def test_endpoint_is_removed_whatever_chats_the_service_has(
     sim.configure(chats=chats, query_paging=paging)
     run.twice("sns_endpoint", {"type": "workchat", "name": "chat", "state": "absent"})
     assert ENDPOINT not in [each["uuid"] for each in sim.records("endpoint")]
+
+
+NO_RIGHT = {"code": "ID.1002", "details": "no right"}
+
+
+@pytest.mark.parametrize(
+    ("module", "options", "operation", "noun"),
+    [
+        ("vm", {"uuid": VM}, "QueryCbtTask", "CBT tasks"),
+        ("vm", {"uuid": VM}, "QueryVolumeSnapshotGroup", "snapshot groups"),
+        ("sns_endpoint", {"type": "any", "uuid": ENDPOINT}, "QuerySNSTeamchatAtPerson", "persons"),
+        ("sns_snmp_platform", {"uuid": PLATFORM, "force": True}, "QuerySNSApplicationEndpoint", "endpoints"),
+    ],
+)
+def test_list_that_cannot_be_read_is_not_empty(
+    run: ModuleRunner, sim: Simulator, module: str, options: dict[str, Any], operation: str, noun: str
+) -> None:
+    sim.fault("fail", operation, error=NO_RIGHT, count=None)
+    warnings = [run(module, {**options, "state": "absent"}).warnings]
+    if operation in COMPANIONS:
+        sim.reset(missing_operations=[operation], verbs_matter=True)
+        warnings.append(run(module, {**options, "state": "absent"}).warnings)
+    expected = f"cannot check which {noun} are removed with the"
+    assert [[expected in warning for warning in each] for each in warnings] == [[True]] * len(warnings)
+
+
+def test_removal_waits_until_what_goes_with_it_can_be_read(run: ModuleRunner, sim: Simulator) -> None:
+    sim.fault("fail", "QueryCbtTask", error={"code": "SYS.1000", "details": "the database is locked"}, count=None)
+    assert "the database is locked" in run.refused("vm", {"uuid": VM, "state": "absent"})
+
+
+def test_volumes_of_no_vm_that_cannot_be_read_may_be_lost_with_a_host(
+    run_empty_host: ModuleRunner, sim: Simulator
+) -> None:
+    sim.configure(missing_operations=["QueryVolume"])
+    ran = run_empty_host("kvm_host", REMOVED_HOST)
+    assert "cannot check which data volumes of no VM are on the host" in ran.warnings[0]
