@@ -400,6 +400,16 @@ def demo(session: nox.Session) -> None:
     session.run("python", "tests/tools/demo.py", *session.posargs, env=linked_collection())
 
 
+@nox.session(python=newest_python())
+def molecule(session: nox.Session) -> None:
+    """Run the scenario of docs/examples/molecule with molecule, against the simulator that it starts."""
+    session.install("ansible-core>=2.19,<2.22", "molecule>=26,<27", *RUNTIME)
+    with session.chdir("docs/examples"):
+        environment = {"ANSIBLE_COLLECTIONS_PATH": str(CACHE), "ANSIBLE_CONFIG": "", "PYTHONPATH": ""}
+        linked_collection()
+        session.run("molecule", "test", env=environment)
+
+
 @nox.session(default=False, python=newest_python())
 def bench(session: nox.Session) -> None:
     """Measure what tasks, waits and inventories cost. Also: -- all, -- --record, or the names of benchmarks."""

@@ -16,16 +16,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from textwrap import dedent
 from typing import Any
 
 import pytest
-import yaml
+from ansible.parsing.dataloader import DataLoader
 from jinja2 import Template
 
 from simulator.launch import Simulator
 
 ROOT = Path(__file__).resolve().parents[2]
+AAP = ROOT / "docs" / "examples" / "aap"
 HOSTS = 20
 ITEMS = 5
 FORKS = 20
@@ -314,10 +314,8 @@ def test_a_run_that_ignores_hangups_goes_on_after_one(run: Run, sim: Simulator) 
 def test_the_first_command_of_the_guide_works_with_its_credential_type(run: Run, sim: Simulator) -> None:
     guide = (ROOT / "docs" / "docsite" / "rst" / "guide_authentication.rst").read_text(encoding="utf-8")
     (command,) = re.findall(r"^    \$ (ansible localhost .*)$", guide, re.MULTILINE)
-    texts = re.findall(r"code-block:: yaml\S*\n\n(.*?)\n(?=\S|$)", guide, re.DOTALL)
-    blocks = [yaml.safe_load(dedent(text)) for text in texts]
-    (inputs,) = [block for block in blocks if "fields" in block]
-    (injectors,) = [block["env"] for block in blocks if "env" in block]
+    (kind,) = DataLoader().load_from_file(str(AAP / "controller.yml"))["controller_credential_types"]
+    inputs, injectors = kind["inputs"], kind["injectors"]["env"]
     fields = {field["id"]: field for field in inputs["fields"]}
     assert inputs["required"] == ["base_url"]
     public = {name for name, field in fields.items() if not field.get("secret")}
@@ -339,3 +337,17 @@ def test_the_first_command_of_the_guide_works_with_its_credential_type(run: Run,
         schemes = {"api_token": "Bearer", "access_key": "ZStack"}
         assert read["headers"]["authorization"] == schemes.get(way, "OAuth")
     assert sim.sessions() == {"live": 0, "logins": 1, "failed_logins": 0, "logouts": 1}
+
+
+def test_the_inventory_source_of_the_platform_enables_running_vms(run: Run, sim: Simulator) -> None:
+    configuration = DataLoader().load_from_file(str(AAP / "controller.yml"))
+    (source,) = configuration["controller_inventory_sources"]
+    connection = {"VIRTINFRA_BASE_URL": sim.url, "VIRTINFRA_SESSION_ID": sim.session}
+    output = run.command(f"ansible-inventory -i {AAP / source['source_path']} --list --export", connection)
+    # core marks the texts of other people.
+    text = output[output.index("{") :]
+    listed = json.loads(text, object_hook=lambda value: value.get("__ansible_unsafe", value))
+    hosts = listed["_meta"]["hostvars"]
+    enabled = {name for name, variables in hosts.items() if variables[source["enabled_var"]] == source["enabled_value"]}
+    assert enabled == {vm["uuid"] for vm in sim.records("vm") if vm["state"] == "Running"}
+    assert {variables["description"] for variables in hosts.values()} == {vm["name"] for vm in sim.records("vm")}
