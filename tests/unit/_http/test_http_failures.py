@@ -1,0 +1,265 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Whole messages of requests without a usable response, and whether a retry can help."""
+
+from __future__ import annotations
+
+import http.client
+import ssl
+from typing import Any
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import ResponseLost, TransportError
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.failures import (
+    Peer,
+    build_connect_error,
+    build_rejection_error,
+    read_error,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.response import Response
+from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import Masker
+
+PLAIN, SECURE = Peer("http://manager.example.com:8080"), Peer("https://manager.example.com")
+PROXIED = Peer("https://manager.example.com", "10.0.0.9:3128", "HTTPS_PROXY")
+OF_THE_SYSTEM = Peer("https://manager.example.com", "10.0.0.9:3128")
+NO_PROXY = "If it is not needed, set use_proxy to false, or add manager.example.com to NO_PROXY."
+NAMES = ("a.example.com", "b.example.com")
+
+
+def refuse_tls(reason: str) -> ssl.SSLError:
+    """Return the error of a TLS handshake that failed."""
+    error = ssl.SSLError(1, f"[SSL: {reason}] (_ssl.c:1000)")
+    error.reason = reason
+    return error
+
+
+def refuse_certificate(code: int, message: str) -> ssl.SSLError:
+    """Return the error of a certificate that OpenSSL refuses with a code."""
+    error: Any = ssl.SSLCertVerificationError(1, "[SSL: CERTIFICATE_VERIFY_FAILED]")
+    error.reason, error.verify_code, error.verify_message = "CERTIFICATE_VERIFY_FAILED", code, message
+    certificate_error: ssl.SSLError = error
+    return certificate_error
+
+
+# The peer, the exception, its text, the names in the certificate; the message, and whether a retry can help.
+CONNECTING: list[tuple[Peer, Exception, str, tuple[str, ...], str, bool]] = [
+    (
+        SECURE,
+        ConnectionRefusedError(),
+        "Connection refused",
+        (),
+        (
+            "X: cannot connect to https://manager.example.com: Connection refused. Check base_url and whether the"
+            " service runs."
+        ),
+        True,
+    ),
+    (
+        PROXIED,
+        OSError(),
+        "Connection refused",
+        (),
+        (
+            "X: cannot connect to https://manager.example.com (proxy 10.0.0.9:3128): Connection refused. The proxy"
+            f" comes from the variable HTTPS_PROXY. {NO_PROXY}"
+        ),
+        True,
+    ),
+    (
+        OF_THE_SYSTEM,
+        OSError(),
+        "timed out",
+        (),
+        (
+            "X: cannot connect to https://manager.example.com (proxy 10.0.0.9:3128): timed out. The proxy is that of"
+            f" the operating system. {NO_PROXY}"
+        ),
+        True,
+    ),
+    *(
+        (
+            SECURE,
+            error,
+            "EOF",
+            (),
+            (
+                "X: cannot connect to https://manager.example.com: closed during the TLS handshake. Check base_url and"
+                " whether the service runs."
+            ),
+            True,
+        )
+        for error in (ssl.SSLEOFError(8, "EOF"), ssl.SSLZeroReturnError(6, "closed"))
+    ),
+    *(
+        (
+            SECURE,
+            refuse_tls(reason),
+            "text",
+            (),
+            (
+                f"X could not be sent: TLS with https://manager.example.com failed: {reason.replace('_', ' ').lower()}."
+                f" {remedy}"
+            ),
+            False,
+        )
+        for reason, remedy in (
+            ("WRONG_VERSION_NUMBER", "The port may not use TLS: try http in base_url."),
+            ("RECORD_LAYER_FAILURE", "The port may not use TLS: try http in base_url."),
+            ("TLSV13_ALERT_CERTIFICATE_REQUIRED", "Check client_cert."),
+            ("TLSV1_ALERT_UNKNOWN_CA", "Check client_cert."),
+        )
+    ),
+    (
+        SECURE,
+        refuse_tls("UNSUPPORTED_PROTOCOL"),
+        "text",
+        (),
+        "X could not be sent: TLS with https://manager.example.com failed: unsupported protocol",
+        False,
+    ),
+    (
+        SECURE,
+        ssl.SSLError(1, "no reason"),
+        "Text of the Exception.",
+        (),
+        "X could not be sent: TLS with https://manager.example.com failed: text of the exception",
+        False,
+    ),
+    (
+        SECURE,
+        ValueError("hostname does not match"),
+        "hostname does not match",
+        NAMES,
+        (
+            "X could not be sent: TLS with https://manager.example.com failed: hostname does not match. Use a name in"
+            " base_url that the certificate lists: a.example.com, b.example.com."
+        ),
+        False,
+    ),
+    *(
+        (
+            SECURE,
+            refuse_certificate(code, "Refused it."),
+            "text",
+            names,
+            f"X could not be sent: TLS with https://manager.example.com failed: refused it. {remedy}",
+            False,
+        )
+        for code, names, remedy in (
+            (62, NAMES, "Use a name in base_url that the certificate lists: a.example.com, b.example.com."),
+            (64, (), "Use a name in base_url that the certificate lists."),
+            (9, (), "Check the clock of this machine."),
+            (10, (), "Renew the certificate of the service."),
+            (
+                18,
+                NAMES,
+                "Set ca_path (or VIRTINFRA_CA_PATH) to the certificate of the authority that issued it.",
+            ),
+        )
+    ),
+]
+
+
+def test_requests_that_were_not_sent() -> None:
+    failures = []
+    for peer, cause, reason, names, message, transient in CONNECTING:
+        error = build_connect_error(peer, "X", cause, reason, names)
+        if (type(error), error.message, error.transient) != (TransportError, message, transient):
+            failures.append((cause, error.message, error.transient))
+    assert failures == []
+
+
+TLS_HINT = " (the port may expect TLS: try https in base_url)"
+
+# The peer, the exception, whether the port uses TLS; the message, and whether a retry can help.
+SENT: list[tuple[Peer, Exception, bool, str, bool]] = [
+    (PLAIN, TimeoutError(), False, "http://manager.example.com:8080 did not answer X within 0.5 s", True),
+    (
+        SECURE,
+        refuse_tls("TLSV13_ALERT_CERTIFICATE_REQUIRED"),
+        False,
+        "https://manager.example.com ended TLS after X was sent: tlsv13 alert certificate required (see client_cert)",
+        False,
+    ),
+    (
+        SECURE,
+        refuse_tls("DECRYPTION_FAILED"),
+        False,
+        "X: the connection to https://manager.example.com broke: the reason",
+        True,
+    ),
+    (PLAIN, OSError(), True, "X: http://manager.example.com:8080 expects TLS: use https in base_url", False),
+    (PLAIN, ValueError(), False, "the response to X cannot be used: the reason", False),
+    (
+        PROXIED,
+        ConnectionResetError(),
+        False,
+        "X: the connection to https://manager.example.com (proxy 10.0.0.9:3128) broke: the reason",
+        True,
+    ),
+    (
+        PLAIN,
+        ConnectionResetError(),
+        False,
+        "X: the connection to http://manager.example.com:8080 broke: the reason",
+        True,
+    ),
+    *(
+        (
+            peer,
+            error,
+            False,
+            f"X: the connection to {peer.origin} broke: the reason{hint}",
+            True,
+        )
+        for peer, hint in ((PLAIN, TLS_HINT), (SECURE, ""))
+        for error in (http.client.RemoteDisconnected(), http.client.BadStatusLine("\x15\x03\x03"))
+    ),
+]
+
+
+def test_requests_that_may_have_been_sent() -> None:
+    """A write whose response is lost may have been performed."""
+    failures = []
+    for peer, cause, is_tls_port, message, transient in SENT:
+        for method, kind in (("GET", TransportError), ("POST", ResponseLost)):
+            error = read_error(peer, "X", cause, "the reason", method, 0.5, is_tls_port)
+            if (type(error), error.message, error.transient) != (kind, message, transient):
+                failures.append((method, cause, error.message, error.transient))
+    assert failures == []
+
+
+REDIRECTED = "X was redirected to {}, which is not followed. Check base_url."
+
+# The response and the message.
+REJECTED: list[tuple[Response, str]] = [
+    (
+        Response(400, {}, b"<b>The plain HTTP request was sent to HTTPS port</b>"),
+        (
+            "http://manager.example.com:8080 expects TLS: use https in base_url (The plain HTTP request was sent to"
+            " HTTPS port)"
+        ),
+    ),
+    (
+        Response(302, {"Location": "https://user:secret@portal.example.com:8443/login?token=secret"}, b""),
+        REDIRECTED.format("https://portal.example.com"),
+    ),
+    (
+        Response(302, {"Location": "https://a-secret.example.com/"}, b"", Masker(["a-secret"])),
+        REDIRECTED.format("https://********.example.com"),
+    ),
+    (Response(307, {"Location": "/login"}, b""), REDIRECTED.format("another path")),
+    (Response(307, {"Location": "https://[broken/"}, b""), REDIRECTED.format("another path")),
+    (Response(301, {}, b""), REDIRECTED.format("another path")),
+]
+
+
+def test_responses_that_are_not_followed() -> None:
+    failures = []
+    for response, message in REJECTED:
+        for method, kind in (("GET", TransportError), ("DELETE", ResponseLost)):
+            error = build_rejection_error(PLAIN, "X", response, method)
+            if (type(error), error.message, error.transient) != (kind, message, False):
+                failures.append((method, error.message, error.transient))
+    assert failures == []
