@@ -9,11 +9,10 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 MASK = "********"
 
@@ -143,9 +142,10 @@ def mask_url(url: Any) -> Any:
     """Return a URL with everything masked except for scheme and host."""
     if not isinstance(url, str) or not url.strip():
         return url
-    parts = SplitResult("", "", "", "", "")
-    with suppress(ValueError):
+    try:
         parts = urlsplit(url.strip())
+    except ValueError:
+        return MASK
     host = re.sub(r":\d*\Z", "", parts.netloc.rpartition("@")[2])
     if not parts.scheme or not re.fullmatch(r"[\w.-]+|\[[\da-fA-F:.]+\]", host):
         return MASK

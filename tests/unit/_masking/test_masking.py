@@ -137,6 +137,14 @@ def test_masker_keeps_documented_names() -> None:
 def test_masker_masks_members_that_are_named_as_secrets() -> None:
     value = {"sshPassword": "a", "access_key_secret": 5, "password": None, "secret": "", "passwordExpired": "no"}
     assert Masker().mask_value(value) == {**value, "sshPassword": MASK, "access_key_secret": MASK}
+    option = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
+    assert Masker(["a", "1234"]).mask_value({**value, "size": 1234, "other": 123}) == {
+        **value,
+        "sshPassword": option,
+        "access_key_secret": MASK,
+        "size": option,
+        "other": 123,
+    }
 
 
 def test_each_line_of_a_secret_is_a_secret() -> None:
@@ -172,6 +180,9 @@ HOOK = "https://bot:passw0rd@chat.example.com:8443/open-apis/v2/hook/KEY/A1b2C3d
         ({"secret": " abc\n"}, {"abc"}),
         ({"secret": 4711}, {"4711"}),
         ({"secret": ""}, set()),
+        ({"secret": " \n"}, set()),
+        ({"secret": "https://[broken/key"}, {"https://[broken/key"}),
+        ({"secret": "//path/key-of-path"}, {"//path/key-of-path"}),
         ({"secret": "first line\nlast"}, {"first line\nlast", "first line"}),
         ({"secret": "six-chars\n123456\n12345"}, {"six-chars\n123456\n12345", "six-chars", "123456"}),
         (
@@ -242,8 +253,8 @@ def test_masker_masks_values_that_are_no_json() -> None:
 
 
 def test_masker_returns_a_record_without_secrets_unchanged() -> None:
-    record = {"name": "web", "size": 5, "tags": ["a", {"b": None}]}
-    assert Masker(["hunter2"]).mask_value(record) is record
+    for record in ({"name": "web", "size": 5, "is_on": True}, {"name": "web", "tags": ["a", {"b": None}]}):
+        assert Masker(["hunter2"]).mask_value(record) is record
 
 
 def test_control_characters_are_shown() -> None:
@@ -391,6 +402,7 @@ def test_credentials_are_recognized_in_json_with_escaped_characters(reply: str) 
         ("https://user:SECRET@chat.example.com:8443/?key=SECRET#SECRET", "https://chat.example.com/********"),
         ("https://SECRET@[2001:db8::1]:8443/SECRET", "https://[2001:db8::1]/********"),
         ("https://[2001:db8::1]/SECRET", "https://[2001:db8::1]/********"),
+        ("https://[2001:DB8::1]/SECRET", "https://[2001:DB8::1]/********"),
         ("chat.example.com/SECRET", MASK),
         ("https://[broken/SECRET", MASK),
         ("https:///SECRET", MASK),

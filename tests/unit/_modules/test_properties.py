@@ -285,7 +285,10 @@ ACTING: dict[str, Case] = {
     "vm_snapshot_group removed": Case(
         "vm_snapshot_group",
         {"uuid": seeded_uuid("snapshotgroup", 1), "state": "absent"},
-        {"delete_mode": st.sampled_from(["permissive", "enforcing"])},
+        {
+            "delete_mode": st.sampled_from(["permissive", "enforcing"]),
+            "direction": st.sampled_from(["pull", "commit", "auto"]),
+        },
     ),
     "vm_nic attached": Case(
         "vm_nic",
