@@ -8,8 +8,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -30,14 +31,23 @@ from .._api.references import find_referenced_type, format_name_field, format_op
 from .._api.resource_types import REFERS_TO, ResourceType
 from .client import Client
 from .lists import (
+    PAGE_SIZE,
+    Page,
     combine_finders,
     extract_records,
     find_by_attribute,
     get_by_uuid,
+    paginate,
     paginate_cursor,
     query,
     require_unique,
 )
+
+# How often names of a type are looked up singly before the tasks of a run read the list of all its objects.
+LOOKUPS_BEFORE_LIST = 2
+
+# The key of the number of pages in place of a list that has too many. No object has an empty name.
+_PAGES = ""
 
 
 def resolve_names(
@@ -107,8 +117,13 @@ def _list_names(value: Any) -> list[str]:
 
 def recall_uuid(client: Client, resource_type: ResourceType, name: str, owner: Record) -> str:
     """Return the uuid as `find_uuid` does, but from the names that the client remembers if possible."""
+    listed: list[bool] = []
 
     def look_up() -> dict[str, str]:
+        uuids, is_remembered = _recall_list(client, resource_type, owner)
+        if name in uuids:
+            listed.append(is_remembered)
+            return uuids if owner else {name: uuids[name]}
         if owner:
             return _index_names(client, resource_type, owner)
         return {name: find_uuid(client, resource_type, name, owner)}
@@ -117,9 +132,64 @@ def recall_uuid(client: Client, resource_type: ResourceType, name: str, owner: R
     uuids, is_remembered = client.names.find(resource_type.name, key, look_up)
     if name not in uuids:
         return find_uuid(client, resource_type, name, owner)
-    if is_remembered:
+    if is_remembered or any(listed):
         client.name_checks.append(partial(_is_current, client, resource_type, name, owner, uuids[name]))
     return uuids[name]
+
+
+def _recall_list(client: Client, resource_type: ResourceType, owner: Record) -> tuple[dict[str, str], bool]:
+    """Return the uuids of an owner's objects by their names, from a list of all objects, and whether it is remembered.
+
+    The list is read when names are looked up for the third time, and only if it takes no more requests than single
+    lookups have taken; the result is empty without it.
+    """
+    lookups = client.names.count_lookup(resource_type.name)
+    if lookups < LOOKUPS_BEFORE_LIST:
+        return {}, False
+    uuids, is_remembered = client.names.find(
+        resource_type.name, (), lambda: _list_uuids(client, resource_type, max_pages=1)
+    )
+    if 1 < int(uuids.get(_PAGES, 0)) <= lookups:
+        uuids, is_remembered = client.names.find(
+            resource_type.name, (_PAGES, ""), lambda: _list_uuids(client, resource_type, max_pages=lookups)
+        )
+    start = _format_key(owner.values(), "")
+    return {key.removeprefix(start): uuid for key, uuid in uuids.items() if key.startswith(start)}, is_remembered
+
+
+def _list_uuids(client: Client, resource_type: ResourceType, max_pages: int) -> dict[str, str]:
+    """Return the uuids of all objects of a type by their owners and names, without those that name several objects.
+
+    If the list has more pages, return their number under the key _PAGES. If it cannot be read, return nothing.
+    """
+    records: list[Record] = []
+    try:
+        for number, (page, total) in enumerate(_paginate_type(client, resource_type), 1):
+            records += filter(resource_type.is_usable, page)
+            pages = max(number, math.ceil((total or 0) / PAGE_SIZE))
+            if pages > max_pages:
+                return {_PAGES: str(pages)}
+    except VirtinfraError:
+        return {}
+    owners, name = [resource_type.owner] if resource_type.owner else [], resource_type.name_field
+    named = [record for record in records if record.get("uuid") and record.get(name)]
+    keys = [_format_key([record.get(owner) for owner in owners], record[name]) for record in named]
+    counts = Counter(keys)
+    return {key: str(record["uuid"]) for key, record in zip(keys, named, strict=True) if counts[key] == 1}
+
+
+def _paginate_type(client: Client, resource_type: ResourceType) -> Iterator[Page]:
+    """Yield all records of a type in pages: of a query, or else of a cursor query."""
+    if resource_type.query:
+        with suppress(Unsupported):
+            yield from paginate(client, resource_type.query, {}, limit=None, connections=1)
+            return
+    yield from paginate_cursor(client, resource_type.cursor_type)
+
+
+def _format_key(owners: Iterable[Any], name: Any) -> str:
+    """Return the key of an object in a list of uuids: the uuids of its owners and its name."""
+    return " ".join(map(str, [*owners, name]))
 
 
 def _index_names(client: Client, resource_type: ResourceType, owner: Record) -> dict[str, str]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import random
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager
@@ -55,6 +56,12 @@ class NameStore(Protocol):
         Of several clients that need them at the same time, one looks them up. Raise the error of ``look_up``.
         """
 
+    def count_lookup(self, resource_type: str) -> int:
+        """Count a lookup of names of a type, and return how many there were since the type was last forgotten.
+
+        Return 0 if names are not remembered.
+        """
+
     def forget(self, resource_types: Iterable[str]) -> None:
         """Forget all names of these types, also those that are being looked up."""
 
@@ -68,6 +75,7 @@ class TaskNames:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._futures: dict[tuple[str, ...], Future[Uuids]] = {}
+        self._lookups: Counter[str] = Counter()
 
     def find(self, resource_type: str, key: tuple[str, ...], look_up: Callable[[], Uuids]) -> tuple[Uuids, bool]:
         """Return the uuids for a key, and False: no earlier task has stored them."""
@@ -81,6 +89,12 @@ class TaskNames:
             except BaseException as error:
                 future.set_exception(error)
         return future.result(), False
+
+    def count_lookup(self, resource_type: str) -> int:
+        """Count a lookup of names of a type, and return how many the task has counted before."""
+        with self._lock:
+            self._lookups[resource_type] += 1
+            return self._lookups[resource_type] - 1
 
     def forget(self, resource_types: Iterable[str]) -> None:
         """Forget nothing: the names of a task are looked up before its calls."""

@@ -72,6 +72,21 @@ class FileNames:
                 return stored["uuids"], False
         return look_up(), False
 
+    def count_lookup(self, resource_type: str) -> int:
+        """Count a lookup of names of a type, and return how many the run has counted since the last change.
+
+        Return 0 if no names are remembered.
+        """
+        changes = self._count_changes(resource_type)
+        if changes is None:
+            return 0
+        path = locate_file("lookups", self._options, resource_type)
+        with suppress(VirtinfraError), edit_values(path) as lookups:
+            before = lookups["count"] if lookups.get("changes") == changes else 0
+            lookups.update(changes=changes, count=before + 1)
+            return int(before)
+        return 0
+
     def _count_changes(self, resource_type: str) -> int | None:
         """Return the number of changes of a type so far, None if no names are remembered."""
         if _locate_suspension().exists():

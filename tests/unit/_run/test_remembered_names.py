@@ -7,16 +7,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import ansible.constants
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import NotFound
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import AmbiguousMatch, NotFound
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.resource_types import RESOURCE_TYPES
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import CallOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import wait_for_job
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.names import recall_uuid
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.sessions import open_client
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Hooks
@@ -29,6 +31,7 @@ from simulator.state.store import seeded_uuid
 from support.module_runner import ModuleRunner
 
 VM_1, VM_2 = seeded_uuid("vm", 1), seeded_uuid("vm", 2)
+CountRequests = Callable[..., tuple[str, int]]
 TASK_OF_VM = {"name": "backup-1", "vm": "vm-1"}
 
 
@@ -170,3 +173,77 @@ def test_many_tasks_look_a_name_up_once_and_fail_at_the_same_time() -> None:
     with ThreadPoolExecutor(count) as pool:
         found = [pool.submit(names().find, "vm", ("b",), lambda: {"b": "1"}) for dummy in range(count)]
         assert sorted(future.result()[1] for future in found) == [False] + [True] * (count - 1)
+
+
+@pytest.fixture
+def count_requests(sim: Simulator, folder: Path) -> CountRequests:
+    """Return a function that looks up a name, as a task of its own, and counts the requests for it."""
+
+    def count(type_name: str, name: str, **owner: str) -> tuple[str, int]:
+        sim.clear_log()
+        hooks = Hooks(Masker(), new_store=FileStore)
+        with open_client(ConnectionOptions(sim.url, session_id=sim.session), CallOptions(), hooks) as client:
+            return recall_uuid(client, RESOURCE_TYPES[type_name], name, owner), len(sim.log())
+
+    return count
+
+
+def test_the_third_name_of_a_type_is_looked_up_in_a_list(sim: Simulator, count_requests: CountRequests) -> None:
+    sim.reset(hosts=8, latency=0)
+    hosts = [count_requests("host", f"host-{number}") for number in range(1, 9)]
+    assert hosts == [(seeded_uuid("host", number), int(number < 4)) for number in range(1, 9)]
+    nics = [count_requests("host_nic", "eth1", hostUuid=uuid) for uuid, dummy in hosts]
+    assert nics == [(seeded_uuid("hostnic", 4 * number + 2), int(number < 3)) for number in range(8)]
+
+
+def test_a_list_decides_nothing_about_names_that_it_does_not_identify(
+    sim: Simulator, count_requests: CountRequests
+) -> None:
+    """Names of several objects, and names of new objects."""
+    sim.reset(hosts=5, latency=0)
+    sim.change("host", seeded_uuid("host", 4), name="host-5")
+    for number in (1, 2, 3):
+        count_requests("host", f"host-{number}")
+    with pytest.raises(AmbiguousMatch):
+        count_requests("host", "host-5")
+    sim.change("host", seeded_uuid("host", 4), name="host-new")
+    assert count_requests("host", "host-new") == (seeded_uuid("host", 4), 1)
+
+
+def test_a_long_list_is_read_when_single_lookups_have_taken_as_many_requests(
+    sim: Simulator, count_requests: CountRequests
+) -> None:
+    sim.reset(hosts=4001, latency=0)
+    counts = [count_requests("host", f"host-{number}")[1] for number in range(1, 9)]
+    assert counts == [1, 1, 2, 1, 1, 5, 0, 0]
+
+
+def test_a_list_that_cannot_be_read_is_tried_once(sim: Simulator, count_requests: CountRequests) -> None:
+    sim.reset(hosts=5, latency=0)
+    for number in (1, 2):
+        count_requests("host", f"host-{number}")
+    sim.fault("status", "QueryHost", status=500)
+    assert [count_requests("host", f"host-{number}")[1] for number in (3, 4, 5)] == [2, 1, 1]
+
+
+def test_a_change_of_the_type_forgets_its_list(sim: Simulator, count_requests: CountRequests) -> None:
+    sim.reset(hosts=5, latency=0)
+    for number in (1, 2, 3):
+        count_requests("host", f"host-{number}")
+    FileStore(ConnectionOptions(sim.url, session_id=sim.session)).names.forget(["host"])
+    sim.change("host", seeded_uuid("host", 1), name="host-old")
+    sim.change("host", seeded_uuid("host", 2), name="host-1")
+    assert [count_requests("host", name)[0] for name in ("host-4", "host-5", "host-1")] == [
+        seeded_uuid("host", number) for number in (4, 5, 2)
+    ]
+
+
+def test_a_name_of_a_list_is_looked_up_again_before_something_is_removed(sim: Simulator, run: ModuleRunner) -> None:
+    """Another user gives the name of a VM of the list to another VM, of which the task has to be removed."""
+    vms = [f"vm-{number}" for number in range(1, 4)]
+    for number, vm in enumerate([*vms, seeded_uuid("vm", 4)], 1):
+        assert run("cbt_task", {"name": f"backup-{number}", "vm": vm}).changed
+    sim.change("vm", seeded_uuid("vm", 4), name="vm-old")
+    sim.change("vm", VM_1, name="vm-4")
+    assert run("cbt_task", {"vm": "vm-4", "state": "absent"}).changed
+    assert sorted(record["name"] for record in sim.records("cbttask")) == ["backup-2", "backup-3", "backup-4"]
