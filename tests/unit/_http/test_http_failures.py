@@ -214,7 +214,7 @@ SENT: list[tuple[Peer, Exception, bool, str, bool]] = [
             True,
         )
         for peer, hint in ((PLAIN, TLS_HINT), (SECURE, ""))
-        for error in (http.client.RemoteDisconnected(), http.client.BadStatusLine("\x15\x03\x03"))
+        for error in (http.client.RemoteDisconnected("closed"), http.client.BadStatusLine("\x15\x03\x03"))
     ),
 ]
 
