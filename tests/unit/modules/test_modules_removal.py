@@ -11,9 +11,22 @@ from typing import Any
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import COMPANIONS
 
+from chaos.store import drop_dates
 from simulator.launch import Simulator
 from support.module_runner import ModuleRunner
-from support.scenarios import DATA_VOLUME, ENDPOINT, HOST, PLATFORM, STOPPED_VM, VM
+from support.scenarios import (
+    CREATED_TASK,
+    DATA_VOLUME,
+    ENDPOINT,
+    HOST,
+    NIC,
+    PERSON,
+    PLATFORM,
+    SNAPSHOT_GROUP,
+    STOPPED_VM,
+    TOPIC,
+    VM,
+)
 
 REMOVED_HOST = {"name": "host-1", "state": "absent"}
 NOWHERE = "0123456789ab4def8123456789abcdef"
@@ -294,6 +307,7 @@ NO_RIGHT = {"code": "ID.1002", "details": "no right"}
         ("vm", {"uuid": VM}, "QueryVolumeSnapshotGroup", "snapshot groups"),
         ("sns_endpoint", {"type": "any", "uuid": ENDPOINT}, "QuerySNSTeamchatAtPerson", "persons"),
         ("sns_snmp_platform", {"uuid": PLATFORM, "force": True}, "QuerySNSApplicationEndpoint", "endpoints"),
+        ("sns_topic", {"uuid": TOPIC, "force": True}, "QuerySNSTopicSubscriber", "subscribers"),
     ],
 )
 def test_list_that_cannot_be_read_is_not_empty(
@@ -319,3 +333,66 @@ def test_volumes_of_no_vm_that_cannot_be_read_may_be_lost_with_a_host(
     sim.configure(missing_operations=["QueryVolume"])
     ran = run_empty_host("kvm_host", REMOVED_HOST)
     assert "cannot check which data volumes of no VM are on the host" in ran.warnings[0]
+
+
+# For each module, options that select an object, and others that differ from it.
+DIFFERING: tuple[tuple[str, dict[str, Any], tuple[dict[str, Any], ...]], ...] = (
+    (
+        "kvm_host",
+        {"uuid": HOST, "force": True},
+        ({"name": "x"}, {"name": "host-2"}, {"management_ip": "10.9.9.9"}, {"cluster": "cluster-2"}),
+    ),
+    (
+        "vm",
+        {"uuid": VM, "data_volumes": "delete", "expunge": True},
+        ({"name": "x"}, {"name": "vm-2"}, {"description": "x"}, {"cpu_num": 77}, {"memory_size": 1}),
+    ),
+    (
+        "vm_nic",
+        {"uuid": NIC},
+        (
+            {"vm": "vm-2", "l3_network": "l3-1"},
+            {"vm": "nobody", "l3_network": "l3-1"},
+            {"vm": "vm-1", "l3_network": "l3-2"},
+            {"static_ip": "10.9.9.9"},
+            {"custom_mac": "fa:00:00:00:00:99"},
+            {"driver_type": "e1000"},
+        ),
+    ),
+    (
+        "vm_snapshot_group",
+        {"uuid": SNAPSHOT_GROUP},
+        ({"name": "x"}, {"description": "x"}, {"vm": "vm-2"}, {"vm": "nobody"}),
+    ),
+    (
+        "sns_endpoint",
+        {"uuid": ENDPOINT, "type": "snmp"},
+        ({"name": "x"}, {"description": "x"}, {"platform": "workchat-1"}, {"topics": ["topic-2"]}, {"topics": []}),
+    ),
+    ("sns_topic", {"uuid": TOPIC, "force": True}, ({"name": "x"}, {"description": "x"}, {"locale": "zh_CN"})),
+    (
+        "sns_snmp_platform",
+        {"uuid": PLATFORM, "force": True},
+        ({"name": "x"}, {"description": "x"}, {"snmp_address": "192.0.2.9"}, {"snmp_port": 9}),
+    ),
+    ("sns_teamchat_person", {"uuid": PERSON}, ({"user_id": "x"}, {"remark": "x"}, {"endpoint": ENDPOINT})),
+    (
+        "cbt_task",
+        {"uuid": CREATED_TASK},
+        ({"name": "x"}, {"description": "x"}, {"vm": "vm-6"}, {"vms": ["vm-6"], "task_type": "full"}),
+    ),
+)
+
+
+def test_object_that_differs_in_any_option_is_not_removed(run: ModuleRunner, sim: Simulator) -> None:
+    sim.reset(cbt_tasks=1)
+    before, problems = drop_dates(sim.state()), []
+    for module, key, others in DIFFERING:
+        for differing in others:
+            options = {**key, **differing, "state": "absent"}
+            for check in (True, False):
+                ran = run(module, options, check)
+                if not ran.failed or ran.calls or (" selects " not in ran.message and "differ from" not in ran.message):
+                    problems.append(f"{module} {options}: {ran.message or ran.result}")
+    assert not problems, "\n".join(problems)
+    assert drop_dates(sim.state()) == before
