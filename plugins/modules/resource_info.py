@@ -104,7 +104,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..module_utils._modules.process import run_as_module
-from ..module_utils._api.errors import InvalidOptions
+from ..module_utils._api.errors import ApiError, InvalidOptions, suggest_name
 from ..module_utils._api.resource_types import LISTED_TYPES
 from ..module_utils._client.lists import PAGE_SIZE
 from ..module_utils._engine.context import ModuleContext
@@ -123,7 +123,13 @@ def list_resources(context: ModuleContext) -> dict[str, Any]:
         listing = list_module(resource_type.query, returns="resources", cursor=resource_type.cursor_type)
     else:
         listing = list_module(None, returns="resources", cursor=requested)
-    return listing.run(replace(context, desired=desired))
+    try:
+        return listing.run(replace(context, desired=desired))
+    except ApiError as failure:
+        hint = "" if resource_type else suggest_name(requested, LISTED_TYPES)
+        if hint:
+            failure.message = f"{failure.message.rstrip('.')}.{hint}"
+        raise
 
 
 BY_CURSOR = list_module(None, returns="resources", cursor="any")

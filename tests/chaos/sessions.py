@@ -70,7 +70,7 @@ def _play_task(sim: Simulator, report: Report, request: TaskRequest, fault: Mapp
     before = wait_until_settled(sim)
     sim.clear_log()
     sim.fault(**fault)
-    account = {"base_url": sim.url, "account": "admin", "account_password": "password", "session_id": None}
+    account = {"base_url": sim.url, "account": "admin", "account_password": "simulator-password", "session_id": None}
     result = run_module(request.module, {**account, "request_timeout": 0.3, **request.options}).result
     happened = sum(each["happened"] for each in sim.faults())
     operations = Counter(entry["operation"] for entry in sim.log())
@@ -92,7 +92,11 @@ def many_tasks(sim: Simulator, report: Report, hosts: int, items: int, seconds: 
     before = sim.sessions()["logins"]
     tasks = [{"virtinfra.manager.host_info": {"name": "host-1"}, "loop": list(range(items))}]
     plays = [{"hosts": "all", "gather_facts": False, "connection": "local", "ignore_errors": True, "tasks": tasks}]
-    account = {"VIRTINFRA_ACCOUNT": "admin", "VIRTINFRA_ACCOUNT_PASSWORD": "password", "VIRTINFRA_BASE_URL": sim.url}
+    account = {
+        "VIRTINFRA_ACCOUNT": "admin",
+        "VIRTINFRA_ACCOUNT_PASSWORD": "simulator-password",
+        "VIRTINFRA_BASE_URL": sim.url,
+    }
     with tempfile.TemporaryDirectory() as folder, _expiry(sim, seconds) as ended:
         playbook = Path(folder, "sessions.yml")
         playbook.write_text(json.dumps(plays), encoding="utf-8")

@@ -127,7 +127,7 @@ def test_query_for_a_name_that_services_misread(sim: Simulator, name: str, simil
 def test_a_refused_login_ends_the_source(sim: Simulator, code: str) -> None:
     """A source that polls forever would never read anything, because it does not repeat a refused login."""
     sim.configure(login_refusal=code)
-    args = {"base_url": sim.url, "account": "admin", "account_password": "password", "interval": INTERVAL}
+    args = {"base_url": sim.url, "account": "admin", "account_password": "simulator-password", "interval": INTERVAL}
 
     async def play() -> None:
         async with running("resource_changes", {**args, "resource_type": "host"}, Rules()) as source:
@@ -171,7 +171,7 @@ def test_threshold_has_hysteresis(sim: Simulator) -> None:
         ({}, "missing required arguments: resource_type"),
         ({"resource_type": "zone"}, "value of resource_type must be one of"),
         ({"resource_type": "host", "base_url": None}, "base_url is required"),
-        ({"resource_type": "host", "session_id": None}, "session_id, account, access_key_id or api_token is required"),
+        ({"resource_type": "host", "session_id": None}, "there are no credentials. Give session_id, or account and"),
         ({"resource_type": "host", "field": ["state"]}, "unknown argument field. Did you mean fields?"),
         ({"resource_type": "vm", "fields": ["status"]}, "fields: vm records have no field status. Did you mean state?"),
         ({"resource_type": "vm", "thresholds": [{"field": "state", "below": 1}]}, "state is not a capacity of vm "),
@@ -204,7 +204,7 @@ def test_wrong_arguments_have_one_message(sim: Simulator, args: dict[str, Any], 
 @pytest.mark.parametrize("operation", ["LogInByAccount", "QueryHost"])
 def test_the_end_of_the_source_ends_its_session(sim: Simulator, operation: str) -> None:
     """Also while its thread logs in or waits for a list, after which it does not log in again."""
-    args = args_of(sim, session_id=None, account="admin", account_password="password", resource_type="host")
+    args = args_of(sim, session_id=None, account="admin", account_password="simulator-password", resource_type="host")
     sim.fault("slow", operation, seconds=1, skip=int(operation == "QueryHost"))
 
     async def play() -> None:

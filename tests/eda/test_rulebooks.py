@@ -183,7 +183,7 @@ def test_each_stop_ends_the_session(
     account = {
         "VIRTINFRA_BASE_URL": sim.url,
         "VIRTINFRA_ACCOUNT": "admin",
-        "VIRTINFRA_ACCOUNT_PASSWORD": "password",
+        "VIRTINFRA_ACCOUNT_PASSWORD": "simulator-password",
     }
     variables = {"hardware_errors_interval": 0.2, "host_maintenance_tasks": "unused"}
     name = "virtinfra.manager.hardware_errors"

@@ -62,7 +62,7 @@ def test_examples(sim: Simulator, playbook_runner: PlaybookRunner, playbook: Pat
         "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true",
         "NEW_HOSTS_PASSWORD": "secret",
         "VIRTINFRA_ACCOUNT": "admin",
-        "VIRTINFRA_ACCOUNT_PASSWORD": "password",
+        "VIRTINFRA_ACCOUNT_PASSWORD": "simulator-password",
         "VIRTINFRA_BASE_URL": sim.url,
         "VIRTINFRA_SESSION_ID": sim.session,
     }

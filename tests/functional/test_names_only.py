@@ -85,7 +85,7 @@ def list_changed_tasks(run: Run) -> set[str]:
 
 def test_playbook_with_names_only(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
     sim.reset(sync=True)
-    account = {"VIRTINFRA_ACCOUNT": "admin", "VIRTINFRA_ACCOUNT_PASSWORD": "password"}
+    account = {"VIRTINFRA_ACCOUNT": "admin", "VIRTINFRA_ACCOUNT_PASSWORD": "simulator-password"}
     checked = play(playbook_runner, "--check", **account)
     assert list_changed_tasks(checked) == CHANGING
     assert {name for played in checked for name in played.written} <= {"LogInByAccount"}
@@ -127,7 +127,7 @@ UNNAMED = {
 def test_literal_service_names_missing_parameters(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
     sim.reset(sync=True, literal=True)
     for environment in (
-        {"VIRTINFRA_ACCOUNT": "nobody", "VIRTINFRA_ACCOUNT_PASSWORD": "password"},
+        {"VIRTINFRA_ACCOUNT": "nobody", "VIRTINFRA_ACCOUNT_PASSWORD": "simulator-password"},
         {"VIRTINFRA_SESSION_ID": sim.session},
     ):
         run = play(playbook_runner, **environment)

@@ -14,7 +14,12 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.references import mark_nulls
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Hooks, MemoryStore, SessionStore
-from ansible_collections.virtinfra.manager.plugins.module_utils._modules.run import ModuleResult, build_masker, execute
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules.run import (
+    CHECK_MODE_REMEDY,
+    ModuleResult,
+    build_masker,
+    execute,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.spec import ModuleSpec
 
 from simulator.launch import Simulator
@@ -119,7 +124,7 @@ class ModuleRunner:
         """Check that a module fails before it changes anything, in check mode too; return its message."""
         checked, ran = self(name, options, check=True, **shared), self(name, options, **shared)
         assert ran.failed, ran.result
-        assert checked.message == ran.message
+        assert checked.message.removesuffix(f" {CHECK_MODE_REMEDY}") == ran.message
         assert checked.calls == ran.calls == []
         assert not ran.changed
         return ran.message

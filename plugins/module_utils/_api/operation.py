@@ -252,14 +252,22 @@ class Operation:
         """Return whether a JSON object is a reply of success in the form of this operation."""
         return self.has_result(reply) or (self.may_be_empty and is_bare(reply))
 
-    def find_missing(self, params: Mapping[str, Any]) -> list[str]:
-        """Return the names of the required parameters that ``params`` lacks."""
-        replaced = {name for key, names in (self.alternatives or {}).items() if params.get(key) for name in names}
-        return [
+    def find_missing(self, params: Mapping[str, Any], shortest: bool = False) -> list[str]:
+        """Return the names of the required parameters that ``params`` lacks.
+
+        With ``shortest``, a parameter that replaces several of them stands for these.
+        """
+        alternatives = self.alternatives or {}
+        replaced = {name for key, names in alternatives.items() if params.get(key) for name in names}
+        missing = [
             name
             for name, parameter in self.parameters.items()
             if parameter.required and not parameter.omit_if_unset and params.get(name) is None and name not in replaced
         ]
+        for key, names in alternatives.items() if shortest else ():
+            if {*names} <= {*missing}:
+                missing = [name for name in missing if name not in names] + [key]
+        return missing
 
     def explain_unsupported(self, params: Mapping[str, Any], version: str) -> str | None:
         """Return why a service of ``version`` does not support this call; None if it does."""

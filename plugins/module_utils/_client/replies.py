@@ -185,8 +185,11 @@ def lacks_operation(response: Response) -> bool:
 
 def build_unsupported_error(operation: Operation, prefix: str, status: int, is_prefix_known: bool) -> Unsupported:
     """Return the error that the service does not have an operation, as its response with this status shows."""
-    version = f"has version {operation.since} or newer" if operation.since else "has a version and edition with it"
-    reason, remedy = f"the service does not offer {operation.name}", f"Check that the service {version}."
+    needed = f", which needs version {operation.since} or newer" if operation.since else ""
+    reason, remedy = (
+        f"the service does not offer {operation.name}{needed}",
+        "Check the version and edition of the service.",
+    )
     if status in (404, 405) and not (is_prefix_known or operation.uses_token):
         reason, remedy = f"{reason}, or path_prefix is wrong", "Check path_prefix."
     reason += f" (HTTP status {status} for {operation.method} {operation.build_path(prefix)})"

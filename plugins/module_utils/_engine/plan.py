@@ -400,7 +400,7 @@ def build_call(
     if current is not None and (row.is_destructive or expected is None):
         warning = "; ".join(filter(None, [warning, _require_equal(resource, desired, current)]))
     params = _collect_params(resource, row, desired, current or {})
-    missing = list(resource.rename(dict.fromkeys(row.find_missing(params))))
+    missing = list(resource.rename(dict.fromkeys(row.find_missing(params, shortest=current is None))))
     if current is None and missing:
         raise build_not_found(resource, desired, [format_option_name(name) for name in missing])
     _require_options(operation, [format_option_name(name) for name in missing if name != "uuid"])

@@ -17,7 +17,7 @@ from typing import Any
 
 from ansible.module_utils.errors import AnsibleValidationError, UnsupportedError
 
-from .._api.errors import Bug, TransportError, VirtinfraError
+from .._api.errors import Bug, NotFound, TransportError, VirtinfraError
 from .._api.operation import ABSENT
 from .._api.operations import OPERATIONS
 from .._api.records import RECORD_FIELDS, NullReference, to_snake_case
@@ -32,6 +32,9 @@ from .._http.webhooks import Webhook
 from .._masking.masker import Masker, collect_secrets
 from .._masking.terminal import escape_controls
 from .spec import ModuleSpec
+
+# What to do about an object that a name or uuid should select, if check mode only predicted its creation.
+CHECK_MODE_REMEDY = "If an earlier task creates it, add when: not ansible_check_mode."
 
 
 @dataclass(frozen=True)
@@ -111,6 +114,8 @@ def _run_with_client(spec: ModuleSpec, params: Mapping[str, Any], check_mode: bo
         result = add_given_names(spec.run(context), given, params, spec.parameters)
         return ModuleResult({"changed": context.changed, **result}, context.warnings)
     except VirtinfraError as failure:
+        if check_mode and isinstance(failure, NotFound):
+            failure.message += f" {CHECK_MODE_REMEDY}"
         return _build_failure(context, failure)
     except Exception as mistake:
         return _build_failure(context, _describe_bug(mistake))

@@ -30,7 +30,7 @@ from ...module_utils._api.errors import (
 )
 from ...module_utils._api.records import RECORD_FIELDS, Record
 from ...module_utils._api.resource_types import CLUSTER, ZONE, ResourceType
-from ...module_utils._client.client import Client
+from ...module_utils._client.client import SESSION_OPTIONS, TOKEN_OPTION, Client
 from ...module_utils._client.lists import paginate, paginate_cursor
 from ...module_utils._http.connection import CREDENTIAL_OPTIONS, ConnectionOptions
 from ...module_utils._modules.options import CONNECTION, Options
@@ -246,7 +246,7 @@ def _create_service(options: Mapping[str, Any], spec: Options, page_size: int) -
     values = validation.validated_parameters
     connection = ConnectionOptions.from_params(values)
     if not (connection.can_query or connection.api_token):
-        raise InvalidOptions("session_id, account, access_key_id or api_token is required")
+        raise InvalidOptions(f"there are no credentials. Give {SESSION_OPTIONS}, or else {TOKEN_OPTION}")
     service = Service(
         values.get("name") or connection.origin,
         connection,

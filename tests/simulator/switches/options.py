@@ -126,7 +126,7 @@ class Switches:
     session_expired: Annotated[bool, OptionInfo("the session is invalid")] = False
     token_expired: Annotated[bool, OptionInfo("the token is invalid")] = False
     account: Annotated[str, OptionInfo("the account that can log in")] = "admin"
-    account_password: Annotated[str, OptionInfo("its password")] = "password"
+    account_password: Annotated[str, OptionInfo("its password")] = "simulator-password"
     login_refusal: Annotated[
         str,
         OptionInfo(

@@ -161,7 +161,7 @@ def test_sessions_refuse_a_key(sim: Simulator, run: ModuleRunner) -> None:
     lookup = lookup_loader.get("virtinfra.manager.session")
     with pytest.raises(AnsibleError, match=words):
         lookup.run([], {}, base_url=sim.url)
-    account = {"account": "admin", "account_password": "password"}
+    account = {"account": "admin", "account_password": "simulator-password"}
     assert lookup.run([], {}, base_url=sim.url, **account)
     assert sim.sessions()["logins"] == 1
 

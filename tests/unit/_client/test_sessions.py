@@ -43,7 +43,7 @@ from support.scenarios import CREATED_TASK, HOST, NEW_HOST, STOPPED_VM, VOLUME
 from support.stub_server import StubRequest, StubResponse, StubServer
 
 NO_ACCOUNT: dict[str, Any] = {"account": None, "account_password": None}
-ACCOUNT: dict[str, Any] = {"account": "admin", "account_password": "password", "session_id": None}
+ACCOUNT: dict[str, Any] = {"account": "admin", "account_password": "simulator-password", "session_id": None}
 ACTION = {"vm_instance_uuid": STOPPED_VM, "volume_uuids": [VOLUME]}
 
 
@@ -160,7 +160,11 @@ def test_a_service_without_logins_is_named_in_one_sentence(run: ModuleRunner, fo
         " /service/v1/accounts/login). Check path_prefix; a service without accounts needs session_id."
     )
     with StubServer(lambda request: StubResponse(status)) as service:
-        account: dict[str, Any] = {"base_url": service.url, "account": "admin", "account_password": "password"}
+        account: dict[str, Any] = {
+            "base_url": service.url,
+            "account": "admin",
+            "account_password": "simulator-password",
+        }
         for module, options in (("kvm_host", {"uuid": HOST, "state": "disabled"}), ("session", {})):
             assert run(module, options, **{**account, "session_id": None, "api_token": None}).message.endswith(sentence)
         with pytest.raises(AnsibleError, match=re.escape(sentence)):
@@ -171,7 +175,7 @@ def test_a_service_without_logins_is_named_in_one_sentence(run: ModuleRunner, fo
 
 
 def test_the_lookup_returns_the_session_of_the_run(sim: Simulator, connection: ConnectionOptions, folder: Path) -> None:
-    account = {"base_url": sim.url, "account": "admin", "account_password": "password"}
+    account = {"base_url": sim.url, "account": "admin", "account_password": "simulator-password"}
     lookup = lookup_loader.get("virtinfra.manager.session")
     assert lookup.run([], {}, **account) == [open_shared_session(connection).get_session()]
     with pytest.raises(AnsibleError, match="account and account_password are needed"):
@@ -202,7 +206,7 @@ def test_lost_logins_are_retried_for_a_limited_time(sim: Simulator, seconds: flo
         make_client(ConnectionOptions(sim.url), clock=clock, before_send=attempt) as client,
         pytest.raises(LoginFailed),
     ):
-        log_in(client, "admin", "password")
+        log_in(client, "admin", "simulator-password")
     assert sim.sessions()["logins"] == logins
 
 
@@ -266,7 +270,7 @@ class TestModule:
         assert not run("session", absent, **NO_ACCOUNT).changed
 
     def test_an_invalid_session_is_replaced(self, sim: Simulator, run: ModuleRunner) -> None:
-        ran = run("session", {"session_id": "long-gone"}, account="admin", account_password="password")
+        ran = run("session", {"session_id": "long-gone"}, account="admin", account_password="simulator-password")
         assert ran.changed
         assert len(ran["session_id"]) == 32
         refused = run("session", {"session_id": "long-gone"}, **NO_ACCOUNT)
@@ -281,7 +285,7 @@ class TestModule:
 
 @pytest.fixture
 def connection(sim: Simulator) -> ConnectionOptions:
-    return ConnectionOptions(base_url=sim.url, account="admin", account_password="password")
+    return ConnectionOptions(base_url=sim.url, account="admin", account_password="simulator-password")
 
 
 @pytest.fixture
@@ -481,7 +485,7 @@ def test_the_module_session_does_not_repeat_a_refused_login(sim: Simulator, fold
     sim.configure(login_refusal="ID.1007")
     run, logins = ModuleRunner(sim, FileStore), 0
     for options in ({"session_id": None}, {"session_id": "long-gone"}):
-        ran = run("session", options, account="admin", account_password="password")
+        ran = run("session", options, account="admin", account_password="simulator-password")
         assert "Enable the account" in ran.message
         logins += operations(ran.log).count("LogInByAccount")
     assert logins == 1

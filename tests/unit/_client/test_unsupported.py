@@ -25,7 +25,7 @@ from support.stub_server import StubRequest, StubResponse, StubServer, forward
 HOST = "a0000003000040008000000000000001"
 NIC = "a0000006000040008000000000000001"
 SESSION = "5e55104a1b2c4d5e8f90a1b2c3d4e5f6"
-ACCOUNT: dict[str, Any] = {"account": "admin", "account_password": "password", "session_id": None}
+ACCOUNT: dict[str, Any] = {"account": "admin", "account_password": "simulator-password", "session_id": None}
 PLAIN = (("Content-Type", "text/plain;charset=UTF-8"),)
 
 LACKING = [
@@ -77,13 +77,13 @@ def test_unsupported_operation_has_one_error(name: str, params: dict[str, Any], 
     assert len(service.requests) == 1
     row = OPERATIONS[name]
     path = row.path if row.uses_token else f"/service/v1/{row.path}"
-    version = f"version {row.since} or newer" if row.since else "a version and edition with it"
-    doubt, remedy = "", f"that the service has {version}"
+    version = f", which needs version {row.since} or newer" if row.since else ""
+    doubt, remedy = "", "the version and edition of the service"
     if response.status in (404, 405) and not row.uses_token:
         doubt, remedy = ", or path_prefix is wrong", "path_prefix"
     assert caught.value.message == (
-        f"the service does not offer {name}{doubt} (HTTP status {response.status} for {row.method} {path}). Check"
-        f" {remedy}."
+        f"the service does not offer {name}{version}{doubt} (HTTP status {response.status} for {row.method} {path})."
+        f" Check {remedy}."
     )
     assert caught.value.error["code"] == "UNSUPPORTED"
     assert caught.value.result == {"operation": name, "status": response.status}
@@ -196,7 +196,8 @@ def test_path_prefix_is_right_if_an_operation_was_found(sim: Simulator, run: Mod
 
     with StubServer(answer) as service:
         ran = run("cbt_task", {"name": "new", "vm": "vm-3", "state": "enabled"}, base_url=service.url)
-    assert ran.message.endswith("). Check that the service has version 4.10.10 or newer.")
+    assert "does not offer EnableCbtTask, which needs version 4.10.10 or newer (HTTP status 404" in ran.message
+    assert ran.message.endswith("). Check the version and edition of the service.")
     assert "path_prefix" not in ran.message
 
 

@@ -182,8 +182,9 @@ CASES = {
     "unreadable object to remove": Case(
         "cbt_task",
         DELETED_TASK,
-        "cbt task cbt-task-1: cannot check whether the object exists: the service does not offer QueryCbtTask, or"
-        " path_prefix is wrong (HTTP status 404 for GET /service/v1/cbt-task). Give uuid.",
+        "cbt task cbt-task-1: cannot check whether the object exists: the service does not offer QueryCbtTask,"
+        " which needs version 4.10.10 or newer, or path_prefix is wrong (HTTP status 404 for GET"
+        " /service/v1/cbt-task). Give uuid.",
         changed=False,
         faults=(("status", "QueryCbtTask", NO_ROW),),
     ),
@@ -193,7 +194,8 @@ CASES = {
         warnings=(
             (
                 f"The state of the cbt task {CREATED_TASK} is not known, so nothing is compared: the service does not"
-                " offer QueryCbtTask, or path_prefix is wrong (HTTP status 404 for GET /service/v1/cbt-task)."
+                " offer QueryCbtTask, which needs version 4.10.10 or newer, or path_prefix is wrong (HTTP status 404"
+                " for GET /service/v1/cbt-task)."
             ),
         ),
         faults=(("status", "QueryCbtTask", NO_ROW),),

@@ -347,7 +347,7 @@ def test_another_query_is_not_answered_from_the_cache(sim: Simulator, tmp_path: 
         ({"keyed_group": []}, "unknown option keyed_group. Did you mean keyed_groups?"),
         ({"base_url": "ftp://x"}, "base_url must look like"),
         ({"base_url": None}, "base_url is required"),
-        ({"session_id": None}, "session_id, account, access_key_id or api_token is required"),
+        ({"session_id": None}, "there are no credentials. Give session_id, or account and"),
         ({"session_id": "a b"}, "session_id must be printable ASCII"),
         ({"page_size": "many"}, "page_size"),
         ({"page_size": 0}, "page_size must be at least 1"),

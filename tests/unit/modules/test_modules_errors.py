@@ -214,7 +214,9 @@ def test_empty_string_for_a_reference(run: ModuleRunner, name: str, options: dic
 
 @pytest.mark.parametrize("name", [name for name, row in OPERATIONS.items() if row.is_public])
 def test_api_refuses_what_would_show_a_session(run: ModuleRunner, name: str) -> None:
-    message = run.refused("api", {"operation": name, "params": {"accountName": "admin", "password": "password"}})
+    message = run.refused(
+        "api", {"operation": name, "params": {"accountName": "admin", "password": "simulator-password"}}
+    )
     assert message == f"operation must not be {name}, which handles a session. Use virtinfra.manager.session"
 
 

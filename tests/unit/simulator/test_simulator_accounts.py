@@ -27,7 +27,7 @@ def api(sim: Simulator) -> HttpClient:
     return HttpClient(sim)
 
 
-def log_in(api: HttpClient, account: str = "admin", password: str = "password") -> requests.Response:
+def log_in(api: HttpClient, account: str = "admin", password: str = "simulator-password") -> requests.Response:
     digest = hashlib.sha512(password.encode()).hexdigest()
     body = {"logInByAccount": {"accountName": account, "password": digest}}
     return api.send("PUT", LOGIN, body, NO_CREDENTIALS)
@@ -69,7 +69,7 @@ def test_login_fails_with_wrong_credentials(api: HttpClient, wrong: dict[str, st
 
 
 def test_login_takes_a_digest_and_the_log_masks_it(api: HttpClient) -> None:
-    body = {"logInByAccount": {"accountName": "admin", "password": "password"}}
+    body = {"logInByAccount": {"accountName": "admin", "password": "simulator-password"}}
     assert api.send("PUT", LOGIN, body, NO_CREDENTIALS).json()["error"]["code"] == "ID.1000"
     assert api.sim.log()[0]["body"]["logInByAccount"]["password"] == "***"
 
@@ -108,7 +108,7 @@ def test_session_dates_have_the_form_of_all_timestamps(api: HttpClient) -> None:
 def test_session_is_renewed_by_each_use() -> None:
     now = [1000.0]
     sessions = Sessions(Switches(session_lifetime=10.0), lambda: f"session-{now[0]}", lambda: now[0])
-    password = hashlib.sha512(b"password").hexdigest()
+    password = hashlib.sha512(b"simulator-password").hexdigest()
     used, unused = sessions.log_in("admin", password), "simulator-session"
     for dummy in range(3):
         now[0] += 9.0

@@ -300,7 +300,7 @@ PARAMS: dict[str, Callable[[Caller], dict[str, Any]]] = {
     "MigrateVm": lambda caller: {"uuid": VM, "hostUuid": seeded(3, 3)},
     "LogInByAccount": lambda caller: {
         "accountName": "admin",
-        "password": hashlib.sha512(b"password").hexdigest(),
+        "password": hashlib.sha512(b"simulator-password").hexdigest(),
     },
     "ValidateSession": lambda caller: {"sessionUuid": Simulator.session},
     "LogOut": lambda caller: {"sessionUuid": Simulator.session},
