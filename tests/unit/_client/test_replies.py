@@ -145,7 +145,7 @@ READS: list[tuple[int, Headers, bytes, str, bool, tuple[Any, ...]]] = [
         True,
         lacking(
             "QueryHost",
-            " (HTTP status 404 for GET /service/v1/hosts). Check that the service has a version and edition with it.",
+            " (HTTP status 404 for GET /service/v1/hosts). Check the version and edition of the service.",
         ),
     ),
     (
@@ -264,8 +264,8 @@ CALLS: list[tuple[int, Headers, bytes, tuple[Any, ...], tuple[str, str, str]]] =
         b"",
         lacking(
             CALL,
-            " (HTTP status 404 for PUT /service/v1/hosts/{uuid}/actions). Check that the service has version 0.6 or"
-            " newer.",
+            ", which needs version 0.6 or newer (HTTP status 404 for PUT /service/v1/hosts/{uuid}/actions). Check the"
+            " version and edition of the service.",
         ),
         (JOB, "", "running"),
     ),
