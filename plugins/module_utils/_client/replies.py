@@ -185,7 +185,9 @@ def lacks_operation(response: Response) -> bool:
 
 def build_unsupported_error(operation: Operation, prefix: str, status: int, is_prefix_known: bool) -> Unsupported:
     """Return the error that the service does not have an operation, as its response with this status shows."""
-    needed = f", which needs version {operation.since} or newer" if operation.since else ""
+    # All servers have the operations of the versions 0.x.
+    has_version = operation.since and not operation.since.startswith("0.")
+    needed = f", which needs version {operation.since} or newer" if has_version else ""
     reason, remedy = (
         f"the service does not offer {operation.name}{needed}",
         "Check the version and edition of the service.",

@@ -17,6 +17,7 @@ import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
+from datetime import datetime, timezone
 from email.utils import formatdate
 from functools import lru_cache
 from pathlib import Path
@@ -276,6 +277,34 @@ class GivenSession:
 
     def validate(self) -> None:
         """Do nothing: there is no other session."""
+
+
+def read_tls_state(connection: ConnectionOptions) -> dict[str, Any] | None:
+    """Return the TLS version, and the names and the end (ISO 8601) of the certificate of the service.
+
+    This opens another connection, directly. Names and end are null if no authority confirms the certificate. Return
+    None without TLS, and if there is no direct connection.
+    """
+    for validates in (True, False) if connection.uses_tls else ():
+        context = build_tls_context.__wrapped__(
+            validates, connection.ca_path, connection.client_cert, connection.client_key
+        )
+        context.check_hostname = False
+        with suppress(OSError, ValueError), connection._connect(context) as tls:
+            certificate: Mapping[str, Any] = tls.getpeercert() or {}
+            end = certificate.get("notAfter")
+            names = [str(name) for dummy, name in certificate.get("subjectAltName", ())]
+            return {
+                "version": tls.version(),
+                "certificate_names": names if end else None,
+                "certificate_end": end and format_time(ssl.cert_time_to_seconds(end)),
+            }
+    return None
+
+
+def format_time(seconds: float) -> str:
+    """Return a time in seconds since 1970 in the form of ISO 8601, in UTC."""
+    return datetime.fromtimestamp(seconds, tz=timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 @lru_cache(maxsize=8)

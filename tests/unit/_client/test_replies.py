@@ -264,8 +264,8 @@ CALLS: list[tuple[int, Headers, bytes, tuple[Any, ...], tuple[str, str, str]]] =
         b"",
         lacking(
             CALL,
-            ", which needs version 0.6 or newer (HTTP status 404 for PUT /service/v1/hosts/{uuid}/actions). Check the"
-            " version and edition of the service.",
+            " (HTTP status 404 for PUT /service/v1/hosts/{uuid}/actions). Check the version and edition of the"
+            " service.",
         ),
         (JOB, "", "running"),
     ),

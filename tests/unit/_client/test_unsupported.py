@@ -77,7 +77,7 @@ def test_unsupported_operation_has_one_error(name: str, params: dict[str, Any], 
     assert len(service.requests) == 1
     row = OPERATIONS[name]
     path = row.path if row.uses_token else f"/service/v1/{row.path}"
-    version = f", which needs version {row.since} or newer" if row.since else ""
+    version = f", which needs version {row.since} or newer" if row.since > "1" else ""
     doubt, remedy = "", "the version and edition of the service"
     if response.status in (404, 405) and not row.uses_token:
         doubt, remedy = ", or path_prefix is wrong", "path_prefix"

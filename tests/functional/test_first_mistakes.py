@@ -1,0 +1,286 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The mistakes that new users make: each message names the remedy, and none that does not help."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+from ansible.errors import AnsibleError
+
+from simulator.launch import Simulator
+from support.inventory_sources import Source, collect_warnings
+from support.module_runner import ModuleRunner
+from support.playbook_runner import PlaybookRunner
+from support.stub_server import StubRequest, StubResponse, StubServer, forward
+from support.tls import untrusted_context
+
+NO_CREDENTIALS = {"session_id": None, "api_token": None}
+ACCOUNT = {**NO_CREDENTIALS, "account": "admin", "account_password": "simulator-password"}
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A module, the plugin of an inventory or a role with options, and what the messages must and must not contain.
+
+    URL is the address of the service in ``says``, FOLDER a temporary folder.
+    """
+
+    of: str
+    options: Mapping[str, Any]
+    says: tuple[str, ...]
+    says_not: tuple[str, ...] = ()
+    connection: Mapping[str, Any] = field(default_factory=dict)
+    check: bool = False
+    environment: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+MODULES = {
+    "address copied from the browser": Mistake(
+        "host_info", {}, ("Set base_url to URL",), ("<html",), connection={"base_url": "URL/#/login"}
+    ),
+    "account in the address": Mistake(
+        "host_info",
+        {},
+        ("account and account_password",),
+        ("path_prefix", "hunter2"),
+        connection={"base_url": "http://admin:hunter2@127.0.0.1"},
+    ),
+    "wrong path prefix": Mistake(
+        "host_info",
+        {},
+        ("HTTP status 404 for GET /servic/v1/hosts", "path_prefix"),
+        ("Pass uuid",),
+        connection={"path_prefix": "servic", "api_token": None},
+    ),
+    "wrong path prefix, with a token": Mistake(
+        "host_info",
+        {},
+        ("HTTP status 404 for GET /servic/v1/hosts", "a cursor query was used instead. Check path_prefix."),
+        connection={"path_prefix": "servic"},
+    ),
+    "dead proxy": Mistake(
+        "host_info",
+        {},
+        ("the variable http_proxy", "use_proxy to false", "NO_PROXY"),
+        ("Check base_url",),
+        connection={"base_url": "http://manager.example.com", "request_retries": 0},
+        environment={"http_proxy": "http://127.0.0.1:1", "no_proxy": ""},
+    ),
+    "self-signed certificate": Mistake(
+        "host_info",
+        {},
+        ("Set ca_path (or VIRTINFRA_CA_PATH)",),
+        ("client_cert", "validate_certs"),
+        connection={"base_url": "SELF_SIGNED"},
+    ),
+    "certificate for another name": Mistake(
+        "host_info",
+        {},
+        ("Use a name in base_url that the certificate lists: other.example.com",),
+        ("client_cert", "Set ca_path"),
+        connection={"base_url": "OTHER_NAME", "ca_path": "FOLDER/ca.pem"},
+    ),
+    "operation newer than the service": Mistake(
+        "cbt_task_info",
+        {},
+        ("QueryCbtTask, which needs version 4.10.10 or newer",),
+        connection={"base_url": "WITHOUT_CBT"},
+    ),
+    "https to a port without TLS": Mistake(
+        "host_info", {}, ("try http in base_url",), ("attempts",), connection={"base_url": "HTTPS"}
+    ),
+    "interfaces of one name on several hosts": Mistake(
+        "host_nic_service",
+        {"interfaces": ["eth0"], "service_types": ["StorageNetwork"]},
+        ("Give host.",),
+        ("by uuid",),
+    ),
+    "new CBT task without its VM": Mistake(
+        "cbt_task", {"name": "new"}, ("give vm to create it",), ("task_type", "resource_uuids")
+    ),
+    "host in another cluster": Mistake(
+        "kvm_host", {"name": "host-1", "cluster": "cluster-2"}, ("cluster-1", "cluster-2")
+    ),
+    "type in the plural": Mistake("resource_info", {"resource_type": "vms"}, ("Did you mean vm?",)),
+    "VM that an earlier task would create": Mistake(
+        "vm_nic", {"vm": "later", "l3_network": "l3-1"}, ("when: not ansible_check_mode",), check=True
+    ),
+    "VM that does not exist": Mistake(
+        "vm_nic", {"vm": "later", "l3_network": "l3-1"}, ("Check the name",), ("ansible_check_mode",)
+    ),
+    "new host without its options": Mistake(
+        "kvm_host",
+        {"name": "host-31"},
+        ("give username, password, management_ip and cluster",),
+        ("***",),
+        connection=ACCOUNT,
+    ),
+    "misspelt value in a condition": Mistake(
+        "vm_info",
+        {"query": ["state=Runing"]},
+        ("'Runing' is not a documented value of state. Did you mean Running?", "The documented values are Created,"),
+    ),
+    "problems of the connection": Mistake(
+        "service_info", {}, ("session_id", "VIRTINFRA_ACCOUNT_PASSWORD"), connection=NO_CREDENTIALS
+    ),
+}
+
+INVENTORIES = {
+    "inventory without credentials": Mistake(
+        "hosts", {"session_id": None}, ("VIRTINFRA_SESSION_ID", "VIRTINFRA_ACCOUNT", "VIRTINFRA_API_TOKEN")
+    ),
+    "one equals sign": Mistake("hosts", {"groups": {"a": "x = 'Enabled'"}}, ("groups: a", "Write == to compare.")),
+    "misspelt value in the query of an inventory": Mistake(
+        "vms", {"query": ["state=running"]}, ("Did you mean Running?",)
+    ),
+    "unknown network": Mistake("vms", {"networks": ["l3-9"]}, ("no L3 network 'l3-9'", "l3-1, l3-2, l3-3")),
+}
+
+ROLES = {
+    "VM protection without variables": Mistake(
+        "vm_protection", {}, ("Give vm_protection_query or vm_protection_vms.",), ("vm_protection_window_tasks",)
+    ),
+    "VM protection with a misspelt value": Mistake(
+        "vm_protection",
+        {"vm_protection_query": ["state=Runing"]},
+        ("No VM meets vm_protection_query (state=Runing)", "vm_protection_allow_empty", "Did you mean Running?"),
+    ),
+    "notifications without variables": Mistake(
+        "notifications", {}, ("Give notifications_endpoints", "notifications_allow_empty")
+    ),
+    "power of no VM": Mistake(
+        "vm_power",
+        {"vm_power_state": "stopped", "vm_power_groups": [{"name": "web", "query": ["name=nobody"]}]},
+        ("No VM meets the query of these groups: web.", "vm_power_allow_empty"),
+    ),
+    "power of an empty list": Mistake(
+        "vm_power",
+        {"vm_power_state": "stopped", "vm_power_groups": [{"name": "web", "vms": []}]},
+        ("No VM was changed.",),
+    ),
+    "restore of no VM": Mistake("vm_restore", {"vm_restore_vms": []}, ("vm_restore_vms is empty.",)),
+    "onboarding without variables": Mistake(
+        "host_onboarding",
+        {"host_onboarding_name": "host-31", "host_onboarding_management_ip": "10.0.0.31"},
+        ("give host_onboarding_username, host_onboarding_password and host_onboarding_cluster to add it",),
+        ("host host-31: host host-31",),
+    ),
+    "YAML error in the tasks of a maintenance": Mistake(
+        "host_maintenance",
+        {
+            "host_maintenance_uuid": "a0000003000040008000000000000001",
+            "host_maintenance_tasks": "FOLDER/tasks.yml",
+        },
+        ("host_maintenance_tasks is FOLDER/tasks.yml, which cannot be used.",),
+        files={"tasks.yml": "- name: [\n"},
+    ),
+    "capacity report with a relative path": Mistake(
+        "capacity_report",
+        {"capacity_report_path": "capacity.html"},
+        ("FOLDER/capacity.html",),
+        ("ansible_collections",),
+    ),
+}
+
+
+@contextmanager
+def serve_mistakes(sim: Simulator, folder: Path) -> Iterator[dict[str, str]]:
+    """Yield the addresses for the placeholders in the table, of services with the faults that these need."""
+    authority, context = trustme.CA(), ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    authority.cert_pem.write_to_path(str(folder / "ca.pem"))
+    authority.issue_cert("other.example.com").configure_cert(context)
+
+    def lack_cbt_tasks(request: StubRequest) -> StubResponse:
+        return StubResponse(404) if "/cbt-task" in request.path else forward(sim.port, request)
+
+    with ExitStack() as stack:
+        servers = {
+            "SELF_SIGNED": StubServer(lambda request: StubResponse(200), untrusted_context()),
+            "OTHER_NAME": StubServer(lambda request: StubResponse(200), context),
+            "WITHOUT_CBT": StubServer(lack_cbt_tasks),
+        }
+        urls = {name: stack.enter_context(server).url for name, server in servers.items()}
+        yield {**urls, "HTTPS": sim.url.replace("http:", "https:"), "URL": sim.url, "FOLDER": str(folder)}
+
+
+def fill_in(value: Any, texts: Mapping[str, str]) -> Any:
+    """Return a value with the placeholders in its strings replaced."""
+    if isinstance(value, Mapping):
+        return {name: fill_in(item, texts) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [fill_in(item, texts) for item in value]
+    if isinstance(value, str):
+        for name, text in texts.items():
+            value = value.replace(name, text)
+    return value
+
+
+def check(mistakes: Mapping[str, Mistake], texts: Mapping[str, str], make: Callable[[Mistake], str]) -> None:
+    """Make each mistake, and check its messages."""
+    wrong = []
+    for name, mistake in mistakes.items():
+        message = make(mistake)
+        missing = [part for part in fill_in(mistake.says, texts) if part not in message]
+        surplus = [part for part in mistake.says_not if part in message]
+        if missing or surplus:
+            wrong.append(f"{name}: lacks {missing}, has {surplus}: {message}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_mistakes_with_modules(sim: Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serve_mistakes(sim, tmp_path) as texts:
+
+        def make(mistake: Mistake) -> str:
+            with monkeypatch.context() as patch:
+                for name, value in mistake.environment.items():
+                    patch.setenv(name, value)
+                connection = fill_in(mistake.connection, texts)
+                ran = ModuleRunner(sim)(mistake.of, mistake.options, mistake.check, **connection)
+            return " ".join([ran.message, *ran.warnings])
+
+        check(MODULES, texts, make)
+
+
+def test_mistakes_with_inventories(sim: Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    warnings = collect_warnings(monkeypatch)
+
+    def make(mistake: Mistake) -> str:
+        warnings.clear()
+        options = {"base_url": sim.url, "session_id": sim.session, **mistake.options}
+        given = {name: value for name, value in options.items() if value is not None}
+        try:
+            Source(tmp_path, mistake.of, **given).fill()
+        except AnsibleError as failure:
+            warnings.append(str(failure))
+        return " ".join(warnings)
+
+    check(INVENTORIES, {}, make)
+
+
+def test_mistakes_with_roles(playbook_runner: PlaybookRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    texts = {"FOLDER": str(tmp_path)}
+
+    def make(mistake: Mistake) -> str:
+        for name, content in mistake.files.items():
+            (tmp_path / name).write_text(content, encoding="utf-8")
+        options = fill_in(mistake.options, texts)
+        role = {"role": f"virtinfra.manager.{mistake.of}", **options}
+        run = playbook_runner.play(roles=[role], ignore_errors=False)
+        messages = [str(played.result.get("msg", "")) for played in run]
+        warnings = [warning for played in run for warning in played.result.get("warnings", ())]
+        return " ".join([*messages[-2:], *warnings])
+
+    check(ROLES, texts, make)
+    assert (tmp_path / "capacity.html").is_file()
