@@ -548,6 +548,7 @@ def docs_site(session: nox.Session) -> None:
     source.chmod(0o755)
     options = ("--use-current", "--squash-hierarchy", "--fail-on-error", "--dest-dir", str(source))
     session.run("antsibull-docs", "collection", *options, "virtinfra.manager", env=linked_collection(), silent=True)
+    session.run("python", "tests/tools/docs_site.py", str(source), env=linked_collection())
     labels = (ROOT / "docs" / "docsite" / "ansible_labels.txt").read_bytes()
     (source / "ansible.inv").write_bytes(INTERSPHINX_HEADER + zlib.compress(labels))
     session.run("sphinx-build", "-q", "-W", "--keep-going", "-c", "docs/docsite", str(source), str(site / "html"))

@@ -1,0 +1,154 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Arrange the pages that antsibull-docs has written, before Sphinx makes the documentation site of them.
+
+antsibull-docs sorts everything by name. The site has an index with sections, a page for each subject of modules, and
+on the pages of modules and inventories the plugin's own options before those of the connection.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+COLLECTION = "virtinfra.manager"
+
+SUBJECTS = {
+    "Hosts": "kvm_host host_info host_network_info host_nic_service host_nic_candidate_info",
+    "Virtual machines": "vm vm_info vm_nic vm_nic_qos vm_from_snapshot_group vm_snapshot_group vm_snapshot_group_info",
+    "Backups and storage": "cbt_task cbt_task_info cbt_volume_export primary_storage_info",
+    "Notifications": "sns_endpoint sns_endpoint_info sns_topic sns_topic_subscriber_info sns_snmp_platform"
+    " sns_snmp_test sns_teamchat_person",
+}
+"""The modules of each subject, those that are needed most first."""
+OTHER_MODULES = "Jobs, sessions and any resource"
+"""The subject of all other modules."""
+
+PLUGIN_TYPES = {
+    "inventory": "Inventory plugins",
+    "lookup": "Lookup plugins",
+    "filter": "Filters",
+    "test": "Tests",
+}
+
+INTRODUCTION = f"""\
+.. _plugins_in_{COLLECTION}:
+.. _plugin_index_for_{COLLECTION}:
+
+{COLLECTION}
+{"=" * len(COLLECTION)}
+
+This collection manages a virtualization infrastructure through the REST API of its management service: KVM hosts,
+virtual machines and their networks, CBT backups, snapshots, storages and notifications. A playbook describes the
+objects; a task changes what differs, waits for the service's jobs, and says exactly what it changed. Start with
+:ref:`ansible_collections.{COLLECTION}.docsite.guide_getting_started`, which needs no data centre, or first read
+:ref:`what the collection is for <ansible_collections.{COLLECTION}.docsite.guide_overview>`.
+"""
+
+OPTION_ROW = re.compile(
+    r"^  \* - \.\. raw:: html\n\n(?: +<div.*\n)*? +<div class=\"ansibleOptionAnchor\" id=\"parameter-(.+?)\">",
+    re.MULTILINE,
+)
+"""The start of the row of an option, in the table of options."""
+
+
+def list_pages(source: Path, suffix: str) -> list[str]:
+    """Return the names of the plugins of a type that have a page."""
+    return sorted(path.name.removesuffix(f"_{suffix}.rst") for path in source.glob(f"*_{suffix}.rst"))
+
+
+def group_modules(modules: list[str]) -> dict[str, list[str]]:
+    """Return the modules of each subject."""
+    subjects = {title: names.split() for title, names in SUBJECTS.items()}
+    placed = [name for names in subjects.values() for name in names]
+    return {**subjects, OTHER_MODULES: [name for name in modules if name not in placed]}
+
+
+def format_toctree(caption: str, pages: list[str], *options: str) -> str:
+    """Return a table of contents, with a caption for the sidebar."""
+    lines = [".. toctree::", "   :maxdepth: 1", *([f"   :caption: {caption}"] if caption else []), *options, ""]
+    return "\n".join([*lines, *(f"   {page}" for page in pages), ""])
+
+
+def format_plugin_page(title: str, suffix: str, names: list[str], summaries: Mapping[str, str]) -> str:
+    """Return the page that lists plugins with their summaries."""
+    rows = [f"* :ansplugin:`{name} <{COLLECTION}.{name}#{suffix}>`: {summaries[name]}" for name in names]
+    contents = format_toctree("", [f"{name} <{name}_{suffix}>" for name in names], "   :hidden:")
+    return "\n".join([title, "=" * len(title), "", *rows, "", contents])
+
+
+def read_summaries(source: Path, suffix: str) -> dict[str, str]:
+    """Return the short description in the title of the page of each plugin of a type."""
+    summaries = {}
+    for name in list_pages(source, suffix):
+        text = (source / f"{name}_{suffix}.rst").read_text(encoding="utf-8")
+        (summaries[name],) = re.findall(rf"^{COLLECTION}\.{name} {suffix} -- (.*)$", text, re.MULTILINE)
+    return summaries
+
+
+def write_sections(source: Path, suffix: str, sections: Mapping[str, list[str]]) -> list[str]:
+    """Write a page for each section of plugins of a type, and return the names of the pages."""
+    summaries, pages = read_summaries(source, suffix), []
+    for title, names in sections.items():
+        page = f"{'_'.join(re.findall('[a-z]+', title.lower()))}_index"
+        text = format_plugin_page(title, suffix, names, summaries)
+        (source / f"{page}.rst").write_text(text, encoding="utf-8")
+        pages.append(page)
+    return pages
+
+
+def format_index(source: Path) -> str:
+    """Return the index of the site, and write the pages of its sections."""
+    guides = yaml.safe_load((ROOT / "docs" / "docsite" / "extra-docs.yml").read_text(encoding="utf-8"))["sections"]
+    parts = [INTRODUCTION]
+    parts += [format_toctree(part["title"], [f"docsite/{page}" for page in part["toctree"]]) for part in guides]
+    modules = group_modules(list_pages(source, "module"))
+    parts.append(format_toctree("Modules by subject", write_sections(source, "module", modules)))
+    pages = [
+        page
+        for suffix, title in PLUGIN_TYPES.items()
+        for page in write_sections(source, suffix, {title: list_pages(source, suffix)})
+    ]
+    parts.append(format_toctree("Plugins", [*pages, "Environment variables <environment_variables>"]))
+    parts.append(format_toctree("Roles", [f"{name} <{name}_role>" for name in list_pages(source, "role")]))
+    parts.append(format_toctree("Changes", ["changelog"]))
+    return "\n".join(parts)
+
+
+def move_shared_options(text: str, shared: list[str]) -> str:
+    """Return a page whose table of options ends with those that are shared, in the order of ``shared``.
+
+    Raise ValueError for a page without such a table.
+    """
+    matches = list(OPTION_ROW.finditer(text))
+    if not matches:
+        raise ValueError("the page has no table of options in the form of antsibull-docs")
+    # The comment before the next section.
+    end = text.index("\n.. ", matches[-1].end())
+    bounds = [*(match.start() for match in matches), end]
+    rows = [(match[1].partition("/")[0], text[bounds[n] : bounds[n + 1]]) for n, match in enumerate(matches)]
+    rows.sort(key=lambda row: shared.index(row[0]) + 1 if row[0] in shared else 0)
+    return text[: bounds[0]] + "".join(row for dummy, row in rows) + text[end:]
+
+
+def main() -> None:
+    """Arrange the pages in the folder that is named on the command line."""
+    from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options import CONNECTION, TAGS, WAIT
+
+    source = Path(sys.argv[1])
+    (source / "index.rst").write_text(format_index(source), encoding="utf-8")
+    for suffix in ("module", "inventory", "lookup"):
+        for path in source.glob(f"*_{suffix}.rst"):
+            text = path.read_text(encoding="utf-8")
+            path.write_text(move_shared_options(text, [*WAIT, *TAGS, *CONNECTION]), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

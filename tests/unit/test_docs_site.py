@@ -1,0 +1,68 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The arrangement of the documentation site: its sections, its index, and the order of options."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from tools.docs_site import OTHER_MODULES, PLUGIN_TYPES, SUBJECTS, format_index, group_modules, move_shared_options
+
+from support.collection import MODULES, ROOT
+
+ROW = """\
+  * - .. raw:: html
+
+        <div class="ansible-option-cell">
+        <div class="ansibleOptionAnchor" id="parameter-{}"></div>
+
+      text
+"""
+PAGE = "Parameters\n----------\n\n  * - Parameter\n\n{}\n\n.. Attributes\n\nAttributes\n"
+
+
+def write_pages(folder: Path, suffix: str, names: list[str]) -> None:
+    """Write the beginning of the page of each plugin."""
+    for name in names:
+        title = f"virtinfra.manager.{name} {suffix} -- About {name}"
+        (folder / f"{name}_{suffix}.rst").write_text(f"{title}\n{'+' * len(title)}\n", encoding="utf-8")
+
+
+def test_index_says_where_to_start_and_has_a_section_for_each_type_of_pages(tmp_path: Path) -> None:
+    write_pages(tmp_path, "module", MODULES)
+    for kind in PLUGIN_TYPES:
+        write_pages(tmp_path, kind, [path.stem for path in (ROOT / "plugins" / kind).glob("*.py")])
+    write_pages(tmp_path, "role", [path.name for path in (ROOT / "roles").iterdir()])
+    index = format_index(tmp_path)
+    introduction = index.partition(".. toctree::")[0]
+    assert "guide_getting_started" in introduction
+    captions = re.findall(":caption: (.+)", index)
+    assert captions[-4:] == ["Modules by subject", "Plugins", "Roles", "Changes"]
+    listed = [page for path in tmp_path.glob("*_index.rst") for page in re.findall("<(\\w+)>$", path.read_text(), re.M)]
+    of_roles = re.findall("<(\\w+_role)>$", index, re.MULTILINE)
+    pages = {path.stem for path in tmp_path.glob("*.rst") if not path.stem.endswith("_index")}
+    assert sorted([*listed, *of_roles]) == sorted(pages)
+    assert set(re.findall("^   (docsite/\\w+)$", index, re.MULTILINE)) == {
+        f"docsite/{path.stem}" for path in (ROOT / "docs" / "docsite" / "rst").glob("*.rst")
+    }
+
+
+def test_subjects_contain_each_module_once() -> None:
+    grouped = group_modules(MODULES)
+    assert sorted(name for names in grouped.values() for name in names) == MODULES
+    assert [*grouped] == [*SUBJECTS, OTHER_MODULES]
+
+
+def test_own_options_come_before_shared_ones() -> None:
+    names = ["base_url", "cluster", "keyed", "keyed/key", "wait"]
+    page = PAGE.format("\n".join(map(ROW.format, names)))
+    moved = move_shared_options(page, ["wait", "base_url"])
+    assert re.findall('id="parameter-(.+?)"', moved) == ["cluster", "keyed", "keyed/key", "wait", "base_url"]
+    assert sorted(moved.split()) == sorted(page.split())
+    assert moved.endswith("\n.. Attributes\n\nAttributes\n")
+    with pytest.raises(ValueError, match="no table of options"):
+        move_shared_options(PAGE.format(""), ["wait"])
