@@ -13,7 +13,15 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from .._api.errors import ApiError, InvalidOptions, NotFound, ReadExecutedAsChange, Unchangeable, Unsupported
+from .._api.errors import (
+    ApiError,
+    InvalidOptions,
+    NotFound,
+    ReadExecutedAsChange,
+    Unchangeable,
+    Unsupported,
+    VirtinfraError,
+)
 from .._api.operation import ABSENT, TAG_PARAMS
 from .._api.operations import get_operation
 from .._api.records import Record, complete_record, is_same_value, normalize_address, normalize_addresses
@@ -279,7 +287,7 @@ def find_vm(client: Client, desired: Record) -> Record | None:
         return vm
     uuid = vm["uuid"] if vm else desired.get("uuid")
     if "dataVolumeUuids" in desired:
-        volumes = _read_volumes(client, desired["dataVolumeUuids"], uuid)
+        volumes = _read_remaining_volumes(client, desired["dataVolumeUuids"], uuid)
     elif vm is None or vm.get("state") == _DESTROYED:
         volumes = _list_freed_volumes(client, uuid) if uuid else []
     else:
@@ -371,10 +379,17 @@ def _was_detached(volume: Record) -> bool:
     return bool(volume.get("lastDetachDate"))
 
 
-def _read_volumes(client: Client, uuids: Sequence[str], vm: str | None) -> list[Record]:
-    """Return those volumes that exist and belong to a VM or to none: others have been attached to another VM since."""
-    volumes = [volume for uuid in uuids for volume in get_by_uuid(client, VOLUME.query, uuid)]
-    return [volume for volume in volumes if volume.get("vmInstanceUuid") in (None, vm)]
+def _read_remaining_volumes(client: Client, uuids: Sequence[str], vm: str | None) -> list[Record]:
+    """Return those volumes that still exist. Raise VirtinfraError if one has been attached to another VM since."""
+    records = query(client, VOLUME.query, [f"uuid?={','.join(uuids)}"]) if uuids else []
+    volumes = [volume for volume in records if volume.get("uuid") in uuids]
+    for volume in volumes:
+        if (user := volume.get("vmInstanceUuid")) not in (None, vm):
+            raise VirtinfraError(
+                f"the data volume {volume.get('name')} ({volume.get('uuid')}) is not deleted, because it was attached"
+                f" to the VM {user} while the task ran. Run the task again to delete the others."
+            )
+    return volumes
 
 
 def remember_vm(vm: Record) -> Record:
@@ -509,8 +524,17 @@ def _find_vm_dependents(client: Client, vm: Record, dummy: Any) -> Dependents:
             reason = explain_unreadable(failure)
             warnings.append(f"cannot check which {resource_type.noun}s are removed with the VM: {reason}")
         else:
-            objects += [_to_dependent(name, record) for record in records if _belongs_to(record, vm["uuid"])]
+            own = [record for record in records if _belongs_to(record, vm["uuid"])]
+            objects += [_to_dependent(name, record) for record in own]
+            warnings += [warning for record in own if (warning := _warn_of_other_vms(record, vm["uuid"]))]
     return Dependents(objects, warnings)
+
+
+def _warn_of_other_vms(task: Record, vm: str) -> str:
+    """Return the warning that a CBT task also protects other VMs; empty for other records."""
+    protected = [ref.get("resourceUuid") for ref in task.get("resourceRefs") or []]
+    others = [uuid for uuid in protected if uuid not in (None, vm)]
+    return f"the CBT task {task.get('name')} also protects {', '.join(others)}" if others else ""
 
 
 def _to_dependent(type_name: str, record: Record) -> Dependent:

@@ -204,6 +204,26 @@ def test_destroyed_vm_is_not_recovered_unasked(run: ModuleRunner, sim: Simulator
         assert "Set recover: true" in run.refused("vm", {"uuid": VM, "state": "running", **options})
 
 
+def test_volume_that_another_vm_gets_meanwhile_is_not_deleted(run: ModuleRunner, sim: Simulator) -> None:
+    second = attach_second_volume(sim)
+    volume = {**get_volume(sim), "vmInstanceUuid": STOPPED_VM}
+    sim.fault("other_response", "QueryVolume", reply={"inventories": [volume], "total": 1}, skip=1, count=None)
+    ran = run("vm", remove_vm())
+    assert (ran.failed, ran.changed, ran.result.get("done")) == (True, True, ["DestroyVmInstance"]), ran.result
+    assert f"was attached to the VM {STOPPED_VM} while the task ran" in ran.message
+    statuses = {each["uuid"]: each["status"] for each in sim.records("volume")}
+    assert (statuses[DATA_VOLUME], statuses[second]) == ("Ready", "Ready")
+
+
+def test_other_vms_of_a_cbt_task_are_named(run: ModuleRunner, sim: Simulator) -> None:
+    """The service deletes the whole task."""
+    run("cbt_task", {"name": "both", "vms": [VM, STOPPED_VM], "task_type": "full"})
+    for check in (True, False):
+        ran = run("vm", {"uuid": VM, "state": "absent"}, check)
+        assert ran.warnings == [f"vm {VM}: the CBT task both also protects {STOPPED_VM}."]
+    assert sim.records("cbttask") == []
+
+
 DETACHED_BEFORE = {"lastDetachDate": "Jan 6, 2024, 4:52:16 AM"}
 
 
