@@ -84,6 +84,8 @@ class InventoryModule(Inventory):
     RESOURCE_TYPE = PRIMARY_STORAGE
     RELATED = ("hosts", HOST)
     ADDED = ("zoneName", "hosts")
+    # Its hosts and storages refer to each other by several fields.
+    KEEPS_RECORDS = True
 
     def fetch_related(self, client: Client, service: Service) -> list[Record] | None:
         """Return the hosts, with the names of their clusters and zones."""

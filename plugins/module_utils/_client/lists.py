@@ -8,9 +8,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from typing import Any, TypeAlias, TypeGuard, TypeVar
 
 from .._api.conditions import format_equality
@@ -183,9 +184,13 @@ def _read_pages(
     _check_page_count(operation.name, number, len(records), total, limit)
     if connections > 1 and total is not None and size == start < total:
         with ThreadPoolExecutor(connections) as pool:
-            for result in pool.map(read_page, range(size, total, size)):
-                records, total = result
-                yield result
+            starts = iter(range(size, total, size))
+            # No more pages are read ahead than there are connections: they take more memory than their hosts.
+            pending = deque(pool.submit(read_page, first) for first in islice(starts, connections))
+            while pending:
+                records, total = pending.popleft().result()
+                pending += (pool.submit(read_page, first) for first in islice(starts, 1))
+                yield records, total
                 start += len(records)
     while records and (start < total if total is not None else len(records) >= min(size, PAGE_SIZE)):
         records, total = read_page(start)

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
@@ -51,14 +51,14 @@ GroupMembership = tuple[str, "str | None"]
 
 @dataclass(slots=True)
 class HostEntry:
-    """A future host: its record, the service of the record, values added to the record, its variables, name and groups.
+    """A future host: the values of its record that are needed, its service, variables, name and groups.
 
-    ``added`` are values by API names, as in the variables.
+    ``record`` contains values that were added to the record too, as in the variables. Whole records of all hosts would
+    take as much memory as their variables.
     """
 
     record: Record
     service: str
-    added: Mapping[str, Any]
     variables: dict[str, Any]
     name: str = ""
     memberships: list[GroupMembership] = field(default_factory=list)
@@ -67,10 +67,6 @@ class HostEntry:
     def uuid(self) -> str:
         """The uuid of the record."""
         return str(self.record.get("uuid"))
-
-    def get_value(self, field: str) -> Any:
-        """Return the value of a field of the record or of an added value, by its API name, None if there is none."""
-        return self.added[field] if field in self.added else self.record.get(field)
 
 
 class _VariableNames(dict[str, str]):
@@ -89,11 +85,20 @@ class _VariableNames(dict[str, str]):
 class HostVars:
     """Creates the variables of hosts: every documented field of their type, None if the service omits it.
 
-    ``added`` are the API names of values that ``create_entry`` may add to the records. ``invalid_addresses`` are those
-    that were not set as ansible_host.
+    ``added`` are the API names of values that ``create_entry`` may add to the records. ``kept`` are the names of the
+    fields that entries keep in addition to the uuid, None for all. ``invalid_addresses`` are the addresses that were
+    not set as ansible_host.
     """
 
-    def __init__(self, record_type: str, added: Iterable[str], prefix: str, suffix: str, allow_localhost: bool) -> None:
+    def __init__(
+        self,
+        record_type: str,
+        added: Iterable[str],
+        prefix: str,
+        suffix: str,
+        allow_localhost: bool,
+        kept: Collection[str] | None,
+    ) -> None:
         if not f"{prefix}name{suffix}".isidentifier():
             raise InvalidOptions(
                 f"hostvars_prefix and hostvars_suffix do not form valid variable names: {prefix}name{suffix}"
@@ -101,13 +106,17 @@ class HostVars:
         documented = RECORD_FIELDS[record_type]
         fields = (*documented, *added, "service")
         self.fields = {to_snake_case(field): field for field in fields}
+        self._kept: Collection[str] | None = None
+        if kept is not None:
+            self._kept = {"uuid"} | {field for name, field in self.fields.items() if {name, field} & set(kept)}
         self.invalid_addresses: list[str] = []
         self._allow_localhost = allow_localhost
         self._names = _VariableNames(prefix, suffix)
         self._known = {self._names[field] for field in fields}
         self._empty = dict.fromkeys(name for field in documented if (name := self._names[field]))
         self._layouts: dict[tuple[str, ...], list[str]] = {}
-        self._nested = NestedRecords()
+        self._texts = _Texts()
+        self._nested = NestedRecords(self._texts)
 
     def name_variable(self, field: str) -> str:
         """Return the name of the variable for a field, by its API name; ``""`` if there is none."""
@@ -136,7 +145,9 @@ class HostVars:
             variables["ansible_host"] = make_unsafe(address)
         elif address:
             self.invalid_addresses.append(address)
-        return HostEntry(record, service, added, variables)
+        values = {**record, **added}
+        kept = values if self._kept is None else {field: values.get(field) for field in self._kept}
+        return HostEntry(kept, service, variables)
 
     def _convert(self, record: Record) -> dict[str, Any]:
         """Return the variables for the fields of a record."""
@@ -147,15 +158,38 @@ class HostVars:
         values: Iterable[Any] = record.values()
         # This runs for every host, and most records contain only scalars, so the types are compared in one step.
         if not SCALARS.issuperset(map(type, values)):
+            texts = self._texts.limit_size()
             values = [
-                make_unsafe(value) if type(value) in SCALARS else self._nested.convert_member(field, value)
+                texts[value]
+                if type(value) is str
+                else value
+                if type(value) in SCALARS
+                else self._nested.convert_member(field, value)
                 for field, value in record.items()
             ]
         elif not HAS_DATA_TAGGING:
-            values = [AnsibleUnsafeText(value) if isinstance(value, str) else value for value in values]
+            texts = self._texts.limit_size()
+            values = [texts[value] if type(value) is str else value for value in values]
         variables = self._empty.copy()
         variables.update(zip(names, values, strict=True))
         return variables
+
+
+class _Texts(dict[str, str]):
+    """Strings of the service in which no core evaluates templates; equal strings become the same object.
+
+    Most strings in the nested records of VMs occur in many VMs, and would take half of the memory.
+    """
+
+    def __missing__(self, text: str) -> str:
+        self[text] = make_unsafe(text)
+        return self[text]
+
+    def limit_size(self) -> _Texts:
+        """Forget the strings if there are many, because most of them occur only once. Return this object."""
+        if len(self) > MAX_TEXTS:
+            self.clear()
+        return self
 
 
 class _Layout(NamedTuple):
@@ -169,6 +203,8 @@ class _Layout(NamedTuple):
     types: list[str]
 
 
+MAX_TEXTS = 20_000
+
 # How many layouts are remembered. The names of data, such as those of files, would take too much memory.
 MAX_LAYOUTS = 1000
 
@@ -179,7 +215,8 @@ class NestedRecords:
     A VM has several, whose members have the same order in all VMs. So the names are converted once for each order.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, texts: _Texts) -> None:
+        self._texts = texts
         self._layouts: dict[tuple[str, ...], _Layout | None] = {}
 
     def convert_member(self, field: str, value: Any) -> Any:
@@ -198,13 +235,13 @@ class NestedRecords:
         if layout is None:
             return make_unsafe(record_to_result(complete_record(record_type, value)))
         converted: dict[str, Any] = layout.blank.copy()
+        texts = self._texts
         for name, member, member_type in zip(layout.names, value.values(), layout.types, strict=True):
-            converted[name] = member if type(member) in _PLAIN else self._convert(member, member_type)
+            if type(member) is str:
+                converted[name] = texts[member]
+            else:
+                converted[name] = member if type(member) in SCALARS else self._convert(member, member_type)
         return converted
-
-
-# The types of values that no core evaluates.
-_PLAIN = SCALARS if HAS_DATA_TAGGING else SCALARS - {str}
 
 
 def _create_layout(record_type: str, fields: Iterable[str]) -> _Layout | None:

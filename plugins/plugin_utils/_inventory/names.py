@@ -153,7 +153,7 @@ class _NameSource:
 
     def _read_value(self, entry: HostEntry) -> Any:
         if self._field is not None:
-            return entry.get_value(self._field)
+            return entry.record.get(self._field)
         return self._batch.evaluate(entry.variables).results[0] if self._batch else None
 
 
