@@ -104,6 +104,19 @@ def test_a_service_that_refuses_every_session_ends_the_task(
     assert sim.sessions()["logins"] == 2
 
 
+def test_a_session_that_expires_before_a_call_is_sent_again(sim: Simulator, run: ModuleRunner) -> None:
+    """The response to the call was lost, and the second attempt needs a new session and a new job."""
+    sim.reset(cbt_tasks=1)
+    sim.fault("drop_before", "EnableCbtTask")
+    sim.fault("session_expiry", "EnableCbtTask", skip=1)
+    ran = run("cbt_task", {"uuid": CREATED_TASK, "state": "enabled"}, **ACCOUNT)
+    assert not ran.failed, ran.message
+    assert (ran.changed, ran["cbt_task"]["status"]) == (True, "Running")
+    jobs = [entry["headers"]["x-job-uuid"] for entry in ran.log if entry["operation"] == "EnableCbtTask"]
+    assert jobs[0] == jobs[1] != jobs[2]
+    assert operations(ran.log).count("LogInByAccount") == 2
+
+
 def test_a_given_session_that_has_expired_is_not_repeated(sim: Simulator, run: ModuleRunner) -> None:
     sim.configure(session_expired=True)
     ran = run("host_info", {})

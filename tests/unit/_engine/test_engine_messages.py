@@ -260,9 +260,10 @@ CASES = {
         "kvm_host",
         {"uuid": HOST, "state": "enabled", "wait_timeout": 3, "request_retries": 0},
         f"host {HOST}: status is still Connecting after 3 s. Check the host, or increase wait_timeout. The last read"
-        " failed: QueryHost failed with HTTP status 502: 502 Bad Gateway proxy.",
+        " failed: QueryHost failed with HTTP status 503: 503 Service Unavailable proxy. The service or a proxy in front"
+        " of it is overloaded or restarts: run the task again later.",
         changed=False,
-        faults=(("status", "QueryHost", {"status": 502, "skip": 1, "count": None}),),
+        faults=(("status", "QueryHost", {"status": 503, "skip": 1, "count": None}),),
         prepare=(CONNECTING,),
     ),
     "reply that contains an error": Case(

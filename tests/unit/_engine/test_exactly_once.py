@@ -161,6 +161,19 @@ def test_lost_response_to_a_call_that_fails(sim: Simulator, wait: bool) -> None:
     assert trial.count() == 0
 
 
+def test_call_that_reaches_the_service_late(sim: Simulator) -> None:
+    """The service knows the job only after several seconds, and no object shows whether the call was performed."""
+    scenario = next(scenario for scenario in SCENARIOS if scenario.name == "export-volumes")
+    trial = Trial(sim, scenario, {})
+    sim.fault("drop_after", scenario.operation)
+    sim.fault("status", "poll", status=404, form="plain", count=60)
+    result = trial.run().result
+    assert not result.get("failed"), result
+    assert result["changed"]
+    assert trial.count() == 1
+    assert sim.faults()[1]["happened"] == 60
+
+
 def may_be_unknown(scenario: Scenario, server: str, loss: str) -> bool:
     """Return whether the outcome of a call cannot be determined."""
     if scenario.action and loss == "expired":
