@@ -24,6 +24,9 @@ COUNT = 10_000
 # Of what is slow. The cost of a host does not depend on their number.
 FEW, FEWEST = 1000, 300
 MEMORY_COUNT = 20_000
+SERVICES = 4
+# Requests for network facts are sent over so many connections.
+FACTS_CONNECTIONS = 16
 
 
 def measure() -> Iterator[Figure]:
@@ -32,6 +35,8 @@ def measure() -> Iterator[Figure]:
         yield from measure_plain(service)
         yield from measure_expressions(service)
         yield from measure_latency(service)
+        yield from measure_services(service)
+        yield from measure_network_facts(service)
         for kind, goal in (("hosts", 4.0), ("vms", 8.0)):
             label = f"inventory: peak of memory of {MEMORY_COUNT:,} {kind}, KB each"
             yield Figure(f"inventory_{kind}_memory", label, service.measure_memory(kind, MEMORY_COUNT), goal, "G5")
@@ -87,3 +92,33 @@ def measure_latency(service: Service) -> Iterator[Figure]:
     )
     label = "inventory: pages of 20 ms / waiting for all of them or filling"
     yield Figure("inventory_latency", label, slow / max(COUNT / 1000 * 0.02, quick), 1.1, "G4")
+
+
+def measure_services(service: Service) -> Iterator[Figure]:
+    """Yield the figure of a source with several services, relative to one that has all of their hosts."""
+    entries = [
+        {"name": f"site-{number}", "path_prefix": f"{COUNT // SERVICES}-0-0", "session_id": "s"}
+        for number in range(SERVICES)
+    ]
+    # The services have the same hosts.
+    several, one = alternate(
+        5,
+        lambda: service.fill("hosts", COUNT, services=entries, hostnames=["virtinfra_service ~ '-' ~ virtinfra_name"]),
+        lambda: service.fill("hosts", COUNT, hostnames=["virtinfra_state ~ '-' ~ virtinfra_name"]),
+    )
+    label = f"an inventory of {SERVICES} services / one service with as many hosts"
+    yield Figure("inventory_services", label, several / one, 1.1, "G4", label, " x")
+
+
+def measure_network_facts(service: Service) -> Iterator[Figure]:
+    """Yield the figure of a source with network facts, which are a request of 20 ms for each host."""
+    passing = time.perf_counter
+    slow, quick = alternate(
+        3,
+        lambda: service.fill("hosts", FEW, delay=20, clock=passing, network_facts=True),
+        lambda: service.fill("hosts", FEW, clock=passing, network_facts=True),
+    )
+    label = (
+        f"inventory: network facts of 20 ms over {FACTS_CONNECTIONS} connections / waiting for all of them or filling"
+    )
+    yield Figure("inventory_facts", label, slow / max(FEW / FACTS_CONNECTIONS * 0.02, quick), 1.3, "G4")

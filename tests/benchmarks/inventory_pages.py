@@ -70,6 +70,33 @@ def vms() -> VmSeeder:
 
 
 @cache
+def network_facts() -> bytes:
+    """Return the body of the response to GetHostNetworkFacts: a bond of two NICs, and two other NICs."""
+    nics = [
+        {
+            "uuid": f"{number:032x}",
+            "interfaceName": f"eth{number}",
+            "interfaceType": "noMaster",
+            "mac": f"fa:00:00:00:00:{number:02x}",
+            "speed": 10000,
+            "slaveActive": True,
+            "carrierActive": True,
+            "ipAddresses": [f"10.0.{number}.1/24"],
+            "pciDeviceAddress": f"0000:01:00.{number}",
+        }
+        for number in range(4)
+    ]
+    bond = {
+        "uuid": f"{9:032x}",
+        "bondingName": "bond0",
+        "mode": "802.3ad",
+        "xmitHashPolicy": "layer2",
+        "slaves": nics[:2],
+    }
+    return json.dumps({"bondings": [bond], "nics": nics}).encode()
+
+
+@cache
 def page(type_name: str, start: int, size: int, total: int) -> bytes:
     """Return the body of the response to a query of hosts, of VMs, or of clusters or zones."""
     numbers = range(start, min(start + size, total))
@@ -94,8 +121,11 @@ class Handler(BaseHTTPRequestHandler):
         if of_vms and type_name == "hosts":
             total = HOSTS_OF_VMS
         total = RELATED.get(type_name, total)
-        query = parse_qs(parts.query)
-        body = page(type_name, int(query["start"][0]), int(query["limit"][0]), total)
+        if "/network-facts/" in parts.path:
+            body = network_facts()
+        else:
+            query = parse_qs(parts.query)
+            body = page(type_name, int(query["start"][0]), int(query["limit"][0]), total)
         time.sleep(delay / 1000)
         self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
 

@@ -124,6 +124,10 @@ def _split_url(url: SplitResult) -> list[str]:
 
 # Masking
 
+# The number of elements above which a list is checked element by element.
+LONG_LIST = 100
+# json.dumps would create an encoder for each record.
+_encode_json = json.JSONEncoder(ensure_ascii=False).encode
 _SCALARS = frozenset((str, int, float, bool, type(None)))
 
 
@@ -185,15 +189,21 @@ class Masker:
 
     def _is_clean(self, value: Mapping[Any, Any]) -> bool:
         """Return whether there is certainly nothing to mask, which is the case for most records of a list."""
+        # Most records contain only scalars.
+        is_flat = _SCALARS.issuperset(map(type, value.values()))
+        # The records of a long list are checked one by one, so checking the whole list would take as long again.
+        if not is_flat and any(isinstance(member, list) and len(member) > LONG_LIST for member in value.values()):
+            return False
         try:
-            # Most records contain only scalars.
-            is_flat = _SCALARS.issuperset(map(type, value.values()))
-            text = (
-                "\n".join(map(str, chain(value, value.values()))) if is_flat else json.dumps(value, ensure_ascii=False)
-            )
+            text = "\n".join(map(str, chain(value, value.values()))) if is_flat else _encode_json(value)
         except (TypeError, ValueError):
             return False
-        return not may_hold_credentials(text) and not any(part in text for part in self._secrets.values())
+        return not may_hold_credentials(text) and not any(
+            # The views of a ChainMap are slow.
+            part in text
+            for secrets in self._secrets.maps
+            for part in secrets.values()
+        )
 
     def _mask_key(self, key: Any) -> Any:
         if not isinstance(key, str):
