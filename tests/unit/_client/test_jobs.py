@@ -222,12 +222,13 @@ def test_error_of_the_last_poll_is_shown(sim: Simulator, new_client: ClientFacto
     sim.fault("hang", "ChangeHostState")
     client = new_client(clock=clock, wait_timeout=20, request_retries=0)
     job = disable(client)
-    sim.fault("status", "poll", status=502, count=None)
+    sim.fault("status", "poll", status=503, count=None)
     with pytest.raises(WaitTimeout) as caught:
         wait_for_job(client, job)
     assert caught.value.message == (
         f"ChangeHostState has no result after 20 s. Continue with job_wait, job {job.uuid}. The last poll failed:"
-        f" polling job {job.uuid} returned HTTP status 502: 502 Bad Gateway proxy."
+        f" polling job {job.uuid} returned HTTP status 503: 503 Service Unavailable proxy. The service or a proxy in"
+        " front of it is overloaded or restarts: run the task again later."
     )
 
 

@@ -82,11 +82,12 @@ CASES = {
         "sns_endpoint",
         {**TRAPS, "request_retries": 0},
         "endpoint traps: the outcome of CreateSNSSnmpEndpoint is unknown: QuerySNSApplicationEndpoint failed with HTTP"
-        f" status 502: 502 Bad Gateway proxy. Check job {JOB} with job_info. If the service still does not know it"
-        " after 10 minutes, check the object before you repeat the call.",
+        " status 503: 503 Service Unavailable proxy. The service or a proxy in front of it is overloaded or restarts:"
+        f" run the task again later. Check job {JOB} with job_info. If the service still does not know it after 10"
+        " minutes, check the object before you repeat the call.",
         faults=(
             ("drop_before", "CreateSNSSnmpEndpoint", {}),
-            ("status", "QuerySNSApplicationEndpoint", {"status": 502, "skip": 1, "count": None}),
+            ("status", "QuerySNSApplicationEndpoint", {"status": 503, "skip": 1, "count": None}),
         ),
     ),
     "bare success of a call that was not performed": Case(
