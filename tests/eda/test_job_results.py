@@ -16,10 +16,14 @@ from typing import Any
 import aiohttp
 import pytest
 import trustme
+import yaml
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions
 from conftest import ClientFactory
+from jinja2 import Template
 
 from simulator.launch import Simulator
-from support.event_sources import Rules, deliver, job_headers, post, receiving, running, wait_until
+from support.collection import ROOT
+from support.event_sources import Rules, deliver, job_headers, plugin, post, receiving, running, wait_until
 
 HOST = "a0000003000040008000000000000001"
 JOB = "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
@@ -348,3 +352,19 @@ def test_spool_is_for_one_source(tmp_path: Path) -> None:
 
     with pytest.raises(Exception, match=r"spool .* cannot be used: another process uses it"):
         asyncio.run(play())
+
+
+# --------------------------------------------------------------------------------------------------------- rulebooks
+
+
+@pytest.mark.parametrize("rulebook", ["failed_jobs", "failed_jobs_template"])
+@pytest.mark.parametrize(
+    ("variables", "missing"), [({}, "job_results_port"), ({"job_results_port": 5443}, "job_results_path")]
+)
+def test_a_rulebook_names_its_missing_variable(rulebook: str, variables: dict[str, Any], missing: str) -> None:
+    (rules,) = yaml.safe_load((ROOT / "extensions" / "eda" / "rulebooks" / f"{rulebook}.yml").read_text("utf-8"))
+    arguments = rules["sources"][0]["virtinfra.manager.job_results"]
+    rendered = {name: Template(value).render(variables) for name, value in arguments.items()}
+    given = {name: value for name, value in rendered.items() if value != "None"}
+    with pytest.raises(InvalidOptions, match=f"set the variable {missing}"):
+        asyncio.run(plugin("event_source", "job_results")(asyncio.Queue(1), given))

@@ -111,6 +111,7 @@ FIELD_VALUES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
             "state": "Created Starting Running Stopping Stopped Rebooting Destroying Destroyed Migrating"
             " VolumeMigrating VolumeRecovering Expunging Pausing Paused Resuming Error NoState Unknown Crashed"
             " Registering",
+            "platform": "Linux Windows Other",
             "type": "UserVm ApplianceVm",
         },
         "VmNicInventory": {"state": "enable disable"},

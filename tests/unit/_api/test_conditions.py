@@ -21,6 +21,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors impo
     Unsupported,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import FIELD_VALUES, RECORD_FIELDS
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.resource_types import LISTED_TYPES
+
+from support.query_fields import list_values
 
 HOST = "HostInventory"
 
@@ -273,3 +276,13 @@ def test_documented_values_are_those_of_documented_fields() -> None:
         f"{kind}.{field}" for kind, fields in FIELD_VALUES.items() for field in fields.keys() - {*RECORD_FIELDS[kind]}
     ]
     assert unknown == []
+
+
+def test_documented_values_are_those_on_the_pages_of_modules() -> None:
+    wrong = [
+        f"{kind.record}.{field}: {values} in the document"
+        for kind in LISTED_TYPES.values()
+        for field in RECORD_FIELDS[kind.record]
+        if (values := tuple(list_values(kind.record, field))) and values != FIELD_VALUES.get(kind.record, {}).get(field)
+    ]
+    assert wrong == []

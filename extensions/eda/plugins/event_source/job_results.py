@@ -190,6 +190,8 @@ def check_options(options: Mapping[str, Any]) -> None:
         )
     if not 1 <= options["port"] <= 65535:
         raise InvalidOptions("port must be from 1 to 65535")
+    if not options["path"]:
+        raise InvalidOptions("path is empty. In the rulebooks of this collection, set the variable job_results_path")
     if not re.fullmatch(r"/[\w./~-]+", options["path"], re.ASCII):
         raise InvalidOptions(
             "path must have the form /a-secret-of-your-own: a slash, then letters, digits and . / _ ~ -"
