@@ -156,6 +156,11 @@ ROLES = {
         {"vm_protection_query": ["state=Runing"]},
         ("No VM meets vm_protection_query (state=Runing)", "vm_protection_allow_empty", "Did you mean Running?"),
     ),
+    "snapshots with a misspelt value": Mistake(
+        "vm_snapshots",
+        {"vm_snapshots_query": ["state=Runing"]},
+        ("No VM meets vm_snapshots_query (state=Runing)", "vm_snapshots_allow_empty", "Did you mean Running?"),
+    ),
     "notifications without variables": Mistake(
         "notifications", {}, ("Give notifications_endpoints", "notifications_allow_empty")
     ),
