@@ -115,6 +115,9 @@ def vars_file(tmp_path: Path) -> Path:
         "onboard_hosts_pattern": "new",
         "maintenance_walk_pattern": "old",
         "host_removal_force": True,
+        # Check mode creates no VM with the names of the README.
+        "vm_power_allow_empty": True,
+        "vm_snapshots_allow_empty": True,
         "notifications_endpoints": [endpoint],
     }
     text = f"{vars_file_of_the_readme(tmp_path)}\n{yaml.safe_dump(others)}"
