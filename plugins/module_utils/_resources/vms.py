@@ -497,15 +497,13 @@ def _plan_vm_removal(resource: ResourceSpec, desired: Record, vm: Record) -> lis
         steps += [("ExpungeDataVolume", {**compared, "uuid": volume["uuid"]}) for volume in volumes]
         if has_record:
             steps.append(("ExpungeVmInstance", {**compared, "uuid": vm["uuid"]}))
+    if not steps:
+        return []
     expected = [*(remaining for dummy in steps[1:]), None]
-    calls = (
-        [
-            build_call(resource, operation, params, vm, record)
-            for (operation, params), record in zip(steps, expected, strict=True)
-        ]
-        if steps
-        else []
-    )
+    calls = [
+        build_call(resource, operation, params, vm, record)
+        for (operation, params), record in zip(steps, expected, strict=True)
+    ]
     exists = remaining is not vm
     is_vm_found_again = has_record or "uuid" in desired
     lost = {v["uuid"] for v in volumes if not exists and (_was_detached(v) or not is_vm_found_again)}

@@ -87,7 +87,8 @@ def test_changes(run: ModuleRunner) -> None:
 def test_vm_that_does_not_exist(run: ModuleRunner) -> None:
     run.refused("vm", {"name": "nobody"})
     assert run("vm", {"name": "nobody"})["error"]["code"] == "NOT_FOUND"
-    run.idle("vm", {"name": "nobody", "state": "absent", "expunge": True, "data_volumes": "delete"})
+    for key in ({"name": "nobody"}, {"uuid": "0" * 32}):
+        run.idle("vm", {**key, "state": "absent", "expunge": True, "data_volumes": "delete"})
 
 
 def test_template_is_refused(run: ModuleRunner, sim: Simulator) -> None:
