@@ -45,10 +45,14 @@ INSTEAD: dict[tuple[str, str], dict[str, Any]] = {
 }
 REPLACED_IN = {"cbt_task"}
 
-# The document lists no operation that reads SNMP endpoints, platforms, persons or snapshot groups. With a service that
-# offers only the documented operations, the tasks of these examples fail and say why; the documentation of the modules
-# says so too.
+# The document lists no operation that reads SNMP endpoints, platforms, persons or snapshot groups, and no query of
+# hosts and VMs, which could check conditions on related objects. With a service that offers only the documented
+# operations, the tasks of these examples fail and say why; the documentation of the modules says so too.
 NEEDING_A_QUERY = {
+    "host_info": {
+        "List at most ten enabled hosts of a cluster": "only the service can check the condition 'cluster.name=",
+    },
+    "vm_info": {"List the running VMs of a host": "only the service can check the condition 'host.name=host-1'"},
     "sns_endpoint": dict.fromkeys(
         (
             "Notify by SNMP",
