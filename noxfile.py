@@ -53,8 +53,11 @@ DEPENDS_ON_CORE = (
 # What `make test` runs of the tests that start Ansible: those that prove most, and a module and a target of each kind.
 PROOFS = ("tests/functional/test_names_only.py", "tests/functional/test_secrets.py")
 PROTOCOL = "tests/functional/test_protocol.py"
+EXAMPLES = "tests/functional/test_examples.py"
 # Where all integration targets run, these tests are left out: both run all modules and roles.
-PLAYED_BY_TARGETS = ("tests/functional/test_examples.py", PROTOCOL)
+PLAYED_BY_TARGETS = (EXAMPLES, PROTOCOL)
+# What pytest selects to run the modules of each kind only, in the test of the protocol.
+EACH_KIND = ("-k", "not other_modules")
 TARGETS_OF_EACH_KIND = ("kvm_host", "inventory_hosts", "role_notifications")
 
 # The functional tests that `make gate` runs with the newest core only: what depends on no version of core, and hostile
@@ -65,9 +68,6 @@ NEWEST_ONLY = tuple(
     for name in ("check_mode", "errors", "hostile_results", "hostile_templates", "interruptions", "inventory_hostile")
 )
 
-# The integration targets of what versions of core treat differently: values and keywords. They run where the functional
-# tests, which cover the same, do not.
-DIFFERS_BETWEEN_CORES = (HOSTILE_VALUES, "inventory_hosts", "keywords")
 ROLE_TARGETS = tuple(sorted(path.name for path in (ROOT / "tests" / "integration" / "targets").glob("role_*")))
 
 # The Python versions that can run ansible-test of a version of core, as it declares them.
@@ -86,7 +86,7 @@ DEVELOPMENT = "ansible-core @ https://github.com/ansible/ansible/archive/devel.t
 NEWEST = "2.21"
 
 # The versions of ansible-core that only CI uses.
-ONLY_IN_CI = ("2.17", "2.20", "devel")
+ONLY_IN_CI = ("2.17", "2.18", "2.20", "devel")
 
 
 def real_interpreters(path: str) -> str:
@@ -257,14 +257,14 @@ def core_session(kind: str, core: str, run: Callable[[nox.Session], None], only_
 def unit(session: nox.Session) -> None:
     """Run the unit tests, with the newest core."""
     install_core(session, NEWEST)
-    run_pytest(session, "tests/unit")
+    run_pytest(session, "tests/unit", dist="worksteal")
 
 
 @nox.session(python=PYTHONS[NEWEST])
 def proofs(session: nox.Session) -> None:
     """Run the tests of whole playbooks that prove most: names only, secrets, one module of each kind."""
     install_core(session, NEWEST)
-    run_pytest(session, *PROOFS, PROTOCOL, "-k", "not other_modules")
+    run_pytest(session, *PROOFS, PROTOCOL, *EACH_KIND)
 
 
 @nox.session(python=PYTHONS[NEWEST])
@@ -282,8 +282,8 @@ def validate_modules(session: nox.Session) -> None:
 
 
 def functional(session: nox.Session) -> None:
-    """Run the tests of whole playbooks, and the unit tests that depend on ansible-core."""
-    run_pytest(session, *DEPENDS_ON_CORE, *ignore(*NEWEST_ONLY))
+    """Run the tests of whole playbooks, of the modules one of each kind, and the unit tests that depend on the core."""
+    run_pytest(session, *DEPENDS_ON_CORE, *ignore(EXAMPLES, *NEWEST_ONLY), *EACH_KIND)
 
 
 def functional_of_newest_core(session: nox.Session) -> None:
@@ -301,16 +301,19 @@ def ignore(*paths: str) -> list[str]:
     return [f"--ignore={path}" for path in paths]
 
 
-def run_pytest(session: nox.Session, *selection: str) -> None:
-    """Run a selection of the tests, by default all, on all processors; or those of the command line."""
+def run_pytest(session: nox.Session, *selection: str, dist: str = "loadfile") -> None:
+    """Run a selection of the tests, by default all, on all processors; or those of the command line.
+
+    The tests of a file share playbooks that take long, so one process runs the file, unless ``dist`` is another way.
+    """
     session.install("-r", "tests/unit/requirements.txt")
-    arguments = session.posargs or ("--numprocesses", "auto", "--dist", "loadfile", *selection)
+    arguments = session.posargs or ("--numprocesses", "auto", "--dist", dist, *selection)
     session.run("python", "-m", "pytest", *arguments, env=linked_collection())
 
 
-def sanity_without_pylint(session: nox.Session) -> None:
-    """Run ansible-test sanity with every Python, without pylint: the newest core has the newest pylint."""
-    ansible_test(session, "sanity", *skip_tests("pylint", session=session))
+def sanity_of_every_python(session: nox.Session) -> None:
+    """Run the tests of ansible-test sanity that depend on the version of Python, with every Python."""
+    ansible_test(session, "sanity", *choose_tests(session, "--test", "compile", "import"))
 
 
 def sanity_with_one_python(session: nox.Session) -> None:
@@ -320,13 +323,16 @@ def sanity_with_one_python(session: nox.Session) -> None:
 
 def sanity_of_newest_core(session: nox.Session) -> None:
     """Run ansible-test sanity without what validate-modules, and another core with every Python, run."""
-    skipped = skip_tests("validate-modules", "compile", "import", session=session)
+    skipped = choose_tests(session, "--skip-test", "validate-modules", "compile", "import")
     ansible_test(session, "sanity", "--python", "default", *skipped)
 
 
-def skip_tests(*tests: str, session: nox.Session) -> list[str]:
-    """Return the arguments with which ansible-test leaves tests out, none if the command line names tests."""
-    return [] if "--test" in session.posargs else [part for test in tests for part in ("--skip-test", test)]
+def choose_tests(session: nox.Session, option: str, *tests: str) -> list[str]:
+    """Return the arguments with which ansible-test runs tests (``--test``) or leaves them out (``--skip-test``).
+
+    There are none if the command line names tests.
+    """
+    return [] if "--test" in session.posargs else [part for test in tests for part in (option, test)]
 
 
 def integration(session: nox.Session, *targets: str) -> None:
@@ -342,11 +348,6 @@ def unit_with_oldest_requests(session: nox.Session) -> None:
     )
     files = [f"tests/unit/{name}.py" for name in ("_http/test_transport", "_http/test_tls", "_modules/test_resilience")]
     session.run("python", "-m", "pytest", *files, *session.posargs, env=linked_collection())
-
-
-def integration_of_another_core(session: nox.Session) -> None:
-    """Run the integration targets of what versions of core treat differently."""
-    integration(session, *DIFFERS_BETWEEN_CORES)
 
 
 def integration_of_values(session: nox.Session) -> None:
@@ -608,14 +609,15 @@ def artifact(session: nox.Session) -> None:
 
 core_session("functional", "2.19", functional)
 core_session("functional", NEWEST, functional_of_newest_core)
-core_session("sanity", "2.19", sanity_without_pylint)
+core_session("sanity", "2.19", sanity_of_every_python)
 core_session("sanity", NEWEST, sanity_of_newest_core)
 core_session("sanity", "2.16", sanity_with_one_python, only_in_ci=True)
+core_session("sanity-all", "2.19", sanity_with_one_python, only_in_ci=True)
 core_session("integration", "2.16", integration)
-core_session("integration", "2.18", integration_of_another_core)
 core_session("integration", "2.19", integration_of_values)
 core_session("integration", NEWEST, integration_of_roles)
-core_session("integration-all", NEWEST, integration, only_in_ci=True)
+for version in ("2.19", NEWEST):
+    core_session("integration-all", version, integration, only_in_ci=True)
 core_session("runner", "2.19", runner)
 for version in ("2.16", NEWEST):
     core_session("runner", version, runner_of_another_core)

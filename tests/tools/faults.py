@@ -27,7 +27,7 @@ from pathlib import Path
 from support.past_faults import FAULTS, Fault
 
 ROOT = Path(__file__).resolve().parents[2]
-NOX = (sys.executable, "-m", "nox", "--envdir", str(ROOT / ".nox"))
+NOX = (sys.executable, "-m", "nox", "--envdir", str(ROOT / ".nox"), "--no-install")
 
 # How many of the faults `make test` must find.
 LEAST_FOUND = 30

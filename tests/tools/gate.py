@@ -40,17 +40,16 @@ PROGRESS_INTERVAL = 20.0
 # Durations in seconds until the machine has its own: the longest sessions start first, so that none runs alone at the
 # end.
 USUAL_SECONDS = {
-    "functional-2.19": 260,
-    "functional-2.21": 250,
     "integration-2.16": 220,
-    "sanity-2.19": 180,
-    "unit": 170,
+    "functional-2.21": 200,
     "eda": 150,
+    "functional-2.19": 150,
+    "unit": 150,
     "chaos-short": 150,
     "integration-2.21": 110,
     "sanity-2.21": 110,
-    "proofs": 80,
-    "integration-2.18": 60,
+    "proofs": 60,
+    "sanity-2.19": 60,
     "unit-requests-2.28": 60,
     "ansible-lint": 50,
     "integration-2.19": 40,
