@@ -288,13 +288,13 @@ CORNERS: list[dict[str, Any]] = [
     {"use_extra_vars": True, "compose": {"value": "place"}, "keyed_groups": [{"key": "place"}]},
 ]
 SITE = {"virtinfra_name": "s", "site": "{{ virtinfra_state }}", "place": "{{ inventory_hostname }}"}
-SOME = [
+SOME: list[dict[str, Any]] = [
     {"name": "a", "state": "Enabled", "cpuNum": 4, "description": "", "extraMember": ["a", "b"]},
     {"name": "True", "state": "a", "cpuNum": 0, "description": None, "extraMember": {"a": 1}},
     {"name": "[1]", "state": None, "description": "x y", "extraMember": ["", None, 1]},
     {"name": "{{ virtinfra_state }}", "state": "Enabled", "description": 5, "extraMember": []},
 ]
-OTHER = {"name": "other"}
+OTHER: dict[str, Any] = {"name": "other"}
 
 
 def test_edge_cases_equal_the_results_of_core(subtests: pytest.Subtests) -> None:
