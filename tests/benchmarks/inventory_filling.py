@@ -53,12 +53,12 @@ NINE: dict[str, Any] = {
         {"key": "virtinfra_state", "separator": ""},
     ],
 }
-# Expressions that users write every day: filters and tests of Ansible, slices, calls, and a template in an expression.
+# Expressions that users write every day: filters and tests of Ansible, slices, and calls.
 EVERYDAY: dict[str, Any] = {
     "compose": {
         "memory_gib": "(virtinfra_total_memory_capacity / 1073741824) | round(1)",
         "rack": "virtinfra_description | regex_replace('^rack ', '')",
-        "title": "{{ virtinfra_name }}",
+        "title": "virtinfra_name | title",
     },
     "groups": {
         "first_hosts": "virtinfra_name is match('host-1')",
