@@ -22,7 +22,7 @@ def test_everything_is_built_and_removed(sim: Simulator, playbook_runner: Playbo
         "CHAT_KEY": "key-of-the-chat",
         "NEW_HOSTS_PASSWORD": "pa55w0rd-of-ssh",
         "VIRTINFRA_ACCOUNT": "admin",
-        "VIRTINFRA_ACCOUNT_PASSWORD": "password",
+        "VIRTINFRA_ACCOUNT_PASSWORD": "simulator-password",
         "VIRTINFRA_BASE_URL": sim.url,
     }
 
