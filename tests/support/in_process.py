@@ -196,6 +196,8 @@ def encode_header(value: str | bytes) -> bytes:
 class RawResponse:
     """The part of a response of urllib3 that the collection's adapter uses."""
 
+    status: int
+    headers: Mapping[str, str]
     _original_response: Exchange
 
     def isclosed(self) -> bool:
@@ -209,15 +211,6 @@ class RawResponse:
         """Do nothing: there is no connection."""
 
 
-@dataclass(frozen=True)
-class Reply:
-    """The part of a response of requests that the collection's adapter uses."""
-
-    status_code: int
-    headers: Mapping[str, str]
-    raw: RawResponse
-
-
 class InProcessAdapter(Adapter):
     """The collection's adapter, which sends requests to ``simulator`` without sockets."""
 
@@ -229,4 +222,4 @@ class InProcessAdapter(Adapter):
             return super().send(request, *arguments, **options)
         seconds = options["timeout"].total
         exchange = self.simulator.exchange(request.method, request.url, request.headers, request.body, seconds)
-        return Reply(exchange.status, exchange.headers, RawResponse(exchange))
+        return RawResponse(exchange.status, exchange.headers, exchange)

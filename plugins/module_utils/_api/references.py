@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from .errors import InvalidOptions
@@ -53,6 +54,7 @@ def format_name_field(field: str) -> str:
     return re.sub(r"_uuid(?=s?$)", "_name", field)
 
 
+@lru_cache(maxsize=4096)
 def is_reference(name: str) -> bool:
     """Return whether a parameter or a field of this name contains a uuid or a list of uuids."""
     return bool(re.search(r"(^|_)uuids?(_|$)|Uuids?(?=[A-Z]|$)", name))

@@ -256,8 +256,10 @@ def add_given_names(
     """
     names: dict[ResourceType, Record] = {}
     for option, parameter in parameters.items():
-        values, uuids = _to_list(given.get(option)), _to_list(resolved.get(option))
-        if parameter in REFERS_TO and any(map(is_name, values)):
+        if parameter not in REFERS_TO or given.get(option) is None:
+            continue
+        values, uuids = _to_list(given[option]), _to_list(resolved.get(option))
+        if any(map(is_name, values)):
             pairs = zip(uuids, values, strict=True)
             names.setdefault(REFERS_TO[parameter], {}).update({uuid: name for uuid, name in pairs if is_name(name)})
     if not names:

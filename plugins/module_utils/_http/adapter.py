@@ -27,8 +27,9 @@ from .response import Response, read_response
 
 try:
     import urllib3
-    from requests import Request, RequestException
+    from requests import PreparedRequest, RequestException
     from requests.adapters import HTTPAdapter
+    from requests.utils import requote_uri
     from urllib3.connection import HTTPConnection, HTTPSConnection
 except ImportError:
     HAS_REQUESTS = False
@@ -176,13 +177,17 @@ class Adapter(HTTPAdapter):
             # urllib3 1.26 does not pass the name or address to OpenSSL, and compares it itself.
             context.check_hostname = False
         self._last_exchange = time.monotonic()
+        # What requests would find out again for each request: the origin as it is sent, and the connection pool.
+        self._origin = ""
+        self._pool: Any = None
         # Whether the service has answered a request of this adapter.
         self.has_answered = False
 
     def exchange(
         self,
         method: str,
-        url: str,
+        origin: str,
+        target: str,
         headers: Mapping[str, str],
         body: bytes | None,
         seconds: float,
@@ -191,22 +196,23 @@ class Adapter(HTTPAdapter):
     ) -> Response:
         """Send a request once and return the response, which must be complete after ``seconds``.
 
+        ``origin`` is the same for all requests, ``target`` the path with the query.
+
         Each step to a new connection may take ``connect_seconds``: each address of the host, the tunnel of a proxy, the
         TLS handshake. A request that is not ``is_repeatable`` is not sent over a connection that was idle.
         """
         if not is_repeatable and time.monotonic() - self._last_exchange > MAX_IDLE:
             self.close()
         try:
-            request = Request(method, url, headers=dict(headers), data=body).prepare()
+            request = self._prepare(method, origin, target, headers, body)
         except ValueError as error:
             raise InvalidOptions(f"base_url cannot be used: {error}") from None
         raw: Any = None
         try:
             timeout: Any = urllib3.Timeout(total=seconds, connect=connect_seconds)
             verify = bool(self._context and self._context.verify_mode)
-            reply = self.send(request, stream=True, timeout=timeout, verify=verify, proxies=self._proxies)
-            raw = reply.raw
-            response = read_response(reply.status_code, reply.headers, raw._original_response.read_chunks())
+            raw = self.send(request, stream=True, timeout=timeout, verify=verify, proxies=self._proxies)
+            response = read_response(raw.status, raw.headers, raw._original_response.read_chunks())
             if raw.isclosed():
                 raw.release_conn()
             self.has_answered = True
@@ -224,6 +230,40 @@ class Adapter(HTTPAdapter):
             if raw is not None:
                 # close() leaves a connection open that was released to the pool.
                 raw.close()
+
+    def _prepare(
+        self, method: str, origin: str, target: str, headers: Mapping[str, str], body: bytes | None
+    ) -> PreparedRequest:
+        """Return a request as requests prepares it, except for cookies. Raise ValueError if it is invalid."""
+        request = PreparedRequest()
+        if not self._origin:
+            request.prepare_url(origin, None)
+            self._origin = str(request.url).rstrip("/")
+        request.url = requote_uri(self._origin + target)
+        request.prepare_method(method)
+        request.prepare_headers(headers)
+        request.body = body
+        request.prepare_content_length(body)
+        return request
+
+    def get_connection_with_tls_context(self, *arguments: Any, **options: Any) -> Any:
+        """Return the connection pool for the origin, of which an adapter needs only one."""
+        if self._pool is None:
+            self._pool = super().get_connection_with_tls_context(*arguments, **options)
+        return self._pool
+
+    def request_url(self, request: PreparedRequest, proxies: Any) -> str:
+        """Return the target as it is sent: only a proxy can need the whole URL."""
+        return super().request_url(request, proxies) if self._proxies else request.path_url
+
+    def build_response(self, req: Any, resp: Any) -> Any:
+        """Return the response of urllib3 as it is: that of requests adds cookies and hooks, which nothing uses."""
+        return resp
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._pool = None
+        super().close()
 
     def cert_verify(self, conn: Any, url: Any, verify: Any, cert: Any) -> None:
         """Prepare a pool with our connection classes, and with our TLS context instead of that of requests."""

@@ -13,6 +13,7 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import inf
 from typing import Any
 from urllib.parse import unquote, urlencode
@@ -225,7 +226,14 @@ class Transport:
         try:
             with self._pool.borrow((self._options, self._proxy_url), self._create_adapter) as adapter:
                 response = adapter.exchange(
-                    request.method, self._options.origin + target, sent, body, seconds, connect_seconds, is_repeatable
+                    request.method,
+                    self._options.origin,
+                    target,
+                    sent,
+                    body,
+                    seconds,
+                    connect_seconds,
+                    is_repeatable,
                 )
             response = replace(response, masker=self._masker)
             status = str(response.status)
@@ -282,7 +290,8 @@ def _encode_request(
     return {**sent, "Content-Type": "application/json;charset=UTF-8"}, json.dumps(request.body).encode()
 
 
-def _compute_backoffs(limits: tuple[float, float], retries: int) -> list[float]:
+@lru_cache(maxsize=256)
+def _compute_backoffs(limits: tuple[float, float], retries: int) -> tuple[float, ...]:
     """Return the waits before this number of retries, in seconds, without the part that is random."""
     first, longest = limits
-    return [min(longest, first * 2 ** min(attempt, 20)) for attempt in range(retries)]
+    return tuple(min(longest, first * 2 ** min(attempt, 20)) for attempt in range(retries))

@@ -143,7 +143,7 @@ class TaskOptions:
     constraints: Mapping[str, Any]
     selecting_options: tuple[str, ...]
 
-    @property
+    @cached_property
     def all_options(self) -> Options:
         """The options of the module, those that it shares with others, and those of the connection."""
         options = dict(CONNECTION)
@@ -151,7 +151,7 @@ class TaskOptions:
             options.update(shared)
         return {**options, **self.options}
 
-    @property
+    @cached_property
     def argument_spec(self) -> dict[str, Any]:
         """The argument spec of all options, as Ansible knows it."""
         return {
@@ -168,7 +168,7 @@ class TaskOptions:
         """Return the warnings of a module process for options that are given both by name and by alias."""
         return [
             f"Both option {name} and its alias {alias} are set."
-            for name, spec in self.argument_spec.items()
+            for name, spec in self.all_options.items()
             for alias in spec.get("aliases", ())
             if {name, alias} <= arguments.keys()
         ]

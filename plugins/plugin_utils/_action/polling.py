@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -75,6 +76,8 @@ class JobPoller:
         self._condition = threading.Condition()
         self._waits: list[Wait] = []
         self._stopped: BaseException | None = None
+        # When the next poll is due, in seconds of the clock.
+        self._wakes_at = math.inf
         self._pool = ThreadPoolExecutor(MAX_CONNECTIONS)
         threading.Thread(target=self._run, daemon=True).start()
 
@@ -84,7 +87,9 @@ class JobPoller:
         waits = [Wait(client, job, deadline, now, now) for job in jobs]
         with self._condition:
             self._waits += waits
-            self._condition.notify()
+            # Most new jobs are due after those that are known, and the due times of all take time to compute.
+            if min(wait.compute_due_time(len(self._waits) - 1) for wait in waits) < self._wakes_at:
+                self._condition.notify()
         for wait in waits:
             if self._stopped is None:
                 wait.is_over.wait()
@@ -117,10 +122,11 @@ class JobPoller:
         with self._condition:
             while self._stopped is None:
                 self._waits = [wait for wait in self._waits if not wait.is_over.is_set()]
-                pause = None
+                pause, self._wakes_at = None, math.inf
                 if self._waits:
                     clock = self._waits[0].client.hooks.clock
-                    pause = min(due for dummy, due in self._list_due_times()) - clock.monotonic()
+                    self._wakes_at = min(due for dummy, due in self._list_due_times())
+                    pause = self._wakes_at - clock.monotonic()
                     if pause <= 0:
                         return True
                 self._condition.wait(pause)

@@ -228,3 +228,12 @@ def test_module_process_says_that_it_cannot_run(sim: Simulator) -> None:
     options = {"base_url": sim.url, "session_id": sim.session, "module": "kvm_host", "objects": []}
     ran = run_module("batch", options).result
     assert ran["msg"].startswith("batch runs only inside the controller, with the library requests: remove become")
+
+
+def test_threads_wait_for_what_one_of_them_reads(sim: Simulator) -> None:
+    """All turns are taken by threads that wait for the uuid of the cluster, which one looks up after a pause."""
+    sim.fault("status", "QueryCluster", status=503, count=2)
+    sim.fault("status", "poll", status=503, count=5)
+    ran = run_batch(sim, new_hosts(60), concurrency=60)
+    assert ran.result["counts"]["changed"] == 60, ran.result["msg"]
+    assert count_operations(sim)["AddKVMHost"] == 60
