@@ -1,0 +1,89 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Measure the module batch with 2,000 jobs, and against a playbook with uri and until."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from benchmarks.figures import Figure
+from benchmarks.objects import COMMON, JOB, JOB_SPREAD, create_hosts, play_of_batch
+from benchmarks.playbooks import run_playbook
+from simulator.launch import Simulator
+from simulator.state.store import seeded_uuid
+
+JOBS = 2000
+GOAL_SECONDS = 8.0
+
+# How many hosts the playbook with uri adds.
+PEER_HOSTS = 100
+GOAL_PEER = 0.1
+
+
+def measure() -> Iterator[Figure]:
+    """Yield the figures of a batch of 2,000 jobs, and the ratio to uri."""
+    yield measure_jobs()
+    yield measure_peer()
+
+
+def measure_jobs() -> Figure:
+    """Return how long a batch of 2,000 jobs of a second takes."""
+    objects = [{"uuid": seeded_uuid("host", number)} for number in range(1, JOBS + 1)]
+    with Simulator("--hosts", str(JOBS), "--latency", "1", "--latency-spread", "0.2") as simulator:
+        run = run_playbook([play_of_batch(JOBS, {"state": "disabled"}, objects)], simulator)
+    text = f"{JOBS:,} jobs of 1 s with the module `batch`"
+    return Figure("batch_2000_seconds", f"{text}, s", run.seconds, GOAL_SECONDS, "G6", text, " s")
+
+
+def measure_peer() -> Figure:
+    """Return the time for adding 100 hosts with batch, divided by that with uri and until."""
+    hosts = create_hosts(PEER_HOSTS)
+    with Simulator("--latency", str(JOB), "--latency-spread", str(JOB_SPREAD)) as simulator:
+        ours = run_playbook([play_of_batch(PEER_HOSTS, COMMON, hosts)], simulator)
+    with Simulator("--latency", str(JOB), "--latency-spread", str(JOB_SPREAD)) as simulator:
+        peer = run_playbook([play_of_uri(simulator, hosts)], simulator)
+    text = f"adding {PEER_HOSTS} hosts with the module `batch` / with `ansible.builtin.uri` and `until`"
+    return Figure("batch_uri", text, ours.seconds / peer.seconds, GOAL_PEER, "", text)
+
+
+def play_of_uri(simulator: Simulator, hosts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return a play that adds the hosts with uri, and waits for each job with until. It is not idempotent."""
+    url = f"{simulator.url}/service/v1"
+    headers = {"Authorization": f"OAuth {simulator.session}"}
+    add = {
+        "name": "Add the hosts",
+        "ansible.builtin.uri": {
+            "url": f"{url}/hosts/kvm",
+            "method": "POST",
+            "headers": headers,
+            "body_format": "json",
+            "body": {
+                "params": {
+                    "name": "{{ item.name }}",
+                    "managementIp": "{{ item.management_ip }}",
+                    "clusterUuid": seeded_uuid("cluster", 1),
+                    "username": COMMON["username"],
+                    "password": COMMON["password"],
+                    "sshPort": 22,
+                }
+            },
+            "status_code": [200, 202],
+        },
+        "loop": hosts,
+        "loop_control": {"label": ""},
+        "register": "added",
+    }
+    wait = {
+        "name": "Wait for the jobs",
+        "ansible.builtin.uri": {"url": "{{ item.json.location }}", "headers": headers, "status_code": [200, 202]},
+        "loop": "{{ added.results }}",
+        "loop_control": {"label": ""},
+        "register": "job",
+        "until": "job.status == 200",
+        "retries": 100,
+        "delay": 1,
+    }
+    return {"hosts": "localhost", "gather_facts": False, "tasks": [add, wait]}
