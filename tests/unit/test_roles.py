@@ -118,6 +118,12 @@ def subscripts_in(text: str) -> Iterator[str]:
             yield f"{expression(item.node)}[{expression(item.arg)}]"
 
 
+def test_templates_append_to_no_list() -> None:
+    """Filters such as map, zip and columns_to_rows say what is in a list; a loop only says how it is built."""
+    files = [path for folder in ("roles", "playbooks") for path in (ROOT / folder).rglob("*.yml")]
+    assert [str(path) for path in files if ".append(" in path.read_text(encoding="utf-8")] == []
+
+
 def test_texts_of_the_service_are_no_subscripts() -> None:
     files = [
         path
