@@ -65,7 +65,6 @@ _value:
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from numbers import Number
 from typing import Any
 
 # The capacities of storages and hosts: the prefix in a row, and the fields of the total and of what is available.
@@ -110,7 +109,7 @@ def _build_row(record: Record, warn: int, bad: int) -> Record:
         "detail": f"{kind}, {record.get('state') or 'unknown'}, {status}",
         "is_connected": status == "Connected",
     }
-    worst = 0
+    worst = 0.0
     for prefix, total_field, available_field in HOST if is_host else STORAGE:
         total, used, percent = _calculate_usage(record.get(total_field), record.get(available_field))
         row.update({f"{prefix}total": total, f"{prefix}used": used, f"{prefix}percent": percent})
@@ -124,12 +123,12 @@ def _build_row(record: Record, warn: int, bad: int) -> Record:
     return row
 
 
-def _calculate_usage(total: Any, available: Any) -> tuple[int, int, int | None]:
+def _calculate_usage(total: Any, available: Any) -> tuple[float, float, float | None]:
     """Return the total, what is in use, and the percentage; 0, 0 and None if they are unknown."""
-    if not (isinstance(total, Number) and isinstance(available, Number)) or total <= 0:  # type: ignore[operator]
+    if not (isinstance(total, (int, float)) and isinstance(available, (int, float))) or total <= 0:
         return 0, 0, None
-    used = max(0, total - available)  # type: ignore[operator]
-    return total, used, 100 * used // total  # type: ignore[return-value, operator]
+    used = max(0, total - available)
+    return total, used, 100 * used // total
 
 
 class FilterModule:
