@@ -87,7 +87,6 @@ ROOMS = {
         "_api/test_references.py",
         "_client/test_sessions.py",
         "_engine",
-        "_modules/test_properties.py",
         "_modules/test_resilience.py",
         "modules/test_modules_cbt.py",
         "modules/test_modules_errors.py",
