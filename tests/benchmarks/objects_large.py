@@ -78,7 +78,12 @@ def play_of_uri(simulator: Simulator, hosts: list[dict[str, Any]]) -> dict[str, 
     }
     wait = {
         "name": "Wait for the jobs",
-        "ansible.builtin.uri": {"url": "{{ item.json.location }}", "headers": headers, "status_code": [200, 202]},
+        # The service assumes another origin for itself.
+        "ansible.builtin.uri": {
+            "url": f"{simulator.url}{{{{ item.json.location | urlsplit('path') }}}}",
+            "headers": headers,
+            "status_code": [200, 202],
+        },
         "loop": "{{ added.results }}",
         "loop_control": {"label": ""},
         "register": "job",
