@@ -202,7 +202,8 @@ def test_unknown_name_fails(
     run: ModuleRunner, module: str, options: Mapping[str, Any], message: str, check: bool
 ) -> None:
     ran = run(module, options, check=check)
-    assert ran.message == message
+    remedy = " If an earlier task creates it, add when: not ansible_check_mode." if check else ""
+    assert ran.message == f"{message}{remedy}"
     assert (ran["error"]["code"], ran.changed, ran.calls) == ("NOT_FOUND", False, [])
 
 

@@ -369,6 +369,7 @@ NOT_SENT = {
     "data_volumes",
     "expunge",
     "fail_on_error",
+    "fail_on_problems",
     "force",
     "recover",
     "running_vms",

@@ -620,8 +620,9 @@ def test_a_server_with_neither_is_named(run: ModuleRunner, sim: Simulator, perso
     assert (ran["error"]["code"], ran.changed) == ("UNSUPPORTED", False)
     assert ran.message == (
         "endpoint operators: the service offers neither CreateSNSWorkchatEndpoint nor CreateSNSWeComEndpoint, which"
-        " some servers have instead: the service does not offer CreateSNSWorkchatEndpoint (HTTP status 500 for POST"
-        " /service/v1/sns/application-endpoints/workchat). Check the version and edition of the service."
+        " some servers have instead: the service does not offer CreateSNSWorkchatEndpoint, which needs version 4.2.0"
+        " or newer (HTTP status 500 for POST /service/v1/sns/application-endpoints/workchat). Check the version and"
+        " edition of the service."
     )
     options = {"uuid": person["uuid"], "endpoint": person["endpointUuid"], "remark": "on call"}
     ran = run("sns_teamchat_person", options)
