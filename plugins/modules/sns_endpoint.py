@@ -54,8 +54,8 @@ options:
   type:
     description:
       - The type of the endpoint. Options of another type are refused.
-      - V(any) selects an existing endpoint of any type, including types that the API cannot create. Only O(name),
-        O(description) and O(platform) can be set.
+      - V(any) selects an existing endpoint of any type, including types that the API cannot create. Of its properties,
+        only O(name), O(description), O(platform), O(url) and O(at_all) can be set.
     type: str
     choices: [workchat, snmp, any]
     required: true
@@ -74,11 +74,18 @@ options:
   url:
     description:
       - The chatbot's webhook URL of a workchat endpoint. Required to create one.
-      - Servers with the operation UpdateSNSWeComEndpoint can change it, to one of at most 256 characters.
+      - With O(type=any), the URL of an existing endpoint of the type we-com, workchat, feishu, teamchat, ding-talk,
+        HTTP or microsoft-teams. For other types, the module refuses it.
+      - Servers with the operation of the type, for example UpdateSNSWeComEndpoint, can change it, to one of at most 256
+        characters. Without this operation, the module fails with the code V(UNSUPPORTED).
+      - If the service does not show the URL of an endpoint, it is set each time, with a warning.
       - It contains a key, so results show its scheme and host only, and all output masks the rest.
     type: str
   at_all:
-    description: Whether messages of a workchat endpoint mention all members.
+    description:
+      - Whether messages of a workchat endpoint mention all members.
+      - With O(type=any), the same of an existing endpoint of the type we-com, workchat, feishu, teamchat or ding-talk.
+        It is compared and changed like O(url).
     type: bool
   at_person_user_ids:
     description: The user IDs that messages of a workchat endpoint mention, in any order.
@@ -155,6 +162,13 @@ EXAMPLES = r"""
     type: any
     uuid: a000000d000040008000000000000002
     description: Alarms of the operators
+
+- name: Give an existing endpoint of any type another address
+  virtinfra.manager.sns_endpoint:
+    type: any
+    name: teamchat-endpoint-1
+    url: https://chat.example.com/webhook/send?key={{ chat_key }}
+    at_all: true
 
 - name: Remove an endpoint
   virtinfra.manager.sns_endpoint:
@@ -291,8 +305,10 @@ from ..module_utils._resources.notifications import (
 )
 from ..module_utils._resources.subscriptions import (
     ENDPOINT_GUARD,
+    ROOM_FIELDS,
     TOPICS,
     add_topics,
+    plan_endpoint_of_any_type,
     plan_room_endpoint,
     plan_subscriptions,
 )
@@ -324,8 +340,8 @@ ENDPOINTS = {
     "any": ResourceSpec(
         record_type="SNSApplicationEndpointInventory",
         find=add_topics(find_endpoint_of_type("")),
-        plan=plan_subscriptions(*SUBSCRIPTIONS),
-        **SHARED,
+        plan=plan_subscriptions(*SUBSCRIPTIONS, plan_endpoint_of_any_type),
+        **{**SHARED, "plan_options": (TOPICS, *ROOM_FIELDS)},
     ),
 }
 MODULE = resource_module(

@@ -284,6 +284,23 @@ SCENARIOS = (
         action=True,
         prepare=(("endpoint", CHAT_ENDPOINT, {"type": "WorkChat"}),),
     ),
+    *(
+        Scenario(
+            f"change-{kind.lower()}-endpoint",
+            operation,
+            "api",
+            {"operation": operation, "params": {"uuid": CHAT_ENDPOINT, "url": CHAT}},
+            has("endpoint", CHAT_ENDPOINT, url=CHAT),
+            action=True,
+            prepare=(("endpoint", CHAT_ENDPOINT, {"type": kind}),),
+        )
+        for operation, kind in (
+            ("UpdateSNSFeiShuEndpoint", "TeamChat"),
+            ("UpdateSNSDingTalkEndpoint", "DingTalk"),
+            ("UpdateSNSHttpEndpoint", "HTTP"),
+            ("UpdateSNSMicrosoftTeamsEndpoint", "MicrosoftTeams"),
+        )
+    ),
     Scenario(
         "create-snmp-platform",
         "CreateSNSSnmpPlatform",

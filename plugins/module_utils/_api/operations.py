@@ -105,6 +105,20 @@ def _sns_change(name: str, collection: str, refers_to: str, *params: Parameter) 
     )
 
 
+def _webhook_change(name: str, kind: str, *params: Parameter) -> Operation:
+    """Return the row of a companion that changes endpoints of one kind, also the URL to which they post."""
+    return _sns_change(
+        name,
+        f"sns/application-endpoints/{kind}",
+        "endpoint",
+        optional("name"),
+        optional("description"),
+        optional("platformUuid", refers_to="platform"),
+        optional("url"),
+        *params,
+    )
+
+
 def _deletion(name: str, path: str, refers_to: str, *params: Parameter, **details: Any) -> Operation:
     """Return the row of a companion that deletes an object, and succeeds if the object does not exist."""
     return Operation(
@@ -712,18 +726,13 @@ _COMPANIONS = (
     _sns_change("ChangeSNSApplicationEndpointState", "sns/application-endpoints", "endpoint", _STATE_EVENT),
     _deletion("DeleteSNSApplicationEndpoint", "sns/application-endpoints/{uuid}", "endpoint"),
     replace(
-        _sns_change(
-            "UpdateSNSWeComEndpoint",
-            "sns/application-endpoints/we-com",
-            "endpoint",
-            optional("name"),
-            optional("description"),
-            optional("platformUuid", refers_to="platform"),
-            optional("url"),
-            optional("atAll", "bool"),
-        ),
+        _webhook_change("UpdateSNSWeComEndpoint", "we-com", optional("atAll", "bool")),
         record="SNSWorkchatEndpointInventory",
     ),
+    _webhook_change("UpdateSNSFeiShuEndpoint", "feishu", optional("atAll", "bool"), optional("secret")),
+    _webhook_change("UpdateSNSDingTalkEndpoint", "ding-talk", optional("atAll", "bool")),
+    _webhook_change("UpdateSNSHttpEndpoint", "http"),
+    _webhook_change("UpdateSNSMicrosoftTeamsEndpoint", "microsoft-teams"),
     Operation(
         "CreateSNSSnmpPlatform",
         "POST",

@@ -8,17 +8,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from .._api.errors import ApiError, Unsupported
+from .._api.errors import ApiError, InvalidOptions, Unsupported
 from .._api.operation import ABSENT
+from .._api.operations import get_operation
 from .._api.records import Record, drop_null_references, is_same_value
+from .._api.references import format_option_name
 from .._client.client import Client
 from .._client.lists import query
 from .._engine.guards import ALSO_REMOVED, LOST, REMOVED, Dependent, Dependents, Guard
-from .._engine.plan import Current, Plan, PlannedCall, ResourceSpec, Unreadable, build_default_plan
+from .._engine.plan import (
+    Current,
+    Missing,
+    Plan,
+    PlannedCall,
+    Predicted,
+    ResourceSpec,
+    Unreadable,
+    build_default_plan,
+    replace_record,
+)
 from .finders import Finder, explain_unreadable
 
 _SUBSCRIBERS = "QuerySNSTopicSubscriber"
@@ -32,6 +44,18 @@ LEFT = "left without a platform"
 
 # The fields of an endpoint of a chat room that the operation for endpoints of all types does not change.
 ROOM_FIELDS = ("url", "atAll")
+
+# The operations that change these fields, by the type of the endpoint in small letters without hyphens. The spelling of
+# the types is not documented.
+_ROOM_UPDATES = {
+    "wecom": "UpdateSNSWeComEndpoint",
+    "workchat": "UpdateSNSWeComEndpoint",
+    "feishu": "UpdateSNSFeiShuEndpoint",
+    "teamchat": "UpdateSNSFeiShuEndpoint",
+    "dingtalk": "UpdateSNSDingTalkEndpoint",
+    "http": "UpdateSNSHttpEndpoint",
+    "microsoftteams": "UpdateSNSMicrosoftTeamsEndpoint",
+}
 
 
 def add_topics(find: Finder) -> Finder:
@@ -84,6 +108,50 @@ def plan_room_endpoint(update: str, plan_endpoint: Plan) -> Plan:
         return plan_endpoint(kind, state, desired, current)
 
     return plan
+
+
+def plan_endpoint_of_any_type(
+    resource: ResourceSpec, state: str, desired: Record, current: Current
+) -> list[PlannedCall]:
+    """Plan the change of an endpoint whose type only its record shows.
+
+    Raise InvalidOptions for a URL or a mention of all that endpoints of this type do not have, and Unsupported if the
+    service does not show the type, or values that have to be compared before the removal.
+    """
+    given = [name for name in ROOM_FIELDS if name in desired]
+    if not given or isinstance(current, Missing):
+        return build_default_plan(resource, state, desired, current)
+    if isinstance(current, Unreadable):
+        options = _join_options(given)
+        raise Unsupported(
+            f"cannot read the type of the endpoint, on which {options} depends: {current.reason.reason}",
+            f"Omit {options}.",
+        )
+    if isinstance(current, Predicted):
+        # Of the types that an earlier task can create, only workchat has these fields.
+        update = _ROOM_UPDATES["workchat"]
+        if state != ABSENT:
+            current = replace_record(current, {**dict.fromkeys(given), **current.record})
+    else:
+        update = _find_room_update(current.record, given)
+        if state == ABSENT and (hidden := _join_options(name for name in given if name not in current.record)):
+            raise Unsupported(f"cannot compare {hidden}, because the service does not show it", f"Omit {hidden}.")
+    return plan_room_endpoint(update, build_default_plan)(resource, state, desired, current)
+
+
+def _find_room_update(endpoint: Record, fields: Sequence[str]) -> str:
+    """Return the operation that changes these fields of an endpoint. Raise InvalidOptions if it does not have them."""
+    kind = str(endpoint.get("type") or "unknown")
+    update = _ROOM_UPDATES.get(kind.replace("-", "").lower())
+    known = get_operation(update).parameters if update else {}
+    foreign = _join_options(name for name in fields if name not in known)
+    if update is None or foreign:
+        raise InvalidOptions(f"{foreign} cannot be used with an endpoint of the type {kind}. Omit {foreign}.")
+    return update
+
+
+def _join_options(fields: Iterable[str]) -> str:
+    return ", ".join(map(format_option_name, fields))
 
 
 def find_parts_of_endpoint(client: Client, endpoint: Record, dummy: object) -> Dependents:

@@ -108,14 +108,47 @@ def update_endpoint(call: Call) -> Reply:
     return {"inventory": call.store.change("endpoint", endpoint["uuid"], **members)}
 
 
-@operation("UpdateSNSWeComEndpoint", chats="documented open")
-def update_chat_endpoint(call: Call) -> Reply:
-    """Change the given members of a chat endpoint, also those that UpdateSNSApplicationEndpoint does not change."""
+def _update_webhook(call: Call, kind: str) -> Record:
+    """Change the given members of an endpoint of a type, also those that UpdateSNSApplicationEndpoint does not change.
+
+    A secret is stored, but never shown.
+    """
     endpoint = call.store["endpoint"].get(call["uuid"])
-    if endpoint["type"] != "WorkChat":
-        raise not_found("we-com endpoint", endpoint["uuid"])
+    if endpoint["type"] != kind:
+        raise not_found(f"{kind} endpoint", endpoint["uuid"])
     members = call.select("name", "description", "platformUuid", "url", "atAll")
-    return {"inventory": with_platform(call, call.store.change("endpoint", endpoint["uuid"], **members))}
+    hidden = {f"_{name}": value for name, value in call.select("secret").items()}
+    return call.store.change("endpoint", endpoint["uuid"], **members, **hidden)
+
+
+@operation("UpdateSNSWeComEndpoint", chats="documented open")
+def update_we_com_endpoint(call: Call) -> Reply:
+    """Change a we-com endpoint."""
+    return {"inventory": with_platform(call, _update_webhook(call, "WorkChat"))}
+
+
+@operation("UpdateSNSFeiShuEndpoint", chats="documented open")
+def update_feishu_endpoint(call: Call) -> Reply:
+    """Change a feishu endpoint."""
+    return {"inventory": _update_webhook(call, "TeamChat")}
+
+
+@operation("UpdateSNSDingTalkEndpoint")
+def update_ding_talk_endpoint(call: Call) -> Reply:
+    """Change a ding-talk endpoint."""
+    return {"inventory": _update_webhook(call, "DingTalk")}
+
+
+@operation("UpdateSNSHttpEndpoint")
+def update_http_endpoint(call: Call) -> Reply:
+    """Change an HTTP endpoint."""
+    return {"inventory": _update_webhook(call, "HTTP")}
+
+
+@operation("UpdateSNSMicrosoftTeamsEndpoint")
+def update_microsoft_teams_endpoint(call: Call) -> Reply:
+    """Change a microsoft-teams endpoint."""
+    return {"inventory": _update_webhook(call, "MicrosoftTeams")}
 
 
 @operation("ChangeSNSApplicationEndpointState")

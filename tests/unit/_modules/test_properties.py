@@ -172,6 +172,11 @@ ACTING: dict[str, Case] = {
         {"type": "snmp", "uuid": seeded_uuid("endpoint", 1), "description": "changed"},
         {**TAGS, "name": words},
     ),
+    "sns_endpoint of any type": Case(
+        "sns_endpoint",
+        {"type": "any", "uuid": seeded_uuid("endpoint", 2), "url": "https://chat.example.com/2"},
+        {**TAGS, "name": words, "at_all": st.just(True)},
+    ),
     "sns_endpoint removed": Case(
         "sns_endpoint",
         {"type": "any", "name": "snmp-endpoint-1", "state": "absent"},
@@ -644,6 +649,14 @@ EXISTING: dict[str, ExistingObject] = {
         "SNSWorkchatEndpointInventory",
         {"url": words, "at_all": truth},
         update="UpdateSNSWeComEndpoint",
+    ),
+    "chat room of an endpoint of any type": ExistingObject(
+        "sns_endpoint",
+        {"type": "any", "uuid": seeded_uuid("endpoint", 2)},
+        "endpoint",
+        "SNSApplicationEndpointInventory",
+        {"url": words, "at_all": truth},
+        update="UpdateSNSFeiShuEndpoint",
     ),
     "snmp endpoint": ExistingObject(
         "sns_endpoint",

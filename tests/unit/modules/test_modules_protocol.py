@@ -118,6 +118,12 @@ CASES = (
     ),
     Case("sns_endpoint", {"type": "snmp", "uuid": ENDPOINT, "state": "disabled"}),
     Case("sns_endpoint", {"type": "any", "uuid": ENDPOINT, "state": "enabled"}, (("endpoint", ENDPOINT, DISABLED),)),
+    Case("sns_endpoint", {"type": "any", "uuid": CHAT_ENDPOINT, "url": ROOM["url"], "topics": ["topic-2"]}),
+    Case(
+        "sns_endpoint",
+        {"type": "any", "uuid": CHAT_ENDPOINT, "url": ROOM["url"]},
+        (("endpoint", CHAT_ENDPOINT, {"type": "HTTP"}),),
+    ),
     Case("sns_endpoint", {"type": "any", "name": "teamchat-endpoint-1", "state": "absent"}),
     Case("sns_endpoint", {"type": "snmp", "uuid": ENDPOINT, "topics": ["topic-1"], "state": "absent"}),
     Case("sns_topic", {"name": "alarms", "locale": "en_US", "state": "disabled"}),

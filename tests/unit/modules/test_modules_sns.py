@@ -294,8 +294,8 @@ def test_endpoint_of_any_type_must_exist(run: ModuleRunner) -> None:
         checked, ran = (run("sns_endpoint", {"type": "any", **options}, check) for check in (True, False))
         assert checked["error"]["code"] == ran["error"]["code"] == "NOT_FOUND"
         assert checked.calls == ran.calls == []
-    options = {"type": "any", "uuid": TEAMCHAT, "url": CHAT["url"]}
-    assert run.refused("sns_endpoint", options) == "url cannot be used with type any"
+    persons = {"type": "any", "uuid": TEAMCHAT, "at_person_user_ids": ["user-1"]}
+    assert run.refused("sns_endpoint", persons) == "at_person_user_ids cannot be used with type any"
 
 
 def test_options_of_the_other_type_are_refused(run: ModuleRunner) -> None:

@@ -9,6 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import Unsupported
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan import Found, plan
+from ansible_collections.virtinfra.manager.plugins.modules.sns_endpoint import ENDPOINTS
 
 from simulator.launch import Simulator
 from support.module_runner import ModuleRunner
@@ -141,6 +144,97 @@ def test_room_of_an_endpoint_is_changed(run: ModuleRunner, sim: Simulator) -> No
     ran = run("sns_endpoint", ROOM)
     assert ran["error"]["code"] == "UNSUPPORTED"
     assert not ran.changed
+
+
+NEW_URL = {"type": "any", "uuid": CHAT_ENDPOINT, "url": "https://chat.example.com/send?key=5f2d9c1e"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "update"),
+    [
+        ("WorkChat", {"at_all": True}, "UpdateSNSWeComEndpoint"),
+        ("TeamChat", {"at_all": True}, "UpdateSNSFeiShuEndpoint"),
+        ("DingTalk", {"at_all": True}, "UpdateSNSDingTalkEndpoint"),
+        ("HTTP", {}, "UpdateSNSHttpEndpoint"),
+        ("MicrosoftTeams", {}, "UpdateSNSMicrosoftTeamsEndpoint"),
+    ],
+)
+def test_url_of_an_endpoint_of_any_type_is_changed(
+    run: ModuleRunner, sim: Simulator, kind: str, options: dict[str, Any], update: str
+) -> None:
+    sim.change("endpoint", CHAT_ENDPOINT, type=kind)
+    options = {**NEW_URL, **options}
+    sim.configure(missing_operations=[update])
+    ran = run("sns_endpoint", options)
+    assert (ran["error"]["code"], ran.changed) == ("UNSUPPORTED", False)
+    assert f"the service does not offer {update}" in ran.message
+    sim.configure(missing_operations=[])
+    ran = run.twice("sns_endpoint", options)
+    assert ran.calls == [update]
+    assert ran.warnings == []
+    assert "5f2d9c1e" not in str(ran.result)
+    described = run.twice("sns_endpoint", {**options, "description": "by night"})
+    assert described.calls == ["UpdateSNSApplicationEndpoint"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "names"),
+    [
+        ("Snmp", {"at_all": True}, "url, at_all"),
+        ("Email", {}, "url"),
+        ("HTTP", {"at_all": True}, "at_all"),
+        ("MicrosoftTeams", {"at_all": False}, "at_all"),
+    ],
+)
+def test_url_of_an_endpoint_of_another_type(
+    run: ModuleRunner, sim: Simulator, kind: str, options: dict[str, Any], names: str
+) -> None:
+    sim.change("endpoint", CHAT_ENDPOINT, type=kind)
+    message = run.refused("sns_endpoint", {**NEW_URL, **options, "description": "by night"})
+    assert f"{names} cannot be used with an endpoint of the type {kind}. Omit {names}." in message
+
+
+def test_url_of_an_endpoint_of_unknown_type(run: ModuleRunner, sim: Simulator) -> None:
+    sim.configure(companions="404")
+    message = run.refused("sns_endpoint", NEW_URL)
+    assert "cannot read the type of the endpoint, on which url depends" in message
+    assert message.endswith("Omit url.")
+
+
+@pytest.mark.parametrize("kind", ["we-com", "WeCom", "Fei-Shu", "feishu", "DING-TALK", "Http", "microsoft-teams"])
+def test_url_that_the_service_does_not_show_is_set_each_time(kind: str) -> None:
+    record = {"uuid": CHAT_ENDPOINT, "type": kind}
+    desired = {"uuid": CHAT_ENDPOINT, "url": NEW_URL["url"]}
+    (call,) = plan(ENDPOINTS["any"], "present", desired, Found(record))
+    assert call.params == desired
+    assert call.warning == "the service does not show url, so it is set each time"
+
+
+def test_url_is_compared_before_the_removal(run: ModuleRunner, sim: Simulator) -> None:
+    absent = {**NEW_URL, "state": "absent"}
+    assert "a masked part differs" in run.refused("sns_endpoint", absent)
+    record = {"uuid": CHAT_ENDPOINT, "type": "TeamChat"}
+    with pytest.raises(Unsupported, match="cannot compare url, because the service does not show it"):
+        plan(ENDPOINTS["any"], "absent", {"uuid": CHAT_ENDPOINT, "url": NEW_URL["url"]}, Found(record))
+    sim.change("endpoint", CHAT_ENDPOINT, type="Email")
+    assert "url cannot be used with an endpoint of the type Email" in run.refused("sns_endpoint", absent)
+    sim.change("endpoint", CHAT_ENDPOINT, type="TeamChat", url=NEW_URL["url"])
+    assert run.twice("sns_endpoint", absent).calls == ["DeleteSNSApplicationEndpoint"]
+
+
+def test_url_of_an_endpoint_that_check_mode_only_predicts(run: ModuleRunner) -> None:
+    for state in ("present", "absent"):
+        ran = run("sns_endpoint", {**NEW_URL, "uuid": None, "state": state}, check=True)
+        assert (ran.changed, ran.failed, ran.warnings) == (True, False, [])
+
+
+def test_secret_of_an_endpoint_is_masked(run: ModuleRunner) -> None:
+    params = {"uuid": CHAT_ENDPOINT, "url": NEW_URL["url"], "secret": "q7LmZ0pW", "name": "signed with q7LmZ0pW"}
+    ran = run("api", {"operation": "UpdateSNSFeiShuEndpoint", "params": params})
+    assert ran.changed
+    assert ran.sent("UpdateSNSFeiShuEndpoint")["secret"]
+    assert "q7LmZ0pW" not in str(ran.result)
+    assert "5f2d9c1e" not in str(ran.result)
 
 
 def test_platform_with_the_address_of_another_one(run: ModuleRunner, sim: Simulator) -> None:

@@ -167,6 +167,11 @@ def workchat_endpoint(caller: Caller) -> str:
     return str(reply["inventory"]["uuid"])
 
 
+def endpoint_of_type(caller: Caller, kind: str) -> str:
+    caller.sim.change("endpoint", ENDPOINT, type=kind)
+    return ENDPOINT
+
+
 def stopped_volume(caller: Caller) -> str:
     found = caller.call("QueryVmInstance", q=[f"uuid={STOPPED_VM}"])
     return str(found["inventories"][0]["rootVolumeUuid"])
@@ -193,6 +198,13 @@ CHAT = {
     "name": "chat",
     "description": "the room of the night shift",
 }
+NEW_WEBHOOK = {
+    "name": "renamed",
+    "description": "new",
+    "platformUuid": seeded(12, 3),
+    "url": "https://chat.example.com/other",
+}
+
 PARAMS: dict[str, Callable[[Caller], dict[str, Any]]] = {
     "CreateCbtTask": lambda caller: {
         "name": "nightly",
@@ -311,13 +323,22 @@ PARAMS: dict[str, Callable[[Caller], dict[str, Any]]] = {
     "SubscribeSNSTopic": lambda caller: {"topicUuid": topic(caller), "endpointUuid": ENDPOINT},
     "UnsubscribeSNSTopic": lambda caller: {"topicUuid": TOPIC, "endpointUuid": ENDPOINT},
     "ChangeSNSApplicationEndpointState": lambda caller: {"uuid": ENDPOINT, "stateEvent": "disable"},
-    "UpdateSNSWeComEndpoint": lambda caller: {
-        "uuid": workchat_endpoint(caller),
-        "name": "renamed",
-        "description": "new",
-        "platformUuid": seeded(12, 3),
-        "url": "https://chat.example.com/other",
+    "UpdateSNSWeComEndpoint": lambda caller: {"uuid": workchat_endpoint(caller), **NEW_WEBHOOK, "atAll": True},
+    "UpdateSNSFeiShuEndpoint": lambda caller: {
+        "uuid": endpoint_of_type(caller, "TeamChat"),
+        **NEW_WEBHOOK,
         "atAll": True,
+        "secret": "signature",
+    },
+    "UpdateSNSDingTalkEndpoint": lambda caller: {
+        "uuid": endpoint_of_type(caller, "DingTalk"),
+        **NEW_WEBHOOK,
+        "atAll": True,
+    },
+    "UpdateSNSHttpEndpoint": lambda caller: {"uuid": endpoint_of_type(caller, "HTTP"), **NEW_WEBHOOK},
+    "UpdateSNSMicrosoftTeamsEndpoint": lambda caller: {
+        "uuid": endpoint_of_type(caller, "MicrosoftTeams"),
+        **NEW_WEBHOOK,
     },
     "ChangeSNSApplicationPlatformState": lambda caller: {"uuid": PLATFORM, "stateEvent": "disable"},
     "UpdateSNSApplicationPlatform": lambda caller: {"uuid": PLATFORM, "name": "traps", "description": "to the centre"},

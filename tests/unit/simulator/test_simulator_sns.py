@@ -314,6 +314,26 @@ def test_room_of_an_endpoint_is_changed(api: HttpClient) -> None:
     assert api.error_code("PUT", path.format(TEAMCHAT), {"updateSNSWeComEndpoint": changes}) == "SYS.1003"
 
 
+@pytest.mark.parametrize(
+    ("kind", "path", "name"),
+    [
+        ("TeamChat", "feishu", "updateSNSFeiShuEndpoint"),
+        ("DingTalk", "ding-talk", "updateSNSDingTalkEndpoint"),
+        ("HTTP", "http", "updateSNSHttpEndpoint"),
+        ("MicrosoftTeams", "microsoft-teams", "updateSNSMicrosoftTeamsEndpoint"),
+    ],
+)
+def test_webhook_of_an_endpoint_is_changed(api: HttpClient, sim: Simulator, kind: str, path: str, name: str) -> None:
+    path = f"sns/application-endpoints/{path}/{TEAMCHAT}/actions"
+    sim.change("endpoint", TEAMCHAT, type=kind)
+    changes = {"url": "https://chat.example.com/2", **({"secret": "signature"} if kind == "TeamChat" else {})}
+    changed = api.inventory("PUT", path, {name: changes})
+    assert changed["url"] == changes["url"]
+    assert "signature" not in str(changed)
+    sim.change("endpoint", TEAMCHAT, type="Email")
+    assert api.error_code("PUT", path, {name: changes}) == "SYS.1003"
+
+
 def test_endpoint_is_subscribed_and_unsubscribed(api: HttpClient) -> None:
     endpoint = api.inventory("POST", SNMP, {"params": {"name": "traps"}})["uuid"]
     path = f"sns/topics/{seeded_uuid('topic', 1)}/endpoints/{endpoint}"
