@@ -58,6 +58,7 @@ NEEDING_A_QUERY = {
             "Notify by SNMP",
             "Send the alarms of a topic by SNMP",
             "Stop the messages of an endpoint",
+            "Give an existing endpoint of any type another address",
             "Remove an endpoint",
         ),
         "the service does not offer QuerySNSApplicationEndpoint",

@@ -22,7 +22,6 @@ from .._client.lists import query
 from .._engine.guards import ALSO_REMOVED, LOST, REMOVED, Dependent, Dependents, Guard
 from .._engine.plan import (
     Current,
-    Missing,
     Plan,
     PlannedCall,
     Predicted,
@@ -119,7 +118,7 @@ def plan_endpoint_of_any_type(
     service does not show the type, or values that have to be compared before the removal.
     """
     given = [name for name in ROOM_FIELDS if name in desired]
-    if not given or isinstance(current, Missing):
+    if not given or current.record is None:
         return build_default_plan(resource, state, desired, current)
     if isinstance(current, Unreadable):
         options = _join_options(given)
