@@ -434,7 +434,7 @@ def chaos(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def mutation(session: nox.Session) -> None:
-    """Change the rooms given (default: _engine) in one place at a time; their tests must detect 75 or 85 %. Hours each."""
+    """Change the rooms given (default: _engine) in one place at a time; tests must detect 75 or 85 %. Hours each."""
     session.install("mutmut>=3.8,<4", "pytest-timeout>=2.3", "ansible-core>=2.19,<2.22", *RUNTIME)
     session.install("-r", "tests/unit/requirements.txt")
     rooms = [argument for argument in session.posargs if argument.startswith("_")] or ["_engine"]
