@@ -31,5 +31,5 @@ def check_python() -> None:
             "details": message,
             "causes": [],
         }
-        print(json.dumps({"failed": True, "changed": False, "msg": message, "error": error}))
-        sys.exit(1)
+        sys.stdout.write(json.dumps({"failed": True, "changed": False, "msg": message, "error": error}))
+        raise SystemExit(1)

@@ -96,7 +96,7 @@ from ..module_utils._modules.act import action_module
 from ..module_utils._modules.options import reference
 
 
-def find_connection_error(result: Record) -> str | None:
+def find_connection_error(result: Record) -> "str | None":
     """Return the message that the receiver was not reached; None if it was reached or fail_on_error is false."""
     if result.get("connected") or not result["failOnError"]:
         return None

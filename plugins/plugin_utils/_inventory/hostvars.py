@@ -161,7 +161,7 @@ class HostVars:
             texts = self._texts.limit_size()
             values = [
                 texts[value]
-                if type(value) is str
+                if isinstance(value, str)
                 else value
                 if type(value) in SCALARS
                 else self._nested.convert_member(field, value)
@@ -169,7 +169,7 @@ class HostVars:
             ]
         elif not HAS_DATA_TAGGING:
             texts = self._texts.limit_size()
-            values = [texts[value] if type(value) is str else value for value in values]
+            values = [texts[value] if isinstance(value, str) else value for value in values]
         variables = self._empty.copy()
         variables.update(zip(names, values, strict=True))
         return variables
@@ -237,7 +237,7 @@ class NestedRecords:
         converted: dict[str, Any] = layout.blank.copy()
         texts = self._texts
         for name, member, member_type in zip(layout.names, value.values(), layout.types, strict=True):
-            if type(member) is str:
+            if isinstance(member, str):
                 converted[name] = texts[member]
             else:
                 converted[name] = member if type(member) in SCALARS else self._convert(member, member_type)
