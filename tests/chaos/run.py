@@ -10,6 +10,7 @@ import argparse
 from collections.abc import Callable
 
 from chaos.fault_matrix import (
+    CALL,
     FAULTS,
     MAIN_FAULTS,
     OTHER_RESPONSES,
@@ -35,7 +36,7 @@ def reads(sim: Simulator, report: Report) -> None:
 
 
 SHORT: dict[str, Part] = {
-    "main faults on each call": lambda sim, report: run_matrix(sim, report, MAIN_FAULTS),
+    "main faults on each call": lambda sim, report: run_diagonal(sim, report, CALL, MAIN_FAULTS),
     "responses of other requests to the first poll": lambda sim, report: run_diagonal(
         sim, report, POLL, OTHER_RESPONSES
     ),
