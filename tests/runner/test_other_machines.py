@@ -17,7 +17,7 @@ from simulator.launch import Simulator
 from support.inventory_sources import Source, names
 from support.job_runner import COLLECTIONS, IDENT, PROGRAMS, ROOT, RUNNER, Job, build_bare_environment
 
-ACCOUNT = {"VIRTINFRA_ACCOUNT": "admin", "VIRTINFRA_ACCOUNT_PASSWORD": "password"}
+ACCOUNT = {"VIRTINFRA_ACCOUNT": "admin", "VIRTINFRA_ACCOUNT_PASSWORD": "simulator-password"}
 PER_HOST = {"hosts": "all", "gather_facts": False, "connection": "local"}
 DISABLE = {"virtinfra.manager.kvm_host": {"uuid": "{{ virtinfra_uuid }}", "state": "disabled"}}
 
@@ -38,7 +38,7 @@ def calls(sim: Simulator, operation: str) -> list[dict[str, Any]]:
 
 def test_a_worker_needs_only_what_is_transmitted(sim: Simulator, tmp_path: Path) -> None:
     """The collection is part of the project; the inventory source and the playbook run on the worker."""
-    sim.reset(account_password="password")
+    sim.reset(account_password="simulator-password")
     job = Job(tmp_path / "sent", [{**PER_HOST, "tasks": [DISABLE]}], {"VIRTINFRA_BASE_URL": sim.url, **ACCOUNT})
     job.write("inventory/a.virtinfra_hosts.yml", {"plugin": "virtinfra.manager.hosts"})
     collection = job.folder / "project" / "collections" / "ansible_collections" / "virtinfra" / "manager"
