@@ -95,6 +95,15 @@ def overloaded(status: int, text: str, wait: float) -> tuple[Any, ...]:
 
 Headers = Mapping[str, str]
 
+# A read whose response names a job.
+STARTED_A_JOB = (
+    ReadExecutedAsChange,
+    AS_CHANGE.format(f"job {OTHER}"),
+    None,
+    0.0,
+    {"changed": True, "job": handle_of(OTHER, "QueryHost")},
+)
+
 # Status, headers and body of the response; the kind of the credential; whether the path prefix is known; the error.
 READS: list[tuple[int, Headers, bytes, str, bool, tuple[Any, ...]]] = [
     (
@@ -174,13 +183,7 @@ READS: list[tuple[int, Headers, bytes, str, bool, tuple[Any, ...]]] = [
         b'{"location": "http://h/service/v1/api-jobs/%s"}' % OTHER.encode(),
         "session_id",
         False,
-        (
-            ReadExecutedAsChange,
-            AS_CHANGE.format(f"job {OTHER}"),
-            None,
-            0.0,
-            {"changed": True, "job": handle_of(OTHER, "QueryHost")},
-        ),
+        STARTED_A_JOB,
     ),
     (
         202,
@@ -188,13 +191,7 @@ READS: list[tuple[int, Headers, bytes, str, bool, tuple[Any, ...]]] = [
         b"",
         "session_id",
         False,
-        (
-            ReadExecutedAsChange,
-            AS_CHANGE.format(f"job {OTHER}"),
-            None,
-            0.0,
-            {"changed": True, "job": handle_of(OTHER, "QueryHost")},
-        ),
+        STARTED_A_JOB,
     ),
     (
         202,

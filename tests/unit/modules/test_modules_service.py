@@ -61,12 +61,12 @@ def test_each_problem_has_its_remedy(
     run: ModuleRunner, connection: dict[str, Any], subjects: list[str], reached: bool, words: str
 ) -> None:
     failed = run("service_info", {}, **connection)
-    told = run("service_info", {"fail_on_problems": False}, **connection)
-    assert (failed.failed, told.failed, told.warnings) == (True, False, [])
-    assert [problem["subject"] for problem in told["problems"]] == subjects
+    diagnosed = run("service_info", {"fail_on_problems": False}, **connection)
+    assert (failed.failed, diagnosed.failed, diagnosed.warnings) == (True, False, [])
+    assert [problem["subject"] for problem in diagnosed["problems"]] == subjects
     assert words in failed.message
-    assert words in " ".join(problem["msg"] for problem in told["problems"])
-    assert (told["reached"], told["offered_operations"] is None) == (reached, subjects != ["api_token"])
+    assert words in " ".join(problem["msg"] for problem in diagnosed["problems"])
+    assert (diagnosed["reached"], diagnosed["offered_operations"] is None) == (reached, subjects != ["api_token"])
 
 
 def test_missing_queries_are_listed(sim: Simulator, run: ModuleRunner) -> None:
