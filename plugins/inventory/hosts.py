@@ -11,7 +11,8 @@ version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Adds each host of the service to the inventory, with the fields of its record as variables.
-  - The inventory source is a file whose name ends in V(virtinfra_hosts.yml) or V(virtinfra_hosts.yaml).
+  - The inventory source is a YAML file in which O(plugin) is V(virtinfra.manager.hosts). By convention, its name ends
+    in V(virtinfra_hosts.yml) or V(virtinfra_hosts.yaml).
   - C(ansible_host) is the management IP address of the host.
 extends_documentation_fragment:
   - virtinfra.manager._plugin_connection

@@ -12,8 +12,8 @@ author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Adds each primary storage of the service to the inventory, with the fields of its record as variables, including its
     capacities and the clusters that it is attached to.
-  - The inventory source is a file whose name ends in V(virtinfra_primary_storages.yml) or
-    V(virtinfra_primary_storages.yaml).
+  - The inventory source is a YAML file in which O(plugin) is V(virtinfra.manager.primary_storages). By convention, its
+    name ends in V(virtinfra_primary_storages.yml) or V(virtinfra_primary_storages.yaml).
   - A primary storage has no address to connect to. Run tasks for it with C(ansible_connection=local), which O(compose)
     can set.
 extends_documentation_fragment:

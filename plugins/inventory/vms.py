@@ -14,7 +14,8 @@ description:
     its NICs as C(virtinfra_vm_nics).
   - Services keep the record of a deleted virtual machine for some time, in the state V(Destroyed) or V(Expunging). Such
     records are skipped unless a condition in O(query) or O(filters) is on C(state), for example V(state=Destroyed).
-  - The inventory source is a file whose name ends in V(virtinfra_vms.yml) or V(virtinfra_vms.yaml).
+  - The inventory source is a YAML file in which O(plugin) is V(virtinfra.manager.vms). By convention, its name ends in
+    V(virtinfra_vms.yml) or V(virtinfra_vms.yaml).
   - C(virtinfra_addresses) lists the addresses of all NICs in order. C(ansible_host) is the first of them, or the first
     in one of the O(networks).
 extends_documentation_fragment:

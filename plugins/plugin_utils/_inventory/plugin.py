@@ -153,15 +153,14 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
     # Called by core
 
     def verify_file(self, path: str) -> bool:
-        """Return whether the name of the file belongs to this plugin; warn of one that only its content belongs to."""
-        endings = [f"virtinfra_{self.NAME.rpartition('.')[2]}.{suffix}" for suffix in ("yml", "yaml")]
-        if not super().verify_file(path):
+        """Return whether a YAML file is a source of this plugin, by its name or by its line `plugin:`.
+
+        The name alone is enough, because the content may be encrypted.
+        """
+        if not super().verify_file(path) or not path.endswith((".yml", ".yaml")):
             return False
-        has_ending = path.endswith(tuple(endings))
-        if not has_ending and path.endswith((".yml", ".yaml")) and names_plugin(Path(path), self.NAME):
-            names = " or ".join(endings)
-            self.warn(f"{path} is a source of the plugin {self.NAME}, so its name must end in {names}. Rename it.")
-        return has_ending
+        kind = self.NAME.rpartition(".")[2]
+        return path.endswith((f"virtinfra_{kind}.yml", f"virtinfra_{kind}.yaml")) or names_plugin(Path(path), self.NAME)
 
     def set_options(self, task_keys: Any = None, var_options: Any = None, direct: Any = None) -> None:
         """Set the options of a source file, after rendering their templates."""

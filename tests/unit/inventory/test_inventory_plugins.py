@@ -296,24 +296,23 @@ def test_names_of_networks_come_from_the_cache(sim: Simulator, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("name", "plugin", "is_ours"),
+    ("name", "content", "is_ours"),
     [
-        ("site.yml", "virtinfra.manager.vms", True),
-        ("site.virtinfra_hosts.yml", "'virtinfra.manager.vms'  # VMs", True),
-        ("site.yml", "amazon.aws.aws_ec2", False),
+        ("site.yml", "plugin: virtinfra.manager.vms", True),
+        ("site.virtinfra_hosts.yaml", "plugin: 'virtinfra.manager.vms'  # VMs", True),
+        ("site.virtinfra_vms.yml", "$ANSIBLE_VAULT;1.1;AES256", True),
+        ("site.yml", "plugin: amazon.aws.aws_ec2", False),
+        ("site.yml", "all: {vars: {plugin: virtinfra.manager.vms}}", False),
+        ("site.ini", "plugin: virtinfra.manager.vms", False),
     ],
 )
-def test_a_source_with_another_ending_gives_a_warning(
-    tmp_path: Path, warnings: list[str], name: str, plugin: str, is_ours: bool
+def test_a_source_belongs_to_a_plugin_by_name_or_content(
+    tmp_path: Path, warnings: list[str], name: str, content: str, is_ours: bool
 ) -> None:
     path = tmp_path / name
-    path.write_text(f"plugin: {plugin}\nbase_url: http://127.0.0.1\n", encoding="utf-8")
-    assert not inventory_loader.get("virtinfra.manager.vms").verify_file(str(path))
-    message = (
-        f"{path} is a source of the plugin virtinfra.manager.vms, so its name must end in virtinfra_vms.yml or"
-        " virtinfra_vms.yaml. Rename it."
-    )
-    assert warnings == [message] * is_ours
+    path.write_text(f"{content}\nbase_url: http://127.0.0.1\n", encoding="utf-8")
+    assert inventory_loader.get("virtinfra.manager.vms").verify_file(str(path)) is is_ours
+    assert warnings == []
 
 
 @pytest.mark.parametrize(
