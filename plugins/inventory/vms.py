@@ -88,10 +88,10 @@ from ..plugin_utils._inventory.hostvars import (
     convert_fields,
     get_elements,
     get_text,
-    make_unsafe,
 )
 from ..plugin_utils._inventory.plugin import Inventory, ServiceData
 from ..plugin_utils._inventory.services import Service
+from ..plugin_utils._jinja.marks import make_unsafe
 
 # The fields of a host that are added to the variables of its VMs.
 HOST_FIELDS = ("uuid", "name", "managementIp", "state", "status")

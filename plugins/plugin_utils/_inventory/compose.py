@@ -18,7 +18,7 @@ from ansible.inventory.host import Host
 from ansible.utils.path import basedir
 from ansible.utils.vars import combine_vars
 
-from .expressions import EvaluationFailure, Expression, ExpressionBatch, create_evaluator
+from .._jinja.expressions import EvaluationFailure, Expression, ExpressionBatch, create_evaluator
 from .hostvars import GroupMembership
 
 MAGIC = ("inventory_hostname", "inventory_hostname_short", "group_names", "inventory_file", "inventory_dir")

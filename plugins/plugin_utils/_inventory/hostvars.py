@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from ansible.constants import INTERNAL_STATIC_VARS
-from ansible.template import Templar
-from ansible.utils.unsafe_proxy import AnsibleUnsafeText
 from ansible.utils.vars import isidentifier
 from ansible.vars.reserved import get_reserved_names
 
@@ -31,6 +29,7 @@ from ...module_utils._api.records import (
     record_to_result,
     to_snake_case,
 )
+from .._jinja.marks import HAS_DATA_TAGGING, make_unsafe
 
 _RESERVED = frozenset(get_reserved_names()) | INTERNAL_STATIC_VARS
 
@@ -39,9 +38,6 @@ def is_variable_name(name: str) -> bool:
     """Return whether a name is a valid variable name that Ansible does not reserve."""
     return isidentifier(name) and name not in _RESERVED and not name.startswith("ansible_")
 
-
-# Since 2.19 only strings from files of the user are templates; before, all strings are.
-HAS_DATA_TAGGING = hasattr(Templar, "evaluate_expression")
 
 Element = TypeVar("Element")
 
@@ -296,19 +292,3 @@ def convert_fields(record: Mapping[str, Any], fields: Iterable[str]) -> dict[str
     """Return a part of a record as in variables."""
     converted: dict[str, Any] = make_unsafe(record_to_result({field: record.get(field) for field in fields}))
     return converted
-
-
-def make_unsafe(value: Any) -> Any:
-    """Return a value of the service in which no supported core evaluates a string as a template or an expression.
-
-    Before 2.19 core evaluates every unmarked string in a condition, so all strings are marked.
-    """
-    if HAS_DATA_TAGGING:
-        return value
-    if isinstance(value, str):
-        return AnsibleUnsafeText(value)
-    if isinstance(value, dict):
-        return {make_unsafe(key): make_unsafe(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [make_unsafe(item) for item in value]
-    return value

@@ -18,7 +18,7 @@ from ansible.errors import AnsibleParserError
 
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import is_ipv6, is_localhost
-from .expressions import EvaluationFailure, Expression, ExpressionBatch, create_evaluator
+from .._jinja.expressions import EvaluationFailure, Expression, ExpressionBatch, create_evaluator
 from .hostvars import HostEntry, HostVars
 
 # The maximum length of a host name, in characters.

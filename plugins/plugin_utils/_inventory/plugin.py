@@ -40,9 +40,9 @@ from ...module_utils._client.sessions import open_client
 from ...module_utils._http.hooks import Hooks
 from ...module_utils._masking.terminal import escape_controls
 from ...module_utils._modules.options import prefer_given_credentials
+from .._jinja.expressions import check_syntax
 from .._run.sessions import FileStore
 from .compose import Constructor
-from .expressions import check_syntax
 from .hostvars import GroupMembership, HostEntry, HostVars
 from .names import assign_names, filter_entries
 from .services import OPTIONS, Service, create_services

@@ -19,11 +19,11 @@ from ansible.plugins.inventory import BaseInventoryPlugin
 from ansible.plugins.loader import inventory_loader
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import VirtinfraError
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory import compose as _constructed
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory.expressions import (
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory.plugin import ServiceData
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._jinja.expressions import (
     Expression,
     create_evaluator,
 )
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory.plugin import ServiceData
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

@@ -18,8 +18,8 @@ from ansible.module_utils.parsing.convert_bool import boolean
 from jinja2 import TemplateSyntaxError, nodes
 
 from ...module_utils._api.errors import InvalidOptions
-from .hostvars import HAS_DATA_TAGGING
-from .jinja_subset import LEFT_TO_CORE, compile_subset, find_syntax_error
+from .marks import HAS_DATA_TAGGING
+from .subset import LEFT_TO_CORE, compile_subset, find_syntax_error
 
 
 @dataclass(frozen=True)

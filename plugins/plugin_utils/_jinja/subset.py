@@ -28,7 +28,7 @@ from jinja2.exceptions import TemplateError, TemplateSyntaxError
 from jinja2.nativetypes import NativeEnvironment
 
 from ...module_utils._api.records import SCALARS
-from .hostvars import HAS_DATA_TAGGING, make_unsafe
+from .marks import HAS_DATA_TAGGING, make_unsafe
 
 # The marker in place of a result that core must evaluate.
 LEFT_TO_CORE = object()

@@ -1,0 +1,33 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Mark the strings of the service so that no version of core evaluates them as templates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible.template import Templar
+from ansible.utils.unsafe_proxy import AnsibleUnsafeText
+
+# Since 2.19 only strings from files of the user are templates; before, all strings are.
+HAS_DATA_TAGGING = hasattr(Templar, "evaluate_expression")
+
+
+def make_unsafe(value: Any) -> Any:
+    """Return a value of the service in which no supported core evaluates a string as a template or an expression.
+
+    Before 2.19 core evaluates every unmarked string in a condition, so all strings are marked.
+    """
+    if HAS_DATA_TAGGING:
+        return value
+    if isinstance(value, str):
+        return AnsibleUnsafeText(value)
+    if isinstance(value, dict):
+        return {make_unsafe(key): make_unsafe(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [make_unsafe(item) for item in value]
+    return value
