@@ -38,6 +38,46 @@ options:
     description:
       - The maximum number of records to return. By default all.
     type: int
+  wait_for:
+    description:
+      - Read again until all selected records have the requested value, or until they exist or do not exist.
+      - A wait for a value or for O(wait_for.exists=true) does not end before at least one record is selected, so an
+        object that an earlier task or another user is creating can be awaited by its name. The object of another option
+        that refers to one must exist.
+      - When the time is over, the module fails with the code V(TIMEOUT), and returns the records that it has read last.
+      - In check mode the module does not wait, because calls of earlier tasks were not made. It returns the present
+        records, with a warning if a wait would have been necessary.
+    type: dict
+    suboptions:
+      field:
+        description:
+          - The field of the records, as the result names it, for example V(state). The name that O(query) takes is
+            accepted, too.
+        type: str
+      values:
+        description:
+          - The awaited values. They are compared as services compare, without regard to case.
+          - The wait does not end early in a failed state. To end it, add the state here, for example
+            V([Running, Failed]), and use C(failed_when).
+        type: list
+        elements: str
+      exists:
+        description:
+          - With V(true), wait until at least one record is selected. With V(false), wait until none is selected, for
+            example after a deletion.
+          - Together with O(query) this waits for any condition.
+          - A VM that was deleted is listed as V(Destroyed) for some time. Use O(query=state!=Destroyed) to wait for its
+            deletion.
+        type: bool
+      timeout:
+        description: How many seconds to wait at most.
+        type: float
+        default: 300
+      interval:
+        description:
+          - The longest interval between two reads, in seconds. The first intervals are much shorter.
+        type: float
+        default: 5
 """
 
     NAMES = r"""

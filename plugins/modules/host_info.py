@@ -40,6 +40,14 @@ EXAMPLES = r"""
       - state=Enabled
       - cluster.name=cluster-1
     limit: 10
+
+- name: Wait until a host is connected
+  virtinfra.manager.host_info:
+    name: host-1
+    wait_for:
+      field: status
+      values: [Connected]
+      timeout: 600
 """
 
 RETURN = r"""

@@ -38,6 +38,22 @@ EXAMPLES = r"""
     query:
       - state=Running
       - host.name=host-1
+
+- name: Wait until a VM that starts by itself runs, or has crashed
+  virtinfra.manager.vm_info:
+    name: vm-1
+    wait_for:
+      field: state
+      values: [Running, Crashed]
+  register: started
+  failed_when: started is failed or started.vms[0].state == 'Crashed'
+
+- name: Wait until no VM migrates
+  virtinfra.manager.vm_info:
+    query: [state=Migrating]
+    wait_for:
+      exists: false
+      timeout: 1800
 """
 
 RETURN = r"""

@@ -4,13 +4,16 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""The conditions of a query, ``<field><operator><value>`` (conventions 8 and 9 of section "Endpoints")."""
+"""What a wait awaits, and the conditions of a query, ``<field><operator><value>``.
+
+Conventions 8 and 9 of section "Endpoints".
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,7 +23,7 @@ from .errors import (
     Unsupported,
     suggest_name,
 )
-from .records import FIELD_VALUES, RECORD_FIELDS, to_camel_case
+from .records import FIELD_VALUES, RECORD_FIELDS, to_camel_case, to_snake_case
 from .references import is_reference, unify_uuid
 
 # Services look for the operators in this order, and use the first one that a condition contains.
@@ -32,6 +35,9 @@ _FOREIGN_OPERATORS = {"==": "=", "!==": "!=", "<>": "!=", "=~": "~=", "=>": ">="
 # Characters of a value that services misread: those of operators; an apostrophe, on which they fail; in a pattern a
 # backslash, with which databases escape. The wildcard ``_`` matches each of them.
 _MISREAD = re.compile(r"[!<>=~?'\\]")
+
+# How many records a message about a wait names.
+MAX_PENDING = 5
 
 # The similarity from which the name of a field counts as a misspelling of another.
 _SIMILARITY = 0.8
@@ -180,6 +186,88 @@ def list_texts_to_send(conditions: Iterable[Condition]) -> list[str]:
     return [text for condition in conditions if (text := condition.sent)]
 
 
+@dataclass(frozen=True)
+class Awaited:
+    """What a task waits for: that all records have one of ``values`` in ``field``, and that there are records.
+
+    Without a field, that there are records, or that there are none if ``is_absence``.
+    """
+
+    field: str = ""
+    values: tuple[str, ...] = ()
+    is_absence: bool = False
+
+    def select_pending(self, records: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """Return the records that prevent the end of the wait. Raise InvalidOptions for a field that is a list."""
+        if not self.field:
+            return list(records) if self.is_absence else []
+        return [record for record in records if not self._is_met_by(record)]
+
+    def is_met(self, records: Iterable[Mapping[str, Any]]) -> bool:
+        """Return whether the wait has ended with these records."""
+        records = list(records)
+        return bool(records) != self.is_absence and not self.select_pending(records)
+
+    def _is_met_by(self, record: Mapping[str, Any]) -> bool:
+        value = record.get(self.field)
+        if isinstance(value, (list, dict)):
+            raise InvalidOptions(
+                f"wait_for: {to_snake_case(self.field)} contains several values. Give a field with a single value."
+            )
+        return value is not None and any(not Condition(self.field, "=", each).rejects(record) for each in self.values)
+
+    @property
+    def goal(self) -> str:
+        """What is awaited, for messages."""
+        if self.field:
+            return f"{to_snake_case(self.field)} {' or '.join(self.values)}"
+        return "absence" if self.is_absence else "existence"
+
+    def describe_pending(self, records: Sequence[Mapping[str, Any]], noun: str, name: str) -> str:
+        """Return which records prevent the end of the wait, and the present values of the first ones.
+
+        ``name`` is that of the selected object, empty if other options select records.
+        """
+        if not records:
+            return f"{noun} {name}: no such {noun}" if name else f"no {noun} is selected"
+        pending = self.select_pending(records)
+        field = to_snake_case(self.field)
+        first = [
+            f"{noun} {record.get('name') or record.get('uuid')}"
+            + (f": {field} is {record.get(self.field)}" if field else " exists")
+            for record in pending[:MAX_PENDING]
+        ]
+        more = len(pending) - len(first)
+        return ", ".join(first) + (f" (and {more} more)" if more else "")
+
+    def find_warnings(self, record_type: str) -> list[str]:
+        """Return a warning if one of the values is none of the documented ones of its field."""
+        problem = _describe_unknown_value(self.field, self.values, record_type)
+        return [f"wait_for: {problem}"] if problem else []
+
+
+def parse_awaited(option: Mapping[str, Any], record_type: str) -> Awaited:
+    """Return what the option ``wait_for`` says about records of a type.
+
+    Raise InvalidOptions for a field that records of a type in RECORD_FIELDS lack, and without values.
+    """
+    if not option.get("field"):
+        if option.get("exists") is None:
+            raise InvalidOptions("wait_for needs field or exists")
+        return Awaited(is_absence=not option["exists"])
+    field = to_camel_case(option["field"].strip())
+    fields = RECORD_FIELDS.get(record_type, ())
+    if fields and field not in fields:
+        names = [to_snake_case(name) for name in fields]
+        hint = suggest_name(to_snake_case(field), names) or f" The fields are {', '.join(names)}."
+        raise InvalidOptions(f"wait_for: the records have no field {option['field'].strip()}.{hint}")
+    values = [value.strip() for value in option.get("values") or () if value.strip()]
+    if not values:
+        raise InvalidOptions("wait_for.values must not be empty")
+    unify = unify_uuid if is_reference(field) else str
+    return Awaited(field, tuple(map(unify, values)))
+
+
 def find_value_warnings(texts: Iterable[str], record_type: str) -> list[str]:
     """Return a warning for each condition that compares a field with a value that is none of its documented ones.
 
@@ -189,15 +277,21 @@ def find_value_warnings(texts: Iterable[str], record_type: str) -> list[str]:
     for text in texts:
         with suppress(InvalidOptions):
             condition = parse_condition(text, record_type)
-            documented = FIELD_VALUES.get(record_type, {}).get(condition.field, ())
             values = condition.value.split(",") if condition.operator.endswith("?=") else [condition.value.strip()]
-            unknown = [value for value in values if value not in documented]
-            if documented and unknown and condition.operator in ("=", "!=", "?=", "!?="):
-                warnings.append(
-                    f"the condition {text!r}: {unknown[0]!r} is not a documented value of {condition.field}."
-                    f"{suggest_name(unknown[0], documented)} The documented values are {', '.join(documented)}."
-                )
+            problem = _describe_unknown_value(condition.field, values, record_type)
+            if problem and condition.operator in ("=", "!=", "?=", "!?="):
+                warnings.append(f"the condition {text!r}: {problem}")
     return warnings
+
+
+def _describe_unknown_value(field: str, values: Iterable[str], record_type: str) -> str | None:
+    """Return sentences about the first value that is none of the documented ones of a field; None if all are."""
+    documented = FIELD_VALUES.get(record_type, {}).get(field, ())
+    unknown = next((value for value in values if value not in documented), None)
+    if not documented or unknown is None:
+        return None
+    hint = suggest_name(unknown, documented)
+    return f"{unknown!r} is not a documented value of {field}.{hint} The documented values are {', '.join(documented)}."
 
 
 def _is_checkable(condition: Condition, record_type: str) -> bool:

@@ -157,6 +157,12 @@ class Client:
         limited._limits = replace(self._limits, deadline=deadline, slack=max(self.wait.interval, slack))
         return limited
 
+    def with_wait(self, wait: WaitPolicy) -> Client:
+        """Return this client with another policy for waiting."""
+        patient = copy(self)
+        patient.wait = wait
+        return patient
+
     def with_retries(self, retries: int) -> Client:
         """Return this client with at most so many retries of a request."""
         limited = copy(self)

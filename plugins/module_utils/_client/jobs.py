@@ -11,20 +11,22 @@ from __future__ import annotations
 import math
 import re
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
-from .._api.errors import InvalidOptions, TransportError, VirtinfraError, WaitTimeout
+from .._api.errors import ApiError, InvalidOptions, TransportError, VirtinfraError, WaitTimeout
 from .._api.operations import get_operation
 from .._http.connection import Authorization
 from .._http.hooks import Hooks
 
 if TYPE_CHECKING:
     from .client import Client
+
+Value = TypeVar("Value")
 
 FIRST_INTERVAL = 0.03
 SHORTEST_INTERVAL = 0.05
@@ -132,14 +134,15 @@ class WaitPolicy:
 
     The first poll follows after 30 ms, each further poll when the elapsed time has grown by 5 %, at least 50 ms and at
     most ``interval`` seconds after the previous one. A line of progress is shown after 10 s and then each time the
-    elapsed time has doubled; it contains the time that remains until the timeout.
+    elapsed time has doubled; it contains the time that remains until the timeout. ``prefix`` is that of the options
+    ``timeout`` and ``interval`` in messages.
     """
 
-    def __init__(self, hooks: Hooks, timeout: float, interval: float) -> None:
+    def __init__(self, hooks: Hooks, timeout: float, interval: float, prefix: str = "wait_") -> None:
         if math.isnan(timeout) or timeout < 0:
-            raise InvalidOptions("wait_timeout must not be negative")
+            raise InvalidOptions(f"{prefix}timeout must not be negative")
         if math.isnan(interval) or interval < SHORTEST_INTERVAL:
-            raise InvalidOptions(f"wait_interval must be at least {SHORTEST_INTERVAL} seconds")
+            raise InvalidOptions(f"{prefix}interval must be at least {SHORTEST_INTERVAL} seconds")
         self.timeout, self.interval = timeout, interval
         self._hooks, self._clock = hooks, hooks.clock
 
@@ -169,6 +172,35 @@ class WaitPolicy:
             if self._clock.monotonic() >= deadline:
                 return
             pause = compute_interval(self._clock.monotonic() - begin, self.interval, self._clock.random(), ratio)
+
+
+def read_until(
+    client: Client,
+    label: str,
+    deadline: float,
+    value: Value,
+    read: Callable[[Client], Value],
+    is_final: Callable[[Value], bool],
+) -> tuple[Value, str]:
+    """Read again until a value is final or the deadline, at least once; return the last value that was read.
+
+    Failures that may be temporary do not end the wait, unless the service asks to wait until after the deadline. The
+    second part of the result is a sentence about the failure of the last read, with a space before it; it is empty if
+    that read succeeded. ``value`` is the value before the wait.
+    """
+    limited, problem = client.with_deadline(deadline), ""
+    for dummy in client.wait.poll_intervals(label, deadline):
+        try:
+            value, problem = read(limited), ""
+        except (ApiError, TransportError) as error:
+            if not error.transient:
+                raise
+            problem = f" The last read failed: {error.message.rstrip('.')}."
+            if asks_to_wait_longer(client, error, deadline):
+                break
+        if not problem and is_final(value):
+            break
+    return value, problem
 
 
 def compute_interval(elapsed: float, interval: float, chance: float, ratio: float = BACKOFF_RATIO) -> float:

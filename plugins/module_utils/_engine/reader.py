@@ -15,9 +15,7 @@ from typing import Any
 
 from .._api.errors import (
     AmbiguousMatch,
-    ApiError,
     NotFound,
-    TransportError,
     Unsupported,
     VirtinfraError,
     WaitTimeout,
@@ -34,7 +32,7 @@ from .._api.records import (
 )
 from .._api.references import format_option_name
 from .._client.client import Client
-from .._client.jobs import Job, asks_to_wait_longer
+from .._client.jobs import Job, read_until
 from .context import ModuleContext
 from .guards import Dependent, Guard, format_count
 from .plan import (
@@ -229,19 +227,15 @@ class ObjectReader:
         """Return the object when none of the fields has a transitional value. Raise WaitTimeout at the deadline."""
         if not self.is_unstable(current, fields):
             return current
-        client, record, reason = self.client.with_deadline(deadline), current.record, ""
-        for dummy in self.client.wait.poll_intervals(f"the {self.label}", deadline):
-            try:
-                record, reason = self._find(client), ""
-            except (ApiError, TransportError) as error:
-                if not error.transient:
-                    raise
-                reason = f" The last read failed: {error.message.rstrip('.')}."
-                if asks_to_wait_longer(self.client, error, deadline):
-                    break
-            if not find_transitional_field(self.resource, fields, record):
-                return Missing() if record is None else Found(record)
-        field = find_transitional_field(self.resource, fields, record) or ""
+
+        def is_stable(record: Record | None) -> bool:
+            return find_transitional_field(self.resource, fields, record) is None
+
+        label = f"the {self.label}"
+        record, reason = read_until(self.client, label, deadline, current.record, self._find, is_stable)
+        field = find_transitional_field(self.resource, fields, record)
+        if not field:
+            return Missing() if record is None else Found(record)
         raise WaitTimeout(
             f"{to_snake_case(field)} is still {(record or {}).get(field)} after"
             f" {self.client.wait.format_elapsed(deadline)} s. Check the {self.resource.noun}, or increase"

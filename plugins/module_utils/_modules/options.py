@@ -122,6 +122,19 @@ IDENTITY_OPTIONS: Options = {
 LIST_OPTIONS: Options = {
     "query": {"type": "list", "elements": "str"},
     "limit": {"type": "int"},
+    "wait_for": {
+        "type": "dict",
+        "options": {
+            "field": {"type": "str"},
+            "values": {"type": "list", "elements": "str"},
+            "exists": {"type": "bool"},
+            "timeout": {"type": "float", "default": 300},
+            "interval": {"type": "float", "default": 5},
+        },
+        "required_together": [("field", "values")],
+        "required_one_of": [("field", "exists")],
+        "mutually_exclusive": [("field", "exists")],
+    },
 }
 
 # Uuids, handles of jobs, and results of tasks, which have members of any name.

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._api.conditions import (
+    Awaited,
     Condition,
     find_value_warnings,
+    parse_awaited,
     parse_conditions,
     parse_local_conditions,
 )
@@ -26,6 +28,7 @@ from .._api.errors import (
     TransportError,
     Unsupported,
     VirtinfraError,
+    WaitTimeout,
 )
 from .._api.operation import TAG_PARAMS, parse_version
 from .._api.operations import get_operation
@@ -42,6 +45,7 @@ from .._api.records import (
 from .._api.references import format_option_name
 from .._api.resource_types import RESOURCE_TYPES
 from .._client.client import SESSION_OPTIONS, Client
+from .._client.jobs import WaitPolicy, read_until
 from .._client.lists import PAGE_SIZE, combine_finders, find_by_attribute, get_by_uuid, paginate, paginate_cursor, query
 from .._engine.context import ModuleContext
 from .._http.connection import read_tls_state
@@ -131,11 +135,62 @@ class Listing:
         _check_list_options(context.desired)
         conditions = (*context.desired.get("query", ()), *context.desired.get("filters", ()))
         context.warnings.extend(find_value_warnings(conditions, self.record_type))
+        wait_for = context.params.get("wait_for") or {}
+        awaited = parse_awaited(wait_for, self.record_type) if wait_for else None
         if context.is_object_predicted:
             return {self.returns: [], "total": 0}
-        records, total = self._select(context.desired, *self._read(context.client, context.desired))
-        results = [record_to_result(complete_record(self.record_type, record), self.record_type) for record in records]
-        return {self.returns: results, "total": total}
+        if awaited:
+            context.warnings.extend(awaited.find_warnings(self.record_type))
+            return self._run_until(context, awaited, wait_for)
+        return self._format(self._read_selected(context.client, context.desired))
+
+    def _run_until(self, context: ModuleContext, awaited: Awaited, limits: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the result with the awaited records. Raise WaitTimeout, with the last result.
+
+        Check mode does not wait, because it has not made the calls of earlier tasks.
+        """
+        policy = WaitPolicy(context.client.hooks, limits["timeout"], limits["interval"], prefix="wait_for.")
+        client, deadline = context.client.with_wait(policy), policy.compute_deadline()
+        selection, problem = self._read_selected(client, context.desired), ""
+        noun, name = self._noun, str(context.desired.get("name") or context.desired.get("uuid") or "")
+        target = f"{noun} {name}" if name else f"the {self.returns.replace('_', ' ')}"
+        if not (context.check_mode or awaited.is_met(selection[0])):
+            selection, problem = read_until(
+                client,
+                f"{awaited.goal} of {target}",
+                deadline,
+                selection,
+                lambda limited: self._read_selected(limited, context.desired),
+                lambda selected: awaited.is_met(selected[0]),
+            )
+        result = self._format(selection)
+        if awaited.is_met(selection[0]):
+            return result
+        pending = awaited.describe_pending(selection[0], noun, name)
+        if context.check_mode:
+            context.warnings.append(f"{pending}. Check mode does not wait for {awaited.goal}.")
+            return result
+        raise WaitTimeout(
+            f"{pending} after {policy.format_elapsed(deadline)} s of waiting for {awaited.goal}. Check the {noun}, or"
+            f" increase wait_for.timeout.{problem}",
+            **result,
+        )
+
+    @property
+    def _noun(self) -> str:
+        """The term for one record in messages."""
+        nouns = (row.noun for row in RESOURCE_TYPES.values() if row.query and row.query == self.operation)
+        return next(nouns, self.returns.removesuffix("s").replace("_", " "))
+
+    def _format(self, selection: tuple[list[Record], int]) -> dict[str, Any]:
+        """Return the result of a task with these records, and how many there are without ``limit``."""
+        kind = self.record_type
+        results = [record_to_result(complete_record(kind, record), kind) for record in selection[0]]
+        return {self.returns: results, "total": selection[1]}
+
+    def _read_selected(self, client: Client, desired: Record) -> tuple[list[Record], int]:
+        """Return the records that all options select, and how many there are without ``limit``."""
+        return self._select(desired, *self._read(client, desired))
 
     def _read(self, client: Client, desired: Record) -> tuple[list[Record], int]:
         """Return the records that the service selects, and their total number."""

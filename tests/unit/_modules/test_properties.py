@@ -362,8 +362,8 @@ READING: dict[str, Case] = {
     ),
 }
 
-# Options that select listed records by uuid, by name or by number.
-CHOOSING = {"uuid", "name", "limit", "topic", "endpoint", "vm", "type"}
+# Options that select listed records by uuid, by name or by number, and the wait for them.
+CHOOSING = {"uuid", "name", "limit", "topic", "endpoint", "vm", "type", "wait_for"}
 
 # Each value of such an option is set by a call of its own, see test_modules_topics.
 SET_BY_SEVERAL_CALLS = {"topics"}
