@@ -102,6 +102,9 @@ OVERLOAD_HINTS = {
 MAX_TEXT = 2000
 MAX_QUOTED = 5
 
+# What to do in check mode about an object that a name or uuid should select.
+PREDICTED_EARLIER = "If an earlier task creates it, add when: not ansible_check_mode."
+
 # How many causes of an ErrorCode a result contains, and on how many levels.
 MAX_CAUSES = 50
 MAX_DEPTH = 20
@@ -167,10 +170,21 @@ class InvalidOptions(VirtinfraError):
 
 
 class NotFound(VirtinfraError):
-    """An object that has to exist does not."""
+    """An object that has to exist does not: a reason without a period at its end, and what to do about it.
+
+    In check mode another remedy is likelier, because an earlier task may only have predicted the creation.
+    """
 
     code = "NOT_FOUND"
     description = "An object that has to exist was not found."
+
+    def __init__(self, reason: str, remedy: str, check_mode_remedy: str = PREDICTED_EARLIER) -> None:
+        super().__init__(f"{reason}. {remedy}")
+        self._message_in_check_mode = f"{reason}. {check_mode_remedy}"
+
+    def use_check_mode_remedy(self) -> None:
+        """Give the message the remedy of check mode."""
+        self.message = self._message_in_check_mode
 
 
 class OutdatedName(VirtinfraError):

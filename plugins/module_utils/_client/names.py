@@ -341,10 +341,10 @@ def _read_by_cursor(resource_type: ResourceType, client: Client, owner: Record) 
 
 def _build_not_found(resource_type: ResourceType, name: str, deleted: list[Record], of_owner: list[Record]) -> NotFound:
     """Return the failure for a name that no object has, with the deleted objects that have it and existing names."""
-    message = f"no {resource_type.noun} has the name {name!r}."
+    reason = f"no {resource_type.noun} has the name {name!r}"
     if of_owner:
         existing = sorted(str(record.get(resource_type.name_field)) for record in of_owner)
-        message += f" The names are {', '.join(existing)}."
+        reason += f". The names are {', '.join(existing)}"
     if deleted:
-        message += f" Only a deleted {resource_type.noun} has the name ({deleted[0].get('uuid')})."
-    return NotFound(f"{message} Check the name, or give the uuid (32 hexadecimal digits).")
+        reason += f". Only a deleted {resource_type.noun} has the name ({deleted[0].get('uuid')})"
+    return NotFound(reason, "Check the name.")

@@ -367,13 +367,17 @@ def build_not_found(resource: ResourceSpec, desired: Record, missing: Sequence[s
     )
     option = format_option_name(key) if key else "options"
     if resource.create is None:
-        return NotFound(f"{reason}, and the API cannot create one. Check the {option}.")
-    check = f"{reason}. Check the {option}"
+        return NotFound(f"{reason}, and the API cannot create one", f"Check the {option}.")
     # The names of operations begin with a verb, such as AddKVMHost.
     verb = to_snake_case(resource.create).partition("_")[0]
     if missing:
-        return NotFound(f"{check}, or give {_join_names(missing)} to {verb} it.")
-    return NotFound(f"{check}, or omit it to {verb} one.")
+        give = f"give {_join_names(missing)} to {verb} it"
+        return NotFound(
+            reason,
+            f"Check the {option}, or {give}.",
+            check_mode_remedy=f"{give.capitalize()}, or add when: not ansible_check_mode if an earlier task does so.",
+        )
+    return NotFound(reason, f"Check the {option}, or omit it to {verb} one.")
 
 
 def _join_names(names: Sequence[str]) -> str:

@@ -33,9 +33,6 @@ from .._masking.masker import Masker, collect_secrets
 from .._masking.terminal import escape_controls
 from .spec import ModuleSpec
 
-# What to do about an object that a name or uuid should select, if check mode only predicted its creation.
-CHECK_MODE_REMEDY = "If an earlier task creates it, add when: not ansible_check_mode."
-
 
 @dataclass(frozen=True)
 class ModuleResult:
@@ -115,7 +112,7 @@ def _run_with_client(spec: ModuleSpec, params: Mapping[str, Any], check_mode: bo
         return ModuleResult({"changed": context.changed, **result}, context.warnings)
     except VirtinfraError as failure:
         if check_mode and isinstance(failure, NotFound):
-            failure.message += f" {CHECK_MODE_REMEDY}"
+            failure.use_check_mode_remedy()
         return _build_failure(context, failure)
     except Exception as mistake:
         return _build_failure(context, _describe_bug(mistake))

@@ -154,7 +154,7 @@ def _read_vm(client: Client, uuid: str) -> Record:
     """Return a VM; raise NotFound if it does not exist."""
     vm = find_by_type("vm", "uuid")(client, {"uuid": uuid})
     if vm is None or not vm.get("rootVolumeUuid"):
-        raise NotFound(f"no VM with uuid {uuid!r} and a root volume. Check vm.")
+        raise NotFound(f"no VM with uuid {uuid!r} and a root volume", "Check vm.")
     return vm
 
 
@@ -219,7 +219,7 @@ def plan_snapshot_group(resource: ResourceSpec, state: str, desired: Record, cur
         return build_default_plan(resource, state, desired, current)
     if current.record is None:
         key = "uuid" if "uuid" in desired else "name"
-        raise NotFound(f"no snapshot group with {key} {desired.get(key)!r}. Check the {key}.")
+        raise NotFound(f"no snapshot group with {key} {desired.get(key)!r}", f"Check the {key}.")
     return [replace(build_call(resource, _REVERT, desired, current.record, current.record), is_visible=False)]
 
 

@@ -144,7 +144,7 @@ def _select_nics(vms: list[Record], desired: Record) -> list[Record]:
     usable_vms = list(filter(VM.is_usable, vms))
     if not usable_vms and "uuid" not in desired:
         states = "".join(f": it is {vm.get('state')}" for vm in vms)
-        raise NotFound(f"no VM with uuid {desired['vmInstanceUuid']!r}{states}. Check vm.")
+        raise NotFound(f"no VM with uuid {desired['vmInstanceUuid']!r}{states}", "Check vm.")
     return [{**nic, "vm": vm} for vm in usable_vms for nic in vm.get("vmNics") or []]
 
 
@@ -323,7 +323,8 @@ def _select_vm(vms: list[Record], desired: Record) -> Record | None:
 
 
 def _build_destroyed(vm: Record) -> NotFound:
-    return NotFound(f"the VM {vm.get('uuid')} is destroyed. Set recover: true to recover it.")
+    remedy = "Set recover: true to recover it."
+    return NotFound(f"the VM {vm.get('uuid')} is destroyed", remedy, check_mode_remedy=remedy)
 
 
 def _query_vms_by_key(client: Client, desired: Record) -> list[Record]:
