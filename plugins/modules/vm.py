@@ -4,12 +4,12 @@
 
 DOCUMENTATION = r"""
 module: vm
-short_description: Start, stop, change and remove virtual machines
+short_description: Start, stop, migrate, change and remove virtual machines
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Starts, stops, restarts and pauses virtual machines, changes their name, description and size, recovers destroyed
-    ones and removes them.
+  - Starts, stops, restarts and pauses virtual machines, migrates running ones to other hosts, changes their name,
+    description and size, recovers destroyed ones and removes them.
   - The module creates no VM, see M(virtinfra.manager.vm_from_snapshot_group). It fails for a template.
   - All operations that it calls are ones that some services lack. The module then fails, and says which one is missing,
     before it changes anything.
@@ -69,7 +69,15 @@ options:
     type: str
     choices: [grace, cold]
   host:
-    description: The host on which a VM is started, by name or uuid. It is not compared, because VMs migrate.
+    description:
+      - The host on which the VM runs, by name or uuid. A running VM on another host migrates to it, and a VM that is
+        started is started on it.
+      - A VM that does not run, and is not started, stays as it is, because it is on no host. For such a VM, and with
+        O(state=stopped) and O(state=absent), the host is not compared.
+      - Before anything is changed, and also in check mode, the module fails if the service does not name the host among
+        those to which the VM can migrate, if the root volume of the VM is on local storage, or if the VM is paused. The
+        message names the hosts that are possible. If the service cannot list them, a warning says so.
+      - After a migration the VM must run on the host, or else the module fails, and says where the VM is.
     type: str
     aliases: [host_uuid]
   cluster:
@@ -116,6 +124,12 @@ EXAMPLES = r"""
     state: stopped
     cpu_num: 8
     memory_size: 17179869184
+
+- name: Migrate a running VM to another host
+  virtinfra.manager.vm:
+    name: vm-1
+    state: running
+    host: host-3
 
 - name: Rename a VM
   virtinfra.manager.vm:
@@ -331,6 +345,7 @@ from ..module_utils._modules.process import run_as_module
 from ..module_utils._engine.plan import ResourceSpec, StateTransition
 from ..module_utils._modules.options import IDENTITY_OPTIONS, REMOVAL_OPTIONS, reference
 from ..module_utils._modules.resource import resource_module
+from ..module_utils._resources.host_vms import MIGRATION_TARGETS
 from ..module_utils._resources.vms import (
     CHANGING_STATES,
     VM_DEPENDENTS,
@@ -354,7 +369,10 @@ VM = ResourceSpec(
         "absent": StateTransition("DestroyVmInstance", "state", ("Destroyed",), needs=("state",)),
     },
     transitional_values={"state": CHANGING_STATES},
-    guards={"absent": (VM_DEPENDENTS,)},
+    guards={
+        "absent": (VM_DEPENDENTS,),
+        **dict.fromkeys(("present", "running", "restarted", "paused"), (MIGRATION_TARGETS,)),
+    },
     remember=remember_vm,
     plan=plan_vm,
     format_result=hide_volumes_to_remove,

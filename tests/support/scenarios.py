@@ -162,10 +162,9 @@ SCENARIOS = (
     Scenario(
         "migrate-vm",
         "MigrateVm",
-        "api",
-        {"operation": "MigrateVm", "params": {"uuid": VM, "hostUuid": THIRD_HOST}},
+        "vm",
+        {"uuid": VM, "host": THIRD_HOST},
         has("vm", VM, hostUuid=THIRD_HOST),
-        action=True,
     ),
     Scenario(
         "reboot-vm",

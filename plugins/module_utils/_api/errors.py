@@ -114,8 +114,8 @@ class VirtinfraError(Exception):
     """The base class of all failures; the message is a sentence for the user.
 
     ``description`` is the general meaning of the ``code``. ``result`` contains members of the task's result. ``label``
-    names the object of the failed call. ``retry_after`` is for how many seconds an overloaded service asks to send
-    nothing.
+    names the object of the failed call. ``references`` are the parameters of the uuids in the message, for callers that
+    can look up names. ``retry_after`` is for how many seconds an overloaded service asks to send nothing.
     """
 
     code = "FAILED"
@@ -127,6 +127,7 @@ class VirtinfraError(Exception):
         self.message = message
         self.result = result
         self.label = ""
+        self.references: Mapping[str, str] = {}
 
     @property
     def error(self) -> dict[str, Any]:
@@ -136,6 +137,11 @@ class VirtinfraError(Exception):
     def with_label(self, label: str) -> VirtinfraError:
         """Add the label of the object to the message, unless it already has one."""
         self.label = self.label or label
+        return self
+
+    def with_references(self, references: Mapping[str, str]) -> VirtinfraError:
+        """Add the parameters of uuids in the message."""
+        self.references = {**self.references, **references}
         return self
 
     def __str__(self) -> str:
@@ -202,10 +208,7 @@ class AmbiguousMatch(VirtinfraError):
 
 
 class Unchangeable(VirtinfraError):
-    """The object differs from the options in something that the API cannot change.
-
-    ``references`` are the parameters of the uuids in the message, for callers that can look up names.
-    """
+    """The object differs from the options in something that the API cannot change."""
 
     code = "UNCHANGEABLE"
     description = "The object differs from the options in something that the API cannot change."

@@ -245,14 +245,14 @@ def find_uuid(client: Client, resource_type: ResourceType, name: str, owner: Rec
 
 
 def add_given_names(
-    result: Record, given: Mapping[str, Any], resolved: Mapping[str, Any], parameters: Mapping[str, str]
+    client: Client, result: Record, given: Mapping[str, Any], resolved: Mapping[str, Any], parameters: Mapping[str, str]
 ) -> Record:
     """Return a result with the names of the objects that the options name, beside the uuids of these objects.
 
     If an option names a cluster, each record with ``cluster_uuid`` has ``cluster_name``: the name in the option, or
-    null if the record refers to another cluster. A list of uuids has a list of names in the same order. ``given`` and
-    ``resolved`` are the options with their names, and with uuids instead. ``parameters`` maps options to the API's
-    names for them.
+    null if the record refers to another cluster. A list of uuids has a list of names in the same order. The diff has
+    names only of a reference that changes: before and after the change. ``given`` and ``resolved`` are the options with
+    their names, and with uuids instead. ``parameters`` maps options to the API's names for them.
     """
     names: dict[ResourceType, Record] = {}
     for option, parameter in parameters.items():
@@ -264,10 +264,33 @@ def add_given_names(
             names.setdefault(REFERS_TO[parameter], {}).update({uuid: name for uuid, name in pairs if is_name(name)})
     if not names:
         return result
-    return {
+    named = {
         name: [_add_names(item, names) for item in value] if isinstance(value, list) else _add_names(value, names)
         for name, value in result.items()
     }
+    return {**named, "diff": _add_names_to_diff(client, result["diff"], names)} if result.get("diff") else named
+
+
+def _add_names_to_diff(client: Client, diff: Record, names: Mapping[ResourceType, Record]) -> Record:
+    """Return a diff with the names of the objects to which a reference referred before a change, and after it."""
+    before, after = diff["before"], diff["after"]
+    for field in before.keys() & after.keys():
+        resource_type, uuids = find_referenced_type(field), (before[field], after[field])
+        if not resource_type or resource_type not in names:
+            continue
+        if uuids[0] != uuids[1] and all(isinstance(uuid, str) for uuid in uuids):
+            known = {**dict.fromkeys(uuids), **names[resource_type]}
+            known |= {uuid: _read_name(client, resource_type, uuid) for uuid in uuids if known[uuid] is None}
+            before, after = ({**side, format_name_field(field): known[side[field]]} for side in (before, after))
+    return {**diff, "before": before, "after": after}
+
+
+def _read_name(client: Client, resource_type: ResourceType, uuid: str) -> str | None:
+    """Return the name of an object, None if it cannot be read."""
+    with suppress(VirtinfraError):
+        for record in get_by_uuid(client, resource_type.query, uuid) if resource_type.query else ():
+            return record.get(resource_type.name_field)
+    return None
 
 
 def _add_names(record: Any, names: Mapping[ResourceType, Record]) -> Any:

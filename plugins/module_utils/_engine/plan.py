@@ -61,6 +61,8 @@ class PlannedCall:
     ``is_found_again`` is False if a later task with the same options does not find the object of the call.
     ``is_visible`` is False if no record shows whether the call was made, for example a restart. The task makes such a
     call once if it is in the first plan, and not at all if it is only in a later plan.
+    ``needs`` are fields of the record that must be stable before the call, in addition to those of its state
+    transition. ``must_reach`` are fields that must have their expected values after the call: if not, the task fails.
     """
 
     operation: str
@@ -69,6 +71,8 @@ class PlannedCall:
     warning: str = ""
     is_visible: bool = True
     is_found_again: bool = True
+    needs: tuple[str, ...] = ()
+    must_reach: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -286,7 +290,7 @@ def build_unchangeable(resource: ResourceSpec, changes: Record, desired: Record,
     """Return the failure that the API cannot make these changes to the current record."""
     differences = _describe_differences(resource, changes, current)
     message = f"the API cannot change {differences}{_describe_key(resource, desired, current)}"
-    return Unchangeable(message, _list_references(changes, current))
+    return Unchangeable(message, list_references(changes, current))
 
 
 def _require_equal(resource: ResourceSpec, desired: Record, current: Record) -> str:
@@ -307,7 +311,7 @@ def _require_equal(resource: ResourceSpec, desired: Record, current: Record) -> 
         raise Unchangeable(
             f"the options differ from the existing {resource.noun}: {differences} Nothing was removed. Correct the"
             " options.",
-            _list_references(different, current),
+            list_references(different, current),
         )
     hidden = ", ".join(format_option_name(name) for name in options if name in list_owner_params(resource) - visible)
     return f"the service does not show {hidden}, so it is not compared" if hidden else ""
@@ -335,7 +339,7 @@ def _describe_differences(resource: ResourceSpec, changes: Record, current: Reco
     )
 
 
-def _list_references(changes: Record, current: Record) -> dict[str, str]:
+def list_references(changes: Record, current: Record) -> dict[str, str]:
     """Return the parameters of the uuids in values that differ, by uuid."""
     return {
         uuid: name

@@ -53,15 +53,18 @@ from .plan import (
     Unreadable,
     find_failed_value,
     list_needed_fields,
+    list_references,
     list_settling_fields,
     plan,
 )
 from .reader import DependentsReader, ObjectReader
 from .results import (
+    describe_differences,
     describe_remaining,
     extract_extras,
     find_unchanged_state,
     find_unmet_expectations,
+    find_unreached_fields,
     format_diff,
     format_pending_job,
     format_predicted_job,
@@ -172,8 +175,7 @@ class Reconciler:
             # The message says which operation the service lacks.
             raise failure.with_label(self.reader.label) from None
         except VirtinfraError as failure:
-            if isinstance(failure, Unchangeable):
-                failure.message = add_names(self.client, failure.message, failure.references)
+            failure.message = add_names(self.client, failure.message, failure.references)
             self.reader.warn_if_unreadable()
             self.dependents.add_to_failure(failure)
             self.planner.add_lost_calls(failure)
@@ -282,6 +284,9 @@ class Reconciler:
             raise VirtinfraError(f"{call.operation} succeeded, but the object does not exist")
         if reason := find_failed_value(self.resource, self.state, call.operation, before.record, after.record):
             raise VirtinfraError(f"{call.operation} succeeded, but {reason}")
+        if unreached := find_unreached_fields(call, after):
+            message = f"{call.operation} succeeded, but {describe_differences(after.record or {}, unreached)}"
+            raise VirtinfraError(message).with_references(list_references(unreached, after.record or {}))
         return after
 
     def _add_extras(self, extras: Record) -> None:
@@ -304,7 +309,8 @@ class Reconciler:
                 return current
             if not isinstance(current, Unreadable) and _has_changed_a_part(call, before.record, current.record):
                 error.result["changed"] = True
-            if can_answer_second_delivery(error) and self._is_still_needed(call, deadline) is False:
+            is_reached = not find_unreached_fields(call, current)
+            if can_answer_second_delivery(error) and is_reached and self._is_still_needed(call, deadline) is False:
                 self._add_extras(extract_extras(self.resource, call.operation, {}))
                 warning = (
                     f"{self.reader.label}: {error.message.rstrip('.')}, but the object is in the requested state."
@@ -318,6 +324,7 @@ class Reconciler:
                 return current
             if remaining := describe_remaining(self.resource, self.state, call, current):
                 error.message = f"{error.message.rstrip('.')}. {remaining}"
+                error.with_references(list_references(dict.fromkeys(call.must_reach), current.record or {}))
         if isinstance(current, Unreadable) and (warning := warn_of_second_delivery(call, self.reader.label, error)):
             error.result["changed"] = True
             self.context.warnings.append(warning)
@@ -335,7 +342,7 @@ class Reconciler:
         """Return the fields that must be stable before a call, or at the end when no call remains."""
         if call is None:
             return list_settling_fields(self.resource, self.state)
-        return list_needed_fields(self.resource, self.state, call.operation)
+        return (*list_needed_fields(self.resource, self.state, call.operation), *call.needs)
 
     def _list_fields_after(self, call: PlannedCall) -> tuple[str, ...]:
         return list_settling_fields(self.resource, self.state, call.operation)

@@ -126,11 +126,25 @@ def find_unmet_expectations(
         unmet = {name: value for name, value in expected.items() if not is_same_value(value, record.get(name))}
         if unmet:
             is_state = state == ABSENT or any(states.get(str(record.get(name)), state) != state for name in unmet)
-            yield f"{call.operation} succeeded, but {_describe_differences(record, unmet)}", is_state
+            yield f"{call.operation} succeeded, but {describe_differences(record, unmet)}", is_state
+
+
+def find_unreached_fields(call: PlannedCall, current: Current) -> Record:
+    """Return the expected values that the object must have after a call and does not have; none if it is unreadable."""
+    if not isinstance(current, Found):
+        return {}
+    record, expected = current.record, call.expected or {}
+    return {name: expected[name] for name in call.must_reach if not is_same_value(expected[name], record.get(name))}
 
 
 def describe_remaining(resource: ResourceSpec, state: str, call: PlannedCall, current: Current) -> str:
-    """Return the sentence with the state of an object that a failed call should have removed; empty for other calls."""
+    """Return the sentence with the state of an object that a failed call should have removed or moved.
+
+    It is empty for other calls.
+    """
+    if call.must_reach and isinstance(current, Found):
+        values = record_to_result({name: current.record.get(name) for name in call.must_reach}, resource.record_type)
+        return f"Now {' and '.join(f'{name} is {value!r}' for name, value in values.items())}."
     if state != ABSENT or not isinstance(current, Found) or current.record.get("uuid") not in call.params.values():
         return ""
     values = {name: current.record[name] for name in resource.transitional_values if current.record.get(name)}
@@ -138,7 +152,7 @@ def describe_remaining(resource: ResourceSpec, state: str, call: PlannedCall, cu
     return f"The {resource.noun} still exists{f': {states}' if states else ''}."
 
 
-def _describe_differences(record: Record, expected: Record) -> str:
+def describe_differences(record: Record, expected: Record) -> str:
     """Return how the values of a record differ from those that were expected."""
     present, requested = record_to_result(record), record_to_result(expected)
     return ", ".join(f"{key} is {present.get(key)!r} (expected {value!r})" for key, value in requested.items())

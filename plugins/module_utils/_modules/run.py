@@ -108,7 +108,7 @@ def _run_with_client(spec: ModuleSpec, params: Mapping[str, Any], check_mode: bo
         has_null_key = isinstance(params.get("uuid"), NullReference) or any(spec.find_null_selecting_options(params))
         desired = spec.read_desired(params)
         context = ModuleContext(params, desired, client, check_mode, check_mode and has_null_key)
-        result = add_given_names(spec.run(context), given, params, spec.parameters)
+        result = add_given_names(client, spec.run(context), given, params, spec.parameters)
         return ModuleResult({"changed": context.changed, **result}, context.warnings)
     except VirtinfraError as failure:
         if check_mode and isinstance(failure, NotFound):

@@ -13,8 +13,8 @@ from contextlib import suppress
 from dataclasses import replace
 
 from .._api.conditions import format_equality
-from .._api.errors import FORBIDDEN, NO_SUCH_OBJECT, UNAUTHORIZED, ApiError, Unsupported
-from .._api.records import Record
+from .._api.errors import FORBIDDEN, NO_SUCH_OBJECT, UNAUTHORIZED, ApiError, Unchangeable, Unsupported
+from .._api.records import NullReference, Record
 from .._api.resource_types import PRIMARY_STORAGE, VM, VOLUME
 from .._client.client import Client
 from .._client.lists import (
@@ -231,6 +231,47 @@ def _predict_migration(client: Client, vm: Dependent, host: str) -> Dependent | 
     if any(target.get("uuid") != host for target in extract_records(reply, name)):
         return vm
     return replace(vm, effect=STOPPED, reason="no other host can take it")
+
+
+def require_migration_target(client: Client, vm: Record, host: str | NullReference) -> Dependents:
+    """Raise Unchangeable if a VM cannot migrate to a host. Return warnings about what cannot be checked.
+
+    Check mode does not know the host if an earlier task would have added it, nor the targets of a VM whose state is
+    about to change.
+    """
+    if isinstance(host, NullReference):
+        return Dependents()
+    if vm.get("state") != "Running":
+        return Dependents(warnings=[f"cannot check to which hosts it can migrate, because it is {vm.get('state')}"])
+    refusal = f"the VM cannot migrate to the host {host!r}"
+    warnings: list[str] = []
+    try:
+        if _find_root_storage(vm) in _read_local_storages(client, {}):
+            raise Unchangeable(
+                f"{refusal}, because its root volume is on local storage. Omit host.", {host: "hostUuid"}
+            )
+    except (Unsupported, ApiError) as failure:
+        warnings.append(f"cannot check whether its root volume is on local storage: {explain_unreadable(failure)}")
+    name = "GetVmMigrationCandidateHosts"
+    try:
+        targets = extract_records(client.get(name, {"vmInstanceUuid": vm["uuid"]}), name)
+    except (Unsupported, ApiError) as failure:
+        reason = explain_unreadable(failure)
+        return Dependents(warnings=[*warnings, f"cannot check to which hosts it can migrate: {reason}"])
+    if host not in [target.get("uuid") for target in targets]:
+        raise Unchangeable(f"{refusal}. {_describe_targets(targets)}", {host: "hostUuid"})
+    return Dependents(warnings=warnings)
+
+
+def _describe_targets(targets: list[Record]) -> str:
+    """Return the sentence that names the hosts to which a VM can migrate."""
+    names = sorted(f"{target.get('name')} ({target.get('uuid')})" for target in targets)
+    more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
+    return f"It can migrate to {', '.join(names[:MAX_LISTED])}{more}." if names else "No other host can take it."
+
+
+# Servers list the targets without regard to where the root volume lies, and refuse the migration only in its job.
+MIGRATION_TARGETS = Guard(require_migration_target, option="", depends_on="host", members={}, operations=("MigrateVm",))
 
 
 def _find_root_storage(vm: Record) -> str | None:

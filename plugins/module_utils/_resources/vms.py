@@ -40,6 +40,7 @@ from .._client.replies import build_unsupported_error
 from .._engine.guards import REMOVED, Dependent, Dependents, Guard
 from .._engine.plan import (
     Current,
+    Found,
     PlannedCall,
     ResourceSpec,
     Unreadable,
@@ -270,6 +271,9 @@ CHANGING_STATES = tuple(
     " Registering".split()
 )
 
+# Those after which a VM runs.
+_BOUND_TO_RUN = ("Starting", "Rebooting", "Migrating", "VolumeMigrating")
+
 # The values that can only be changed while a VM is stopped.
 _SIZES = ("cpuNum", "memorySize")
 
@@ -431,7 +435,9 @@ def plan_vm(resource: ResourceSpec, state: str, desired: Record, current: Curren
     if changes:
         updates = [build_call(resource, resource.update, changes, vm, {**vm, **changes})]
         vm = {**vm, **changes}
-    calls += [*stops, *updates, *_plan_power(resource, state, desired, vm)]
+    migrations = _plan_migration(resource, state, desired, current, vm)
+    vm = {**vm, **(migrations[-1].expected or {})} if migrations else vm
+    calls += [*stops, *updates, *migrations, *_plan_power(resource, state, desired, vm)]
     tags = {name: desired[name] for name in TAG_PARAMS if name in desired}
     return [replace(call, params={**call.params, **tags}) for call in calls]
 
@@ -444,25 +450,65 @@ def _plan_stop(resource: ResourceSpec, desired: Record, vm: Record) -> list[Plan
     return [build_call(resource, "StopVmInstance", params, vm, stopped)]
 
 
+def _plan_migration(
+    resource: ResourceSpec, state: str, desired: Record, current: Current, vm: Record
+) -> list[PlannedCall]:
+    """Plan the migration of a VM that runs on another host than the desired one.
+
+    A VM that does not run stays as it is, unless it is started, which then happens on the host. Raise Unchangeable for
+    a VM that is on a host and does not run, such as a paused one, and Unsupported if its host is not known.
+    """
+    if "hostUuid" not in desired or state == "stopped":
+        return []
+    if isinstance(current, Unreadable):
+        raise Unsupported(f"cannot read on which host the VM runs: {current.reason.reason}", "Omit host.")
+    host = desired["hostUuid"]
+    if not (_runs_elsewhere(vm, host, state) if isinstance(current, Found) else not _needs_start(state, vm)):
+        return []
+    moved = {**vm, "hostUuid": host, "lastHostUuid": vm.get("hostUuid"), "state": _RUNNING}
+    call = build_call(resource, "MigrateVm", {"hostUuid": host}, vm, moved)
+    return [replace(call, needs=("state",), must_reach=("hostUuid", "state"))]
+
+
+def _runs_elsewhere(vm: Record, host: str, state: str) -> bool:
+    """Return whether a VM runs on another host, or is about to. Raise as `_plan_migration` does."""
+    current, is_running = vm.get("hostUuid"), vm.get("state") in (_RUNNING, *_BOUND_TO_RUN)
+    if current == host:
+        return False
+    if current and not is_running and vm.get("state") != _STOPPED and not _needs_start(state, vm):
+        message = f"the VM is {vm.get('state')} on the host {current!r}, and only a running VM can migrate. Omit host."
+        raise Unchangeable(message, {str(current): "hostUuid"})
+    if current is None and vm.get("state") == _RUNNING:
+        raise Unsupported("the record of the VM does not show its host", "Omit host.")
+    return is_running
+
+
 def _plan_power(resource: ResourceSpec, state: str, desired: Record, vm: Record) -> list[PlannedCall]:
     """Plan the calls after which a VM runs, has been restarted or is paused."""
     if state not in ("running", "restarted", "paused") or (state == "paused" and vm.get("state") == _PAUSED):
         return []
     running = {**vm, "state": _RUNNING}
-    calls, is_started = [], vm.get("state") not in (_RUNNING, "NoState", _PAUSED)
+    calls: list[PlannedCall] = []
     if vm.get("state") == _PAUSED:
         calls.append(build_call(resource, "ResumeVmInstance", {}, vm, running))
-    elif is_started and not (state == "restarted" and vm.get("state") == "Crashed"):
+    elif _needs_start(state, vm):
         place = {name: desired[name] for name in _PLACEMENT if name in desired}
         # Without a host among the options, the service chooses one.
         running = {**running, **place, "hostUuid": desired.get("hostUuid"), "lastHostUuid": None}
         calls.append(build_call(resource, "StartVmInstance", place, vm, running))
     if state == "paused":
         calls.append(build_call(resource, "PauseVmInstance", {}, running, {**running, "state": _PAUSED}))
-    if state == "restarted" and (not is_started or vm.get("state") == "Crashed"):
+    if state == "restarted" and not _needs_start(state, vm):
         restart = build_call(resource, "RebootVmInstance", {}, running, running)
         calls.append(replace(restart, is_visible=False))
     return calls
+
+
+def _needs_start(state: str, vm: Record) -> bool:
+    """Return whether a VM has to be started to reach a state. The restart of a crashed VM starts it."""
+    if state not in ("running", "restarted", "paused") or vm.get("state") in (_RUNNING, "NoState", _PAUSED):
+        return False
+    return not (state == "restarted" and vm.get("state") == "Crashed")
 
 
 def _require_proof(desired: Record, current: Current) -> None:

@@ -136,7 +136,8 @@ def _target(call: Call, vm: Record, requested: str | None = None) -> Record:
     if not targets or vm["uuid"] in call.switches.failing_migrations:
         reason = "the migration broke off" if targets else "no host can take it"
         raise operation_refused(f"vm[uuid: {vm['uuid']}] cannot migrate: {reason}")
-    return targets[0]
+    others = [host for host in _target_hosts(call.store, vm) if host["uuid"] != requested]
+    return others[0] if others and vm["uuid"] in call.switches.straying_migrations else targets[0]
 
 
 def _move(store: Store, vm: Record, host: Record) -> Record:

@@ -72,6 +72,9 @@ class Switches:
     failing_migrations: Annotated[
         list[str], OptionInfo("uuids of virtual machines whose migration fails although a host could take them")
     ] = dataclasses.field(default_factory=list)
+    straying_migrations: Annotated[
+        list[str], OptionInfo("uuids of virtual machines that another host takes than the requested one, if possible")
+    ] = dataclasses.field(default_factory=list)
     deletion_policy: Annotated[
         str,
         OptionInfo(

@@ -277,6 +277,12 @@ ACTING: dict[str, Case] = {
         {"uuid": STOPPED, "state": "running"},
         {"host": spellings(seeded_uuid("host", 1)), "cluster": spellings(seeded_uuid("cluster", 1))},
     ),
+    "vm migrated": Case(
+        "vm",
+        {"uuid": seeded_uuid("vm", 1), "state": "restarted"},
+        {"host": spellings(seeded_uuid("host", 3))},
+        each_time=True,
+    ),
     "vm_snapshot_group taken": Case(
         "vm_snapshot_group",
         {"vm": VM, "name": "n"},
