@@ -88,10 +88,23 @@ options:
       - A file with the unencrypted key of O(client_cert).
       - The environment variable E(VIRTINFRA_CLIENT_KEY) is used when the option is not given.
     type: path
+  proxy_url:
+    description:
+      - The proxy for the connection to the service, for example V(http://proxy.example.com:3128), instead of those of
+        the environment. The schemes are C(http), C(https), C(socks5h), whose proxy resolves the name of the service,
+        and C(socks5). E(NO_PROXY) does not apply to it.
+      - It may contain a user name and a password, as in V(http://user:password@proxy.example.com:3128), in which V(/),
+        V(@), V(#) and V(%) are written as V(%2F), V(%40), V(%23) and V(%25).
+      - O(validate_certs) and O(ca_path) also apply to the certificate of an https proxy. The TLS connection to the
+        service leads through the proxy, which cannot read it.
+      - A SOCKS proxy needs the Python library PySocks where the module runs.
+      - The environment variable E(VIRTINFRA_PROXY_URL) is used when the option is not given.
+    type: str
+    version_added: 1.0.0
   use_proxy:
     description:
-      - Whether to use the proxies of the environment (E(HTTPS_PROXY) and so on). They must be C(http://)
-        proxies. SOCKS is not supported.
+      - Whether to use the proxies of the environment (E(HTTPS_PROXY) and so on), which may have the same schemes as
+        O(proxy_url). V(false) and O(proxy_url) are mutually exclusive.
       - The environment variable E(VIRTINFRA_USE_PROXY) is used when the option is not given.
     type: bool
     default: true
@@ -125,4 +138,5 @@ options:
 requirements:
   - Python 3.10 or newer where the module runs
   - requests 2.28 or newer where the module runs
+  - PySocks where the module runs, for a SOCKS proxy only
 """

@@ -83,9 +83,23 @@ options:
     type: path
     env:
       - name: VIRTINFRA_CLIENT_KEY
+  proxy_url:
+    description:
+      - The proxy for the connection to the service, for example V(http://proxy.example.com:3128), instead of those of
+        the environment. The schemes are C(http), C(https), C(socks5h), whose proxy resolves the name of the service,
+        and C(socks5). E(NO_PROXY) does not apply to it.
+      - It may contain a user name and a password, as in V(http://user:password@proxy.example.com:3128), in which V(/),
+        V(@), V(#) and V(%) are written as V(%2F), V(%40), V(%23) and V(%25).
+      - O(validate_certs) and O(ca_path) also apply to the certificate of an https proxy. A SOCKS proxy needs the Python
+        library PySocks.
+    type: str
+    version_added: 1.0.0
+    env:
+      - name: VIRTINFRA_PROXY_URL
   use_proxy:
     description:
-      - Whether to use the proxies of the environment (E(HTTPS_PROXY) and so on).
+      - Whether to use the proxies of the environment (E(HTTPS_PROXY) and so on). V(false) and O(proxy_url) are mutually
+        exclusive.
     type: bool
     default: true
     env:
@@ -118,4 +132,5 @@ options:
 requirements:
   - Python 3.10 or newer
   - requests 2.28 or newer
+  - PySocks, for a SOCKS proxy only
 """

@@ -77,6 +77,13 @@ MODULES = {
         connection={"base_url": "http://manager.example.com", "request_retries": 0},
         environment={"http_proxy": "http://127.0.0.1:1", "no_proxy": ""},
     ),
+    "dead proxy of the option": Mistake(
+        "host_info",
+        {},
+        ("(proxy 127.0.0.1:1)", "Check proxy_url and whether the proxy runs."),
+        ("Check base_url", "NO_PROXY", "hunter2"),
+        connection={"proxy_url": "http://user:hunter2@127.0.0.1:1", "request_retries": 0},
+    ),
     "self-signed certificate": Mistake(
         "host_info",
         {},

@@ -86,6 +86,7 @@ class TestEnvironment:
             "ca_path": "/nowhere/ca.pem",
             "client_cert": "/nowhere/cert.pem",
             "client_key": "/nowhere/key.pem",
+            "proxy_url": "",
             "use_proxy": "false",
             "request_timeout": "7.5",
             "request_retries": "2",

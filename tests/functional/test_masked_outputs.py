@@ -87,7 +87,7 @@ def test_an_interrupted_task_shows_neither_secrets_nor_controls(sim: Simulator) 
 @pytest.mark.usefixtures("fast")
 def test_progress_and_the_password_of_a_proxy_are_masked(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse() -> Iterator[bytes]:
-        yield f"HTTP/1.1 407 no user:{PROXY_PASSWORD} for {SESSION}\r\nContent-Length: 0\r\n\r\n".encode()
+        yield f"HTTP/1.1 403 no user:{PROXY_PASSWORD} for {SESSION}\r\nContent-Length: 0\r\n\r\n".encode()
 
     lines: list[str] = []
     with ByteServer(refuse) as proxy:
@@ -103,7 +103,7 @@ def test_progress_and_the_password_of_a_proxy_are_masked(monkeypatch: pytest.Mon
     progress = [line for line in lines if "retry" in line]
     assert progress, lines
     for text in (result["msg"], *progress):
-        assert "407 no user:******** for ********" in text
+        assert "403 no user:******** for ********" in text
     for text in (*lines, json.dumps(result)):
         assert SESSION not in text
         assert "s3cret" not in text

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 import yaml
@@ -31,7 +32,8 @@ from simulator.launch import Simulator
 from support.module_runner import run_module
 from support.playbook_runner import PlaybookRunner
 from support.scenarios import NEW_HOST, STOPPED_VM, VOLUME
-from support.secret_forms import list_all_forms
+from support.secret_forms import list_all_forms, login_forms
+from support.socket_servers import Proxy
 from support.stub_server import StubRequest, StubResponse, StubServer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,7 +54,10 @@ HOOK = f"http://127.0.0.1:9/hooks/{HOOK_KEY}/result"
 LOOKUP = """{{ lookup('virtinfra.manager.session', base_url=url, account='admin', account_password=password) }}"""
 
 
-TELLTALES = list_all_forms(SESSION, TOKEN, PASSWORD, KEY, HOOK_KEY, OTHERS)
+PROXY_USER, PROXY_PASSWORD = "pr0xy-user", "pr0xy/s3cret@2"
+PROXY_LOGIN = login_forms(PROXY_USER, PROXY_PASSWORD)
+
+TELLTALES = [*list_all_forms(SESSION, TOKEN, PASSWORD, KEY, HOOK_KEY, OTHERS, PROXY_PASSWORD), *PROXY_LOGIN]
 
 
 def find_secrets(text: str) -> list[str]:
@@ -103,7 +108,7 @@ def read(path: Path) -> str:
 def repeat_secrets(sim: Simulator) -> None:
     """Configure the service to repeat the secrets that it received, in every form, in errors of two operations."""
     for operation, secret in (("AddKVMHost", PASSWORD), ("CreateSNSWorkchatEndpoint", CHAT)):
-        details = " | ".join(list_all_forms(SESSION, TOKEN, secret))
+        details = " | ".join([*list_all_forms(SESSION, TOKEN, secret, PROXY_PASSWORD), *PROXY_LOGIN])
         cause = {"code": "HOST.1001", "details": f"login failed: {json.dumps({'password': secret})}"}
         sim.fault("fail", operation, count=None, error={"code": "SYS.1006", "details": details, "cause": cause})
 
@@ -144,6 +149,7 @@ def playbook(connection: str) -> list[dict[str, Any]]:
         tasks.append(task("kvm_host", host, **{"async": 30, "poll": 1}))
     keep = {"ansible.builtin.set_fact": {"endpoints": "{{ known }}", "cacheable": True}}
     defaults = {"base_url": "{{ url }}", "session_id": "{{ session }}", "api_token": "{{ token }}"}
+    defaults["proxy_url"] = "{{ proxy | default(omit) }}"
     return [
         {
             "hosts": "localhost",
@@ -199,10 +205,13 @@ def test_nothing_is_shown_anywhere(sim: Simulator, tmp_path: Path, connection: s
     sim.fault("hang", "ExportNbdVolumes", count=None)
     secrets, book, home = tmp_path / "secrets.yml", tmp_path / "book.yml", tmp_path / "home"
     values = {"session": SESSION, "token": TOKEN, "ssh_password": PASSWORD, "chat": CHAT, "hook": HOOK, "url": sim.url}
-    secrets.write_text(yaml.safe_dump(values), encoding="utf-8")
     book.write_text(yaml.safe_dump(playbook(connection)), encoding="utf-8")
     command = [str(PROGRAMS / "ansible-playbook"), "-vvvv", "--diff", "-e", f"@{secrets}", str(book)]
-    output, seen = run_watched(command, build_environment(home))
+    with Proxy(sim.port) as proxy:
+        values["proxy"] = proxy.url.replace("://", f"://{PROXY_USER}:{quote(PROXY_PASSWORD, safe='')}@")
+        secrets.write_text(yaml.safe_dump(values), encoding="utf-8")
+        output, seen = run_watched(command, build_environment(home))
+    assert any(form.encode() in head for form in PROXY_LOGIN for head in proxy.heads)
     assert "PLAY RECAP" in output, output
     local = connection == "local"
     words = (

@@ -23,6 +23,7 @@ from ansible.parsing.dataloader import DataLoader
 from jinja2 import Template
 
 from simulator.launch import Simulator
+from support.socket_servers import Proxy
 
 ROOT = Path(__file__).resolve().parents[2]
 AAP = ROOT / "docs" / "examples" / "aap"
@@ -197,6 +198,29 @@ def test_an_asynchronous_task_outlives_the_run(run: Run, sim: Simulator) -> None
     assert run.leftovers() == []
 
 
+def test_a_run_logs_out_through_its_proxy(run: Run, sim: Simulator) -> None:
+    """The password of the proxy is in no file of the run."""
+    begun, password = run.folder / "begun", "pr0xy-s3cret"
+    pause = {"ansible.builtin.shell": f"touch {begun}; while test -e {begun}; do sleep 0.2; done"}
+    with Proxy(sim.port) as proxy:
+        through = {"base_url": "http://manager.example.com", "proxy_url": f"http://user:{password}@{proxy.address}"}
+        read = {"virtinfra.manager.host_info": {"name": "host-1", **through}}
+        late = {**read, "async": 60, "poll": 0, "register": "started"}
+        process = run.start([{**task, "run_once": True} for task in (read, late, pause)], sources=())
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline and not begun.exists():
+            time.sleep(0.2)
+        files = {path: path.read_text(encoding="utf-8") for path in (run.folder / "tmp").rglob("virtinfra-*")}
+        begun.unlink()
+        output = process.communicate(timeout=120)[0]
+    assert "failed=0" in output, output
+    assert any("session_id" in text for text in files.values())
+    assert [path for path, text in files.items() if password in text] == []
+    # The other session is that of the asynchronous task.
+    assert sim.sessions() == {"live": 0, "logins": 2, "failed_logins": 0, "logouts": 2}
+    assert run.leftovers() == []
+
+
 def test_an_asynchronous_task_that_is_waited_for_needs_no_warning(run: Run, sim: Simulator) -> None:
     wait = {"jid": "{{ started.ansible_job_id }}"}
     tasks = [
@@ -327,7 +351,7 @@ def test_the_first_command_of_the_guide_works_with_its_credential_type(run: Run,
         "session_id": {"session_id": sim.session},
         "api_token": {"api_token": sim.token},
     }
-    assert fields.keys() == {"base_url"}.union(*ways.values())
+    assert fields.keys() == {"base_url", "proxy_url"}.union(*ways.values())
     for way, values in ways.items():
         sim.clear_log()
         # Fields that are not filled in become empty strings.

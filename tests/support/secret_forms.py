@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import base64
 import html
 import json
 from urllib.parse import quote, quote_plus
@@ -26,6 +27,12 @@ def forms(secret: str) -> set[str]:
         json.dumps(secret, ensure_ascii=False)[1:-1],
         gson[1:-1],
     }
+
+
+def login_forms(user: str, password: str) -> set[str]:
+    """Return the forms in which a proxy may repeat a login: in the header, and encoded as in a URL."""
+    login = f"{user}:{password}"
+    return {base64.b64encode(login.encode()).decode(), f"{quote(user, safe='')}:{quote(password, safe='')}", login}
 
 
 def list_all_forms(*secrets: str) -> list[str]:

@@ -147,16 +147,26 @@ class Relay(SocketServer):
 class Proxy(SocketServer):
     """An HTTP proxy that connects to one port, regardless of the requested host, or sends ``refusal`` instead.
 
-    ``heads`` are the heads of the requests to the proxy.
+    ``heads`` are the heads of the requests to the proxy. With a context, clients must use TLS.
     """
 
-    def __init__(self, port: int, refusal: bytes = b"") -> None:
+    def __init__(self, port: int, refusal: bytes = b"", context: ssl.SSLContext | None = None) -> None:
         super().__init__()
         self.heads: list[bytes] = []
-        self._port, self._refusal = port, refusal
+        self._port, self._refusal, self._context = port, refusal, context
+        if context:
+            self.url = f"https://{self.address}"
 
     def handle(self, client: socket.socket) -> None:
-        """Open a tunnel for CONNECT, and forward any other request without the host in its target."""
+        """Serve a connection, with TLS if there is a context."""
+        if self._context:
+            with self._context.wrap_socket(client, server_side=True) as secured:
+                self._forward(secured)
+        else:
+            self._forward(client)
+
+    def _forward(self, client: socket.socket) -> None:
+        """Open a tunnel for CONNECT, and forward any other request, one for each connection, without its host."""
         head = b""
         while b"\r\n\r\n" not in head and (more := client.recv(4096)):
             head += more
@@ -168,7 +178,43 @@ class Proxy(SocketServer):
             if head.startswith(b"CONNECT"):
                 client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
             else:
-                service.sendall(re.sub(rb"http://[^/]*", b"", head, count=1))
+                # Each request needs another target, so each connection serves one request.
+                service.sendall(re.sub(rb"http://[^/]*(.*\r\n)", rb"\1Connection: close\r\n", head, count=1))
+            forward_bytes(client, service)
+
+
+class SocksProxy(SocketServer):
+    """A SOCKS5 proxy that connects to one port, regardless of the requested host.
+
+    ``targets`` are the requested hosts, as a name or an address, and ports. With a ``login``, a user name and a
+    password, it accepts no other client.
+    """
+
+    def __init__(self, port: int, login: tuple[str, str] | None = None) -> None:
+        super().__init__()
+        self.targets: list[tuple[str, int]] = []
+        self._port, self._login = port, login
+        self.url = f"socks5h://{self.address}"
+
+    def handle(self, client: socket.socket) -> None:
+        """Read the greeting, the login and the request, and forward the bytes of both sides. RFC 1928 and 1929."""
+        stream = client.makefile("rb")
+        methods = stream.read(stream.read(2)[1])
+        method = 2 if self._login else 0
+        client.sendall(bytes([5, method if method in methods else 0xFF]))
+        if self._login:
+            if method not in methods:
+                return
+            stream.read(1)
+            given = tuple(stream.read(stream.read(1)[0]).decode() for dummy in self._login)
+            client.sendall(bytes([1, given != self._login]))
+            if given != self._login:
+                return
+        kind = stream.read(4)[3]
+        host = stream.read(stream.read(1)[0]).decode() if kind == 3 else socket.inet_ntoa(stream.read(4))
+        self.targets.append((host, int.from_bytes(stream.read(2), "big")))
+        with socket.create_connection(("127.0.0.1", self._port)) as service:
+            client.sendall(bytes([5, 0, 0, 1, 127, 0, 0, 1, 0, 0]))
             forward_bytes(client, service)
 
 
@@ -179,7 +225,11 @@ def forward_bytes(one: socket.socket, other: socket.socket) -> None:
         selector.register(other, selectors.EVENT_READ, one)
         while True:
             for key, dummy in selector.select():
-                data = key.fileobj.recv(65536)  # type: ignore[union-attr]
+                source: socket.socket = key.fileobj  # type: ignore[assignment]
+                data = source.recv(65536)
+                # A TLS connection may have decrypted more than it returned, which no selector notices.
+                while isinstance(source, ssl.SSLSocket) and source.pending():
+                    data += source.recv(65536)
                 if not data:
                     return
                 key.data.sendall(data)

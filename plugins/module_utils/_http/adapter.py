@@ -20,6 +20,8 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
+from importlib.util import find_spec
 from typing import Any
 
 from .._api.errors import InvalidOptions
@@ -60,6 +62,8 @@ class ExchangeFailed(Exception):
             if not inner:
                 break
             error = inner[0]
+        # PySocks describes the proxy in its exceptions, and keeps that of the socket.
+        error = getattr(error, "socket_err", None) or error
         super().__init__(str(error))
         self.cause = error
 
@@ -167,15 +171,45 @@ class TlsConnection(_ConnectMixin, HTTPSConnection):
         self.is_verified = True
 
 
-class Adapter(HTTPAdapter):
-    """One kept-alive connection to the service, through ``proxy`` if given, with TLS if there is a ``context``."""
+def has_socks() -> bool:
+    """Return whether the optional library PySocks is installed."""
+    return find_spec("socks") is not None
 
-    def __init__(self, context: ssl.SSLContext | None, proxy: str | None) -> None:
+
+@lru_cache(maxsize=1)
+def _create_socks_classes() -> tuple[Any, Any]:
+    """Return the classes of connections through a SOCKS proxy, without and with TLS."""
+    from urllib3.contrib.socks import SOCKSConnection, SOCKSHTTPSConnection
+
+    class PlainSocksConnection(_ConnectMixin, SOCKSConnection):
+        """A connection through a SOCKS proxy, without TLS."""
+
+    class TlsSocksConnection(TlsConnection, SOCKSHTTPSConnection):
+        """A connection through a SOCKS proxy, with TLS."""
+
+    return PlainSocksConnection, TlsSocksConnection
+
+
+class Adapter(HTTPAdapter):
+    """One kept-alive connection to the service, with TLS if there is a ``context``.
+
+    It leads through the proxy with the URL ``proxy``, if given, to which ``proxy_context`` is the TLS context, if any.
+    """
+
+    def __init__(
+        self,
+        context: ssl.SSLContext | None,
+        proxy: str | None = None,
+        proxy_context: ssl.SSLContext | None = None,
+    ) -> None:
         super().__init__(pool_connections=1, pool_maxsize=1)
         self._context, self._proxies = context, {"all": proxy} if proxy else {}
-        if context and getattr(urllib3, "__version__", "").startswith("1."):
-            # urllib3 1.26 does not pass the name or address to OpenSSL, and compares it itself.
-            context.check_hostname = False
+        self._proxy_context = proxy_context
+        self._uses_socks = bool(proxy and proxy.startswith("socks"))
+        for tls_context in filter(None, (context, proxy_context)):
+            if getattr(urllib3, "__version__", "").startswith("1."):
+                # urllib3 1.26 does not pass the name or address to OpenSSL, and compares it itself.
+                tls_context.check_hostname = False
         self._last_exchange = time.monotonic()
         # What requests would find out again for each request: the origin as it is sent, and the connection pool.
         self._origin = ""
@@ -267,11 +301,19 @@ class Adapter(HTTPAdapter):
 
     def cert_verify(self, conn: Any, url: Any, verify: Any, cert: Any) -> None:
         """Prepare a pool with our connection classes, and with our TLS context instead of that of requests."""
-        conn.ConnectionCls = TlsConnection if self._context else PlainConnection
-        if self._context:
-            conn.conn_kw["ssl_context"] = self._context
-            conn.cert_reqs = self._context.verify_mode
+        # Without TLS to the service, the connection ends at a proxy, which may use TLS.
+        context = self._context or self._proxy_context
+        classes = _create_socks_classes() if self._uses_socks else (PlainConnection, TlsConnection)
+        conn.ConnectionCls = classes[bool(context)]
+        if context:
+            conn.conn_kw["ssl_context"] = context
+            conn.cert_reqs = context.verify_mode
             conn.ca_certs = conn.ca_cert_dir = None
+
+    def proxy_manager_for(self, proxy: Any, **options: Any) -> Any:
+        """Return the manager of the connections through a proxy, with our TLS context for an https proxy."""
+        details = {"proxy_ssl_context": self._proxy_context} if self._proxy_context else {}
+        return super().proxy_manager_for(proxy, **options, **details)
 
 
 class AdapterPool:

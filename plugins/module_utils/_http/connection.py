@@ -26,10 +26,13 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from .._api.errors import InvalidOptions
 from .._api.operation import remove_prefix
-from .._masking.masker import Masker
+from .._masking.masker import Masker, list_url_secrets
 
 # The timeout, in seconds, of a connection that only checks the TLS of the service.
 HANDSHAKE_TIME = 5.0
+
+# The schemes of proxies, with their default ports. Only the proxy of socks5h resolves the names of services.
+PROXY_PORTS = {"http": 80, "https": 443, "socks5h": 1080, "socks5": 1080}
 
 # The options of each credential for operations other than the cursor operations, in the order of precedence.
 CREDENTIAL_OPTIONS = (("access_key_id", "access_key_secret"), ("session_id",), ("account", "account_password"))
@@ -51,6 +54,7 @@ class ConnectionOptions:
     ca_path: str | None = None
     client_cert: str | None = None
     client_key: str | None = None
+    proxy_url: str | None = field(default=None, repr=False)
     use_proxy: bool = True
     request_timeout: float = 30
     request_retries: int = 8
@@ -79,6 +83,10 @@ class ConnectionOptions:
         if not re.fullmatch(r"[\w./~%-]*", self.path_prefix, re.ASCII):
             raise InvalidOptions("path_prefix must consist of letters, digits and . / _ ~ % -")
         self._check_credentials()
+        if self.proxy_url:
+            Proxy.parse(self.proxy_url, "proxy_url")
+            if not self.use_proxy:
+                raise InvalidOptions("proxy_url and use_proxy: false are mutually exclusive. Remove one of them")
 
     def _check_only_origin(self, parts: SplitResult) -> None:
         """Raise InvalidOptions if ``base_url`` contains more than scheme, host and port; the message names the surplus
@@ -117,7 +125,8 @@ class ConnectionOptions:
 
     def create_masker(self) -> Masker:
         """Return a masker of the credentials."""
-        return Masker(filter(None, (self.session_id, self.access_key_secret, self.api_token, self.account_password)))
+        secrets = (self.session_id, self.access_key_secret, self.api_token, self.account_password)
+        return Masker([*filter(None, secrets), *list_url_secrets(self.proxy_url or "")])
 
     @property
     def access_key(self) -> AccessKey | None:
@@ -158,6 +167,10 @@ class ConnectionOptions:
             return None
         return build_tls_context(self.validate_certs, self.ca_path, self.client_cert, self.client_key)
 
+    def build_proxy_tls_context(self, proxy: Proxy) -> ssl.SSLContext | None:
+        """Return the TLS context for a proxy, None for one without TLS. It does not send the client certificate."""
+        return build_tls_context(self.validate_certs, self.ca_path, None, None) if proxy.uses_tls else None
+
     def list_certificate_names(self) -> list[str]:
         """Return the names and addresses for which the certificate of the service is valid.
 
@@ -187,8 +200,12 @@ class ConnectionOptions:
         ):
             yield connection
 
-    def find_proxy(self) -> SplitResult | None:
-        """Return the proxy of the environment for the service, None without one."""
+    def find_proxy(self) -> Proxy | None:
+        """Return the proxy of ``proxy_url``, or else that of the environment for the service; None without one."""
+        if self.proxy_url:
+            variable = "VIRTINFRA_PROXY_URL"
+            is_of_environment = os.environ.get(variable) == self.proxy_url
+            return Proxy.parse(self.proxy_url, variable if is_of_environment else "proxy_url")
         # Reading the proxies takes 0.4 ms and an import, so it is skipped if no environment variable names one.
         if not self.use_proxy or not any(name.lower().endswith("_proxy") for name in os.environ):
             return None
@@ -197,28 +214,63 @@ class ConnectionOptions:
         url = select_proxy(self.origin, get_environ_proxies(self.origin))
         if not url:
             return None
-        try:
-            proxy = urlsplit(url if "://" in url else f"http://{url}")
-            valid = proxy.scheme == "http" and proxy.hostname and proxy.port != 0
-            # requests sends the credentials in this encoding.
-            unquote(f"{proxy.username}{proxy.password}").encode("latin-1")
-        except ValueError:
-            valid = False
-        if not valid:
-            raise InvalidOptions(
-                "the proxy in the environment must have the form http://proxy.example.com:3128; SOCKS and https"
-                " proxies are not supported. Change the variable, or set use_proxy to false"
-            )
-        if proxy.username and proxy.password is None:
-            # requests ignores a user name without a password.
-            proxy = proxy._replace(netloc=proxy.netloc.replace("@", ":@"))
-        return proxy
+        return Proxy.parse(url if "://" in url else f"http://{url}", self._find_proxy_variable())
 
-    def find_proxy_variable(self) -> str:
+    def _find_proxy_variable(self) -> str:
         """Return the environment variable that the proxy comes from, empty if it comes from the operating system."""
         scheme = "https" if self.uses_tls else "http"
         names = (case(f"{kind}_proxy") for kind in (scheme, "all") for case in (str.lower, str.upper))
         return next((name for name in names if os.environ.get(name)), "")
+
+
+@dataclass(frozen=True)
+class Proxy:
+    """A proxy. ``source`` is the option or the environment variable that names it, or empty."""
+
+    url: str = field(repr=False)
+    source: str
+
+    @classmethod
+    def parse(cls, url: str, source: str) -> Proxy:
+        """Return the proxy with this URL, in the form that requests needs. Raise InvalidOptions if it is invalid."""
+        try:
+            parts = urlsplit(url)
+            port = parts.port or PROXY_PORTS.get(parts.scheme, 0)
+            is_known = parts.scheme in PROXY_PORTS and parts.port != 0
+            is_valid = is_known and parts.hostname and not re.search(r"\s", url)
+            if parts.scheme in ("http", "https"):
+                # requests sends the credentials in this encoding.
+                unquote(f"{parts.username}{parts.password}").encode("latin-1")
+        except ValueError:
+            is_valid = False
+        if not is_valid or parts.path.strip("/") or parts.query or parts.fragment:
+            name = source if source == "proxy_url" else f"the variable {source}" if source else "the proxy"
+            remedy = "" if source.lower().endswith("proxy_url") else ". Change it, or set use_proxy to false"
+            raise InvalidOptions(
+                f"{name} must have the form http://proxy.example.com:3128, or begin with https://, socks5h:// or"
+                " socks5://. In a user name and a password, / is written as %2F, @ as %40, # as %23 and % as %25"
+                f"{remedy}"
+            )
+        login, at, address = parts.netloc.rpartition("@")
+        # requests ignores a user name without a password.
+        login += ":" if login and parts.password is None else ""
+        address = address if parts.port else f"{address.rstrip(':')}:{port}"
+        return cls(f"{parts.scheme}://{login}{at}{address}", source)
+
+    @property
+    def address(self) -> str:
+        """The host and the port."""
+        return self.url.rpartition("://")[2].rpartition("@")[2]
+
+    @property
+    def uses_tls(self) -> bool:
+        """Whether the connection to the proxy uses TLS."""
+        return self.url.startswith("https:")
+
+    @property
+    def needs_socks(self) -> bool:
+        """Whether the library PySocks is needed."""
+        return self.url.startswith("socks")
 
 
 @dataclass(frozen=True)
@@ -283,9 +335,9 @@ def read_tls_state(connection: ConnectionOptions) -> dict[str, Any] | None:
     """Return the TLS version, and the names and the end (ISO 8601) of the certificate of the service.
 
     This opens another connection, directly. Names and end are null if no authority confirms the certificate. Return
-    None without TLS, and if there is no direct connection.
+    None without TLS, if there is no direct connection, and with ``proxy_url``, which forbids one.
     """
-    for validates in (True, False) if connection.uses_tls else ():
+    for validates in (True, False) if connection.uses_tls and not connection.proxy_url else ():
         context = build_tls_context.__wrapped__(
             validates, connection.ca_path, connection.client_cert, connection.client_key
         )

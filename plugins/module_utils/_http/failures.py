@@ -29,6 +29,8 @@ _NO_TLS = re.compile("WRONG_VERSION_NUMBER|RECORD_LAYER_FAILURE|UNKNOWN_PROTOCOL
 # The reasons that OpenSSL gives when the peer does not accept the certificate of the client.
 _CERTIFICATE_REFUSED = re.compile("ALERT_.*(CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED)")
 
+# The reasons that a proxy gives when it does not accept the user name and the password, with HTTP and with SOCKS.
+_PROXY_LOGIN = re.compile("connection failed: 407|SOCKS5 authentication failed|authentication methods were rejected")
 
 # Codes with which OpenSSL refuses a certificate; the first two are for another name and for another address.
 _OTHER_NAME = (62, 64)
@@ -37,11 +39,14 @@ _NOT_YET_VALID, _EXPIRED = 9, 10
 
 @dataclass(frozen=True)
 class Peer:
-    """The service at ``origin``, behind a ``proxy`` (host and port) that the environment ``variable`` names."""
+    """The service at ``origin``, behind a ``proxy`` (host and port).
+
+    ``source`` is the option or the environment variable that names the proxy; empty if the operating system does.
+    """
 
     origin: str
     proxy: str = ""
-    variable: str = ""
+    source: str = ""
 
     def __str__(self) -> str:
         return f"{self.origin} (proxy {self.proxy})" if self.proxy else self.origin
@@ -51,9 +56,16 @@ class Peer:
         """The remedy if there is no connection."""
         if not self.proxy:
             return "Check base_url and whether the service runs."
-        source = f"comes from the variable {self.variable}" if self.variable else "is that of the operating system"
+        if self.is_of_option:
+            return f"Check {self.source} and whether the proxy runs."
+        source = f"comes from the variable {self.source}" if self.source else "is that of the operating system"
         host = urlsplit(self.origin).hostname
         return f"The proxy {source}. If it is not needed, set use_proxy to false, or add {host} to NO_PROXY."
+
+    @property
+    def is_of_option(self) -> bool:
+        """Whether the proxy is that of ``proxy_url`` or of its environment variable."""
+        return self.source in ("proxy_url", "VIRTINFRA_PROXY_URL")
 
 
 def is_for_other_name(cause: BaseException) -> bool:
@@ -73,6 +85,8 @@ def build_connect_error(
     """
     if isinstance(cause, (ssl.SSLEOFError, ssl.SSLZeroReturnError)):
         return _build_unreachable(peer, label, "closed during the TLS handshake")
+    if _PROXY_LOGIN.search(reason):
+        return build_proxy_login_error(peer, label, reason)
     if not isinstance(cause, (ssl.SSLError, ValueError)):
         return _build_unreachable(peer, label, reason)
     detail = str(getattr(cause, "verify_message", "") or getattr(cause, "reason", "") or reason)
@@ -80,6 +94,17 @@ def build_connect_error(
     detail = detail.replace("_", " ").rstrip(".").lower()
     message = f"{label} could not be sent: TLS with {peer} failed: {detail}"
     return TransportError(f"{message}. {remedy}" if remedy else message, transient=False)
+
+
+def build_proxy_login_error(peer: Peer, label: str, reason: str) -> TransportError:
+    """Return the error of a request that the proxy did not forward, because it does not accept the login.
+
+    It is not transient, because several attempts could lock the account.
+    """
+    source = peer.source if peer.is_of_option or not peer.source else f"the variable {peer.source}"
+    remedy = f"Check the user name and the password in {source or 'the proxy settings of the operating system'}."
+    message = f"{label}: the proxy {peer.proxy} for {peer.origin} requires another login: {reason.rstrip('.')}"
+    return TransportError(f"{message}. {remedy}", transient=False)
 
 
 def _find_tls_remedy(cause: BaseException, detail: str, certificate_names: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf
 from typing import Any
-from urllib.parse import unquote, urlencode
+from urllib.parse import urlencode
 
 from ansible.module_utils.basic import missing_required_lib
 
@@ -26,6 +26,7 @@ from .._api.errors import (
     TransportError,
 )
 from .._api.operation import Request
+from .._masking.masker import list_url_secrets
 from .._masking.patterns import MASK, is_secret_name
 from .._masking.terminal import make_printable
 from .adapter import (
@@ -34,11 +35,13 @@ from .adapter import (
     AdapterPool,
     ConnectFailed,
     ExchangeFailed,
+    has_socks,
 )
 from .connection import AccessKey, Authorization, ConnectionOptions
 from .failures import (
     Peer,
     build_connect_error,
+    build_proxy_login_error,
     build_rejection_error,
     is_end_without_response,
     is_for_other_name,
@@ -159,15 +162,21 @@ class Transport:
             raise InvalidOptions(missing_required_lib("requests", url="https://pypi.org/project/requests/"))
         self._options, self._hooks, self._clock = options, hooks, hooks.clock
         self._pool = pool
-        proxy = options.find_proxy()
-        self._proxy_url = proxy.geturl() if proxy else None
+        self._proxy = proxy = options.find_proxy()
+        if proxy and proxy.needs_socks and not has_socks():
+            reason = f"for the {proxy.url.partition(':')[0]} proxy {proxy.address}"
+            raise InvalidOptions(missing_required_lib("PySocks", reason, "https://pypi.org/project/PySocks/"))
         self._context = options.build_tls_context()
         self._is_plain = not (self._context or proxy)
         self._peer = Peer(options.origin)
+        self._masker = hooks.masker
         if proxy:
-            self._peer = Peer(options.origin, f"{proxy.hostname}:{proxy.port or 80}", options.find_proxy_variable())
-        password = (proxy and proxy.password) or ""
-        self._masker = hooks.masker.with_secrets(password, unquote(password))
+            self._peer = Peer(options.origin, proxy.address, proxy.source)
+            secrets = list_url_secrets(proxy.url)
+            # Only requests know the proxy of the environment, so only what they report can contain its password.
+            self._masker = hooks.masker.with_secrets(*secrets)
+            if options.proxy_url:
+                hooks.masker.add(*secrets)
 
     def send(
         self,
@@ -224,7 +233,7 @@ class Transport:
         connect_seconds = min(MAX_CONNECT_TIME, max(MIN_CONNECT_TIME, connect_seconds))
         started, status = time.monotonic(), "no response"
         try:
-            with self._pool.borrow((self._options, self._proxy_url), self._create_adapter) as adapter:
+            with self._pool.borrow((self._options, self._proxy), self._create_adapter) as adapter:
                 response = adapter.exchange(
                     request.method,
                     self._options.origin,
@@ -239,7 +248,7 @@ class Transport:
             status = str(response.status)
         except ConnectFailed as failure:
             cause, reason = failure.cause, self._describe_cause(failure.cause)
-            looks_at_names = is_for_other_name(cause) and not self._proxy_url
+            looks_at_names = is_for_other_name(cause) and not self._proxy
             names = self._options.list_certificate_names() if looks_at_names else ()
             raise build_connect_error(self._peer, label, cause, reason, names) from None
         except ExchangeFailed as failure:
@@ -253,12 +262,16 @@ class Transport:
                 job = f", job {sent['X-Job-UUID']}" if "X-Job-UUID" in sent else ""
                 target = self._mask_target(request)
                 self._hooks.log_request(f"{request.method} {target}: {status}, {milliseconds:.0f} ms{job}")
+        if self._proxy and response.status == 407 and not self._context:
+            raise build_proxy_login_error(self._peer, label, f"HTTP status 407: {response.format_text()}")
         if 300 <= response.status < 400 or response.is_complaint_about_tls:
             raise build_rejection_error(self._peer, label, response, request.method)
         return response
 
     def _create_adapter(self) -> Adapter:
-        return Adapter(self._context, self._proxy_url)
+        if not self._proxy:
+            return Adapter(self._context)
+        return Adapter(self._context, self._proxy.url, self._options.build_proxy_tls_context(self._proxy))
 
     def _describe_cause(self, error: BaseException) -> str:
         """Return the printable text of an exception of Python."""

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import base64
 import html
 import json
 import re
@@ -17,7 +18,7 @@ from contextlib import suppress
 from functools import lru_cache
 from itertools import chain
 from typing import Any
-from urllib.parse import SplitResult, quote, quote_plus, urlsplit, urlunsplit
+from urllib.parse import SplitResult, quote, quote_plus, unquote, urlsplit, urlunsplit
 
 from .patterns import (
     MASK,
@@ -119,7 +120,18 @@ def _split_url(url: SplitResult) -> list[str]:
     values = [pair.partition("=")[2] for pair in url.query.split("&")]
     # Short segments in lower case are words like "webhook" and "open-apis".
     keys = [segment for segment in url.path.split("/") if not re.fullmatch(r"[a-z_.-]{0,15}", segment)]
-    return [url.password or "", path, *values, *keys]
+    return [url.password or "", unquote(url.password or ""), path, *values, *keys]
+
+
+def list_url_secrets(text: str) -> list[str]:
+    """Return the secrets in the URL of a proxy, of any length: all of it with a login, the password, and the header."""
+    url = _parse_url(text)
+    if url is None or not (url.username or url.password):
+        return []
+    name, password = unquote(url.username or ""), unquote(url.password or "")
+    logins = {f"{name}:{password}".encode(encoding, "replace") for encoding in ("latin-1", "utf-8")}
+    header_values = [base64.b64encode(login).decode() for login in logins]
+    return [secret for secret in (text, url.password or "", password, *header_values) if secret]
 
 
 # Masking

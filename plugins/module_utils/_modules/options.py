@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from ansible.module_utils.basic import env_fallback
+from ansible.module_utils.parsing.convert_bool import boolean
 
 from .._api.errors import InvalidOptions
 from .._api.records import NullReference, Record, holds_null_reference, to_camel_case, to_snake_case
@@ -43,6 +44,7 @@ CONNECTION = _add_fallbacks(
         "ca_path": {"type": "path"},
         "client_cert": {"type": "path"},
         "client_key": {"type": "path", "no_log": False},
+        "proxy_url": {"type": "str", "no_log": True},
         "use_proxy": {"type": "bool", "default": True},
         "request_timeout": {"type": "float", "default": 30},
         "request_retries": {"type": "int", "default": 8},
@@ -73,16 +75,23 @@ TAGS: Options = {
 }
 
 
-def prefer_given_credentials(options: Mapping[str, Any], known: Container[str] = CONNECTION) -> dict[str, Any]:
-    """Return options with an empty text for each credential that is not given, if another one is given.
+def prefer_given_options(options: Mapping[str, Any], known: Container[str] = CONNECTION) -> dict[str, Any]:
+    """Return options with values for those of the environment that do not fit to the given ones.
 
-    A null would be replaced by the value of the environment. ``known`` are the options of the plugin.
+    If a credential is given, the others get an empty text. A null would be replaced by the value of the environment.
+    ``use_proxy: false`` excludes a ``proxy_url`` of the environment, and a ``proxy_url`` includes proxies. ``known``
+    are the options of the plugin.
     """
+    replaced: dict[str, Any] = {}
     is_given = [any(options.get(name) for name in names) for names in CREDENTIAL_OPTIONS]
-    if not any(is_given):
-        return dict(options)
-    unused = [name for names, given in zip(CREDENTIAL_OPTIONS, is_given, strict=True) if not given for name in names]
-    return {**{name: "" for name in unused if name in known}, **options}
+    if any(is_given):
+        for names, given in zip(CREDENTIAL_OPTIONS, is_given, strict=True):
+            replaced.update({name: "" for name in names if not given and name in known})
+    if options.get("proxy_url"):
+        replaced["use_proxy"] = True
+    elif options.get("use_proxy") is not None and not boolean(str(options["use_proxy"]), strict=False):
+        replaced["proxy_url"] = ""
+    return {**options, **{name: value for name, value in replaced.items() if options.get(name) is None}}
 
 
 def reference(parameter: str, **details: Any) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from ...module_utils._client.jobs import RUNNING, UNKNOWN, Job
 from ...module_utils._engine.context import ModuleContext, TaskInterrupted, describe_call
 from ...module_utils._http.adapter import AdapterPool
 from ...module_utils._masking.masker import collect_secrets
-from ...module_utils._modules.options import CONNECTION, GROUP_OPTIONS, TAGS, WAIT, prefer_given_credentials
+from ...module_utils._modules.options import CONNECTION, GROUP_OPTIONS, TAGS, WAIT, prefer_given_options
 from ...module_utils._modules.run import check_options, describe_option_errors, execute
 from ...module_utils._modules.spec import ModuleSpec
 from .polling import JobPoller
@@ -162,7 +162,7 @@ def _build_items(context: ModuleContext, name: str, spec: ModuleSpec, defaults: 
     validator = ArgumentSpecValidator(options, **spec.constraints)
     items, mistakes = [], []
     for number, given in enumerate(params["objects"]):
-        arguments = prefer_given_credentials(mark_nulls({**common, **given}, spec.parameters))
+        arguments = prefer_given_options(mark_nulls({**common, **given}, spec.parameters))
         try:
             validated = _validate(name, spec, validator, arguments, context)
             items.append(BatchItem(number, given, validated, warnings=spec.find_alias_warnings(arguments)))

@@ -29,7 +29,7 @@ from ...module_utils._http.connection import build_tls_context
 from ...module_utils._http.hooks import Hooks
 from ...module_utils._masking.masker import Masker
 from ...module_utils._masking.patterns import compile_patterns
-from ...module_utils._modules.options import GROUP_OPTIONS, prefer_given_credentials
+from ...module_utils._modules.options import GROUP_OPTIONS, prefer_given_options
 from ...module_utils._modules.run import build_masker, describe_option_errors, execute
 from ...module_utils._modules.spec import ModuleSpec
 from .._run.names import suspend_names
@@ -70,7 +70,7 @@ class ActionModule(ActionBase):
         self._compute_environment_string(variables)
         spec = load_spec(name)
         self._task.args = self._remove_unsupported_defaults(spec)
-        arguments = prefer_given_credentials(mark_nulls(self._task.args, spec.parameters))
+        arguments = prefer_given_options(mark_nulls(self._task.args, spec.parameters))
         if self._can_run_in_process():
             with patch_environ(variables):
                 result = self._run_in_process(full_name, spec, arguments)

@@ -39,7 +39,7 @@ from ...module_utils._client.client import READ_AND_MASK, Client
 from ...module_utils._client.sessions import open_client
 from ...module_utils._http.hooks import Hooks
 from ...module_utils._masking.terminal import escape_controls
-from ...module_utils._modules.options import prefer_given_credentials
+from ...module_utils._modules.options import prefer_given_options
 from .._jinja.expressions import check_syntax
 from .._run.sessions import FileStore
 from .compose import Constructor
@@ -98,7 +98,7 @@ def render_options(plugin: Any, options: Mapping[str, Any]) -> dict[str, Any]:
             except AnsibleError as error:
                 raise InvalidOptions(f"{name}: {error}") from error
         rendered[name] = [value] if name in LISTS and isinstance(value, str) else value
-    return prefer_given_credentials(rendered, known)
+    return prefer_given_options(rendered, known)
 
 
 @dataclass(frozen=True)

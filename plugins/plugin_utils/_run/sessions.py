@@ -20,6 +20,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from multiprocessing import active_children
 from multiprocessing.util import Finalize
+from pathlib import Path
 from typing import Any
 
 from ansible.utils.display import Display
@@ -35,6 +36,7 @@ from ...module_utils._http.connection import ConnectionOptions
 from ...module_utils._http.hooks import Hooks
 from ...module_utils._masking.masker import Masker
 from .files import edit_values, is_owner, list_owned_files, locate_file, parse_values
+from .memory import edit_secrets
 from .names import FileNames
 from .signals import CleanupOnSignal
 
@@ -73,7 +75,7 @@ class FileStore:
                     failed["failure"] = values.pop("failure")
                 session.clear()
                 if values:
-                    session.update(values, connection=asdict(drop_credentials(self._connection)))
+                    session.update(values, connection=describe_connection(self._connection, self._path))
 
 
 class FileFacts:
@@ -102,8 +104,10 @@ class TaskSession:
 
     def watch(self, task: str) -> None:
         """Let the owner warn at the end of the run if the task still runs. ``task`` describes it."""
-        with edit_values(locate_file("task", self.session_id)) as values:
-            values.update(session_id=self.session_id, task=task, connection=asdict(self._connection))
+        path = locate_file("task", self.session_id)
+        with edit_values(path) as values:
+            connection = describe_connection(self._connection, path)
+            values.update(session_id=self.session_id, task=task, connection=connection)
 
     def end(self) -> None:
         """End the session of a task that did not start."""
@@ -122,18 +126,41 @@ def log_out_all() -> None:
     for worker in active_children() if list_owned_files() else ():
         worker.join(max(0.0, deadline - time.monotonic()))
     for path in list_owned_files():
-        with suppress(OSError):
+        with suppress(OSError, VirtinfraError):
             values = parse_values(path.read_text(encoding="utf-8"))
             path.unlink()
-            if "task" in values:
-                warn_of_running_task(values)
-            elif session_id := values.get("session_id"):
-                end_session(ConnectionOptions(**values["connection"]), session_id, Hooks(Masker([session_id])))
+            connection = restore_connection(values.get("connection"), path)
+            if connection and "task" in values:
+                warn_of_running_task(values, connection)
+            elif connection and (session_id := values.get("session_id")):
+                end_session(connection, session_id, Hooks(Masker([session_id])))
 
 
-def warn_of_running_task(values: Mapping[str, Any]) -> None:
+def describe_connection(connection: ConnectionOptions, path: Path) -> dict[str, Any]:
+    """Return the options for a logout, which are stored in this file: without secrets.
+
+    The proxy, whose URL may contain a password, is kept in memory.
+    """
+    if connection.proxy_url:
+        with edit_secrets() as secrets:
+            secrets[path.name] = connection.proxy_url
+    return {**asdict(drop_credentials(connection)), "proxy_url": "" if connection.proxy_url else None}
+
+
+def restore_connection(values: Mapping[str, Any] | None, path: Path) -> ConnectionOptions | None:
+    """Return the connection that a file describes; None without one, and if its proxy is not known any more."""
+    if not values:
+        return None
+    if values["proxy_url"] is None:
+        return ConnectionOptions(**values)
+    with edit_secrets() as secrets:
+        proxy_url = secrets.get(path.name)
+    return ConnectionOptions(**{**values, "proxy_url": proxy_url}) if proxy_url else None
+
+
+def warn_of_running_task(values: Mapping[str, Any], connection: ConnectionOptions) -> None:
     """Warn of a task that still runs while the run ends, as its session shows."""
-    connection, hooks = ConnectionOptions(**values["connection"]), Hooks(Masker([values["session_id"]]))
+    hooks = Hooks(Masker([values["session_id"]]))
     with open_brief_client(connection, hooks) as client, suppress(VirtinfraError):
         if is_valid(client, values["session_id"]):
             display.warning(

@@ -18,7 +18,7 @@ from ansible.plugins.loader import lookup_loader
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._http import connection as connection_module
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import AccessKey, ConnectionOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options import prefer_given_credentials
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options import prefer_given_options
 
 from simulator.launch import Simulator
 from support.fast_clock import with_fast_clock
@@ -139,7 +139,7 @@ NO_ACCOUNT = {"account": "", "account_password": ""}
     ],
 )
 def test_a_given_credential_replaces_those_of_the_environment(given: dict[str, str], replaced: dict[str, str]) -> None:
-    assert prefer_given_credentials(given) == {**replaced, **given}
+    assert prefer_given_options(given) == {**replaced, **given}
 
 
 def test_an_inventory_uses_the_key(

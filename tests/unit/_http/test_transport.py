@@ -488,14 +488,15 @@ def test_proxy_of_the_environment(proxy: StubServer) -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["socks5://127.0.0.1:1", "socks5h://user:pass-word@127.0.0.1:1", "https://127.0.0.1:1", "http://", "http://a:b"],
+    ["socks4://127.0.0.1:1", "ftp://user:pass-word@127.0.0.1:1", "http://", "http://a:b"],
 )
 def test_proxies_that_are_not_supported(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("all_proxy", url)
     with make_client(ConnectionOptions("http://manager.invalid", session_id="the-session")) as client:
         failure = failure_of(client)
     assert isinstance(failure, InvalidOptions)
-    assert "SOCKS and https proxies are not supported" in str(failure)
+    assert str(failure).startswith("the variable all_proxy must have the form http://proxy.example.com:3128, or")
+    assert str(failure).endswith("Change it, or set use_proxy to false")
     assert "pass-word" not in str(failure)
 
 
