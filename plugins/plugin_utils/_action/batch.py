@@ -12,8 +12,7 @@ import re
 import resource
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib import import_module
@@ -21,10 +20,9 @@ from typing import Any
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
-from ...module_utils._api.errors import InvalidOptions, SeveralFailed, TransportError
+from ...module_utils._api.errors import InvalidOptions, SeveralFailed
 from ...module_utils._api.operations import get_operation
 from ...module_utils._api.references import mark_nulls
-from ...module_utils._client.client import Client
 from ...module_utils._client.jobs import RUNNING, UNKNOWN, Job
 from ...module_utils._engine.context import ModuleContext, TaskInterrupted, describe_call
 from ...module_utils._http.adapter import AdapterPool
@@ -42,14 +40,6 @@ PROGRESS_INTERVAL = 10.0
 
 # How many seconds an interrupted task waits for its threads, which may be waiting for a response.
 MAX_WAIT_FOR_THREADS = 2.0
-
-# How many threads run at the same time; the others wait for their jobs, or for their turn. Each thread that waits only
-# for Python's global lock wakes up every few milliseconds, which costs more than the work if thousands do.
-MAX_RUNNING_THREADS = 16
-
-# How many seconds a thread waits for its turn after it has waited for something else. Threads that have their turn may
-# wait for what this thread holds, such as a name that it looks up for all.
-MAX_WAIT_FOR_TURN = 1.0
 
 # The open files that a worker needs in addition to one for each object: connections, and files of the run.
 OTHER_FILES = 100
@@ -213,54 +203,15 @@ def _format_first(texts: list[str]) -> str:
     return "; ".join([*texts[:MAX_NAMED], *([f"and {others} more"] if others > 0 else [])])
 
 
-class Turns:
-    """Limits how many threads run at the same time."""
-
-    def __init__(self) -> None:
-        self._slots = threading.Semaphore(MAX_RUNNING_THREADS)
-        self._thread = threading.local()
-
-    @contextmanager
-    def run(self) -> Iterator[None]:
-        """Return a context manager for a turn of this thread, which begins when there is a slot."""
-        self._thread.has_slot = self._slots.acquire()
-        try:
-            yield
-        finally:
-            self._end()
-
-    @contextmanager
-    def pause(self) -> Iterator[None]:
-        """Return a context manager for a wait, during which another thread has the turn.
-
-        A thread that polls jobs, or reads for one of the objects, takes no turns.
-        """
-        takes_turns = hasattr(self._thread, "has_slot")
-        self._end()
-        try:
-            yield
-        finally:
-            if takes_turns:
-                self._thread.has_slot = self._slots.acquire(timeout=MAX_WAIT_FOR_TURN)
-
-    def _end(self) -> None:
-        """Give the slot of this thread, if it has one, to another one."""
-        if getattr(self._thread, "has_slot", False):
-            self._slots.release()
-            self._thread.has_slot = False
-
-
 class BatchClock:
     """The clock of the objects; a sleep ends when the task is interrupted."""
 
-    def __init__(self, clock: Any, is_stopped: threading.Event, turns: Turns) -> None:
-        self.monotonic, self.random, self._is_stopped, self._turns = clock.monotonic, clock.random, is_stopped, turns
+    def __init__(self, clock: Any, is_stopped: threading.Event) -> None:
+        self.monotonic, self.random, self._is_stopped = clock.monotonic, clock.random, is_stopped
 
     def sleep(self, seconds: float) -> None:
         """Wait. Raise KeyboardInterrupt when the task is interrupted."""
-        with self._turns.pause():
-            is_stopped = self._is_stopped.wait(seconds)
-        if is_stopped:
+        if self._is_stopped.wait(seconds):
             raise KeyboardInterrupt
 
 
@@ -276,16 +227,15 @@ class Batch:
         self._cause: BaseException | None = None
         self._is_stopped = threading.Event()
         self._poller = JobPoller()
-        self._turns = Turns()
         hooks = context.client.hooks
         self._hooks = replace(
             hooks,
-            clock=BatchClock(hooks.clock, self._is_stopped, self._turns),
+            clock=BatchClock(hooks.clock, self._is_stopped),
             on_progress=None,
             before_send=self._check_before_send,
             connections=hooks.connections or AdapterPool(),
             new_store=lru_cache(maxsize=None)(hooks.new_store),
-            wait_for_jobs=self._wait_for_jobs,
+            wait_for_jobs=self._poller.wait,
             run_objects=None,
         )
 
@@ -336,8 +286,7 @@ class Batch:
         try:
             while (item := self._choose_next()) is not None:
                 hooks = replace(self._hooks, on_job=item.jobs.append)
-                with self._turns.run():
-                    outcome = execute(self._spec, item.params, self._context.check_mode, hooks)
+                outcome = execute(self._spec, item.params, self._context.check_mode, hooks)
                 item.warnings += outcome.warnings
                 item.result = outcome.result
                 self._starts_no_more |= item.has_failed and self._context.params["on_failure"] == "stop"
@@ -347,11 +296,6 @@ class Batch:
             with self._condition:
                 self._active -= 1
                 self._condition.notify_all()
-
-    def _wait_for_jobs(self, client: Client, jobs: Sequence[Job], deadline: float) -> TransportError | None:
-        """Wait for jobs while other threads run."""
-        with self._turns.pause():
-            return self._poller.wait(client, jobs, deadline)
 
     def _choose_next(self) -> BatchItem | None:
         """Return the next object to start, None if there is none."""

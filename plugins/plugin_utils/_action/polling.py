@@ -16,13 +16,31 @@ from dataclasses import dataclass, field
 
 from ...module_utils._api.errors import TransportError, VirtinfraError
 from ...module_utils._client.client import Client
-from ...module_utils._client.jobs import BACKOFF_RATIO, RUNNING, Job, asks_to_wait_longer, compute_interval, poll_job
+from ...module_utils._client.jobs import (
+    MAX_BATCH_RATIO,
+    RUNNING,
+    SHORTEST_INTERVAL,
+    SUCCEEDED,
+    Job,
+    asks_to_wait_longer,
+    compute_interval,
+    poll_job,
+)
 from ...module_utils._http.adapter import MAX_CONNECTIONS
 
-# The growth of the elapsed time after which a job is polled again that is not the oldest, and the highest rate of such
-# polls, per second. They are only needed when an older job takes longer than younger ones.
-OTHERS_RATIO = 0.5
-OTHERS_RATE = 200.0
+# The part of jobs that may still be running when they are polled first. Jobs that are polled later end unnoticed for a
+# longer time.
+RUNNING_SHARE = 0.3
+
+# By which part the expected duration grows at most after a round of polls, and the part of it after which the oldest
+# job is polled first.
+GROWTH = 0.1
+OLDEST_PART = 0.8
+
+# The growth of the elapsed time after which a job is polled again that is not the oldest if none of its operation has
+# ended yet, and the highest rate of polls that may find a running job, per second.
+UNKNOWN_RATIO = 0.5
+RUNNING_RATE = 200.0
 
 
 @dataclass
@@ -38,15 +56,31 @@ class Wait:
     failure: VirtinfraError | None = None
     is_over: threading.Event = field(default_factory=threading.Event)
 
-    def compute_due_time(self, others: int = 0) -> float:
-        """Return when to poll the job: the oldest one, or one of this number of others."""
-        ratio = OTHERS_RATIO if others else BACKOFF_RATIO
-        pause = compute_interval(self.last_poll - self.began, self.client.wait.interval, 0.0, ratio)
-        due = self.last_poll + max(pause, others / OTHERS_RATE)
+    @property
+    def is_polled(self) -> bool:
+        """Whether the job has been polled."""
+        return self.last_poll > self.began
+
+    def compute_due_time(self, expected: float | None, is_oldest: bool, others: int) -> float:
+        """Return when to poll the job.
+
+        ``expected`` is the duration of jobs of its operation, if it is known. ``others`` is the number of jobs of which
+        a poll may find that they are running.
+        """
+        if expected is not None and not self.is_polled:
+            due = self.began + expected * (OLDEST_PART if is_oldest else 1.0)
+        else:
+            elapsed, longest = self.last_poll - self.began, self.client.wait.interval
+            if is_oldest:
+                pause = compute_interval(elapsed, longest, 0.0)
+            else:
+                ratio = UNKNOWN_RATIO if expected is None else MAX_BATCH_RATIO
+                pause = max(compute_interval(elapsed, longest, 0.0, ratio), others / RUNNING_RATE)
+            due = self.last_poll + pause
         return min(due, max(self.deadline, self.last_poll))
 
-    def poll(self) -> bool:
-        """Poll the job and return whether it has ended. End the wait with the job, or at the deadline."""
+    def poll(self) -> None:
+        """Poll the job. End the wait with the job, or at the deadline."""
         try:
             poll_job(self.client, self.job)
             self.error = None
@@ -61,20 +95,46 @@ class Wait:
         )
         if has_ended or is_late or self.failure:
             self.is_over.set()
-        return has_ended
+
+
+class Durations:
+    """The expected duration of the jobs of each operation, in seconds.
+
+    It is not that of the longest or the average job, but the time after which most jobs have ended: it becomes longer
+    when too many jobs are still running at their first poll, and shorter when nearly all have ended.
+    """
+
+    def __init__(self) -> None:
+        self._expected: dict[str, float] = {}
+
+    def get(self, job: Job) -> float | None:
+        """Return the expected duration of a job, None if no job of its operation has succeeded yet."""
+        return self._expected.get(job.operation)
+
+    def learn(self, first_polls: Sequence[Wait], waits: Sequence[Wait]) -> None:
+        """Learn from a round of polls of ``waits``. ``first_polls`` are those with which the duration is tested."""
+        for operation, expected in self._expected.items():
+            tested = [wait for wait in first_polls if wait.job.operation == operation]
+            if tested:
+                share = sum(wait.job.state == RUNNING for wait in tested) / len(tested)
+                self._expected[operation] = max(SHORTEST_INTERVAL, expected * (1 + GROWTH * (share - RUNNING_SHARE)))
+        for wait in waits:
+            if wait.job.state == SUCCEEDED:
+                self._expected.setdefault(wait.job.operation, wait.last_poll - wait.began)
 
 
 class JobPoller:
     """Polls the jobs for which threads wait.
 
-    The oldest job is polled as often as a single one. When it has ended, the next one is polled, then the next two,
-    four, ... until one is still running, so that a job is polled once after its end and rarely before. Jobs that are
-    not the oldest are also polled now and then, because the oldest may take longer than they do.
+    The oldest job is polled as often as a single one. The others are polled when jobs of their operation usually have
+    ended, as the first ones show, so that most jobs are polled once. Until then, and when they take longer, they are
+    polled now and then, because the oldest may take longer than they do.
     """
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
         self._waits: list[Wait] = []
+        self._durations = Durations()
         self._stopped: BaseException | None = None
         # When the next poll is due, in seconds of the clock.
         self._wakes_at = math.inf
@@ -86,9 +146,11 @@ class JobPoller:
         now = client.hooks.clock.monotonic()
         waits = [Wait(client, job, deadline, now, now) for job in jobs]
         with self._condition:
+            is_first = not self._waits
             self._waits += waits
+            count = len(self._waits)
             # Most new jobs are due after those that are known, and the due times of all take time to compute.
-            if min(wait.compute_due_time(len(self._waits) - 1) for wait in waits) < self._wakes_at:
+            if min(self._compute_due_time(wait, is_first, count) for wait in waits) < self._wakes_at:
                 self._condition.notify()
         for wait in waits:
             if self._stopped is None:
@@ -112,46 +174,40 @@ class JobPoller:
 
     def _run(self) -> None:
         try:
-            while self._sleep():
-                self._poll_due()
+            while due := self._wait_for_due():
+                self._poll(due)
         except BaseException as error:  # The threads that wait would never end.
             self.stop(error)
 
-    def _sleep(self) -> bool:
-        """Wait until a job is due, and return True; False when polling was stopped."""
+    def _wait_for_due(self) -> list[Wait]:
+        """Wait until jobs are due, and return them; none when polling was stopped."""
         with self._condition:
             while self._stopped is None:
                 self._waits = [wait for wait in self._waits if not wait.is_over.is_set()]
                 pause, self._wakes_at = None, math.inf
                 if self._waits:
-                    clock = self._waits[0].client.hooks.clock
-                    self._wakes_at = min(due for dummy, due in self._list_due_times())
-                    pause = self._wakes_at - clock.monotonic()
-                    if pause <= 0:
-                        return True
+                    now = self._waits[0].client.hooks.clock.monotonic()
+                    times = self._list_due_times()
+                    if due := [wait for wait, time in zip(self._waits, times, strict=True) if time <= now]:
+                        return due
+                    self._wakes_at = min(times)
+                    pause = self._wakes_at - now
                 self._condition.wait(pause)
-        return False
+        return []
 
-    def _list_due_times(self) -> list[tuple[Wait, float]]:
-        """Return the jobs with the times at which they are due, the oldest first."""
-        others = len(self._waits) - 1
-        return [(wait, wait.compute_due_time(others if number else 0)) for number, wait in enumerate(self._waits)]
+    def _list_due_times(self) -> list[float]:
+        """Return when each of the jobs is due, the oldest first."""
+        running = sum(wait.is_polled or self._durations.get(wait.job) is None for wait in self._waits)
+        return [self._compute_due_time(wait, not number, running) for number, wait in enumerate(self._waits)]
 
-    def _poll_due(self) -> None:
-        """Poll the jobs that are due. If one has ended, poll those after it, until one is still running."""
+    def _compute_due_time(self, wait: Wait, is_oldest: bool, running: int) -> float:
+        return wait.compute_due_time(self._durations.get(wait.job), is_oldest, running)
+
+    def _poll(self, due: Sequence[Wait]) -> None:
+        """Poll jobs concurrently, and learn how long they take."""
         with self._condition:
-            times = self._list_due_times()
-        now = times[0][0].client.hooks.clock.monotonic()
-        is_due = [due <= now for dummy, due in times]
-        due = [wait for (wait, dummy), is_now in zip(times, is_due, strict=True) if is_now]
-        if not any(self._poll(due)):
-            return
-        ended = [number for number, (wait, dummy) in enumerate(times) if is_due[number] and wait.is_over.is_set()]
-        others = [wait for number, (wait, dummy) in enumerate(times) if number > ended[-1] and not is_due[number]]
-        count = 1
-        while others and all(self._poll(others[:count])):
-            others, count = others[count:], 2 * count
-
-    def _poll(self, waits: Sequence[Wait]) -> list[bool]:
-        """Poll jobs concurrently; return which have ended."""
-        return list(self._pool.map(Wait.poll, waits))
+            oldest = self._waits[0]
+        first_polls = [wait for wait in due if not wait.is_polled and wait is not oldest]
+        list(self._pool.map(Wait.poll, due))
+        with self._condition:
+            self._durations.learn(first_polls, due)

@@ -75,10 +75,13 @@ def parse_values(content: str) -> dict[str, Any]:
 
 
 def write_values(file: IO[str], values: dict[str, Any]) -> None:
-    """Replace the values in an open file."""
+    """Replace the values in an open file.
+
+    The file is not emptied first: some file systems write the new content of an emptied file to the disk at once.
+    """
     file.seek(0)
-    file.truncate()
     file.write(json.dumps(values))
+    file.truncate()
     file.flush()
 
 

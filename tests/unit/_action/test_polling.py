@@ -1,0 +1,77 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""When the jobs of a batch are polled: what their operation has taken so far decides it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import FAILED, RUNNING, SUCCEEDED, Job
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._action.polling import (
+    OLDEST_PART,
+    RUNNING_RATE,
+    Durations,
+    Wait,
+)
+
+from support.clients import make_client
+
+DEADLINE = 1000.0
+
+
+@pytest.fixture(name="client")
+def fixture_client() -> Iterator[Client]:
+    """A client that sends nothing."""
+    with make_client(ConnectionOptions(base_url="http://127.0.0.1:9", session_id="x")) as client:
+        yield client
+
+
+def make_wait(
+    client: Client, began: float, last_poll: float, state: str = RUNNING, operation: str = "AddKVMHost"
+) -> Wait:
+    """Return the wait for a job of this operation, with the times of its start and its last poll."""
+    return Wait(client, Job("1" * 32, "/", operation, state=state), DEADLINE, began, last_poll)
+
+
+def test_job_that_was_not_polled_is_due_after_the_expected_duration(client: Client) -> None:
+    wait = make_wait(client, 10, 10)
+    assert wait.compute_due_time(4.0, is_oldest=False, others=500) == 14.0
+    assert wait.compute_due_time(4.0, is_oldest=True, others=500) == 10 + 4 * OLDEST_PART
+    assert wait.compute_due_time(5000.0, is_oldest=False, others=500) == DEADLINE
+
+
+def test_job_that_takes_longer_is_polled_less_often_if_many_do(client: Client) -> None:
+    wait = make_wait(client, 10, 14)
+    assert wait.compute_due_time(4.0, is_oldest=False, others=1) == pytest.approx(14.6)
+    assert wait.compute_due_time(4.0, is_oldest=False, others=400) == 14 + 400 / RUNNING_RATE
+    assert wait.compute_due_time(4.0, is_oldest=True, others=400) == pytest.approx(14.2)
+    assert wait.compute_due_time(None, is_oldest=False, others=1) == 16.0
+
+
+def test_first_job_that_succeeds_shows_the_duration(client: Client) -> None:
+    durations = Durations()
+    running, failed, ended = (make_wait(client, 10, 13, state) for state in (RUNNING, FAILED, SUCCEEDED))
+    durations.learn([], [running, failed])
+    assert durations.get(running.job) is None
+    durations.learn([], [running, failed, ended])
+    assert durations.get(running.job) == 3.0
+    assert durations.get(make_wait(client, 10, 10, operation="DeleteHost").job) is None
+
+
+def test_duration_grows_if_jobs_are_still_running_and_shrinks_if_none_is(client: Client) -> None:
+    durations = Durations()
+    running, ended = make_wait(client, 10, 13), make_wait(client, 10, 13, SUCCEEDED)
+    durations.learn([], [ended])
+    # However many are tested in a round, the duration changes by a tenth at most.
+    durations.learn([running] * 500, [running] * 500)
+    assert durations.get(running.job) == pytest.approx(3.0 * 1.07)
+    durations.learn([ended] * 500, [ended] * 500)
+    assert durations.get(running.job) == pytest.approx(3.0 * 1.07 * 0.97)
+    for _ in range(1000):
+        durations.learn([ended], [ended])
+    assert durations.get(running.job) == 0.05
