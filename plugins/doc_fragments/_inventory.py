@@ -73,6 +73,26 @@ options:
         none of the plugin's credentials.
     type: list
     elements: dict
+  on_failure:
+    description:
+      - What to do if a service cannot be read. In an entry of O(services), it applies to that service only.
+      - With V(fail) the source fails, and none of its hosts are added.
+      - With V(skip) the source contains the hosts of the other services, with a warning for each one that is skipped.
+        It fails if none of its services can be read.
+      - With V(last_known) the records of the service come from the cache, however old they are, with their age in a
+        warning. If the cache has none, the source fails. This needs O(cache=true) and a O(cache_plugin) that keeps its
+        entries, such as P(ansible.builtin.jsonfile#cache). The plugin then checks O(cache_timeout) itself and keeps
+        the entries in the cache without a timeout.
+      - A service cannot be read if there is no connection or no response in time, if it answers with an HTTP status of
+        500 or more, 408 or 429 without a code of its own, with an internal error or a timeout (C(SYS.1000),
+        C(SYS.1001)), or if its list is incomplete. All other errors make the source fail whatever the value is, for
+        example invalid options, a wrong password, a missing permission and a certificate that is not trusted.
+    type: str
+    choices:
+      - fail
+      - skip
+      - last_known
+    default: fail
   hostnames:
     description:
       - Where the name of a host comes from. The first item that yields a name is used. An item is an attribute such as
@@ -142,4 +162,8 @@ notes:
   - A condition in O(query) or O(filters) whose value is not documented for its field gives a warning.
   - Values of the service are never evaluated as templates.
   - The plugin fails on an unknown option and on an incomplete list. It then adds nothing to the inventory.
+  - By default Ansible continues when a source fails, with the hosts of the other sources or with no hosts at all, and
+    ends with the exit code 0. To stop instead, set C(any_unparsed_is_failed=true) in the section C([inventory]) of
+    C(ansible.cfg), or E(ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED). With C(unparsed_is_failed=true)
+    (E(ANSIBLE_INVENTORY_UNPARSED_FAILED)) Ansible stops only if all sources fail.
 """

@@ -71,9 +71,11 @@ keyed_groups:
   - key: virtinfra_architecture | lower
     prefix: arch
 
-# Two services, one of them read by a cursor query, with a cache of one hour
+# Two services, one of them read by a cursor query, with a cache of one hour. If one does not respond, the inventory
+# contains its hosts as they were last.
 #
 # plugin: virtinfra.manager.hosts
+# on_failure: last_known
 # services:
 #   - name: north
 #     base_url: https://north.example.com
@@ -104,7 +106,8 @@ from ..plugin_utils._inventory.hostvars import (
     create_host_entry,
     group_by_cluster,
 )
-from ..plugin_utils._inventory.plugin import Inventory, ServiceData
+from ..plugin_utils._inventory.plugin import Inventory
+from ..plugin_utils._inventory.reading import ServiceData
 
 # A host that does not respond must not delay the others as long as request_timeout would allow.
 RETRIES = 1

@@ -73,7 +73,8 @@ from ..plugin_utils._inventory.hostvars import (
     group_by_cluster,
 )
 from ..plugin_utils._inventory.names import assign_names
-from ..plugin_utils._inventory.plugin import Inventory, ServiceData
+from ..plugin_utils._inventory.plugin import Inventory
+from ..plugin_utils._inventory.reading import ServiceData
 from ..plugin_utils._inventory.services import Service
 
 

@@ -89,7 +89,8 @@ from ..plugin_utils._inventory.hostvars import (
     get_elements,
     get_text,
 )
-from ..plugin_utils._inventory.plugin import Inventory, ServiceData
+from ..plugin_utils._inventory.plugin import Inventory
+from ..plugin_utils._inventory.reading import ServiceData
 from ..plugin_utils._inventory.services import Service
 from ..plugin_utils._jinja.marks import make_unsafe
 

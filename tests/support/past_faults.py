@@ -330,7 +330,7 @@ FAULTS = (
     Fault(
         "keyed-groups-without-earlier-groups",
         "a keyed group that refers to the groups of its host does not see those of other expressions",
-        "plugins/plugin_utils/_inventory/compose.py",
+        "plugins/plugin_utils/_jinja/compose.py",
         'may_reference(later, ["group_names"])',
         'may_reference([], ["group_names"])',
         "_inventory/test_inventory_constructing.py",

@@ -14,6 +14,7 @@ Each exception has a stable code, which playbooks can compare; the guide Errors 
   - InvalidOptions            INVALID
   - NotFound                  NOT_FOUND
   - OutdatedName              FAILED
+  - IncompleteList            FAILED
   - AmbiguousMatch            AMBIGUOUS
   - Unchangeable              UNCHANGEABLE
   - InUse                     IN_USE
@@ -92,6 +93,12 @@ _FINAL_REFUSAL = re.compile(r"ID\.(1000|1006|1007|2001)|LOGIN_CONTROL\.\d+", re.
 # HTTP statuses of a proxy or of an overloaded service, which may be temporary.
 TRANSIENT_STATUSES = (408, 429, 502, 503, 504)
 
+# The first HTTP status that reports a failure of the server.
+SERVER_ERROR = 500
+
+# Codes for errors inside the service and for its timeouts.
+_INTERNAL = ("SYS.1000", "SYS.1001")
+
 # The remedies for HTTP statuses of an overloaded service; {wait} says for how long it asks to send nothing.
 OVERLOAD_HINTS = {
     429: "The service is overloaded{wait}: run the task again later, or fewer tasks at the same time (throttle).",
@@ -115,12 +122,14 @@ class VirtinfraError(Exception):
 
     ``description`` is the general meaning of the ``code``. ``result`` contains members of the task's result. ``label``
     names the object of the failed call. ``references`` are the parameters of the uuids in the message, for callers that
-    can look up names. ``retry_after`` is for how many seconds an overloaded service asks to send nothing.
+    can look up names. ``retry_after`` is for how many seconds an overloaded service asks to send nothing. ``is_outage``
+    says that the service or the way to it failed, so that the same options may succeed later.
     """
 
     code = "FAILED"
     description = "The operation failed, or the object did not reach the requested state."
     retry_after = 0.0
+    is_outage = False
 
     def __init__(self, message: str, **result: Any) -> None:
         super().__init__(message)
@@ -197,6 +206,12 @@ class OutdatedName(VirtinfraError):
     """Another object has the name for which the task used a remembered uuid. Nothing was sent."""
 
 
+class IncompleteList(VirtinfraError):
+    """The service did not send all records of a list, or the list changed while it was read."""
+
+    is_outage = True
+
+
 class AmbiguousMatch(VirtinfraError):
     """Several records have an attribute, such as ``the name 'web'``, that should select one."""
 
@@ -248,7 +263,7 @@ class TransportError(VirtinfraError):
 
     def __init__(self, message: str, transient: bool = True, **result: Any) -> None:
         super().__init__(message, **result)
-        self.transient = transient
+        self.transient = self.is_outage = transient
 
 
 class Overloaded(TransportError):
@@ -335,6 +350,8 @@ class ApiError(VirtinfraError):
             )
             message = _add_hint(message, hint)
         super().__init__(message, operation=operation, status=status)
+        has_reason = is_error_code(error)
+        self.is_outage = self.code in _INTERNAL if has_reason else self.transient or status >= SERVER_ERROR
 
     @property
     def error(self) -> dict[str, Any]:
@@ -359,12 +376,16 @@ class LoginFailed(VirtinfraError):
 
         A lost response is reported as UNREACHABLE or as overload, because a login changes nothing.
         """
+        is_outage = reason.is_outage
         if isinstance(reason, ApiError):
-            return cls(reason.message, reason.error, operation=reason.operation, status=reason.status)
-        if isinstance(reason, ResponseLost) and reason.status in OVERLOAD_HINTS:
+            failure = cls(reason.message, reason.error, operation=reason.operation, status=reason.status)
+        elif isinstance(reason, ResponseLost) and reason.status in OVERLOAD_HINTS:
             reason = Overloaded(reason.message, reason.status, reason.retry_after)
-            return cls(reason.message, reason.error)
-        return cls(reason.message, TransportError(reason.message).error)
+            failure = cls(reason.message, reason.error)
+        else:
+            failure = cls(reason.message, TransportError(reason.message).error)
+        failure.is_outage = is_outage
+        return failure
 
     @property
     def is_refusal(self) -> bool:
@@ -412,6 +433,7 @@ class WaitTimeout(VirtinfraError):
     """A job did not end in time, or an object did not become stable in time. The service continues the operation."""
 
     code = "TIMEOUT"
+    is_outage = True
     description = "The timeout has expired. An operation that was started continues in the service."
 
 

@@ -17,9 +17,9 @@ from typing import Any, TypeAlias, TypeGuard, TypeVar
 from .._api.conditions import format_equality
 from .._api.errors import (
     AmbiguousMatch,
+    IncompleteList,
     TransportError,
     Unsupported,
-    VirtinfraError,
 )
 from .._api.operation import Operation
 from .._api.operations import get_operation
@@ -130,7 +130,7 @@ def paginate(
 ) -> Iterator[Page]:
     """Yield the records of a query page by page, each page with the total number, which may be None.
 
-    The list is complete, or a VirtinfraError is raised: servers truncate at 1000 without notice, and may not support
+    The list is complete, or an IncompleteList is raised: servers truncate at 1000 without notice, and may not support
     paging. When the number of records changes while the list is read, which may move some to a page that was already
     read, it is read again. Several ``connections`` read pages concurrently.
     """
@@ -151,14 +151,14 @@ def paginate(
         if not completeness.is_steady:
             continue
         if not completeness.is_complete(is_last_page_full=len(records) == size):
-            raise VirtinfraError(
+            raise IncompleteList(
                 f"{name} returned only {completeness.count} of {total or 'more'} records: the service repeats or"
                 " truncates pages. Set limit, or add conditions."
             )
         if equal_records := completeness.select_equal_records():
             yield equal_records, total
         return
-    raise VirtinfraError(
+    raise IncompleteList(
         f"{name}: the number of records changed during each of {MAX_LIST_ATTEMPTS} attempts. Run the task again."
     )
 
@@ -210,7 +210,7 @@ def paginate_cursor(
 ) -> Iterator[Page]:
     """Yield the records of a cursor query page by page, each page with the total number.
 
-    The list is complete, or a VirtinfraError is raised, also for a cursor that repeats, expires or does not end.
+    The list is complete, or an IncompleteList is raised, also for a cursor that repeats, expires or does not end.
     """
     label = f"the cursor for {resource_type}"
     name, params = (
@@ -237,14 +237,14 @@ def paginate_cursor(
         if not reply.get("hasMore", cursor):
             break
         if not new or not _is_usable_cursor(cursor, cursors):
-            raise VirtinfraError(f"{label} repeats itself after {completeness.count} records. Run the task again.")
+            raise IncompleteList(f"{label} repeats itself after {completeness.count} records. Run the task again.")
         if total is not None and completeness.count > 2 * total + page_size:
-            raise VirtinfraError(f"{label} does not end: {completeness.count} of {total} records were read. Set limit.")
+            raise IncompleteList(f"{label} does not end: {completeness.count} of {total} records were read. Set limit.")
         cursors.add(cursor)
         _check_page_count(label, len(cursors), len(records), total, limit)
         name, params = "CursorNext", {"cursor": cursor, "pageSize": page_size}
     if not completeness.is_complete(is_last_page_full=False):
-        raise VirtinfraError(f"{label} ended after {completeness.count} of {total} records. Run the task again.")
+        raise IncompleteList(f"{label} ended after {completeness.count} of {total} records. Run the task again.")
     if equal_records := completeness.select_equal_records():
         yield equal_records, total
 
@@ -281,11 +281,11 @@ def _read_total(reply: Mapping[str, Any]) -> int | None:
 
 
 def _check_page_count(label: str, pages: int, size: int, total: int | None, limit: int | None) -> None:
-    """Raise VirtinfraError when a list takes too many requests; the last of ``pages`` had ``size`` records."""
+    """Raise IncompleteList when a list takes too many requests; the last of ``pages`` had ``size`` records."""
     expected = total or 0 if limit is None else min(total or 0, limit)
     if pages > MAX_PAGES or expected > MAX_PAGES * max(size, 1):
         reason = f"the service announces {total} records and sends {size} at a time" if total else "it does not end"
-        raise VirtinfraError(
+        raise IncompleteList(
             f"{label}: the list takes more than {MAX_PAGES} requests: {reason}. Set limit, or add conditions."
         )
 

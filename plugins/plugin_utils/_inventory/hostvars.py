@@ -29,6 +29,7 @@ from ...module_utils._api.records import (
     record_to_result,
     to_snake_case,
 )
+from .._jinja.compose import GroupMembership
 from .._jinja.marks import HAS_DATA_TAGGING, make_unsafe
 
 _RESERVED = frozenset(get_reserved_names()) | INTERNAL_STATIC_VARS
@@ -40,9 +41,6 @@ def is_variable_name(name: str) -> bool:
 
 
 Element = TypeVar("Element")
-
-# The name of a group that a host joins, and the name of the parent group if it has one.
-GroupMembership = tuple[str, "str | None"]
 
 
 @dataclass(slots=True)

@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import gc
 import glob
-import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -27,7 +25,6 @@ from ansible.inventory.host import Host
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
 from ansible.utils.vars import combine_vars
 
-from ...module_utils._api.conditions import find_value_warnings
 from ...module_utils._api.errors import (
     InvalidOptions,
     VirtinfraError,
@@ -35,17 +32,16 @@ from ...module_utils._api.errors import (
 )
 from ...module_utils._api.records import Record
 from ...module_utils._api.resource_types import ResourceType
-from ...module_utils._client.client import READ_AND_MASK, Client
-from ...module_utils._client.sessions import open_client
-from ...module_utils._http.hooks import Hooks
+from ...module_utils._client.client import Client
 from ...module_utils._masking.terminal import escape_controls
 from ...module_utils._modules.options import prefer_given_options
+from .._jinja.compose import Constructor, GroupMembership
 from .._jinja.expressions import check_syntax
-from .._run.sessions import FileStore
-from .compose import Constructor
-from .hostvars import GroupMembership, HostEntry, HostVars
+from .cache import ServiceCache, create_caches
+from .hostvars import HostEntry, HostVars
 from .names import assign_names, filter_entries
-from .services import OPTIONS, Service, create_services
+from .reading import ServiceData, ServiceReader
+from .services import LAST_KNOWN, OPTIONS, Service, create_services
 
 EXPRESSIONS = ("compose", "groups", "keyed_groups", "hostnames", "include", "exclude")
 LISTS = ("hostnames", "include", "exclude", "query", "filters")
@@ -99,15 +95,6 @@ def render_options(plugin: Any, options: Mapping[str, Any]) -> dict[str, Any]:
                 raise InvalidOptions(f"{name}: {error}") from error
         rendered[name] = [value] if name in LISTS and isinstance(value, str) else value
     return prefer_given_options(rendered, known)
-
-
-@dataclass(frozen=True)
-class ServiceData:
-    """The data of a service: its name for users, the related records if they were read, and the records by pages."""
-
-    service: str
-    related: list[Record] | None
-    pages: Iterator[list[Record]]
 
 
 class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
@@ -165,6 +152,11 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
     def set_options(self, task_keys: Any = None, var_options: Any = None, direct: Any = None) -> None:
         """Set the options of a source file, after rendering their templates."""
         super().set_options(task_keys=task_keys, var_options=var_options, direct=render_options(self, direct or {}))
+        self._timeout = self.get_option("cache_timeout")
+        services = [entry for entry in self.get_option("services") or () if isinstance(entry, Mapping)]
+        if LAST_KNOWN in [self.get_option("on_failure"), *(entry.get("on_failure") for entry in services)]:
+            # Cache plugins would not return an entry that has expired.
+            self.set_option("cache_timeout", 0)
 
     def parse(self, inventory: Any, loader: Any, path: str, cache: bool = True) -> None:
         """Fill the inventory from a source file; after a failure, add nothing."""
@@ -179,7 +171,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
             raise AnsibleParserError(f"{path}: {error}") from error
         try:
             with pause_gc():
-                self._add_hosts(self._create_entries(self._read_services(path, cache)))
+                self._add_hosts(self._create_entries(cache))
         except (VirtinfraError, AnsibleError) as error:
             # From here on messages quote the service. Core would also print the messages of chained exceptions,
             # unescaped.
@@ -195,74 +187,48 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
             super().update_cache_if_changed()
         # Core makes the files of its cache plugins readable to others regardless of the umask.
         if folder := getattr(getattr(self._cache, "_plugin", None), "_cache_dir", None):
-            for file in Path(folder).glob(f"*{glob.escape(self.get_cache_key(self._path))}"):
+            for file in Path(folder).glob(f"*{glob.escape(self.get_cache_key(self._path))}_*"):
                 with suppress(OSError):
                     file.chmod(0o600)
 
-    # Reading
-
-    def _read_services(self, path: str, cache: bool) -> Iterator[ServiceData]:
-        """Yield the data of each service, from the cache if it has an entry for the same services and options."""
-        options = {name: self.get_option(name) for name in OPTIONS}
-        services = create_services(options, self.get_option("services"), self.get_option("page_size"))
-        source_key = [self.RESOURCE_TYPE.cursor_type, *self.list_cache_key_options()]
-        requested = [[*source_key, *service.create_cache_key()] for service in services]
-        uses_cache, key = self.get_option("cache"), self.get_cache_key(path)
-        if uses_cache and cache and (cached := read_cache(self._cache, key, requested)) is not None:
-            for service, (records, related) in zip(services, cached, strict=True):
-                yield ServiceData(service.name, related, iter([records]))
-            return
-        contents = []
-        for service in services:
-            records = []
-            with self._open_client(service) as client:
-                related = self.fetch_related(client, service)
-                yield ServiceData(
-                    service.name, related, self._read_pages(client, service, records if uses_cache else None)
-                )
-                for warning in client.prefix.warnings:
-                    self.warn(f"{service.name}: {warning}")
-            contents.append([records, related])
-        if uses_cache:
-            # One opaque string: core would deserialize values in the records that look like its own tagged or encrypted
-            # ones.
-            self._cache[key] = {"json": json.dumps({"requested": requested, "contents": contents})}
-
-    def _open_client(self, service: Service) -> AbstractContextManager[Client]:
-        hooks = Hooks(service.connection.create_masker(), on_request=self.display.vvv, new_store=FileStore)
-        return open_client(service.connection, READ_AND_MASK, hooks)
-
-    def _read_pages(self, client: Client, service: Service, records: list[Record] | None) -> Iterator[list[Record]]:
-        """Yield the pages of a service, and add their records to ``records``, if given."""
-        for warning in find_value_warnings((*service.query, *service.filters), self.RESOURCE_TYPE.record):
-            self.warn(f"{service.name}: {warning}")
-        for page in service.read_pages(client, self.RESOURCE_TYPE):
-            self.add_names(client, service, self.RESOURCE_TYPE, page)
-            self.enrich_records(client, page)
-            if records is not None:
-                records += page
-            yield page
-        if service.rejected_uuids:
-            self.warn(
-                f"{service.name}: skipped {len(service.rejected_uuids)} records that do not meet the conditions"
-                f" (first: {service.rejected_uuids[0]})"
-            )
-
     # Creating hosts
 
-    def _create_entries(self, services: Iterable[ServiceData]) -> list[HostEntry]:
-        """Return the hosts with their names, variables and groups."""
+    def _create_services(self) -> list[Service]:
+        """Return the services of the source; raise InvalidOptions for invalid options."""
+        options = {name: self.get_option(name) for name in OPTIONS}
+        services = create_services(options, self.get_option("services"), self.get_option("page_size"))
+        if any(service.on_failure == LAST_KNOWN for service in services):
+            keeps_entries = self.get_option("cache_plugin").rpartition(".")[2] != "memory"
+            if not (self.get_option("cache") and keeps_entries):
+                raise InvalidOptions(
+                    "on_failure: last_known needs cache: true and a cache_plugin that keeps its entries, such as"
+                    " ansible.builtin.jsonfile with cache_connection"
+                )
+        return services
+
+    def _open_caches(self, services: list[Service]) -> list[ServiceCache | None]:
+        """Return the cache of each service, None if there is no cache."""
+        if not self.get_option("cache"):
+            return [None] * len(services)
+        source_key = [self.RESOURCE_TYPE.cursor_type, *self.list_cache_key_options()]
+        requests = [(service.name, [*source_key, *service.create_cache_key()]) for service in services]
+        return [*create_caches(self._cache, self.get_cache_key(self._path), requests)]
+
+    def _create_entries(self, cache: bool) -> list[HostEntry]:
+        """Return the entries of all hosts; ``cache`` says whether to use cached records that have not expired."""
         hostvars = self.create_hostvars(self.RESOURCE_TYPE, self.ADDED)
-        entries: list[HostEntry] = []
-        completed: list[ServiceData] = []
-        for data in services:
-            create_entry = self.create_entry_factory(hostvars, data)
-            for page in data.pages:
-                entries += map(create_entry, page)
-            completed.append(data)
+        services = self._create_services()
+        reader = ServiceReader(self, hostvars, self._timeout if cache else None)
+        data, entries = reader.read_all(services, self._open_caches(services))
+        return self._complete_entries(entries, hostvars, data)
+
+    def _complete_entries(
+        self, entries: list[HostEntry], hostvars: HostVars, services: list[ServiceData]
+    ) -> list[HostEntry]:
+        """Return the entries that become hosts, with names, variables and groups, and those of related hosts."""
         entries = filter_entries(self, entries, hostvars)
         entries = assign_names(self, entries, self.get_option("hostnames"), hostvars)
-        related_entries = self.create_related_entries(entries, hostvars, completed)
+        related_entries = self.create_related_entries(entries, hostvars, services)
         self._construct(entries, hostvars)
         if skipped := hostvars.skipped_fields:
             self.warn(f"skipped fields whose variable names are reserved: {', '.join(skipped)}")
@@ -307,15 +273,6 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
             host.vars = combine_vars(host.vars, entry.variables) if is_known else add_defaults(entry.variables, host)
             for membership in entry.memberships:
                 groups[membership].add_host(host)
-
-
-def read_cache(cache: Mapping[str, Any], key: str, requested: list[Any]) -> list[Any] | None:
-    """Return the cached contents for this key, None if there are none or if they have another format."""
-    try:
-        cached = json.loads(cache[key]["json"])
-        return list(cached["contents"]) if cached["requested"] == requested else None
-    except (KeyError, TypeError, ValueError):
-        return None
 
 
 def add_defaults(variables: dict[str, Any], host: Host) -> dict[str, Any]:

@@ -45,12 +45,16 @@ RELATED_NAMES = (("clusterUuid", "clusterName", CLUSTER), ("zoneUuid", "zoneName
 # How many pages of a query are read concurrently: browsers open as many connections.
 CONNECTIONS = 6
 
+# The values of the option on_failure.
+FAIL, SKIP, LAST_KNOWN = "fail", "skip", "last_known"
+
 # Core reads the environment variables that the documentation of the plugins contains.
 OPTIONS: Options = {
     **{name: {key: option[key] for key in option if key != "fallback"} for name, option in CONNECTION.items()},
     "source": {"type": "str", "choices": ["query", "cursor"]},
     "query": {"type": "list", "elements": "str"},
     "filters": {"type": "list", "elements": "str"},
+    "on_failure": {"type": "str", "choices": [FAIL, SKIP, LAST_KNOWN]},
 }
 
 Item = TypeVar("Item")
@@ -60,6 +64,7 @@ Item = TypeVar("Item")
 class Service:
     """A service and the records to read. ``source`` is ``query``, ``cursor``, or None if the credentials decide.
 
+    ``on_failure`` says what to do if the service cannot be read: ``fail``, ``skip`` or ``last_known``.
     ``rejected_uuids`` are those of records that the service returned although they do not meet a condition.
     ``names`` are the names of related objects by uuid, for each field with such uuids; None if they cannot be read.
     """
@@ -70,6 +75,7 @@ class Service:
     query: tuple[str, ...]
     filters: tuple[str, ...]
     page_size: int
+    on_failure: str
     rejected_uuids: list[str] = field(default_factory=list, compare=False)
     names: dict[str, dict[str, Any] | None] = field(default_factory=dict, compare=False)
 
@@ -112,7 +118,7 @@ class Service:
             return self.read_related(client, resource_type)
         except (ApiError, Unsupported) as failure:
             if requested or getattr(failure, "code", "") == SESSION_INVALID:
-                raise InvalidOptions(f"{option}: {failure}") from failure
+                raise failure.with_label(option) from None
             warn(f"{self.name}: skipped {option}: {failure}")
             return None
 
@@ -254,6 +260,7 @@ def _create_service(options: Mapping[str, Any], spec: Options, page_size: int) -
         tuple(values["query"] or ()),
         tuple(values["filters"] or ()),
         page_size,
+        values["on_failure"],
     )
     _check_conditions(service)
     return service

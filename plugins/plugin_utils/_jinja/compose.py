@@ -19,7 +19,9 @@ from ansible.utils.path import basedir
 from ansible.utils.vars import combine_vars
 
 from .._jinja.expressions import EvaluationFailure, Expression, ExpressionBatch, create_evaluator
-from .hostvars import GroupMembership
+
+# The name of a group that a host joins, and the name of the parent group if it has one.
+GroupMembership = tuple[str, "str | None"]
 
 MAGIC = ("inventory_hostname", "inventory_hostname_short", "group_names", "inventory_file", "inventory_dir")
 

@@ -1,0 +1,99 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The cached records of the services of a source, in the cache plugin of the user."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections import Counter
+from collections.abc import Iterable, MutableMapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ...module_utils._api.records import Record
+
+# The parts of an age, in seconds; an age is shown with the first two that are not zero.
+_UNITS = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
+
+
+@dataclass(frozen=True)
+class CachedRecords:
+    """The records of a service, and the related records if they were read, as JSON; ``time`` is a Unix time."""
+
+    time: float
+    contents: str
+
+    def is_younger_than(self, timeout: float) -> bool:
+        """Return whether the records are not older than a timeout in seconds, which is 0 if they never expire."""
+        return timeout == 0 or time.time() - self.time <= timeout
+
+    def load(self) -> tuple[list[Record], list[Record] | None]:
+        """Return the records and the related records."""
+        records, related = json.loads(self.contents)
+        return records, related
+
+    @property
+    def age(self) -> str:
+        """How old the records are, for users, for example ``2 h 5 min``."""
+        remaining, parts = max(int(time.time() - self.time), 0), []
+        for unit, seconds in _UNITS:
+            number, remaining = divmod(remaining, seconds)
+            if number:
+                parts.append(f"{number} {unit}")
+        return " ".join(parts[:2]) or "0 s"
+
+
+class ServiceCache:
+    """The cache entry of a service for ``requested``, which says what data was read.
+
+    Each service of a source has its own entry, so that the entries of the others are used while it cannot be read. An
+    entry contains its time, because core writes all entries of a source when one has changed, and because the entries
+    that replace a service during an outage never expire for core.
+    """
+
+    def __init__(self, entries: MutableMapping[str, Any], key: str, requested: list[Any]) -> None:
+        self._entries, self._key, self._requested = entries, key, json.dumps(requested)
+
+    @cached_property
+    def records(self) -> CachedRecords | None:
+        """The records in the entry, None if there is no entry, or if it is for other data."""
+        entry: Any = self._entries.get(self._key)
+        # Core would write an entry that was only read, and might replace a newer one of another process.
+        self._entries.pop(self._key, None)
+        try:
+            if entry["requested"] == self._requested:
+                return CachedRecords(float(entry["time"]), str(entry["json"]))
+        except (KeyError, TypeError, ValueError):
+            pass
+        return None
+
+    def write(self, records: list[Record], related: list[Record] | None) -> None:
+        """Replace the entry. Core stores it when it has parsed the source.
+
+        It consists of opaque strings: core would deserialize values in the records that look like its own tagged or
+        encrypted ones.
+        """
+        contents = json.dumps([records, related])
+        self._entries[self._key] = {"time": time.time(), "requested": self._requested, "json": contents}
+
+
+def create_caches(
+    entries: MutableMapping[str, Any], source_key: str, requests: Iterable[tuple[str, list[Any]]]
+) -> list[ServiceCache]:
+    """Return the caches of the services of a source, for their names and for what is requested of each.
+
+    Several services can have the same name.
+    """
+    caches, numbers = [], Counter[str]()
+    for name, requested in requests:
+        digest = hashlib.sha256(f"{numbers[name]} {name}".encode()).hexdigest()
+        caches.append(ServiceCache(entries, f"{source_key}_{digest[:16]}", requested))
+        numbers[name] += 1
+    return caches

@@ -1,0 +1,131 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Read the records of the services of a source, or take them from the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ...module_utils._api.conditions import find_value_warnings
+from ...module_utils._api.errors import VirtinfraError
+from ...module_utils._api.records import Record
+from ...module_utils._client.client import READ_AND_MASK, Client
+from ...module_utils._client.sessions import open_client
+from ...module_utils._http.hooks import Hooks
+from .._run.sessions import FileStore
+from .cache import CachedRecords, ServiceCache
+from .hostvars import HostEntry, HostVars
+from .services import FAIL, SKIP, Service
+
+
+@dataclass(frozen=True)
+class ServiceData:
+    """The data of a service besides its records: its name for users, and the related records if they were read."""
+
+    service: str
+    related: list[Record] | None
+
+
+class ServiceReader:
+    """Creates the entries for the records of the services of an inventory ``plugin``.
+
+    Cached records that are older than ``timeout`` seconds, or all if it is None, are only used in place of a service
+    that cannot be read.
+    """
+
+    def __init__(self, plugin: Any, hostvars: HostVars, timeout: float | None) -> None:
+        self._plugin, self._hostvars, self._timeout = plugin, hostvars, timeout
+        self._noun = f"{plugin.RESOURCE_TYPE.noun}s"
+
+    def read_all(
+        self, services: list[Service], caches: list[ServiceCache | None]
+    ) -> tuple[list[ServiceData], list[HostEntry]]:
+        """Return the data of the services and the entries for their records.
+
+        A service that cannot be read is treated according to ``on_failure``. Raise VirtinfraError if none can be read.
+        """
+        completed: list[ServiceData] = []
+        entries: list[HostEntry] = []
+        skipped: list[str] = []
+        for service, cache in zip(services, caches, strict=True):
+            address_count = len(self._hostvars.invalid_addresses)
+            try:
+                data, added = self._read(service, cache)
+            except VirtinfraError as failure:
+                if service.on_failure == FAIL or not failure.is_outage:
+                    raise
+                # The pages that were read are discarded.
+                del self._hostvars.invalid_addresses[address_count:]
+                reason = f"{service.name}: {str(failure).rstrip('.')}"
+                if service.on_failure == SKIP:
+                    skipped.append(reason)
+                    continue
+                data, added = self._restore(service, cache, reason)
+            completed.append(data)
+            entries += added
+        if not completed:
+            raise VirtinfraError(f"no service can be read (on_failure: skip). {'. '.join(skipped)}")
+        for reason in skipped:
+            self._plugin.warn(f"{reason}. The {self._noun} of this service are missing (on_failure: skip).")
+        return completed, entries
+
+    def _read(self, service: Service, cache: ServiceCache | None) -> tuple[ServiceData, list[HostEntry]]:
+        """Return the data of a service and its entries, from the cache if these records have not expired."""
+        known = cache.records if cache and self._timeout is not None else None
+        if known and known.is_younger_than(self._timeout or 0):
+            return self._convert(service, known)
+        records: list[Record] = []
+        entries: list[HostEntry] = []
+        hooks = Hooks(service.connection.create_masker(), on_request=self._plugin.display.vvv, new_store=FileStore)
+        with open_client(service.connection, READ_AND_MASK, hooks) as client:
+            data = ServiceData(service.name, self._plugin.fetch_related(client, service))
+            create_entry = self._plugin.create_entry_factory(self._hostvars, data)
+            for page in self._read_pages(client, service):
+                entries += map(create_entry, page)
+                if cache:
+                    records += page
+            for warning in client.prefix.warnings:
+                self._plugin.warn(f"{service.name}: {warning}")
+        if cache:
+            cache.write(records, data.related)
+        return data, entries
+
+    def _read_pages(self, client: Client, service: Service) -> Iterator[list[Record]]:
+        """Yield the pages of a service, with names and further data in their records."""
+        plugin, resource_type = self._plugin, self._plugin.RESOURCE_TYPE
+        for warning in find_value_warnings((*service.query, *service.filters), resource_type.record):
+            plugin.warn(f"{service.name}: {warning}")
+        for page in service.read_pages(client, resource_type):
+            plugin.add_names(client, service, resource_type, page)
+            plugin.enrich_records(client, page)
+            yield page
+        if service.rejected_uuids:
+            plugin.warn(
+                f"{service.name}: skipped {len(service.rejected_uuids)} records that do not meet the conditions"
+                f" (first: {service.rejected_uuids[0]})"
+            )
+
+    def _restore(
+        self, service: Service, cache: ServiceCache | None, reason: str
+    ) -> tuple[ServiceData, list[HostEntry]]:
+        """Return the cached data of a service that cannot be read; raise VirtinfraError if there is none."""
+        known = cache and cache.records
+        if not known:
+            raise VirtinfraError(f"{reason}. The cache has no records of this service (on_failure: last_known).")
+        self._plugin.warn(
+            f"{reason}. The {self._noun} of this service come from the cache and are {known.age} old"
+            " (on_failure: last_known)."
+        )
+        return self._convert(service, known)
+
+    def _convert(self, service: Service, known: CachedRecords) -> tuple[ServiceData, list[HostEntry]]:
+        """Return the data of a service and its entries from cached records."""
+        records, related = known.load()
+        data = ServiceData(service.name, related)
+        return data, [*map(self._plugin.create_entry_factory(self._hostvars, data), records)]
