@@ -8,7 +8,8 @@ short_description: Manage KVM hosts
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Adds, changes, reconnects and removes KVM hosts, enables and disables them, and puts them into maintenance and back.
+  - Adds, changes, reconnects and removes KVM hosts, enables and disables them, puts them into maintenance and back, and
+    switches them on and off.
   - Adding a host takes minutes. When a host leaves maintenance, the module waits until it is connected again.
   - The module changes the name, the description and the management address of an existing host if the service has the
     operation for it. It cannot change the cluster, and fails if that differs.
@@ -32,6 +33,7 @@ attributes:
     details:
       - When the service does not list hosts and there is no O(api_token) for a cursor query, the module acts
         without comparing, reports a change and warns.
+      - O(power=reset) resets the host each time.
 options:
   state:
     description:
@@ -91,9 +93,61 @@ options:
       - When O(username), O(password) and O(ssh_port) are set. With V(on_create), only when the host is added.
       - With V(always), also for an existing host, which then reports a change each time, because the service shows none
         of them. The service connects to the host again, except in maintenance, and the task fails if it cannot.
+      - O(ipmi_password) is set with V(on_create) when another option of the IPMI controller differs, and with V(always)
+        each time.
     type: str
     choices: [on_create, always]
     default: on_create
+    version_added: 1.0.0
+  power:
+    description:
+      - Whether the host is switched on, by its IPMI controller. Without it, its power is not changed.
+      - V(on) switches the host on before other changes, and waits until the service is connected to it, unless it stays
+        in maintenance. A host to which the service is connected is on.
+      - V(off) shuts the host down after other changes, so that it can be used with O(state=maintenance), and waits
+        until it is off.
+      - V(reset) restarts the host at once, each time, and waits as V(on) does. With O(state=maintenance), it is reset
+        in maintenance.
+      - V(off) and V(reset) stop the VMs on the host. The module fails with the code C(IN_USE), and calls nothing, if a
+        VM runs on it, unless O(force) is V(true). In maintenance, no VM does, so O(state=maintenance) with V(off) moves
+        or stops them first, as O(running_vms) permits. RV(stopped_vms) lists the VMs that were stopped.
+      - V(on) and V(off) are compared with RV(host.ipmi_power_status), which the service reads from the controller every
+        few minutes. If it is unknown, or says V(off) while the service is connected to the host, the module makes the
+        call. The service then asks the controller, and does nothing if the host is as requested.
+      - The module fails if the service does not know the address or the login of the controller.
+      - YAML reads an unquoted V(on) and V(off) as booleans, which the module accepts.
+      - It cannot be used with O(state=absent), nor V(off) with O(state=reconnected), and only V(on) for a host that
+        does not exist.
+      - These operations are ones that some services lack.
+    type: str
+    choices: ["on", "off", reset]
+    version_added: 1.0.0
+  stop_type:
+    description:
+      - How O(power=off) switches the host off. V(grace) asks its operating system to shut down, V(cold) cuts the power.
+        Without it, the service uses V(grace), and the task fails if the host is still on after some minutes.
+    type: str
+    choices: [grace, cold]
+    version_added: 1.0.0
+  ipmi_address:
+    description:
+      - The address of the IPMI controller. The service finds it when it connects to the host, and refuses to change it
+        before.
+    type: str
+    version_added: 1.0.0
+  ipmi_username:
+    description: The user of the IPMI controller.
+    type: str
+    version_added: 1.0.0
+  ipmi_password:
+    description:
+      - The password of O(ipmi_username). It is never compared, see O(update_password).
+      - The service logs in to the controller, and refuses the change of these options if it cannot.
+    type: str
+    version_added: 1.0.0
+  ipmi_port:
+    description: The port of the IPMI controller.
+    type: int
     version_added: 1.0.0
   running_vms:
     description:
@@ -111,8 +165,9 @@ options:
     version_added: 1.0.0
   force:
     description:
-      - Whether O(state=absent) may remove a host with VMs on it. With V(true), the host is put into maintenance first,
-        with O(running_vms) as for O(state=maintenance), unless it is disconnected. Then it is removed.
+      - Whether O(power) may stop VMs on the host, and O(state=absent) may remove a host with VMs on it. With V(true)
+        and O(state=absent), the host is put into maintenance first, with O(running_vms) as for O(state=maintenance),
+        unless it is disconnected. Then it is removed.
       - The service destroys the VMs whose root volume lies on the local storage of the host, and the data volumes
         there. It stops the VMs that still run on the host.
     type: bool
@@ -158,6 +213,25 @@ EXAMPLES = r"""
     management_ip: 10.0.0.12
     name: host-2-spare
     description: for tests
+
+- name: Switch a host off after its VMs have moved to other hosts
+  virtinfra.manager.kvm_host:
+    name: host-3
+    state: maintenance
+    running_vms: stop
+    power: "off"
+
+- name: Switch it on, and wait until it is connected
+  virtinfra.manager.kvm_host:
+    name: host-3
+    state: enabled
+    power: "on"
+
+- name: Change the login of its IPMI controller
+  virtinfra.manager.kvm_host:
+    name: host-3
+    ipmi_username: operator
+    ipmi_password: "{{ ipmi_password }}"
 
 - name: Remove a host; move its VMs to other hosts first
   virtinfra.manager.kvm_host:
@@ -235,10 +309,11 @@ migrated_vms:
     name: {description: The name of the VM., type: str, sample: vm-1}
 stopped_vms:
   description:
-    - The VMs that the maintenance stopped, because they could not migrate, or that the removal of the host stopped.
-      Nothing starts them again. In check mode and with O(wait=false), those that would be stopped.
+    - The VMs that the maintenance stopped, because they could not migrate, or that stopped when the host was removed,
+      switched off or reset. Nothing starts them again. In check mode and with O(wait=false), those that would be
+      stopped.
     - Also returned when the maintenance or the removal was started and failed.
-  returned: success and O(state=maintenance) or O(state=absent)
+  returned: success, and O(state=maintenance) or O(state=absent) or O(power)
   type: list
   elements: dict
   contains:
@@ -257,8 +332,8 @@ also_removed:
     name: {description: The name of the object., type: str, sample: vm-3}
 in_use_by:
   description:
-    - The VMs that cannot migrate, with O(running_vms=migrate), or the VMs on the host and the volumes on its local
-      storage, with O(state=absent) without O(force).
+    - The VMs that cannot migrate, with O(running_vms=migrate), or without O(force) the VMs on the host, with O(power),
+      or with O(state=absent) also the volumes on its local storage.
   returned: failure with the code C(IN_USE)
   type: list
   elements: dict
@@ -291,7 +366,7 @@ from ..module_utils._modules.process import run_as_module
 from ..module_utils._engine.plan import ResourceSpec, StateTransition
 from ..module_utils._modules.options import CREATE_OPTIONS, REMOVAL_OPTIONS, reference
 from ..module_utils._modules.resource import resource_module
-from ..module_utils._resources.host_vms import RUNNING_VMS, VMS_ON_HOST
+from ..module_utils._resources.host_vms import HOST_GUARDS
 from ..module_utils._resources.hosts import DISCONNECTED, HOST_KEYS, MAINTENANCE, RECONNECTED, find_host, plan_host
 
 KVM_HOST = ResourceSpec(
@@ -322,7 +397,7 @@ KVM_HOST = ResourceSpec(
     },
     transitional_values={"state": ("PreMaintenance",), "status": ("Connecting",)},
     failed_values={"status": (DISCONNECTED,)},
-    guards={"maintenance": (RUNNING_VMS,), "absent": (RUNNING_VMS, VMS_ON_HOST)},
+    guards=HOST_GUARDS,
     plan=plan_host,
 )
 MODULE = resource_module(
@@ -338,12 +413,18 @@ MODULE = resource_module(
         "password": {"type": "str", "no_log": True},
         "ssh_port": {"type": "int"},
         "update_password": {"type": "str", "default": "on_create", "choices": ["on_create", "always"], "no_log": False},
+        "power": {"type": "str", "choices": ["on", "off", "reset"]},
+        "stop_type": {"type": "str", "choices": ["grace", "cold"]},
+        "ipmi_address": {"type": "str"},
+        "ipmi_username": {"type": "str"},
+        "ipmi_password": {"type": "str", "no_log": True},
+        "ipmi_port": {"type": "int"},
         "running_vms": {"type": "str", "default": "migrate", "choices": ["migrate", "stop", "any"]},
         **REMOVAL_OPTIONS,
         **CREATE_OPTIONS,
     },
     required_one_of=[("uuid", "management_ip", "name")],
-    required_if=[("update_password", "always", ["password"])],
+    required_if=[("update_password", "always", ["password", "ipmi_password"], True)],
 )
 
 

@@ -27,7 +27,7 @@ from support.playbook_runner import PlaybookRunner, Played, Run
 SESSION, TOKEN = "c81e728d9d4c2f636f067f89cc14862c", "eccbc87e4b5ce2fe28308fd9f2a7baf3"
 
 # The variables of the examples; all of them are secret.
-VARIABLES = {"ssh_password": "Tr0ub4dor&3/ssh", "chat_key": "8f14e45f-ceea-chat"}
+VARIABLES = {"ipmi_password": "Tr0ub4dor&3/ipmi", "ssh_password": "Tr0ub4dor&3/ssh", "chat_key": "8f14e45f-ceea-chat"}
 
 AS_SERVERS_ARE, LITERAL, DOCUMENTED_ONLY = "as servers are", "to the letter", "documented operations only"
 SERVICES: dict[str, dict[str, Any]] = {
@@ -106,6 +106,8 @@ NEEDING_A_COMPANION = {
     "cbt_volume_export": {"End the export of a volume": "the service does not offer UnexportNbdVolumes"},
     "kvm_host": {
         "Rename a host and change its description": "the service does not offer UpdateHost",
+        "Switch a host off after its VMs have moved to other hosts": "the service does not offer ShutdownHost",
+        "Change the login of its IPMI controller": "the service does not offer UpdateHostIpmi",
         "Remove a host; move its VMs to other hosts first": "the service does not offer DeleteHost",
     },
     "vm": {

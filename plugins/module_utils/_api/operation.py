@@ -58,6 +58,7 @@ _BANDWIDTHS = (8192, 32212254720)
 _RANGES = {
     "sshPort": _PORTS,
     "snmpPort": _PORTS,
+    "ipmiPort": _PORTS,
     "outboundBandwidth": _BANDWIDTHS,
     "inboundBandwidth": _BANDWIDTHS,
 }
@@ -163,7 +164,16 @@ TAG_PARAMS = {name: optional(name, "list") for name in ("systemTags", "userTags"
 _UUID = re.compile(r"[0-9a-f]{32}", re.IGNORECASE)
 
 # Members that a reply may have in addition to its result.
-_ENVELOPE = {"success", "error", "schema", "causes", "i18nDetails", "connectionStatus", "resourceRefs"}
+_ENVELOPE = {
+    "success",
+    "error",
+    "schema",
+    "causes",
+    "i18nDetails",
+    "connectionStatus",
+    "resourceRefs",
+    "hostIpmiInventory",
+}
 
 
 @dataclass(frozen=True)

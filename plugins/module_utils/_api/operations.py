@@ -82,6 +82,9 @@ def _host_action(name: str, *params: Parameter, path: str = "hosts/{uuid}/action
     )
 
 
+# Through what the service switches a host: by default its IPMI controller, if it knows it, else the agent on the host.
+_POWER_METHOD = optional("method", choices=("AUTO", "AGENT", "IPMI"))
+
 _STATE_EVENT = required("stateEvent", choices=("enable", "disable"))
 
 # The records of the objects that companions change.
@@ -722,6 +725,23 @@ _COMPANIONS = (
         is_idempotent=False,
         duplicate_codes=("SYS.1007",),
     ),
+    # The reply has a part of the record of the host.
+    replace(
+        _host_action(
+            "UpdateHostIpmi",
+            optional("ipmiAddress"),
+            optional("ipmiUsername"),
+            optional("ipmiPassword"),
+            optional("ipmiPort", "int"),
+            path="hosts/ipmi/{uuid}/actions",
+        ),
+        result=(),
+        may_be_empty=True,
+        record="",
+    ),
+    _host_action("PowerOnHost", path="hosts/power/{uuid}/actions"),
+    _host_action("ShutdownHost", optional("force", "bool"), _POWER_METHOD, path="hosts/power/{uuid}/actions"),
+    _host_action("PowerResetHost", _POWER_METHOD, path="hosts/power/{uuid}/actions", is_idempotent=False),
     # Companions that change and remove endpoints, platforms, topics and persons.
     _sns_change("ChangeSNSApplicationEndpointState", "sns/application-endpoints", "endpoint", _STATE_EVENT),
     _deletion("DeleteSNSApplicationEndpoint", "sns/application-endpoints/{uuid}", "endpoint"),

@@ -78,6 +78,8 @@ class Guard:
     the ``harmful`` effects, unless the option has one of the values ``permitted_by``. Without an ``option``, the
     dependents are only listed. ``operations`` are the guarded operations, by default the one that leads to the state.
 
+    ``needed_option`` is the option without which the task makes none of the operations.
+
     By default, the guard is that of a deletion: dependents with the effect LOST or REMOVED are removed together with
     the object.
     """
@@ -90,6 +92,7 @@ class Guard:
     review: Callable[[Any, Record, Sequence[Dependent]], list[Dependent]] | None = None
     operations: tuple[str, ...] = ()
     depends_on: str = ""
+    needed_option: str = ""
 
     def require_permission(self, operation: str, dependents: Sequence[Dependent], choice: Any) -> None:
         """Raise InUse if the operation has a harmful effect that the ``choice`` of the option does not permit."""

@@ -36,6 +36,10 @@ from .._api.records import (
 from .._api.references import format_option_name, is_name
 from .guards import Guard
 
+# Values of fields of a record.
+Values: TypeAlias = Mapping[str, "tuple[str, ...]"]
+NO_VALUES: Values = {}
+
 
 @dataclass(frozen=True)
 class StateTransition:
@@ -63,6 +67,8 @@ class PlannedCall:
     call once if it is in the first plan, and not at all if it is only in a later plan.
     ``needs`` are fields of the record that must be stable before the call, in addition to those of its state
     transition. ``must_reach`` are fields that must have their expected values after the call: if not, the task fails.
+    ``settles_before`` and ``settles_after`` are further values of the record that change without a call, before and
+    after this one. The task waits until they have changed.
     """
 
     operation: str
@@ -73,6 +79,8 @@ class PlannedCall:
     is_found_again: bool = True
     needs: tuple[str, ...] = ()
     must_reach: tuple[str, ...] = ()
+    settles_before: Values = field(default_factory=dict)
+    settles_after: Values = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -461,26 +469,41 @@ def list_settling_fields(resource: ResourceSpec, state: str, operation: str | No
     return (transition.record_field, *transition.settles) if transition else ()
 
 
-def find_transitional_field(resource: ResourceSpec, fields: Sequence[str], record: Record | None) -> str | None:
-    """Return the first of ``fields`` whose value in the record is transitional, None if there is none."""
-    values = resource.transitional_values
-    return next((name for name in fields if record and record.get(name) in values.get(name, ())), None)
+def find_transitional_field(
+    resource: ResourceSpec,
+    fields: Sequence[str],
+    record: Record | None,
+    further_values: Values = NO_VALUES,
+) -> str | None:
+    """Return the first of ``fields`` with a transitional value, or the field with one of ``further_values``.
+
+    None if there is none.
+    """
+    values = [(name, resource.transitional_values.get(name, ())) for name in fields]
+    values += further_values.items()
+    return next((name for name, transitional in values if record and record.get(name) in transitional), None)
 
 
 def find_failed_value(
-    resource: ResourceSpec, state: str, operation: str, before: Record | None, record: Record | None
+    resource: ResourceSpec,
+    state: str,
+    operation: str,
+    before: Record | None,
+    record: Record | None,
+    expected: Record | None = None,
 ) -> str | None:
     """Return the field that shows that ``operation`` failed, as ``name value``; None if there is none.
 
     A field that was transitional or failed before the call does not show a failure of the call, unless it is the field
-    that the call changes.
+    that the call changes. A field with its ``expected`` value never does.
     """
     transition = resource.transitions.get(state)
     for name in list_settling_fields(resource, state, operation):
         unstable = (*resource.transitional_values.get(name, ()), *resource.failed_values.get(name, ()))
         is_target = transition is not None and name == transition.record_field
         is_stable_before = (before or {}).get(name) not in unstable
-        has_failed = (record or {}).get(name) in resource.failed_values.get(name, ())
+        is_failed = (record or {}).get(name) in resource.failed_values.get(name, ())
+        has_failed = is_failed and (record or {}).get(name) != (expected or {}).get(name)
         if record and has_failed and (is_target or is_stable_before):
             return f"{to_snake_case(name)} {record[name]}"
     return None

@@ -36,6 +36,7 @@ from .._client.jobs import Job, read_until
 from .context import ModuleContext
 from .guards import Dependent, Guard, format_count
 from .plan import (
+    NO_VALUES,
     Current,
     Found,
     Missing,
@@ -43,6 +44,7 @@ from .plan import (
     Predicted,
     ResourceSpec,
     Unreadable,
+    Values,
     find_transitional_field,
     list_owner_params,
     plan,
@@ -217,23 +219,25 @@ class ObjectReader:
             return "another task, another run or a user"
         return "another run, a user, or a task of this run with async, become or another connection"
 
-    def is_unstable(self, current: Current, fields: Sequence[str]) -> bool:
-        """Return whether the task waits, and one of the fields has a transitional value."""
+    def is_unstable(self, current: Current, fields: Sequence[str], further_values: Values = NO_VALUES) -> bool:
+        """Return whether the task waits, and the record has a transitional value, see `find_transitional_field`."""
         if not self.context.params["wait"] or isinstance(current, Unreadable):
             return False
-        return find_transitional_field(self.resource, fields, current.record) is not None
+        return find_transitional_field(self.resource, fields, current.record, further_values) is not None
 
-    def wait_until_stable(self, current: Current, fields: Sequence[str], deadline: float) -> Current:
-        """Return the object when none of the fields has a transitional value. Raise WaitTimeout at the deadline."""
-        if not self.is_unstable(current, fields):
+    def wait_until_stable(
+        self, current: Current, fields: Sequence[str], deadline: float, further_values: Values = NO_VALUES
+    ) -> Current:
+        """Return the object when the record has no transitional value. Raise WaitTimeout at the deadline."""
+        if not self.is_unstable(current, fields, further_values):
             return current
 
         def is_stable(record: Record | None) -> bool:
-            return find_transitional_field(self.resource, fields, record) is None
+            return find_transitional_field(self.resource, fields, record, further_values) is None
 
         label = f"the {self.label}"
         record, reason = read_until(self.client, label, deadline, current.record, self._find, is_stable)
-        field = find_transitional_field(self.resource, fields, record)
+        field = find_transitional_field(self.resource, fields, record, further_values)
         if not field:
             return Missing() if record is None else Found(record)
         raise WaitTimeout(
@@ -280,7 +284,8 @@ class DependentsReader:
         self.reader, self.context, self.label = reader, reader.context, reader.label
         resource, state = reader.resource, reader.state
         default = str(resource.get_guarded_operation(state))
-        guards = resource.guards.get(state, ())
+        params = self.context.params
+        guards = [guard for guard in resource.guards.get(state, ()) if params.get(guard.needed_option, True)]
         self.readings = [GuardReading(guard, guard.operations or (default,)) for guard in guards]
 
     def require_permission(self, calls: Sequence[PlannedCall], record: Record | None) -> None:

@@ -46,6 +46,7 @@ from .calls import (
 )
 from .context import ModuleContext
 from .plan import (
+    NO_VALUES,
     Current,
     Found,
     PlannedCall,
@@ -223,8 +224,9 @@ class Reconciler:
                 self.turn.end()
             call = self.planner.find_next_call(calls)
             fields = self._list_fields_before(call)
-            if self.reader.is_unstable(current, fields):
-                current = self.reader.wait_until_stable(current, fields, deadline)
+            needs = call.settles_before if call else NO_VALUES
+            if self.reader.is_unstable(current, fields, needs):
+                current = self.reader.wait_until_stable(current, fields, deadline, needs)
             elif call is None:
                 self._check_converged(current.record, calls)
                 return current.record, {}
@@ -263,7 +265,8 @@ class Reconciler:
 
     def _is_still_needed(self, call: PlannedCall, deadline: float) -> bool | None:
         """Return whether the object still lacks the change that a call makes; None if it cannot be read."""
-        current = self.reader.wait_until_stable(self.reader.read(), self._list_fields_after(call), deadline)
+        fields = self._list_fields_after(call)
+        current = self.reader.wait_until_stable(self.reader.read(), fields, deadline, call.settles_before)
         if isinstance(current, Unreadable) or not call.is_visible:
             return None
         return _contains(self.planner.plan(current), call)
@@ -274,7 +277,7 @@ class Reconciler:
         after = self.reader.read_after(call, before, job)
         if after.record is not None:
             self.turn.end()
-        after = self.reader.wait_until_stable(after, self._list_fields_after(call), deadline)
+        after = self.reader.wait_until_stable(after, self._list_fields_after(call), deadline, call.settles_after)
         if after.record is not None and call.expected is None:
             raise VirtinfraError(f"{call.operation} succeeded, but the object still exists")
         if unchanged := find_unchanged_state(self.resource, self.state, call, before.record, after.record):
@@ -282,7 +285,10 @@ class Reconciler:
         # Some servers keep the record of a deleted object for some time, and others do not.
         if after.record is None and call.expected is not None and not get_operation(call.operation).is_destructive:
             raise VirtinfraError(f"{call.operation} succeeded, but the object does not exist")
-        if reason := find_failed_value(self.resource, self.state, call.operation, before.record, after.record):
+        reason = find_failed_value(
+            self.resource, self.state, call.operation, before.record, after.record, call.expected
+        )
+        if reason:
             raise VirtinfraError(f"{call.operation} succeeded, but {reason}")
         if unreached := find_unreached_fields(call, after):
             message = f"{call.operation} succeeded, but {describe_differences(after.record or {}, unreached)}"

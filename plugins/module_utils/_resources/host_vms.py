@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from .._api.conditions import format_equality
 from .._api.errors import FORBIDDEN, NO_SUCH_OBJECT, UNAUTHORIZED, ApiError, Unchangeable, Unsupported
+from .._api.operation import ABSENT
 from .._api.records import NullReference, Record
 from .._api.resource_types import PRIMARY_STORAGE, VM, VOLUME
 from .._client.client import Client
@@ -25,7 +26,7 @@ from .._client.lists import (
 )
 from .._engine.guards import ALSO_REMOVED, LOST, MAX_LISTED, Dependent, Dependents, Guard
 from .finders import explain_unreadable, list_by_cursor
-from .hosts import needs_maintenance
+from .hosts import RECONNECTED, needs_maintenance
 
 MIGRATED, STOPPED = "migrated", "stopped"
 
@@ -97,6 +98,31 @@ RUNNING_VMS = Guard(
     find=find_running_vms,
     review=review_vms,
     operations=("ChangeHostState",),
+)
+
+
+def find_vms_without_power(client: Client, host: Record, force: bool | None) -> Dependents:
+    """Return the VMs that run on a host, and stop when the host is switched off or reset.
+
+    Raise Unsupported if they cannot be read, except with ``force``.
+    """
+    try:
+        records = _read_running_vms(client, {"hostUuid": host["uuid"]})
+    except (Unsupported, ApiError) as failure:
+        reason = f"cannot check which VMs run on the host: {explain_unreadable(failure)}"
+        if force:
+            return Dependents(warnings=[reason])
+        raise Unsupported(reason, "Set force: true to switch it nevertheless.") from None
+    return Dependents([replace(_to_dependent(vm, STOPPED), reason="it runs on the host") for vm in records])
+
+
+# Servers switch a host off, or reset it, whatever runs on it. In maintenance, no VM does.
+VMS_WITHOUT_POWER = Guard(
+    find_vms_without_power,
+    harmful=(STOPPED,),
+    members={STOPPED: "stopped_vms"},
+    operations=("ShutdownHost", "PowerResetHost"),
+    needed_option="power",
 )
 
 
@@ -192,6 +218,14 @@ VMS_ON_HOST = Guard(
     review=review_vms_on_host,
     operations=("DeleteHost",),
 )
+
+
+# The guards of the values of the option ``state``. A host in maintenance is switched off without VMs.
+HOST_GUARDS = {
+    **dict.fromkeys(("present", "enabled", "disabled", RECONNECTED), (VMS_WITHOUT_POWER,)),
+    "maintenance": (RUNNING_VMS,),
+    ABSENT: (RUNNING_VMS, VMS_ON_HOST),
+}
 
 
 def _determine_effect(vm: Record, host: str) -> str:

@@ -13,13 +13,21 @@ from dataclasses import replace
 from itertools import product
 
 from .._api.errors import InvalidOptions, Unchangeable
-from .._api.operation import ABSENT
+from .._api.operation import ABSENT, TAG_PARAMS
 from .._api.records import Record, is_same_value
 from .._api.references import format_option_name
 from .._client.client import Client
 from .._client.lists import read_all
 from .._engine.guards import FORCE
-from .._engine.plan import Current, PlannedCall, ResourceSpec, build_call, build_default_plan
+from .._engine.plan import (
+    Current,
+    Found,
+    PlannedCall,
+    ResourceSpec,
+    build_call,
+    build_default_plan,
+    replace_record,
+)
 from .finders import find_by_type
 
 # The name of an interface and the number of a VLAN.
@@ -42,6 +50,17 @@ _LOGIN = ("username", "password", "sshPort")
 
 # The state and the status in which a host cannot be put into maintenance, or need not be.
 MAINTENANCE, DISCONNECTED = "Maintenance", "Disconnected"
+
+# The fields of a host by which the service reaches its IPMI controller, which no record shows completely.
+_IPMI_PASSWORD = "ipmiPassword"
+_IPMI_PORT = "ipmiPort"
+_IPMI = ("ipmiAddress", "ipmiUsername", _IPMI_PORT)
+
+# Whether a host is switched on, as its IPMI controller reported it last. All other values say that this is not known.
+_POWER = "ipmiPowerStatus"
+_POWER_ON, _POWER_OFF = "POWER_ON", "POWER_OFF"
+_SWITCHING = ("POWER_BOOTING", "POWER_SHUTDOWN")
+_NO_CREDENTIALS = "UN_CONFIGURED"
 
 _find_by_key = find_by_type("host", *HOST_KEYS)
 
@@ -70,21 +89,71 @@ def find_host(client: Client, desired: Record) -> Record | None:
 
 
 def plan_host(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
-    """Plan the change of a host: its properties, its login, a reconnection, and its state.
+    """Plan the change of a host: its IPMI controller, its properties, its login, its state, and its power.
+
+    A host is switched on before the other changes, and off after them. It is reset before them, but not before a
+    maintenance, which moves its VMs.
+    """
+    power = desired.get("power")
+    if power and (state == ABSENT or (power == "off" and state == RECONNECTED)):
+        raise InvalidOptions(f"power {power} cannot be used with state {state}")
+    if state == ABSENT:
+        return _plan_removal(resource, desired, current)
+    properties = {name: value for name, value in desired.items() if name not in _IPMI}
+    if current.record is None:
+        return _plan_new_host(resource, state, properties, desired, current)
+    calls = _plan_ipmi(resource, desired, current)
+    if power == "off" or (power == "reset" and state == "maintenance"):
+        calls += _plan_changes(resource, state, properties, _predict(current, calls))
+        return [*calls, *_plan_power(resource, desired, _predict(current, calls))]
+    calls += _plan_power(resource, desired, _predict(current, calls))
+    changes = _plan_changes(resource, state, properties, _predict(current, calls))
+    transition = resource.transitions.get(state)
+    if power and transition and transition.settles:
+        # A host that leaves maintenance may still be booting. The service tries to connect, and again later.
+        changes = [
+            replace(
+                call,
+                expected={**(call.expected or {}), "status": "Connected"},
+                settles_after={"status": (DISCONNECTED,)},
+            )
+            if call.operation == transition.operation
+            else call
+            for call in changes
+        ]
+    return [*calls, *changes]
+
+
+def _predict(current: Current, calls: list[PlannedCall]) -> Current:
+    """Return what will be known of a host after planned calls."""
+    return replace_record(current, calls[-1].expected or {}) if calls else current
+
+
+def _plan_new_host(
+    resource: ResourceSpec, state: str, properties: Record, desired: Record, current: Current
+) -> list[PlannedCall]:
+    """Plan the addition of a host, which the service can only connect to if it is on."""
+    if desired.get("power") not in (None, "on"):
+        raise InvalidOptions(f"power {desired['power']} cannot be used for a host that does not exist")
+    calls = build_default_plan(resource, state, properties, current)
+    added = next((call.expected for call in calls if call.operation == resource.create), None) or {}
+    # No record shows a password, so it alone is no reason for a call after that which adds the host.
+    ipmi = _plan_ipmi(resource, {**desired, "updatePassword": "on_create"}, Found(added))
+    return [*calls[:1], *ipmi, *calls[1:]]
+
+
+def _plan_changes(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
+    """Plan the changes of the properties of a host, its login, a reconnection, and its state.
 
     No record shows the login or a reconnection. A new address or login needs a reconnection, except in maintenance,
     which a host leaves with a reconnection.
     """
-    record = current.record
-    if state == ABSENT:
-        return _plan_removal(resource, desired, current)
+    record = current.record or {}
     calls = build_default_plan(resource, "present" if state == RECONNECTED else state, desired, current)
-    if record is None:
-        return calls
     updates = [call for call in calls if call.operation == resource.update]
     login = {name: desired[name] for name in _LOGIN if name in desired}
     is_reached_anew = any("managementIp" in call.params for call in updates)
-    if desired.get("updatePassword") == "always":
+    if desired.get("updatePassword") == "always" and "password" in desired:
         is_reached_anew = True
         updates.append(replace(build_call(resource, "UpdateKVMHost", login, record, record), is_visible=False))
     if state == RECONNECTED or (is_reached_anew and not _is_in_maintenance(record)):
@@ -94,6 +163,88 @@ def plan_host(resource: ResourceSpec, state: str, desired: Record, current: Curr
     elif is_reached_anew:
         updates[-1] = replace(updates[-1], warning="the service connects with the change when maintenance ends")
     return [*updates, *(call for call in calls if call.operation != resource.update)]
+
+
+def _plan_ipmi(resource: ResourceSpec, desired: Record, current: Current) -> list[PlannedCall]:
+    """Plan the change of the IPMI controller of a host, at most one call.
+
+    The service sets the port to its default if the call has none. It never shows the password, which is sent with
+    other changes, or with ``updatePassword`` always. The service then reads whether the host is on.
+    """
+    record = current.record or {}
+    given = {name: desired[name] for name in _IPMI if name in desired}
+    # The record of a host that cannot be read has the desired values.
+    changes = {
+        name: value
+        for name, value in given.items()
+        if not isinstance(current, Found) or not is_same_value(value, record.get(name))
+    }
+    if not changes and not (desired.get("updatePassword") == "always" and _IPMI_PASSWORD in desired):
+        return []
+    others = {name: desired[name] for name in (_IPMI_PASSWORD, *TAG_PARAMS) if name in desired}
+    is_known = record.get(_POWER) in (_POWER_ON, _POWER_OFF)
+    is_connected = record.get("status") == "Connected"
+    power = record.get(_POWER) if is_known else _POWER_ON if is_connected else None
+    params = {_IPMI_PORT: record.get(_IPMI_PORT), **given, **others}
+    call = build_call(resource, "UpdateHostIpmi", params, record, {**record, **changes, _POWER: power})
+    return [replace(call, is_visible=bool(changes))]
+
+
+def _plan_power(resource: ResourceSpec, desired: Record, current: Current) -> list[PlannedCall]:
+    """Plan to switch a host on or off, or to reset it, at most one call.
+
+    A host to which the service is connected is on, whatever its controller reported last. If it is not known whether
+    a host is on, the call is made: the service asks the controller first, and does nothing if the host is as desired.
+    A host that is not in maintenance is connected again after it was switched on.
+    """
+    power, record = desired.get("power"), current.record or {}
+    is_connected = record.get("status") == "Connected"
+    is_on = record.get(_POWER) == _POWER_ON or (is_connected and record.get(_POWER) not in (_POWER_OFF, *_SWITCHING))
+    is_off = record.get(_POWER) == _POWER_OFF and not is_connected
+    if power is None or (power == "on" and is_on) or (power == "off" and is_off):
+        return []
+    if isinstance(current, Found):
+        _require_ipmi(record)
+    if power == "reset" and is_off:
+        raise Unchangeable("the host is switched off, so it cannot be reset. Set power: on.")
+    status = DISCONNECTED if power == "off" or (power == "reset" and _is_in_maintenance(record)) else "Connected"
+    expected = {
+        **record,
+        "status": record.get("status") if power == "on" and _is_in_maintenance(record) else status,
+        _POWER: _POWER_OFF if power == "off" else _POWER_ON,
+    }
+    params = {name: desired[name] for name in TAG_PARAMS if name in desired}
+    if power == "off" and desired.get("stopType") == "cold":
+        params["force"] = True
+    operation = {"on": "PowerOnHost", "off": "ShutdownHost", "reset": "PowerResetHost"}[power]
+    call = build_call(resource, operation, params, record, expected)
+    is_awaited = power != "off" and not _is_in_maintenance(record)
+    return [
+        replace(
+            call,
+            is_visible=power != "reset",
+            settles_before={_POWER: _SWITCHING},
+            settles_after={_POWER: _SWITCHING, **({"status": (DISCONNECTED,)} if is_awaited else {})},
+            must_reach=(_POWER,),
+        )
+    ]
+
+
+def _require_ipmi(record: Record) -> None:
+    """Raise Unchangeable if the service does not know the IPMI controller of a host."""
+    power = record.get(_POWER)
+    if power in (_POWER_ON, _POWER_OFF, *_SWITCHING):
+        return
+    reason = "the service cannot switch the host on or off, because it does not know"
+    if not record.get("ipmiAddress"):
+        raise Unchangeable(
+            f"{reason} an IPMI controller of it (ipmi_address is not set). Configure an address in the controller, and"
+            " set state: reconnected."
+        )
+    if power == _NO_CREDENTIALS or not record.get("ipmiUsername"):
+        raise Unchangeable(
+            f"{reason} the login of its IPMI controller {record['ipmiAddress']}. Set ipmi_username and ipmi_password."
+        )
 
 
 def _plan_removal(resource: ResourceSpec, desired: Record, current: Current) -> list[PlannedCall]:

@@ -14,6 +14,7 @@ from ..registry import Call, Reply, Steps, operation
 from ..state import records as record_builders
 from ..state.store import Record, Store
 from . import creation
+from .host_power import is_reachable, stop_lost_vms
 from .vm_power import Evacuation
 
 WRONG_PASSWORD = "wrong-password"
@@ -131,7 +132,10 @@ def _enable_or_disable(call: Call, state: str) -> Reply:
 
     def reconnect() -> None:
         if store["host"].get(uuid)["status"] == "Connecting":
-            store.change("host", uuid, status="Connected")
+            is_reached = is_reachable(store["host"].get(uuid))
+            store.change("host", uuid, status="Connected" if is_reached else "Disconnected")
+            if is_reached:
+                stop_lost_vms(store, uuid)
 
     call.service.jobs.schedule(call.switches.reconnect, reconnect)
     return {"inventory": store.change("host", uuid, state=state, status="Connecting")}
@@ -150,10 +154,14 @@ def reconnect_host(call: Call) -> Steps:
         if host.get("_hasWrongPassword"):
             denied = operation_refused("failed to log in by ssh: permission denied")
             raise OperationError("HOST.1003", "connection error for KVM host", denied)
+        if not is_reachable(store["host"].get(uuid)):
+            silent = operation_refused(f"failed to reach {host['managementIp']}: no route to host")
+            raise OperationError("HOST.1003", "connection error for KVM host", silent)
     except OperationError:
         if store["host"].find(uuid):
             store.change("host", uuid, status="Disconnected")
         raise
+    stop_lost_vms(store, uuid)
     return {"inventory": store.change("host", uuid, status="Connected")}
 
 

@@ -60,6 +60,7 @@ class Switches:
         float, OptionInfo("the part of its latency by which a job takes at most longer or shorter, at random")
     ] = 0.0
     reconnect: Annotated[float, OptionInfo("seconds until a host that left maintenance is Connected again")] = 0.2
+    boot: Annotated[float, OptionInfo("seconds until a host that was switched on or reset can be connected")] = 0.2
     migration: Annotated[float, OptionInfo("seconds that the migration of a virtual machine takes")] = 0.05
     maintenance_policy: Annotated[
         str,

@@ -686,6 +686,7 @@ def test_operations_that_are_not_idempotent() -> None:
         "RevertVmFromSnapshotGroup",
         "UpdateHost",
         "UpdateKVMHost",
+        "PowerResetHost",
         "CreateVmInstanceFromVolumeSnapshotGroup",
     }
 

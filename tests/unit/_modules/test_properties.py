@@ -149,6 +149,20 @@ ACTING: dict[str, Case] = {
         {"delete_mode": st.sampled_from(["permissive", "enforcing"])},
         before=(HOST,),
     ),
+    "kvm_host shut down": Case(
+        "kvm_host",
+        {"uuid": seeded_uuid("host", 1), "power": "off", "stop_type": "cold", "force": True},
+        TAGS,
+    ),
+    "kvm_host with another controller": Case(
+        "kvm_host",
+        {"uuid": seeded_uuid("host", 1), "ipmi_username": "operator", "ipmi_password": "new", "ipmi_port": 6623},
+        {
+            **TAGS,
+            "ipmi_address": words,
+            "ipmi_username": words,
+        },
+    ),
     "kvm_host disabled": Case("kvm_host", {"uuid": seeded_uuid("host", 1), "state": "disabled"}, TAGS),
     "sns_endpoint workchat": Case(
         "sns_endpoint",

@@ -394,6 +394,16 @@ PARAMS: dict[str, Callable[[Caller], dict[str, Any]]] = {
         "password": "secret",
         "sshPort": 2222,
     },
+    "UpdateHostIpmi": lambda caller: {
+        "uuid": HOST,
+        "ipmiAddress": "172.31.9.9",
+        "ipmiUsername": "operator",
+        "ipmiPassword": "secret",
+        "ipmiPort": 6623,
+    },
+    "PowerOnHost": lambda caller: {"uuid": HOST},
+    "ShutdownHost": lambda caller: {"uuid": HOST, "force": True, "method": "IPMI"},
+    "PowerResetHost": lambda caller: {"uuid": HOST, "method": "AGENT"},
     "DeleteHost": lambda caller: {"uuid": HOST, "deleteMode": "Enforcing"},
     "DeletePrimaryStorage": lambda caller: {"uuid": seeded(8, 99)},
     "CursorQuery": lambda caller: {
