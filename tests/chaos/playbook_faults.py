@@ -83,7 +83,7 @@ def play_with_random_faults(report: Report, name: str, player: Player, times: in
 
 
 def _play_demo(sim: Simulator, report: Report, faults: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    sim.reset(latency=0.0, reconnect=0.0)
+    sim.reset(latency=0.0, reconnect=0.0, boot=0.0)
     for fault in faults:
         sim.fault(**fault)
     run = play(DEMO, sim=sim, environment=connection_environment(sim))

@@ -188,7 +188,7 @@ def random_walk(sim: Simulator, report: Report, tasks: int, seed: int, **server:
     """Run many tasks while one in ten requests fails, then the last ones of each object without faults."""
     rng = random.Random(seed)
     last: dict[str, TaskRequest] = {}
-    sim.reset(latency=0.0, reconnect=0.0, **SEED, **server)
+    sim.reset(latency=0.0, reconnect=0.0, boot=0.0, **SEED, **server)
     with with_fast_clock():
         for number, request in enumerate(itertools.islice(task_requests(rng), tasks)):
             sim.clear_faults()

@@ -28,7 +28,7 @@ TARGETS = sorted(
 
 def run_target(sim: Simulator, name: str, faults: Sequence[Mapping[str, Any]] = ()) -> PlaybookRun:
     """Run a target against a new service with these faults."""
-    sim.reset(latency=0.0, reconnect=0.0)
+    sim.reset(latency=0.0, reconnect=0.0, boot=0.0)
     for fault in faults:
         sim.fault(**fault)
     with tempfile.TemporaryDirectory() as folder:

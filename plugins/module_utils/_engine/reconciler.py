@@ -278,21 +278,7 @@ class Reconciler:
         if after.record is not None:
             self.turn.end()
         after = self.reader.wait_until_stable(after, self._list_fields_after(call), deadline, call.settles_after)
-        if after.record is not None and call.expected is None:
-            raise VirtinfraError(f"{call.operation} succeeded, but the object still exists")
-        if unchanged := find_unchanged_state(self.resource, self.state, call, before.record, after.record):
-            raise VirtinfraError(f"{call.operation} succeeded, but {unchanged}. Nothing further was removed.")
-        # Some servers keep the record of a deleted object for some time, and others do not.
-        if after.record is None and call.expected is not None and not get_operation(call.operation).is_destructive:
-            raise VirtinfraError(f"{call.operation} succeeded, but the object does not exist")
-        reason = find_failed_value(
-            self.resource, self.state, call.operation, before.record, after.record, call.expected
-        )
-        if reason:
-            raise VirtinfraError(f"{call.operation} succeeded, but {reason}")
-        if unreached := find_unreached_fields(call, after):
-            message = f"{call.operation} succeeded, but {describe_differences(after.record or {}, unreached)}"
-            raise VirtinfraError(message).with_references(list_references(unreached, after.record or {}))
+        _require_success(self.resource, self.state, call, before, after)
         return after
 
     def _add_extras(self, extras: Record) -> None:
@@ -359,6 +345,23 @@ class Reconciler:
             if is_state:
                 raise VirtinfraError(message)
             self.context.warnings.append(f"{self.reader.label}: {message}.")
+
+
+def _require_success(resource: ResourceSpec, state: str, call: PlannedCall, before: Current, after: Current) -> None:
+    """Raise VirtinfraError if the object shows that a call failed although it reported success."""
+    if after.record is not None and call.expected is None:
+        raise VirtinfraError(f"{call.operation} succeeded, but the object still exists")
+    if unchanged := find_unchanged_state(resource, state, call, before.record, after.record):
+        raise VirtinfraError(f"{call.operation} succeeded, but {unchanged}. Nothing further was removed.")
+    # Some servers keep the record of a deleted object for some time, and others do not.
+    if after.record is None and call.expected is not None and not get_operation(call.operation).is_destructive:
+        raise VirtinfraError(f"{call.operation} succeeded, but the object does not exist")
+    reason = find_failed_value(resource, state, call.operation, before.record, after.record, call.expected)
+    if reason:
+        raise VirtinfraError(f"{call.operation} succeeded, but {reason}")
+    if unreached := find_unreached_fields(call, after):
+        message = f"{call.operation} succeeded, but {describe_differences(after.record or {}, unreached)}"
+        raise VirtinfraError(message).with_references(list_references(unreached, after.record or {}))
 
 
 def _check_reply(resource: ResourceSpec, call: Call, job: Job) -> None:

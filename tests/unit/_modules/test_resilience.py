@@ -221,7 +221,7 @@ def test_failed_call_that_changed_nothing(
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
 def test_one_connection_for_a_task(sim: Simulator, runner: ModuleRunner, scenario: Scenario) -> None:
-    sim.reset(cbt_tasks=4, latency=0.0, reconnect=0.0)
+    sim.reset(cbt_tasks=4, latency=0.0, reconnect=0.0, boot=0.0)
     for kind, uuid, members in scenario.prepare:
         sim.change(kind, uuid, **members)
     sim.fault("status", status=429, retry_after=0)
@@ -422,7 +422,7 @@ def test_accepted_call_whose_response_names_the_job_of_another_call(sim: Simulat
 @pytest.mark.parametrize("scenario", ACTIONS, ids=str)
 @pytest.mark.parametrize("request_of_task", ["call", "poll"])
 def test_response_of_a_failed_call_of_somebody_else(sim: Simulator, scenario: Scenario, request_of_task: str) -> None:
-    sim.reset(latency=0.0, reconnect=0.0, cbt_tasks=4)
+    sim.reset(latency=0.0, reconnect=0.0, boot=0.0, cbt_tasks=4)
     sim.fault("other_response", scenario.operation if request_of_task == "call" else "poll")
     result, times = play_scenario(sim, scenario)
     assert times == 1
@@ -454,7 +454,7 @@ def test_connection_test_that_fails_is_confirmed(sim: Simulator) -> None:
 def test_outcome_is_unknown_while_the_own_job_cannot_be_read(sim: Simulator, name: str, wait: bool) -> None:
     """Nothing shows whether the other job is that of the call, so its failure is not reported as one of the call."""
     scenario = next(each for each in SCENARIOS if each.name == name)
-    sim.reset(latency=0.0, reconnect=0.0, cbt_tasks=4)
+    sim.reset(latency=0.0, reconnect=0.0, boot=0.0, cbt_tasks=4)
     sim.fault("other_job", scenario.operation)
     sim.fault("status", "poll", status=502, count=None)
     before = sim.state()
@@ -472,7 +472,7 @@ def test_outcome_is_unknown_while_the_own_job_cannot_be_read(sim: Simulator, nam
 @pytest.mark.parametrize("fails", [False, True])
 def test_service_that_ignores_job_ids_names_its_own_job(sim: Simulator, scenario: Scenario, fails: bool) -> None:
     """The service does not know the id that was sent, so the job in its response is that of the call."""
-    sim.reset(latency=0.0, reconnect=0.0, cbt_tasks=4, job_uuid="ignore")
+    sim.reset(latency=0.0, reconnect=0.0, boot=0.0, cbt_tasks=4, job_uuid="ignore")
     if fails:
         sim.fault("fail", scenario.operation, error={"code": "SYS.9999", "details": "it does not work"})
     result, times = play_scenario(sim, scenario)
