@@ -297,6 +297,9 @@ class Reconciler:
         current = before
         with suppress(VirtinfraError):
             current = self.reader.read()
+            if call.must_reach:
+                # The service may still perform the first delivery of the call, such as a migration.
+                current = self.reader.wait_until_stable(current, self._list_fields_after(call), deadline)
             if _is_created_by_another(self.resource, call, current.record, error):
                 return current
             if not isinstance(current, Unreadable) and _has_changed_a_part(call, before.record, current.record):

@@ -150,6 +150,17 @@ def test_failed_migration_says_where_the_vm_is(run: ModuleRunner, sim: Simulator
     assert ran.message.endswith(f" Now host_uuid is 'host-1' ({HOSTS['host-1']}) and state is 'Running'.")
 
 
+@pytest.mark.parametrize("fault", ["duplicate", "other_job"])
+def test_refusal_of_a_second_delivery_is_no_failure(run: ModuleRunner, sim: Simulator, fault: str) -> None:
+    """The VM still migrates when the refusal arrives, so the task waits until it has a host."""
+    sim.configure(job_uuid="ignore", migration=0.1)
+    sim.fault(fault, "MigrateVm")
+    ran = run("vm", {"uuid": VM, "host": "host-3"})
+    assert (ran.message, ran.changed) == ("", True)
+    assert len(ran.warnings) == 1
+    assert place_of(sim) == ("Running", HOSTS["host-3"])
+
+
 def test_service_that_lacks_an_operation(run: ModuleRunner, sim: Simulator) -> None:
     sim.configure(missing_operations=["GetVmMigrationCandidateHosts"])
     sim.fault("fail", "QueryPrimaryStorage", error={"code": "ID.1002", "details": "no right"}, count=None)
