@@ -171,6 +171,10 @@ ROLES = {
     "notifications without variables": Mistake(
         "notifications", {}, ("Give notifications_endpoints", "notifications_allow_empty")
     ),
+    "evacuation without variables": Mistake("host_evacuation", {}, ("Give host_evacuation_hosts",)),
+    "evacuation of an unknown host": Mistake(
+        "host_evacuation", {"host_evacuation_hosts": ["host-1", "host-91"]}, ("No VM was migrated.", "host-91")
+    ),
     "power of no VM": Mistake(
         "vm_power",
         {"vm_power_state": "stopped", "vm_power_groups": [{"name": "web", "query": ["name=nobody"]}]},

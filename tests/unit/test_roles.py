@@ -185,7 +185,9 @@ def test_variables_of_a_role_have_its_prefix(role: str) -> None:
     made = {str(name) for part in ("defaults", "vars") for name in load("roles", role, part, "main.yml")}
     for task in tasks_of(role):
         made |= {str(task[keyword]) for keyword in ("register",) if keyword in task}
-        made |= task.get("vars", {}).keys() | task.get("ansible.builtin.set_fact", {}).keys()
+        included = task.get("ansible.builtin.include_role", {}).get("name", PREFIX).removeprefix(PREFIX)
+        given = {name for name in task.get("vars", {}) if included and name in options_of(included)}
+        made |= task.get("vars", {}).keys() - given | task.get("ansible.builtin.set_fact", {}).keys()
         made |= {
             task["loop_control"][name] for name in ("loop_var", "index_var") if name in task.get("loop_control", {})
         }
