@@ -2,57 +2,80 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Change a room of ``plugins/module_utils`` in one place at a time with mutmut, and count what its tests detect.
+"""Change a room of ``plugins/module_utils`` in one place at a time, and count what its tests detect.
 
-Runs in a folder that contains ``ansible_collections``, a copy. ``--sample`` tests a random selection of the changes.
-The changes that no test detects are written to a file, each as a diff.
+mutmut makes the changes and finds out which tests run which function. Here each change is tested in a fork of a process
+that has imported the tests, with those tests that say most about its function first, until one fails or
+``PROCESSOR_SECONDS`` are used. So the share is a lower bound: with unlimited time, tests may detect more.
+
+Runs in a folder that contains ``ansible_collections``, a copy. The results are kept, so that an interrupted run goes on
+where it stopped. The changes that were not detected are written to a file, each as a diff.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import dataclasses
+import hashlib
 import json
 import os
 import random
+import resource
+import signal
 import subprocess
 import sys
-from collections import Counter
+import tempfile
+import time
+from collections import Counter, defaultdict
 from pathlib import Path
+from typing import IO
 
 import pytest
+from mutmut.mutation.trampoline import set_mutant_under_test
 
 COLLECTION = Path("ansible_collections", "virtinfra", "manager")
 MUTANTS = Path("mutants")
+SETTINGS_FILE = Path("pyproject.toml")
 
 # The share of changes that the tests of each room must detect: the goal is 85 %, which two rooms do not reach yet.
 LEAST_DETECTED = {"_engine": 0.85, "_client": 0.85, "_masking": 0.85, "_http": 0.75, "_api": 0.75}
 
-# The exit codes of pytest and of mutmut: tests that failed or broke, that passed, and a change that no test runs.
-# Every other code is a time limit or the end of the process.
-DETECTED, NOT_DETECTED, WITHOUT_TESTS = (1, 3), (0,), (5, 33)
+# What the tests of one change may cost.
+PROCESSOR_SECONDS = 4.0
+# A test that needs this many times its usual processor time, and a second, has detected an endless loop.
+ENDLESS = 10
+# A test that waits is no proof on a busy machine: after this many seconds the change counts as not detected.
+LONGEST_WAIT = 300.0
+# How many tests may fail in a fork without a change; they are left out.
+MOST_LEFT_OUT = 10
 
+PROGRESS_INTERVAL = 20.0
+POLL_INTERVAL = 0.02
 
-# What is slow by design: a change that no test detects runs all tests.
-TOO_SLOW = ("replace_any_previous_types", "more_tasks_than_the_rate_limit")
-# A change may cause an endless loop: then a test fails after a minute.
-ARGUMENTS = ["--timeout=60", "--timeout-method=thread", "-k", " and ".join(f"not {name}" for name in TOO_SLOW)]
+# The exit codes of a process that tests a change.
+ALL_PASSED, TEST_FAILED, TOO_EXPENSIVE = 0, 1, 2
+
+DETECTED = ("detected", "endless")
+
+# What is slow by design, and what starts a file of module_utils as a program.
+LEFT_OUT = ("replace_any_previous_types", "more_tasks_than_the_rate_limit", "modules_python")
+SELECTION = ["-k", " and ".join(f"not {name}" for name in LEFT_OUT)]
+# Only the exit code of a test counts. Tracebacks through the files with all changes would cost seconds.
+ARGUMENTS = ["-c", "pyproject.toml", "-qqq", "-s", "--tb=no", "--assert=plain", "-p", "no:cacheprovider", *SELECTION]
 SETTINGS = {
     "source_paths": [f"{COLLECTION}/plugins/module_utils/"],
     "also_copy": [str(COLLECTION)],
     # The table of operations is built by its import, which precedes each change; tests compare it with the document.
     "do_not_mutate": ["*/_api/operations.py"],
-    # Each change is tested in a process that has only imported the tests; what an earlier test left cannot affect it.
     "process_isolation": "forkserver",
-    # The limit for all tests together is generous, for busy machines.
-    "timeout_multiplier": 4.0,
-    "timeout_constant": 120.0,
-    "pytest_add_cli_args": ARGUMENTS,
+    "pytest_add_cli_args": SELECTION,
 }
 IMPORT_PATHS = [".", f"{COLLECTION}/tests"]
 
 # The tests of each room, in tests/unit.
 ROOMS = {
-    "_masking": ("_masking",),
+    "_masking": ("_masking", "_http/test_proxies.py"),
     "_api": (
         "_api",
         "_client/test_access_keys.py",
@@ -88,132 +111,296 @@ ROOMS = {
         "_client/test_sessions.py",
         "_engine",
         "_modules/test_resilience.py",
-        "modules/test_modules_cbt.py",
-        "modules/test_modules_errors.py",
-        "modules/test_modules_host_life.py",
-        "modules/test_modules_hosts.py",
-        "modules/test_modules_removal.py",
-        "modules/test_modules_snapshots.py",
-        "modules/test_modules_sns.py",
-        "modules/test_modules_topics.py",
-        "modules/test_modules_vm_life.py",
-        "modules/test_modules_vms.py",
+        "modules",
     ),
 }
 
 
-def write_configuration(room: str) -> list[str]:
+@dataclasses.dataclass
+class Change:
+    """A change, and what became of it: detected, endless, survived, too expensive, without tests or hung."""
+
+    name: str
+    result: str = ""
+    # The test that ran last: that which detected the change, if one did.
+    test: str = ""
+
+    @property
+    def function(self) -> str:
+        """The changed function, as mutmut names it."""
+        return self.name.rpartition("__mutmut_")[0]
+
+
+@dataclasses.dataclass
+class Trial:
+    """A process that runs tests, with or without a change."""
+
+    change: Change
+    items: list[pytest.Item]
+    log: IO[bytes]
+    started: float
+
+    def read_log(self) -> list[tuple[float, str]]:
+        """Return the tests that were started, each with the processor time used before."""
+        self.log.seek(0)
+        lines = self.log.read().decode().splitlines()
+        return [(float(seconds), test) for seconds, dummy, test in (line.partition(" ") for line in lines)]
+
+
+class Trials:
+    """A plugin of pytest that tests the changes instead of running the tests once."""
+
+    def __init__(self, results: Results, names: list[str], jobs: int) -> None:
+        self.results, self.names, self.jobs = results, names, jobs
+        self.running: dict[int, Trial] = {}
+        self.usual: dict[str, float] = {}
+        self.left_out: set[str] = set()
+        self.functions_of: Counter[str] = Counter()
+        # For each function the tests that detected changes in it.
+        self.finders: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self.tests_of: dict[str, list[str]] = json.loads(Path("mutmut-stats.json").read_text(encoding="utf-8"))[
+            "tests_by_mangled_function_name"
+        ]
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Run all tests without a change, then those of each change."""
+        for tests in self.tests_of.values():
+            self.functions_of.update(tests)
+        self.check_tests(session)
+        items = {item.nodeid: item for item in session.items if item.nodeid not in self.left_out}
+        shown = time.monotonic()
+        for name in self.names:
+            change = self.results.changes.get(name) or Change(name)
+            if not change.result:
+                tests = [test for test in self.order_tests(change.function) if test in items]
+                self.start(session, change, [items[test] for test in tests], PROCESSOR_SECONDS)
+            else:
+                self.remember(change)
+            while len(self.running) >= self.jobs:
+                self.reap()
+            if time.monotonic() - shown > PROGRESS_INTERVAL:
+                shown = time.monotonic()
+                print(f"{time.strftime('%H:%M:%S')} {self.results.describe(len(self.names))}", flush=True)
+        while self.running:
+            self.reap()
+        return True
+
+    def check_tests(self, session: pytest.Session) -> None:
+        """Run all tests without a change, and learn what each one costs. Raise SystemExit if many fail.
+
+        A test that fails in a fork would detect every change; it is left out.
+        """
+        size = len(session.items) // self.jobs + 1
+        parts = [session.items[first : first + size] for first in range(0, len(session.items), size)]
+        while parts or self.running:
+            if parts:
+                self.start(session, Change(""), parts.pop(), float("inf"))
+            elif (trial := self.reap()).change.result != "survived":
+                failed = trial.change.test
+                print(f"Left out, because it fails in a fork without a change: {failed}", flush=True)
+                self.left_out.add(failed)
+                if len(self.left_out) > MOST_LEFT_OUT:
+                    raise SystemExit("Too many tests fail without a change.")
+                position = next(index for index, item in enumerate(trial.items) if item.nodeid == failed)
+                parts.append(trial.items[position + 1 :])
+
+    def order_tests(self, function: str) -> list[str]:
+        """Return the tests that run a function, those first that probably detect a change at the least cost.
+
+        Those that have detected one, then those that run few other functions and take little time.
+        """
+        found = self.finders[function]
+        return sorted(
+            self.tests_of.get(function, []),
+            key=lambda test: (-found[test], self.functions_of[test] * self.usual.get(test, 0.0)),
+        )
+
+    def start(self, session: pytest.Session, change: Change, items: list[pytest.Item], limit: float) -> None:
+        """Start a process that runs tests until one fails, or until they have used the limit of processor time."""
+        trial = Trial(change, items, tempfile.TemporaryFile(), time.monotonic())  # noqa: SIM115
+        pid = os.fork()
+        if pid:
+            self.running[pid] = trial
+            return
+        try:
+            self.run_tests(session, trial, limit)
+        finally:
+            os._exit(TEST_FAILED)
+
+    def run_tests(self, session: pytest.Session, trial: Trial, limit: float) -> None:
+        """Run the tests of a trial, and end this process."""
+        os.setpgid(0, 0)
+        set_mutant_under_test(trial.change.name)
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(nowhere, stream)
+        for item, following in zip(trial.items, [*trial.items[1:], None], strict=True):
+            used = time.process_time()
+            if used > limit:
+                os._exit(TOO_EXPENSIVE)
+            os.write(trial.log.fileno(), f"{used:.4f} {item.nodeid}\n".encode())
+            if item.nodeid in self.usual:
+                # The first test of a process starts the simulator.
+                most = int(used + ENDLESS * self.usual[item.nodeid]) + 2
+                resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if session.testsfailed:
+                os._exit(TEST_FAILED)
+        os.write(trial.log.fileno(), f"{time.process_time():.4f} \n".encode())
+        os._exit(ALL_PASSED)
+
+    def reap(self) -> Trial:
+        """Wait for a process that has ended, keep its result, and return its trial."""
+        while True:
+            pid, status, usage = os.wait4(-1, os.WNOHANG)
+            if pid in self.running:
+                break
+            for child, trial in self.running.items():
+                if trial.change.name and time.monotonic() - trial.started > LONGEST_WAIT:
+                    os.kill(child, signal.SIGKILL)
+            time.sleep(POLL_INTERVAL)
+        # What a test has started in other processes.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+        trial = self.running.pop(pid)
+        log, change = trial.read_log(), trial.change
+        trial.log.close()
+        change.test = log[-1][1] if log else ""
+        change.result = describe_end(os.waitstatus_to_exitcode(status)) if trial.items else "without tests"
+        if change.name:
+            self.remember(change)
+            self.results.add(change, usage.ru_utime + usage.ru_stime)
+        else:
+            ends = [seconds for seconds, dummy in log[1:]]
+            self.usual.update({test: end - start for (start, test), end in zip(log, ends, strict=False)})
+        return trial
+
+    def remember(self, change: Change) -> None:
+        """Let the test that detected a change run first for other changes of its function."""
+        if change.result in DETECTED:
+            self.finders[change.function][change.test] += 1
+
+
+class Results:
+    """The results of a room, in a file of JSON lines, the first of which is the digest of all files."""
+
+    def __init__(self, room: str, path: Path) -> None:
+        self.room, self.path = room, path
+        self.changes: dict[str, Change] = {}
+        self.processor_seconds = 0.0
+        digest = hash_files()
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        if lines and json.loads(lines[0]) == digest:
+            known = [Change(**json.loads(line)) for line in lines[1:]]
+            self.changes = {change.name: change for change in known}
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"{json.dumps(digest)}\n", encoding="utf-8")
+
+    def add(self, change: Change, processor_seconds: float) -> None:
+        """Keep a result."""
+        self.processor_seconds += processor_seconds
+        self.changes[change.name] = change
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(f"{json.dumps(dataclasses.asdict(change))}\n")
+
+    @property
+    def share(self) -> float:
+        """The share of the changes that tests detected."""
+        return sum(change.result in DETECTED for change in self.changes.values()) / max(len(self.changes), 1)
+
+    def describe(self, total: int) -> str:
+        """Return a line with the figures so far."""
+        counts = Counter(change.result for change in self.changes.values())
+        found = sum(counts.pop(kind, 0) for kind in DETECTED)
+        others = ", ".join(f"{number} {kind}" for kind, number in counts.most_common())
+        tested = f"{found} of {len(self.changes)} changes were detected, {self.share:.1%}; {others or 'no other'}"
+        return f"{self.room}: {tested}; {total} in all; {self.processor_seconds / 60:.1f} minutes of processor time"
+
+
+def describe_end(code: int) -> str:
+    """Return the result of a change for the exit code of its process, negative for a signal."""
+    if code == -signal.SIGXCPU:
+        return "endless"
+    if code == -signal.SIGKILL:
+        return "hung"
+    # Any other end, such as a process that a change has broken, is seen as a failure by pytest's users too.
+    return {ALL_PASSED: "survived", TOO_EXPENSIVE: "too expensive"}.get(code, "detected")
+
+
+def hash_files() -> str:
+    """Return a hash of all files of the collection."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in COLLECTION.rglob("*") if path.is_file() and "__pycache__" not in path.parts):
+        digest.update(b"%s\0%s" % (os.fsencode(path), hashlib.sha256(path.read_bytes()).digest()))
+    return digest.hexdigest()
+
+
+def write_settings(room: str) -> list[str]:
     """Write the pyproject.toml of mutmut for a room, and return the paths of its tests."""
     tests = [f"{COLLECTION}/tests/unit/{path}" for path in ROOMS[room]]
     settings = {**SETTINGS, "only_mutate": [f"*/{room}/*.py"], "pytest_add_cli_args_test_selection": tests}
     # Texts, numbers and lists are the same in TOML and JSON.
     lines = [f"{name} = {json.dumps(value)}" for name, value in settings.items()]
     text = "\n".join(["[tool.mutmut]", *lines, "[tool.pytest.ini_options]", f"pythonpath = {json.dumps(IMPORT_PATHS)}"])
-    Path("pyproject.toml").write_text(f"{text}\n", encoding="utf-8")
+    SETTINGS_FILE.write_text(f"{text}\n", encoding="utf-8")
     return tests
 
 
-def check_tests_in_fork(tests: list[str]) -> None:
-    """Raise SystemExit if a test fails in a fork of a process that has imported it, as mutmut runs it.
-
-    Such a test would detect every change.
-    """
-    command = [sys.executable, str(Path(__file__).resolve()), "--fork", *tests]
-    folders = [str((MUTANTS / path).resolve()) for path in IMPORT_PATHS]
-    environment = {**os.environ, "MUTANT_UNDER_TEST": "", "PYTHONPATH": os.pathsep.join(folders)}
-    if subprocess.run(command, cwd=MUTANTS, env=environment, check=False).returncode:
-        raise SystemExit("A test fails in a fork without a change; it would detect every change.")
-
-
-def run_in_fork(tests: list[str]) -> int:
-    """Import the tests, run them in a fork, and return the exit code of pytest."""
-    usual = ["--rootdir=.", "-x", "-q", *ARGUMENTS]
-    pytest.main(["--collect-only", "-qqq", *usual, *tests])
-    child = os.fork()
-    if child == 0:
-        os._exit(pytest.main([*usual, *tests]))
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+def make_changes() -> list[str]:
+    """Let mutmut make the changes, and find out which tests run which function; return their names."""
+    # With a name that no change has, it ends then.
+    log = subprocess.run(("mutmut", "run", "none"), capture_output=True, text=True, check=False)
+    names = [
+        name
+        for file in sorted(MUTANTS.rglob("*.meta"))
+        for name in json.loads(file.read_text(encoding="utf-8"))["exit_code_by_key"]
+    ]
+    if not names or not (MUTANTS / "mutmut-stats.json").exists():
+        raise SystemExit(f"mutmut made no changes: {log.stdout[-2000:]}{log.stderr[-2000:]}")
+    return names
 
 
-def read_results() -> dict[str, int | None]:
-    """Return the exit code of the tests for each change, None for those that were not tested."""
-    files = sorted(MUTANTS.rglob("*.meta"))
-    results = [json.loads(file.read_text(encoding="utf-8"))["exit_code_by_key"] for file in files]
-    return {name: code for result in results for name, code in result.items()}
+def test_changes(tests: list[str], trials: Trials) -> None:
+    """Import the tests, and run them for each change. Raise SystemExit if pytest cannot."""
+    code = pytest.main([*ARGUMENTS, *tests], plugins=[trials])
+    if code:
+        raise SystemExit(code)
 
 
-def describe_result(code: int | None) -> str:
-    """Return what became of a change."""
-    if code in DETECTED:
-        return "detected"
-    if code in NOT_DETECTED:
-        return "survived"
-    if code in WITHOUT_TESTS:
-        return "without tests"
-    return "timed out"
-
-
-def run_mutmut(*arguments: str) -> int:
-    """Run mutmut without its progress display, and return its exit code."""
-    with Path("mutmut.log").open("ab") as log:
-        return subprocess.run(("mutmut", *arguments), stdout=log, stderr=log, check=False).returncode
-
-
-def select_changes(sample: int | None, seed: int) -> list[str]:
-    """Return the names of the changes to test: all, or a random sample."""
-    names = sorted(read_results())
-    return names if sample is None or sample >= len(names) else random.Random(seed).sample(names, sample)
-
-
-def test_changes(names: list[str], jobs: int) -> dict[str, int | None]:
-    """Run the tests for each change, again one at a time after a time limit, and return their exit codes."""
-    run_mutmut("run", "--max-children", str(jobs), *names)
-    late = [name for name, code in read_results().items() if name in names and describe_result(code) == "timed out"]
-    if late:
-        run_mutmut("run", "--max-children", "1", *late)
-    results = read_results()
-    return {name: results[name] for name in names}
-
-
-def report(room: str, results: dict[str, int | None], total: int, output: Path) -> bool:
-    """Print how many changes were detected, write the diffs of the others, and return whether it is enough."""
-    counts = Counter(map(describe_result, results.values()))
-    # A change that exceeds the time limit may be detected, or the machine was busy.
-    share = counts["detected"] / len(results)
-    scope = "" if len(results) == total else f" (a random sample of {total})"
-    details = ", ".join(f"{counts[kind]} {kind}" for kind in ("survived", "without tests", "timed out"))
-    print(f"{room}: {counts['detected']} of {len(results)} changes{scope} were detected, {share:.1%}; {details}")
-    survivors = sorted(name for name, code in results.items() if code not in DETECTED)
-    output.parent.mkdir(parents=True, exist_ok=True)
+def write_survivors(results: Results, output: Path) -> None:
+    """Write the diffs of the changes that were not detected."""
     with output.open("w", encoding="utf-8") as file:
-        for name in survivors:
-            shown = subprocess.run(("mutmut", "show", name), capture_output=True, text=True, check=False).stdout
-            file.write(f"{describe_result(results[name])}: {shown}\n")
+        for change in sorted(results.changes.values(), key=lambda change: change.name):
+            if change.result not in DETECTED:
+                command = ("mutmut", "show", change.name)
+                shown = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+                file.write(f"{change.result}: {shown}\n")
     print(f"The others are in {output}")
-    return share >= LEAST_DETECTED[room]
 
 
 def main() -> int:
     """Test the changes of a room; return 0 if enough of them are detected."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--fork", nargs="+", metavar="TEST", help=argparse.SUPPRESS)
     parser.add_argument("--sample", type=int, help="how many changes to test")
     parser.add_argument("--seed", type=int, default=0, help="the seed of the sample")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many changes to test at a time")
-    parser.add_argument("--output", type=Path, help="where to write the changes that are not detected")
-    parser.add_argument("room", nargs="?", choices=ROOMS)
+    parser.add_argument("--output", type=Path, required=True, help="a folder for the results")
+    parser.add_argument("room", choices=ROOMS)
     options = parser.parse_args()
-    if options.fork:
-        return run_in_fork(options.fork)
-    tests = write_configuration(options.room)
-    # With a name that no change has, mutmut makes the changes, finds out which tests run which function, and ends.
-    run_mutmut("run", "--max-children", str(options.jobs), "none")
-    names = select_changes(options.sample, options.seed)
-    if not names:
-        raise SystemExit(f"mutmut made no changes: {Path('mutmut.log').read_text(encoding='utf-8')[-2000:]}")
-    check_tests_in_fork(tests)
-    results = test_changes(names, options.jobs)
-    return int(not report(options.room, results, len(read_results()), options.output))
+    output = options.output.resolve()
+    results = Results(options.room, output / f"{options.room}.jsonl")
+    tests = write_settings(options.room)
+    names = make_changes()
+    # In random order, what is known at any time is a random sample of the changes.
+    names = random.Random(options.seed).sample(names, min(options.sample or len(names), len(names)))
+    folder = Path.cwd()
+    os.chdir(MUTANTS)
+    test_changes(tests, Trials(results, names, options.jobs))
+    os.chdir(folder)
+    print(results.describe(len(names)))
+    write_survivors(results, output / f"{options.room}.txt")
+    return int(results.share < LEAST_DETECTED[options.room])
 
 
 if __name__ == "__main__":

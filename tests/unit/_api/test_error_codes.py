@@ -17,6 +17,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors impo
     MAX_CAUSES,
     MAX_DEPTH,
     ApiError,
+    LoginFailed,
+    ResponseLost,
     VirtinfraError,
     is_error_code,
     list_error_codes,
@@ -344,3 +346,23 @@ def test_docstring_shows_the_tree_of_exceptions() -> None:
         assert defined[name].__bases__ == (path[-2],)
         is_code_of_another = name in ("SeveralFailed", "Overloaded", "ApiError", "LoginFailed")
         assert is_code_of_another or defined[name].code in codes, name
+
+
+def test_a_failed_login_has_the_error_of_its_reason() -> None:
+    refused = LoginFailed.from_error(ApiError("LogInByAccount", 400, {**SSH, "code": "ID.1000"}))
+    assert (refused.code, refused.result["operation"], refused.result["status"]) == ("ID.1000", "LogInByAccount", 400)
+    assert refused.error["details"] == SSH["details"]
+    assert (refused.is_refusal, refused.is_final) == (True, True)
+
+
+@pytest.mark.parametrize(("status", "code"), [(0, "UNREACHABLE"), (500, "UNREACHABLE"), (429, "HTTP_429")])
+def test_a_login_whose_response_is_lost_is_not_an_unknown_outcome(status: int, code: str) -> None:
+    lost = ResponseLost("no response")
+    lost.status, lost.retry_after = status, 7.0
+    failed = LoginFailed.from_error(lost)
+    assert (failed.code, failed.error["code"]) == (code, code)
+    assert failed.message.startswith("no response")
+    assert ("overloaded" in failed.error["details"]) == (status == 429)
+    assert "7" in failed.error["details"] or status != 429
+    assert not failed.is_refusal
+    assert not failed.is_final

@@ -16,6 +16,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.records imp
     RECORD_FIELDS,
     complete_record,
     find_invalid_member,
+    is_address,
+    is_localhost,
     is_same_value,
     normalize_address,
     record_to_result,
@@ -258,3 +260,28 @@ def test_members_that_tasks_rely_on(record: dict[str, Any], expected: str | None
 def test_invalid_timestamp_is_named() -> None:
     with pytest.raises(ValueError, match="not a timestamp of the service: '2024-01-06'"):
         to_datetime("2024-01-06")
+
+
+THIS_MACHINE = """
+    localhost LocalHost. localhost.localdomain db.localhost localhost4 localhost6.localdomain6 ip6-loopback loopback
+    127.0.0.1 127.1 0x7f.1 017700000001 2130706433 0.0.0.0 0 ::1 ::ffff:127.0.0.1 ::127.0.0.1 ::
+""".split()
+# Full-width letters and digits, and a mark that resolvers ignore.
+THIS_MACHINE += ["\uff11\uff12\uff17.0.0.1", "\uff4cocalhost", "local\ufe0fhost"]
+OTHER_MACHINES = """
+    localhosts mylocalhost localhost.example.com ip6-loopbacks 10.0.0.1 126.255.255.255 128.0.0.1 1.0.0.0 fe80::1 x0
+    host-127.0.0.1 127.0.0.1.example.com 2001:db8::1 ::ffff:10.0.0.1 ::10.0.0.1 2001:db8::127.0.0.1
+""".split()
+
+
+def test_names_and_addresses_of_this_machine(subtests: pytest.Subtests) -> None:
+    for text in THIS_MACHINE:
+        with subtests.test(text):
+            assert is_localhost(text)
+            assert not is_address(text)
+    for text in OTHER_MACHINES:
+        with subtests.test(text):
+            assert not is_localhost(text)
+    assert is_localhost(" localhost ")
+    assert is_address("127.0.0.1", allow_localhost=True)
+    assert not is_address("-oProxyCommand=sh", allow_localhost=True)

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import socket
 from collections.abc import Callable
 
@@ -77,3 +78,22 @@ def test_a_connection_that_the_service_closes_meanwhile(
                     service.reply = b'{"inventory": {"state": "Disabled"}}'
                 reply_to(client, operation, DISABLE if operation == "ChangeHostState" else {})
         assert service.accepted == 2
+
+
+def test_a_client_with_own_connections_shares_the_session_but_no_connection() -> None:
+    with (
+        StubServer(lambda request: StubResponse(200, {"inventories": []})) as service,
+        new_task_of(service.url)(session_id="the-only-session") as client,
+    ):
+        # Only the connections of the worker are kept beyond a client.
+        client.hooks = dataclasses.replace(client.hooks, connections=None)
+        query(client, "QueryHost")
+        with client.with_own_connections() as reader:
+            query(reader, "QueryHost")
+            query(reader, "QueryHost")
+        query(client, "QueryHost")
+    ports = [request.client_port for request in service.requests]
+    assert ports == [ports[0], ports[1], ports[1], ports[0]]
+    assert ports[0] != ports[1]
+    assert reader.sessions is client.sessions
+    assert {request.headers["Authorization"] for request in service.requests} == {"OAuth the-only-session"}
