@@ -19,8 +19,10 @@ options:
       - The uuid of the new object, on servers that support tags.
       - Unless O(uuid) is given, the module looks for an object with this uuid before it uses other options to find one.
     type: str
-  tags:
-    description: Tags of the new object, by name or uuid, on servers that support tags.
+  tag_patterns:
+    description:
+      - Tag patterns, by name or uuid, from which the service makes user tags of the new object, on servers that support
+        tags. Those of an existing object are not compared.
     type: list
     elements: str
     aliases: [tag_uuids]

@@ -4,13 +4,13 @@
 
 # Note that this doc fragment is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Document ``TAGS`` in ``_modules/options.py``."""
+"""Document ``TAGS`` in ``_modules/options.py`` and, in OBJECT, ``OBJECT_TAGS``."""
 
 from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """The tags of a call."""
+    """The tags of a call, and those of an object."""
 
     DOCUMENTATION = r"""
 options:
@@ -24,4 +24,35 @@ options:
       - User tags to send with the call. They are not compared, because records do not show them.
     type: list
     elements: str
+"""
+
+    OBJECT = r"""
+options:
+  system_tags:
+    description:
+      - System tags to send with the call. They are not compared, because records do not show them.
+    type: list
+    elements: str
+  tags:
+    description:
+      - The user tags of the object. They are compared with those that it has, and changed if they differ, which needs
+        operations that some services lack. The module then fails with the code C(UNSUPPORTED) and changes nothing.
+      - A new object gets them when it is created. With the option, the returned object has the sorted list of its tags
+        as C(tags).
+      - If the object is to be removed, the module removes it only if the tags do not differ, as with all options.
+      - Small and capital letters differ, but services take two tags for equal that differ in nothing else. The module
+        replaces one by the other. Spaces around a tag are removed.
+    type: list
+    elements: str
+    aliases: [user_tags]
+  tags_mode:
+    description:
+      - What O(tags) says about the tags of the object. Without O(tags), it is ignored.
+      - With V(exact), it has these tags and no others. An empty list removes all. Tags that were made from tag patterns
+        are removed too, unless the option C(tag_patterns) of the module has the pattern.
+      - With V(add), it has at least these tags. With V(remove), it has none of them.
+    type: str
+    choices: [exact, add, remove]
+    default: exact
+    version_added: 1.0.0
 """

@@ -14,7 +14,7 @@ extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
   - virtinfra.manager._wait.times
-  - virtinfra.manager._tags
+  - virtinfra.manager._tags.object
   - virtinfra.manager._creation
   - virtinfra.manager._references
   - virtinfra.manager._attributes
@@ -156,6 +156,12 @@ cbt_task:
       elements: str
       sample: [vm-1]
       returned: "when O(vm) or O(vms) is a name, and when the service shows it"
+    tags:
+      description: "The user tags, sorted."
+      type: list
+      elements: str
+      sample: [production]
+      returned: when O(tags) is given
 volume_cbt_backup_infos:
   description: What the service returned about the volumes when the task was enabled.
   returned: when the module enabled the task and waited until it was
@@ -232,6 +238,7 @@ from ..module_utils._resources.protection import find_cbt_task, find_other_cbt_t
 CBT_TASK = ResourceSpec(
     record_type="CbtTaskInventory",
     result_key="cbt_task",
+    tagged_type="CbtTaskVO",
     find=find_cbt_task,
     create="CreateCbtTask",
     keys=("uuid", "name", "vmInstanceUuid"),

@@ -18,7 +18,7 @@ extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
   - virtinfra.manager._wait.times
-  - virtinfra.manager._tags
+  - virtinfra.manager._tags.object
   - virtinfra.manager._creation
   - virtinfra.manager._references
   - virtinfra.manager._attributes
@@ -190,6 +190,12 @@ EXAMPLES = r"""
     password: "{{ ssh_password }}"
     state: enabled
 
+- name: Add a tag to a host
+  virtinfra.manager.kvm_host:
+    name: host-1
+    tags: [production]
+    tags_mode: add
+
 - name: Put a host into maintenance, unless VMs run on it that cannot migrate; wait at most one hour
   virtinfra.manager.kvm_host:
     name: host-1
@@ -297,6 +303,12 @@ host:
     fan_status: {description: The hardware status of the fans., type: str, sample: Normal}
     raid_status: {description: The hardware status of the RAID controllers., type: str, sample: Normal}
     temperature_status: {description: The hardware status of the temperature., type: str, sample: Normal}
+    tags:
+      description: "The user tags, sorted."
+      type: list
+      elements: str
+      sample: [production]
+      returned: when O(tags) is given
 migrated_vms:
   description:
     - The VMs that the maintenance migrated to other hosts. In check mode and with O(wait=false), those that should
@@ -372,6 +384,7 @@ from ..module_utils._resources.hosts import DISCONNECTED, HOST_KEYS, MAINTENANCE
 KVM_HOST = ResourceSpec(
     record_type="HostInventory",
     result_key="host",
+    tagged_type="HostVO",
     find=find_host,
     create="AddKVMHost",
     update="UpdateHost",

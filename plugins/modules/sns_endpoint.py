@@ -21,7 +21,7 @@ extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
   - virtinfra.manager._wait.times
-  - virtinfra.manager._tags
+  - virtinfra.manager._tags.object
   - virtinfra.manager._creation
   - virtinfra.manager._references
   - virtinfra.manager._attributes
@@ -262,6 +262,12 @@ endpoint:
       elements: str
       sample: [topic-1]
       returned: "when O(topics) is a name, and when O(topics) is given"
+    tags:
+      description: "The user tags, sorted."
+      type: list
+      elements: str
+      sample: [production]
+      returned: when O(tags) is given
 also_removed:
   description: The persons and subscriptions that are removed with the endpoint.
   returned: with O(state=absent)
@@ -306,6 +312,7 @@ from ..module_utils._resources.notifications import (
 from ..module_utils._resources.subscriptions import (
     ENDPOINT_GUARD,
     ROOM_FIELDS,
+    SUBSCRIPTIONS,
     TOPICS,
     add_topics,
     plan_endpoint_of_any_type,
@@ -313,9 +320,9 @@ from ..module_utils._resources.subscriptions import (
     plan_subscriptions,
 )
 
-SUBSCRIPTIONS = ("SubscribeSNSTopic", "UnsubscribeSNSTopic")
 SHARED: dict[str, Any] = {
     "result_key": "endpoint",
+    "tagged_type": "SNSApplicationEndpointVO",
     "update": "UpdateSNSApplicationEndpoint",
     "delete": "DeleteSNSApplicationEndpoint",
     "transitions": build_transitions("ChangeSNSApplicationEndpointState"),

@@ -16,7 +16,7 @@ extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
   - virtinfra.manager._wait.times
-  - virtinfra.manager._tags
+  - virtinfra.manager._tags.object
   - virtinfra.manager._creation
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.actiongroup_api
@@ -126,6 +126,12 @@ platform:
       type: int
       returned: when the service sends it
       sample: 1162
+    tags:
+      description: "The user tags, sorted."
+      type: list
+      elements: str
+      sample: [production]
+      returned: when O(tags) is given
 also_removed:
   description: The endpoints that are removed with the platform.
   returned: with O(state=absent)
@@ -177,6 +183,7 @@ from ..module_utils._resources.subscriptions import PLATFORM_GUARD
 PLATFORM = ResourceSpec(
     record_type="SNSApplicationPlatformInventory",
     result_key="platform",
+    tagged_type="SNSApplicationPlatformVO",
     find=combine_finders(
         find_by_query("QuerySNSSnmpPlatform", "uuid", "name"),
         find_by_query("QuerySNSApplicationPlatform", "uuid", "name", among=is_snmp_platform),

@@ -17,7 +17,7 @@ extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
   - virtinfra.manager._wait.times
-  - virtinfra.manager._tags
+  - virtinfra.manager._tags.object
   - virtinfra.manager._creation
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.actiongroup_api
@@ -101,6 +101,12 @@ topic:
     locale: {description: The language of the messages., type: str, sample: en_US}
     create_date: {description: When the topic was created., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
     last_op_date: {description: When the topic was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
+    tags:
+      description: The user tags, sorted.
+      type: list
+      elements: str
+      sample: [production]
+      returned: when O(tags) is given
 also_removed:
   description: The endpoints whose subscriptions are removed with the topic.
   returned: with O(state=absent)
@@ -141,6 +147,7 @@ from ..module_utils._resources.subscriptions import TOPIC_GUARD
 TOPIC = ResourceSpec(
     record_type="SNSTopicInventory",
     result_key="topic",
+    tagged_type="SNSTopicVO",
     find=find_by_query("QuerySNSTopic", "uuid", "name"),
     create="CreateSNSTopic",
     update="UpdateSNSTopic",

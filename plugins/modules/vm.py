@@ -18,7 +18,7 @@ extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
   - virtinfra.manager._wait.times
-  - virtinfra.manager._tags
+  - virtinfra.manager._tags.object
   - virtinfra.manager._references
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.actiongroup_api
@@ -135,6 +135,13 @@ EXAMPLES = r"""
   virtinfra.manager.vm:
     uuid: a0000004000040008000000000000001
     name: web-1
+
+- name: Give a VM exactly these tags
+  virtinfra.manager.vm:
+    name: vm-4
+    tags:
+      - production
+      - backup::daily
 
 - name: Destroy a VM, which can be recovered for some days
   virtinfra.manager.vm:
@@ -310,6 +317,12 @@ vm:
         device_id: {description: The number of the drive in its VM., type: int, sample: 0}
         create_date: {description: When the drive was created., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
         last_op_date: {description: When the drive was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
+    tags:
+      description: "The user tags, sorted."
+      type: list
+      elements: str
+      sample: [production]
+      returned: when O(tags) is given
 also_removed:
   description:
     - What is removed with the VM, its data volumes with O(data_volumes=delete), its CBT tasks, and its snapshot groups,
@@ -358,6 +371,7 @@ from ..module_utils._resources.vms import (
 VM = ResourceSpec(
     record_type="VmInstanceInventory",
     result_key="vm",
+    tagged_type="VmInstanceVO",
     find=find_vm,
     update="UpdateVmInstance",
     delete="DestroyVmInstance",

@@ -17,7 +17,7 @@ extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
   - virtinfra.manager._wait.times
-  - virtinfra.manager._tags
+  - virtinfra.manager._tags.object
   - virtinfra.manager._creation
   - virtinfra.manager._references
   - virtinfra.manager._attributes
@@ -306,6 +306,12 @@ vm:
         device_id: {description: The number of the drive in its VM., type: int, sample: 0}
         create_date: {description: When the drive was created., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
         last_op_date: {description: When the drive was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
+    tags:
+      description: "The user tags, sorted."
+      type: list
+      elements: str
+      sample: [production]
+      returned: when O(tags) is given
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
@@ -336,6 +342,7 @@ from ..module_utils._resources.vms import plan_new_vm
 VM = ResourceSpec(
     record_type="VmInstanceInventory",
     result_key="vm",
+    tagged_type="VmInstanceVO",
     find=find_by_type("vm", "uuid", "name"),
     create="CreateVmInstanceFromVolumeSnapshotGroup",
     plan=plan_new_vm,

@@ -17,7 +17,7 @@ extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
   - virtinfra.manager._wait.times
-  - virtinfra.manager._tags
+  - virtinfra.manager._tags.object
   - virtinfra.manager._creation
   - virtinfra.manager._references
   - virtinfra.manager._removal
@@ -164,6 +164,12 @@ snapshot_group:
         volume_uuid: {description: The uuid of the volume., type: str, sample: a0000007000040008000000000000001}
         device_id: {description: The number of the volume in the VM., type: int, sample: 0}
         snapshot_deleted: {description: Whether the snapshot was deleted., type: bool, sample: false}
+    tags:
+      description: "The user tags, sorted."
+      type: list
+      elements: str
+      sample: [production]
+      returned: when O(tags) is given
 also_removed:
   description: The later snapshot groups that are removed with it.
   returned: with O(state=absent)
@@ -242,6 +248,7 @@ from ..module_utils._resources.protection import (
 GROUP = ResourceSpec(
     record_type="VolumeSnapshotGroupInventory",
     result_key="snapshot_group",
+    tagged_type="VolumeSnapshotGroupVO",
     find=find_snapshot_group,
     create="CreateVolumeSnapshotGroup",
     update="UpdateVolumeSnapshotGroup",

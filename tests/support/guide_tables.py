@@ -83,7 +83,7 @@ def _describe_companion(row: Operation, node: Mapping[str, Any]) -> tuple[str, s
 
 def _format_parameter(parameter: Parameter) -> str:
     """Return a parameter as the table shows it, empty for one that many operations have."""
-    if parameter.name in COMMON or parameter.alias_of:
+    if (parameter.name in COMMON and not parameter.required) or parameter.alias_of:
         return ""
     values = f" ({', '.join(f'``{choice}``' for choice in parameter.choices)})" if parameter.choices else ""
     return f"{parameter.name}{'!' if parameter.required else ''}{values}"

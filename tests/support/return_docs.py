@@ -59,6 +59,14 @@ TOPICS: Field = {
     "returned": "when O(topics) is given",
 }
 
+TAGS: Field = {
+    "description": "The user tags, sorted.",
+    "type": "list",
+    "elements": "str",
+    "sample": ["production"],
+    "returned": "when O(tags) is given",
+}
+
 # The names in the samples of types whose objects have other names in the simulator.
 NAMES = {"l3_network": "l3-1", "host_nic": "eth0", "endpoint": "snmp-endpoint-1", "platform": "snmp-1"}
 
@@ -189,6 +197,10 @@ def documented_records() -> dict[str, dict[str, Fields]]:
         "vm": {"vm": vm},
         "vm_nic": {"nic": contains("VmNicInventory"), "vm": vm},
     }
+    for name, paths in records.items():
+        if "tags" in load_spec(name).all_options:
+            path = next(iter(paths))
+            paths[path] = {**paths[path], "tags": TAGS}
     return {
         name: {
             **{

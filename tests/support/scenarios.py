@@ -33,6 +33,7 @@ OTHER_TOPIC = "a000000e000040008000000000000002"
 PERSON = "a000000f000040008000000000000001"
 CREATED_TASK = "a0000010000040008000000000000001"
 RUNNING_TASK = "a0000010000040008000000000000003"
+USER_TAG = "a000001a000040008000000000000001"
 PASSWORD = "Tr0ub4dor & 3"
 CHAT = "https://chat.example.com/send?key=5c0ffee5-1dea"
 
@@ -634,6 +635,29 @@ SCENARIOS = (
         action=True,
     ),
     Scenario(
+        "create-user-tag",
+        "CreateUserTag",
+        "api",
+        {"operation": "CreateUserTag", "params": {"resourceType": "HostVO", "resourceUuid": HOST, "tag": "production"}},
+        more("usertag", tag="production"),
+        action=True,
+    ),
+    Scenario(
+        "delete-user-tag",
+        "DeleteTag",
+        "api",
+        {"operation": "DeleteTag", "params": {"uuid": USER_TAG}},
+        gone("usertag", USER_TAG),
+        action=True,
+    ),
+    Scenario(
+        "tag-host",
+        "CreateUserTag",
+        "kvm_host",
+        {"uuid": HOST, "tags": ["production"], "tags_mode": "add"},
+        more("usertag", resourceUuid=HOST, tag="production"),
+    ),
+    Scenario(
         "set-service-types",
         "SetServiceTypeOnHostNetworkInterface",
         "host_nic_service",
@@ -654,6 +678,7 @@ _BY_MODULE: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "RemoveSNSFeiShuAtPerson": ("sns_teamchat_person", {"uuid": PERSON, "state": "absent"}),
     "DetachL3NetworkFromVm": ("vm_nic", {"uuid": NIC, "state": "absent"}),
     "DeleteVolumeSnapshotGroup": ("vm_snapshot_group", {"uuid": SNAPSHOT_GROUP, "state": "absent"}),
+    "DeleteTag": ("vm", {"uuid": VM, "tags": []}),
 }
 
 # A disconnected host is not put into maintenance before its removal.

@@ -27,7 +27,7 @@ _DELETE_MODE = optional("deleteMode", choices=("Permissive", "Enforcing"), ignor
 
 _CREATE_PARAMS = (
     optional("resourceUuid"),
-    optional("tagUuids", "list", refers_to="tag"),
+    optional("tagUuids", "list", refers_to="tag_pattern"),
 )
 
 
@@ -148,7 +148,7 @@ _ROWS = (
             required("taskType"),
             required("resourceUuids", "list", refers_to="vm"),
             optional("resourceUuid"),
-            optional("tagUuids", "list", refers_to="tag"),
+            optional("tagUuids", "list", refers_to="tag_pattern"),
             optional("vmInstanceUuid", refers_to="vm"),
         ),
         alternatives={"vmInstanceUuid": ("taskType", "resourceUuids")},
@@ -551,6 +551,18 @@ _COMPANIONS = (
     _query("QueryVolume", "volumes", "Volume"),
     _query("QueryVolumeSnapshotGroup", "volume-snapshots/group", "VolumeSnapshotGroupInventory"),
     _query("QuerySNSTopic", "sns/topics", "SNSTopicInventory"),
+    _query("QueryUserTag", "user-tags", "UserTagInventory"),
+    # Services refuse a tag that the object has already.
+    Operation(
+        "CreateUserTag",
+        "POST",
+        "user-tags",
+        params=(required("resourceType"), required("resourceUuid"), required("tag")),
+        duplicate_codes=("SYS.1006",),
+        result=("inventory",),
+        record="UserTagInventory",
+    ),
+    _deletion("DeleteTag", "tags/{uuid}", "user_tag"),
     # A service that lacks GetNicQos and ignores the verb runs DeleteNicQos, and refuses it without a direction.
     Operation(
         "GetNicQos",

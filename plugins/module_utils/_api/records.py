@@ -86,6 +86,7 @@ RECORD_FIELDS: Mapping[str, tuple[str, ...]] = {
         "VolumeSnapshotRef": "volumeSnapshotUuid volumeUuid deviceId snapshotDeleted",
         "SNSTopicInventory": f"{_NAMED} state locale",
         "TemplatedVmInstanceInventory": _NAMED,
+        "UserTagInventory": "uuid resourceUuid resourceType tag type tagPatternUuid createDate lastOpDate",
         # Records that modules combine from several records of the service.
         "HostNicServices": "services",
         "NicBandwidthLimit": "uuid direction bandwidth",

@@ -40,6 +40,13 @@ from .guards import Guard
 Values: TypeAlias = Mapping[str, "tuple[str, ...]"]
 NO_VALUES: Values = {}
 
+# The options, by their API names, for the user tags of an object and for what to do with its other tags. The record has
+# the texts of the tags under the first name.
+TAGS, TAGS_MODE = "tags", "tagsMode"
+
+# The operations that change the user tags of an object of any type.
+ADD_TAG, REMOVE_TAG = "CreateUserTag", "DeleteTag"
+
 
 @dataclass(frozen=True)
 class StateTransition:
@@ -85,9 +92,13 @@ class PlannedCall:
 
 @dataclass(frozen=True)
 class Found:
-    """The object exists: the service shows this record."""
+    """The object exists: the service shows this record.
+
+    If the options contain tags, ``user_tags`` are the records of its user tags, and ``tags`` in the record their texts.
+    """
 
     record: Record
+    user_tags: tuple[Record, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -142,7 +153,8 @@ class ResourceSpec:
     success. ``keys`` are the parameters by which ``find`` selects the object: it uses the first one that has a value.
     ``guards`` are those of the calls that lead to a state and affect other objects, by that state. ``remember`` returns
     what later reads of an object that shall be absent need from the first record; it is added to the options.
-    ``plan_options`` are options (API names) that only ``plan`` uses.
+    ``plan_options`` are options (API names) that only ``plan`` uses. ``tagged_type`` is the type of the object in user
+    tags, empty if the module does not compare them.
     ``find_conflict`` returns why the service would refuse to create the object, for check mode. ``complete_options``
     returns parameters of the creation that follow from the options but have to be read. ``find_reply_error`` returns
     the error in the reply to a call whose job succeeded, None if there is none. ``plan`` replaces
@@ -164,6 +176,7 @@ class ResourceSpec:
     complete_options: Callable[[Any, Record], Record] | None = None
     find_reply_error: Callable[[Record], str | None] | None = None
     plan_options: tuple[str, ...] = ()
+    tagged_type: str = ""
     guards: Mapping[str, Sequence[Guard]] = field(default_factory=dict)
     remember: Callable[[Record], Record] = remember_uuid
     plan: Plan | None = None
@@ -221,11 +234,96 @@ def plan(
     created, and Unchangeable when a value differs that the API cannot change.
     """
     plan_calls, renamed = resource.plan or build_default_plan, resource.rename(desired)
+    if TAGS in desired:
+        plan_calls = _plan_with_tags(plan_calls)
     without_null = {name: value for name, value in renamed.items() if not isinstance(value, NullReference)}
     if len(without_null) < len(renamed) and not is_prediction:
         with suppress(InvalidOptions, NotFound):
             return plan_calls(resource, state, without_null, current)
     return plan_calls(resource, state, renamed, current)
+
+
+def list_desired_tags(desired: Record, user_tags: Sequence[Record] = ()) -> list[str]:
+    """Return the user tags, sorted, that an object with ``user_tags`` shall have by the options.
+
+    With exact tags, those that were made from the tag patterns of the options remain.
+    """
+    tags, mode = set(desired[TAGS]), desired[TAGS_MODE]
+    present = {get_tag(row) for row in user_tags}
+    if mode == "remove":
+        return sorted(present - tags)
+    patterns = desired.get("tagUuids", ())
+    kept = {get_tag(row) for row in user_tags if mode == "add" or row.get("tagPatternUuid") in patterns}
+    # Services take two tags for equal that differ in small and capital letters only.
+    spelled = {tag.casefold() for tag in tags}
+    return sorted(tags | {tag for tag in kept if tag in tags or tag.casefold() not in spelled})
+
+
+def get_tag(user_tag: Record) -> str:
+    """Return the text of a user tag as services compare it."""
+    return str(user_tag.get("tag") or "").strip()
+
+
+def _plan_with_tags(plan_calls: Plan) -> Plan:
+    """Return a plan function that also makes the user tags of an object those of the options.
+
+    The create sends them. An object that shall be removed must have them.
+    """
+
+    def plan_all(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
+        if isinstance(current, Unreadable):
+            raise Unsupported(f"cannot compare tags: {current.reason.reason}", "Omit tags.")
+        user_tags = current.user_tags if isinstance(current, Found) else ()
+        tags = list_desired_tags(desired, user_tags)
+        others = {name: value for name, value in desired.items() if name not in (TAGS, TAGS_MODE)}
+        if state == ABSENT:
+            return plan_calls(resource, state, {**others, TAGS: tags}, current)
+        if current.record is None:
+            return [_tag_created(resource, call, tags) for call in plan_calls(resource, state, others, current)]
+        changes = _plan_tag_calls(resource, current.record, user_tags, tags)
+        tagged = replace_record(current, {**current.record, TAGS: tags})
+        return [*changes, *plan_calls(resource, state, others, tagged)]
+
+    return plan_all
+
+
+def _tag_created(resource: ResourceSpec, call: PlannedCall, tags: list[str]) -> PlannedCall:
+    """Return a call of the plan that creates an object, with its tags in the expected record. The create sends them."""
+    params = {"userTags": tags} if tags and call.operation == resource.create else {}
+    return replace(call, params={**call.params, **params}, expected=call.expected and {**call.expected, TAGS: tags})
+
+
+def _plan_tag_calls(
+    resource: ResourceSpec, record: Record, user_tags: Sequence[Record], tags: Sequence[str]
+) -> list[PlannedCall]:
+    """Return the calls that change the user tags of an object to ``tags``.
+
+    Tags are added first, so that none is lost on a service that cannot add any. A tag that differs from a present one
+    in small and capital letters only is added after that one was removed.
+    """
+    removed = [row for row in user_tags if get_tag(row) not in tags]
+    replaced = {get_tag(row).casefold() for row in removed}
+    present = [get_tag(row) for row in user_tags]
+    added = [tag for tag in tags if tag not in present]
+    calls: list[PlannedCall] = []
+
+    def expect(operation: str, params: Record) -> None:
+        calls.append(PlannedCall(operation, params, {**record, TAGS: sorted({*present})}))
+
+    def add(tag: str) -> None:
+        present.append(tag)
+        expect(ADD_TAG, {"resourceType": resource.tagged_type, "resourceUuid": record.get("uuid"), "tag": tag})
+
+    for tag in added:
+        if tag.casefold() not in replaced:
+            add(tag)
+    for row in removed:
+        present.remove(get_tag(row))
+        expect(REMOVE_TAG, {"uuid": row.get("uuid")})
+    for tag in added:
+        if tag.casefold() in replaced:
+            add(tag)
+    return calls
 
 
 def build_default_plan(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
@@ -328,7 +426,7 @@ def _require_equal(resource: ResourceSpec, desired: Record, current: Record) -> 
 def list_owner_params(resource: ResourceSpec) -> set[str]:
     """Return the parameters of the creation that refer to other objects, except for tags."""
     parameters = _get_parameters(resource.create)
-    return {name for name, parameter in parameters.items() if parameter.refers_to not in ("", "tag")}
+    return {name for name, parameter in parameters.items() if parameter.refers_to not in ("", "tag_pattern")}
 
 
 def _describe_differences(resource: ResourceSpec, changes: Record, current: Record) -> str:
@@ -460,9 +558,11 @@ def list_needed_fields(resource: ResourceSpec, state: str, operation: str) -> tu
 def list_settling_fields(resource: ResourceSpec, state: str, operation: str | None = None) -> tuple[str, ...]:
     """Return the fields that must be stable after ``operation``, or without it when no call is left to make.
 
-    After a transition, only the fields of its state must be stable: a disabled host need not be connected. After every
-    other call, all fields must be stable. For an object that must only be present, none must be.
+    After a transition, only the fields of its state must be stable: a disabled host need not be connected. After a
+    change of tags, none must be, and after every other call all. For an object that must only be present, none must be.
     """
+    if operation in (ADD_TAG, REMOVE_TAG):
+        return ()
     transition = resource.transitions.get(state)
     if operation and not (transition and transition.operation == operation):
         return tuple({**resource.transitional_values, **resource.failed_values})

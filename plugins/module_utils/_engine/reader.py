@@ -32,11 +32,13 @@ from .._api.records import (
 )
 from .._api.references import format_option_name
 from .._client.client import Client
-from .._client.jobs import Job, read_until
+from .._client.jobs import Job, generate_uuid, read_until
+from .._client.lists import find_by_attribute
 from .context import ModuleContext
 from .guards import Dependent, Guard, format_count
 from .plan import (
     NO_VALUES,
+    TAGS,
     Current,
     Found,
     Missing,
@@ -46,6 +48,7 @@ from .plan import (
     Unreadable,
     Values,
     find_transitional_field,
+    get_tag,
     list_owner_params,
     plan,
 )
@@ -112,8 +115,24 @@ class ObjectReader:
             return unreadable
         if record is None:
             self._complete_options()
+        return self._read_tags(record, self.client)
+
+    def _read_tags(self, record: Record | None, client: Client) -> Found | Missing:
+        """Return the object with its user tags if the options contain tags.
+
+        Raise Unsupported if the service lacks them, also before an object is created.
+        """
+        is_created = record is None and self.state != ABSENT
+        if TAGS not in self.desired or not (record or is_created):
+            return Found(record) if record else Missing()
+        uuid = (record or {}).get("uuid") or self.desired.get("resourceUuid") or generate_uuid()
+        try:
+            user_tags = find_by_attribute(client, "QueryUserTag", "resourceUuid", uuid)
+        except Unsupported as lack:
+            raise Unsupported(f"cannot compare tags: {lack.reason}", "Omit tags.") from None
+        if record is None:
             return Missing()
-        return Found(record)
+        return Found({**record, TAGS: sorted({get_tag(row) for row in user_tags})}, tuple(user_tags))
 
     def _complete_options(self) -> None:
         """Add what the creation needs and the options do not contain, unless the uuid is that of an existing object."""
@@ -185,12 +204,12 @@ class ObjectReader:
         names = keys.keys() - {"uuid", "resourceUuid"}
         record, uuids = self._find_matches({name: value for name, value in keys.items() if name in names})
         if record and uuid_in_reply in (None, uuids[0]):
-            return Found(record)
+            return self._read_tags(record, self.client)
         if uuids and not uuid_in_reply:
             self.desired = {**self.desired, "uuid": uuids[0]}
         current = self.read()
         if current.record is None and record:
-            current = Found(record)
+            current = self._read_tags(record, self.client)
         if current.record:
             uuid = current.record.get("uuid")
             self._warn_of_twins(uuid, [other for other in uuids if other != uuid])
@@ -239,7 +258,7 @@ class ObjectReader:
         record, reason = read_until(self.client, label, deadline, current.record, self._find, is_stable)
         field = find_transitional_field(self.resource, fields, record, further_values)
         if not field:
-            return Missing() if record is None else Found(record)
+            return self._read_tags(record, self.client)
         raise WaitTimeout(
             f"{to_snake_case(field)} is still {(record or {}).get(field)} after"
             f" {self.client.wait.format_elapsed(deadline)} s. Check the {self.resource.noun}, or increase"

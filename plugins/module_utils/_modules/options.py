@@ -74,6 +74,13 @@ TAGS: Options = {
     "user_tags": {"type": "list", "elements": "str"},
 }
 
+# The tags of modules that compare the user tags of their objects.
+OBJECT_TAGS: Options = {
+    "system_tags": {"type": "list", "elements": "str"},
+    "tags": {"type": "list", "elements": "str", "aliases": ["user_tags"]},
+    "tags_mode": {"type": "str", "default": "exact", "choices": ["exact", "add", "remove"]},
+}
+
 
 def prefer_given_options(options: Mapping[str, Any], known: Container[str] = CONNECTION) -> dict[str, Any]:
     """Return options with values for those of the environment that do not fit to the given ones.
@@ -115,7 +122,7 @@ def map_parameter_names(options: Options) -> dict[str, str]:
 
 CREATE_OPTIONS: Options = {
     "resource_uuid": {"type": "str"},
-    "tags": references("tagUuids"),
+    "tag_patterns": references("tagUuids"),
 }
 
 REMOVAL_OPTIONS: Options = {
@@ -150,7 +157,7 @@ LIST_OPTIONS: Options = {
 JOB_HANDLES: Options = {"jobs": {"type": "list", "elements": "raw", "required": True}}
 
 # Options of many modules of the action group. If a module lacks one, a default of the group for it is ignored.
-GROUP_OPTIONS: Options = {**CONNECTION, **WAIT, **TAGS, **CREATE_OPTIONS, **LIST_OPTIONS}
+GROUP_OPTIONS: Options = {**CONNECTION, **WAIT, **TAGS, **OBJECT_TAGS, **CREATE_OPTIONS, **LIST_OPTIONS}
 
 
 # Options with these endings identify an object, so an empty string is an error in them.
@@ -242,7 +249,8 @@ class TaskOptions:
     def read_desired(self, params: Mapping[str, Any]) -> Record:
         """Return the options of the module that are not null, by the API's names for them."""
         desired, parameters = {}, self.parameters
-        for name in (*self.options, *(TAGS if TAGS in self.shared_options else ())):
+        tags = [name for group in self.shared_options if group in (TAGS, OBJECT_TAGS) for name in group]
+        for name in (*self.options, *tags):
             value = params.get(name)
             if isinstance(value, str) and not isinstance(value, NullReference):
                 value = value.strip()
@@ -251,4 +259,27 @@ class TaskOptions:
             if value is not None:
                 # Ansible converts an empty string to a list with an empty string.
                 desired[parameters[name]] = [] if value == [""] else value
+        if OBJECT_TAGS in self.shared_options:
+            _normalize_tags(desired)
         return desired
+
+
+def _normalize_tags(desired: Record) -> None:
+    """Sort the desired user tags, without spaces around them.
+
+    Raise InvalidOptions for an empty one, and for two that differ in small and capital letters only, because services
+    take them for equal.
+    """
+    if "tags" not in desired:
+        del desired["tagsMode"]
+        return
+    tags = sorted({tag.strip() for tag in desired["tags"]})
+    if "" in tags:
+        raise InvalidOptions("tags must not contain an empty string")
+    spellings = {tag.casefold(): tag for tag in tags}
+    if others := [tag for tag in tags if spellings[tag.casefold()] != tag]:
+        raise InvalidOptions(
+            f"tags must not contain both {others[0]!r} and {spellings[others[0].casefold()]!r}, which services take for"
+            " equal"
+        )
+    desired["tags"] = tags

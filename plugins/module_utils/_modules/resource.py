@@ -20,7 +20,7 @@ from .._engine.context import ModuleContext
 from .._engine.guards import Guard
 from .._engine.plan import ResourceSpec
 from .._engine.reconciler import Reconciler
-from .options import TAGS, WAIT, Options
+from .options import OBJECT_TAGS, TAGS, WAIT, Options
 from .spec import ModuleSpec
 
 
@@ -48,7 +48,8 @@ def resource_module(
         _reject_foreign_options(resource[kind], others, f"{by} {kind}")
         return Reconciler(resource[kind], context, desired).run()
 
-    return ModuleSpec(run, options, (WAIT, TAGS), rules, selecting_options)
+    tags = OBJECT_TAGS if all(kind.tagged_type for kind in kinds) else TAGS
+    return ModuleSpec(run, options, (WAIT, tags), rules, selecting_options)
 
 
 def _list_guards(kinds: Iterable[ResourceSpec]) -> list[Guard]:
@@ -60,5 +61,6 @@ def _reject_foreign_options(resource: ResourceSpec, desired: Record, kind: str) 
     """Raise InvalidOptions for options that belong to another type of object."""
     known = {name for operation in resource.operations for name in get_operation(operation).parameters}
     known.update(resource.plan_options)
-    if others := [format_option_name(name) for name in desired if name not in (*known, *TAG_PARAMS, "state")]:
+    known.update((*TAG_PARAMS, "tags", "tagsMode", "state"))
+    if others := [format_option_name(name) for name in desired if name not in known]:
         raise InvalidOptions(f"{', '.join(others)} cannot be used with {kind}")

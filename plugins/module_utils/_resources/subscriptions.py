@@ -34,6 +34,9 @@ from .finders import Finder, explain_unreadable
 
 _SUBSCRIBERS = "QuerySNSTopicSubscriber"
 
+# The operations that subscribe an endpoint to a topic, and that end the subscription.
+SUBSCRIPTIONS = ("SubscribeSNSTopic", "UnsubscribeSNSTopic")
+
 # The option for all topics of an endpoint, by its API name, and the name of their uuids in the record.
 TOPICS = "topicUuids"
 

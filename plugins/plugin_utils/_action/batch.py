@@ -146,7 +146,10 @@ def _build_items(context: ModuleContext, name: str, spec: ModuleSpec, defaults: 
         for option, rules in {**CONNECTION, **WAIT, **TAGS}.items()
         if params[option] is not None and params[option] != rules.get("default")
     }
-    common = {option: value for option, value in {**defaults, **inherited}.items() if option in options}
+    # The user tags of the task are those of the objects if the module compares them.
+    names = {alias: option for option, rules in options.items() for alias in rules.get("aliases", ())}
+    shared = {names.get(option, option): value for option, value in {**defaults, **inherited}.items()}
+    common = {option: value for option, value in shared.items() if option in options}
     common.update({option: value for option, value in defaults.items() if option not in GROUP_OPTIONS})
     common.update(params["common"] or {})
     validator = ArgumentSpecValidator(options, **spec.constraints)

@@ -43,7 +43,7 @@ def create_cbt_task(call: Call) -> Reply:
             **store.dates(),
         },
     )
-    creation.tag(call, uuid)
+    creation.tag(call, task)
     store["cbttask"].put(task)
     return {"inventory": task} if is_known(INVENTORY_SINCE, call.switches.version) else {}
 

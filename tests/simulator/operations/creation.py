@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from ..errors import invalid_argument
 from ..registry import Call
+from ..state.store import Record
+from .tags import add_user_tag, find_tagged_type
 
 
 def generate_uuid(call: Call, kind: str) -> str:
@@ -18,6 +20,10 @@ def generate_uuid(call: Call, kind: str) -> str:
     return uuid or call.store.generate_uuid()
 
 
-def tag(call: Call, uuid: str) -> None:
-    """Store the tags of a new record."""
-    call.store.tags[uuid] = {**call.tags, "tagUuids": call.get("tagUuids", [])}
+def tag(call: Call, record: Record) -> None:
+    """Store the tags of a new record. Raise OperationError if a user tag is given twice."""
+    call.store.tags[record["uuid"]] = {"systemTags": call.tags["systemTags"], "tagUuids": call.get("tagUuids", [])}
+    resource_type = find_tagged_type(record.kind)
+    if resource_type and call.switches.user_tags_at_creation:
+        for text in call.tags["userTags"]:
+            add_user_tag(call, resource_type, record["uuid"], text)

@@ -47,7 +47,7 @@ def add_kvm_host(call: Call) -> Steps:
     except OperationError:
         store["host"].remove(host["uuid"])
         raise
-    creation.tag(call, host["uuid"])
+    creation.tag(call, host)
     nics, bondings = _add_interfaces(store, host["uuid"])
     return {
         "inventory": store.change("host", host["uuid"], status="Connected", _nics=nics, _bondings=bondings),

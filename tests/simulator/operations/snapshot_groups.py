@@ -49,7 +49,7 @@ def create_snapshot_group(call: Call) -> Reply:
             "_withMemory": call.get("withMemory", False),
         },
     )
-    creation.tag(call, uuid)
+    creation.tag(call, group)
     return {"inventory": store["snapshotgroup"].put(group)}
 
 

@@ -43,7 +43,7 @@ def _new_endpoint(call: Call, kind: str, platform_uuid: str, members: dict[str, 
             **store.dates(),
         },
     )
-    creation.tag(call, endpoint["uuid"])
+    creation.tag(call, endpoint)
     return store["endpoint"].put(endpoint)
 
 
@@ -171,8 +171,9 @@ def add_person(call: Call) -> Reply:
         "remark": call.get("remark"),
         **store.dates(),
     }
-    creation.tag(call, members["uuid"])
-    return {"inventory": store["person"].put(Record("person", members))}
+    person = store["person"].put(Record("person", members))
+    creation.tag(call, person)
+    return {"inventory": person}
 
 
 @operation("RemoveSNSFeiShuAtPerson", chats="documented open", has_envelope=False)

@@ -83,7 +83,7 @@ def create_snmp_platform(call: Call) -> Reply:
             **call.store.dates(),
         },
     )
-    creation.tag(call, platform["uuid"])
+    creation.tag(call, platform)
     return {"inventory": call.store["platform"].put(platform)}
 
 

@@ -28,7 +28,7 @@ def create_topic(call: Call) -> Reply:
             **call.store.dates(),
         },
     )
-    creation.tag(call, topic["uuid"])
+    creation.tag(call, topic)
     return {"inventory": call.store["topic"].put(topic)}
 
 

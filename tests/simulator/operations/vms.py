@@ -57,7 +57,7 @@ def create_vm_from_snapshot_group(call: Call) -> Reply:
     )
     for device, network in enumerate(networks):
         vm = store["vm"].change(uuid, vmNics=[*vm["vmNics"], new_nic(store, uuid, network, device)])
-    creation.tag(call, uuid)
+    creation.tag(call, vm)
     return {"inventory": vm}
 
 

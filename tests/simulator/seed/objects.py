@@ -40,6 +40,7 @@ class Seeder:
             "primarystorage": (seed.primary_storages, self.primary_storage),
             "image": (1, self.image),
             "instanceoffering": (1, self.instance_offering),
+            "usertag": (min(seed.user_tags, seed.vms), self.user_tag),
             "vm": (seed.vms + seed.destroyed_vms, vms.vm),
             "snapshotgroup": (min(seed.snapshot_groups, seed.vms), vms.snapshot_group),
             "cbttask": (min(seed.cbt_tasks, seed.vms), vms.cbt_task),
@@ -58,6 +59,19 @@ class Seeder:
         if seed.vms:
             store.qos[seeded_uuid("vmnic", 1)] = {"in": BANDWIDTH, "out": BANDWIDTH}
         return store
+
+    def user_tag(self, number: int) -> Record:
+        """Return the user tag of a VM."""
+        members = {
+            "uuid": seeded_uuid("usertag", number),
+            "resourceUuid": seeded_uuid("vm", number),
+            "resourceType": "VmInstanceVO",
+            "tag": f"tag-{number}",
+            "type": "User",
+            "tagPatternUuid": None,
+            **dates(number),
+        }
+        return Record("usertag", members)
 
     def zone(self, number: int) -> Record:
         """Return the only zone."""

@@ -22,8 +22,9 @@ OPERATORS = ("!=", ">=", "<=", "!?=", "!~=", "~=", "?=", "=", ">", "<", "is null
 """In search order: the first one that a condition contains is its operator."""
 TIMESTAMP = "%b %d %Y %I:%M:%S %p"
 DATES = ("createDate", "lastOpDate", "lastDetachDate")
-TAGS = {"__systemTag__": "systemTags", "__userTag__": "userTags"}
-"""The names of conditions on tags, and the tags of a record that they refer to."""
+SYSTEM_TAG, USER_TAG = "__systemTag__", "__userTag__"
+"""The names of conditions on the tags of a record."""
+TAGS = (SYSTEM_TAG, USER_TAG)
 BOOLEANS = {"true": True, "false": False}
 
 Predicate = Callable[[Record], bool]
@@ -140,7 +141,10 @@ class Selector:
         return lambda record: _any_matches(matches, list(self._values(record, path)), condition.operator)
 
     def _tags(self, record: Record, field: str) -> list[str]:
-        return list(self._store.tags.get(record.get("uuid", ""), {}).get(TAGS[field], ()))
+        uuid = record.get("uuid", "")
+        if field == SYSTEM_TAG:
+            return list(self._store.tags.get(uuid, {}).get("systemTags", ()))
+        return [tag["tag"] for tag in self._store.records("usertag")[1] if tag["resourceUuid"] == uuid]
 
     def _values(self, value: Any, path: list[str]) -> Iterator[Any]:
         if isinstance(value, list):

@@ -59,6 +59,7 @@ FIELDS: dict[str, frozenset[str]] = {
     "iprange": _fields(f"uuid name l3NetworkUuid startIp endIp netmask gateway networkCidr ipVersion {DATED}"),
     "image": _fields(f"{NAMED} state status format"),
     "instanceoffering": _fields(f"{NAMED} state cpuNum memorySize cpuSpeed"),
+    "usertag": _fields(f"uuid resourceUuid resourceType tag type tagPatternUuid {DATED}"),
 }
 
 RELATIONS: dict[tuple[str, str], tuple[str, str]] = {
@@ -86,3 +87,22 @@ RELATIONS: dict[tuple[str, str], tuple[str, str]] = {
     ("person", "endpoint"): ("endpointUuid", "endpoint"),
 }
 """Maps (type, name) to the member with the uuid or uuids, and the type that they refer to."""
+
+TAGGED_TYPES = {
+    "ZoneVO": "zone",
+    "ClusterVO": "cluster",
+    "HostVO": "host",
+    "VmInstanceVO": "vm",
+    "VmNicVO": "vmnic",
+    "VolumeVO": "volume",
+    "PrimaryStorageVO": "primarystorage",
+    "L3NetworkVO": "l3network",
+    "VolumeSnapshotGroupVO": "snapshotgroup",
+    "CbtTaskVO": "cbttask",
+    "SNSApplicationPlatformVO": "platform",
+    "SNSApplicationEndpointVO": "endpoint",
+    "SNSTopicVO": "topic",
+    "ImageVO": "image",
+    "InstanceOfferingVO": "instanceoffering",
+}
+"""Maps the types of resources in user tags to the types of records."""

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import not_found
+from .schema import TAGGED_TYPES
 
 KINDS = {
     "zone": 1,
@@ -44,6 +45,7 @@ KINDS = {
     "diskoffering": 23,
     "l2network": 24,
     "subscriber": 25,
+    "usertag": 26,
 }
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
@@ -166,7 +168,7 @@ class Store:
         self.exported: dict[str, set[str]] = {}
         """Volume uuids that are exported, by virtual machine uuid."""
         self.tags: dict[str, dict[str, Any]] = {}
-        """System and user tags given at creation, by resource uuid."""
+        """The uuids of tags and the system tags given at creation, by resource uuid."""
         self.traps: list[dict[str, Any]] = []
         """SNMP traps sent by connection tests."""
         self.clock_offset = dt.timedelta()
@@ -196,8 +198,13 @@ class Store:
     def records(self, kind: str) -> tuple[int, list[Record]]:
         """Return a version, which increases with every change, and all records of a type.
 
-        NICs and volumes are parts of VMs, IP ranges of networks. Volumes that are attached to no VM have a table.
+        NICs and volumes are parts of VMs, IP ranges of networks. Volumes that are attached to no VM have a table. The
+        user tags of an object are removed with it.
         """
+        if kind == "usertag":
+            self[kind].remove_where(
+                lambda tag: self.find(TAGGED_TYPES[tag["resourceType"]], tag["resourceUuid"]) is None
+            )
         vms = self["vm"]
         if kind == "vmnic":
             return vms.version, [nic for vm in vms.all() for nic in vm["vmNics"]]

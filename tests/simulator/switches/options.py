@@ -42,6 +42,7 @@ class Seed:
     primary_storages: Annotated[int, OptionInfo("primary storages", least=1)] = 2
     snapshot_groups: Annotated[int, OptionInfo("volume snapshot groups; number n is of virtual machine n")] = 1
     cbt_tasks: Annotated[int, OptionInfo("CBT tasks; number n is of virtual machine n")] = 0
+    user_tags: Annotated[int, OptionInfo("user tags; number n is of virtual machine n")] = 1
     local_storages: Annotated[int, OptionInfo("primary storages of type LocalStorage, the last ones")] = 1
     persons: Annotated[int, OptionInfo("persons that the teamchat endpoint mentions")] = 2
     ragged_nics: Annotated[bool, OptionInfo("hosts of even number have a fifth NIC, eth4")] = False
@@ -210,6 +211,9 @@ class Switches:
         list[str],
         OptionInfo("names of companions that are missing; their paths answer 500, or the status of companions"),
     ] = dataclasses.field(default_factory=list)
+    user_tags_at_creation: Annotated[
+        bool, OptionInfo("user tags that are sent with the creation of an object are attached to it, or else ignored")
+    ] = True
     service_type_statistic: Annotated[bool, OptionInfo("the service types of host interfaces can be read")] = True
     verbs_matter: Annotated[
         bool, OptionInfo("a path with one operation accepts only its own verb, or else any", literal=True)

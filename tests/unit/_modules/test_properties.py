@@ -26,6 +26,7 @@ from hypothesis import strategies as st
 
 from simulator.description import operations, records
 from simulator.launch import Simulator
+from simulator.state.query import fold_with_spaces
 from simulator.state.store import seeded_uuid
 from support.collection import MODULES, called_operations, module
 from support.module_runner import ModuleRun, ModuleRunner
@@ -39,6 +40,11 @@ letters = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, ma
 words = st.tuples(st.sampled_from(["", " ", "\n"]), letters, st.sampled_from(["", " ", "\t"])).map("".join)
 some_words = st.lists(words, max_size=3)
 truth = st.booleans()
+
+
+def fold_tag(tag: str) -> str:
+    """Return the same text for all tags that services take for equal."""
+    return fold_with_spaces(tag.strip())
 
 
 def spellings(text: str) -> st.SearchStrategy[str]:
@@ -59,7 +65,9 @@ ids = st.lists(words.map(str.strip), max_size=3, unique=True)
 addresses = st.integers(100, 250).map("10.102.0.{}".format)
 macs = st.integers(0, 2**16 - 1).map(lambda number: f"fa:16:3e:00:{number >> 8:02x}:{number & 255:02x}")
 TAGS: Values = {"system_tags": some_words, "user_tags": some_words}
-NEW: Values = {"resource_uuid": new_uuid, "tags": some_uuids}
+SYSTEM_TAGS: Values = {"system_tags": some_words}
+NEW_TAGS: Values = {**SYSTEM_TAGS, "tags": st.lists(words, max_size=3, unique_by=fold_tag)}
+NEW: Values = {"resource_uuid": new_uuid, "tag_patterns": some_uuids}
 
 # Options that identify an object, as references do, so that an empty string is refused.
 NAMING = ("name", "url", "ip", "mac", "address", "user_id", "username")
@@ -89,7 +97,8 @@ class Case:
 
     def parameter(self, option: str) -> str:
         """Return the parameter for an option."""
-        return self.renamed.get(option, module(self.module).task.parameters[option])
+        parameter = module(self.module).task.parameters[option]
+        return "userTags" if parameter == "tags" else self.renamed.get(option, parameter)
 
 
 def is_reference_option(name: str, option: str) -> bool:
@@ -118,7 +127,7 @@ ACTING: dict[str, Case] = {
         "cbt_task",
         CBT,
         {
-            **TAGS,
+            **NEW_TAGS,
             **NEW,
             "description": words,
             "task_type": words,
@@ -127,9 +136,11 @@ ACTING: dict[str, Case] = {
         },
     ),
     "cbt_task enabled": Case(
-        "cbt_task", {"name": "n", "state": "enabled"}, {**TAGS, "bitmap_name": words}, before=(CBT,)
+        "cbt_task", {"name": "n", "state": "enabled"}, {**SYSTEM_TAGS, "bitmap_name": words}, before=(CBT,)
     ),
-    "cbt_task disabled": Case("cbt_task", {"name": "n", "state": "disabled"}, {**TAGS, "force": truth}, before=(CBT,)),
+    "cbt_task disabled": Case(
+        "cbt_task", {"name": "n", "state": "disabled"}, {**SYSTEM_TAGS, "force": truth}, before=(CBT,)
+    ),
     "cbt_task deleted": Case(
         "cbt_task",
         {"name": "n", "state": "absent"},
@@ -142,7 +153,9 @@ ACTING: dict[str, Case] = {
         {"host": seeded_uuid("host", 1), "interfaces": [seeded_uuid("hostnic", 2)], "service_types": ["BackupNetwork"]},
         {**TAGS, "vlan_ids": st.lists(st.integers(1, 4094), min_size=1, max_size=3, unique=True)},
     ),
-    "kvm_host added": Case("kvm_host", HOST, {**TAGS, **NEW, "description": words, "ssh_port": st.integers(1, 65535)}),
+    "kvm_host added": Case(
+        "kvm_host", HOST, {**NEW_TAGS, **NEW, "description": words, "ssh_port": st.integers(1, 65535)}
+    ),
     "kvm_host removed": Case(
         "kvm_host",
         {"management_ip": HOST["management_ip"], "state": "absent"},
@@ -152,23 +165,23 @@ ACTING: dict[str, Case] = {
     "kvm_host shut down": Case(
         "kvm_host",
         {"uuid": seeded_uuid("host", 1), "power": "off", "stop_type": "cold", "force": True},
-        TAGS,
+        SYSTEM_TAGS,
     ),
     "kvm_host with another controller": Case(
         "kvm_host",
         {"uuid": seeded_uuid("host", 1), "ipmi_username": "operator", "ipmi_password": "new", "ipmi_port": 6623},
         {
-            **TAGS,
+            **SYSTEM_TAGS,
             "ipmi_address": words,
             "ipmi_username": words,
         },
     ),
-    "kvm_host disabled": Case("kvm_host", {"uuid": seeded_uuid("host", 1), "state": "disabled"}, TAGS),
+    "kvm_host disabled": Case("kvm_host", {"uuid": seeded_uuid("host", 1), "state": "disabled"}, SYSTEM_TAGS),
     "sns_endpoint workchat": Case(
         "sns_endpoint",
         CHAT,
         {
-            **TAGS,
+            **NEW_TAGS,
             **NEW,
             "description": words,
             "at_all": truth,
@@ -179,17 +192,17 @@ ACTING: dict[str, Case] = {
         },
     ),
     "sns_endpoint snmp": Case(
-        "sns_endpoint", SNMP, {**TAGS, **NEW, "description": words, "platform": spellings(PLATFORM), "name": words}
+        "sns_endpoint", SNMP, {**NEW_TAGS, **NEW, "description": words, "platform": spellings(PLATFORM), "name": words}
     ),
     "sns_endpoint updated": Case(
         "sns_endpoint",
         {"type": "snmp", "uuid": seeded_uuid("endpoint", 1), "description": "changed"},
-        {**TAGS, "name": words},
+        {**SYSTEM_TAGS, "name": words},
     ),
     "sns_endpoint of any type": Case(
         "sns_endpoint",
         {"type": "any", "uuid": seeded_uuid("endpoint", 2), "url": "https://chat.example.com/2"},
-        {**TAGS, "name": words, "at_all": st.just(True)},
+        {**SYSTEM_TAGS, "name": words, "at_all": st.just(True)},
     ),
     "sns_endpoint removed": Case(
         "sns_endpoint",
@@ -199,7 +212,7 @@ ACTING: dict[str, Case] = {
     "sns_snmp_platform created": Case(
         "sns_snmp_platform",
         {"name": "n", "snmp_address": "10.1.1.1", "snmp_port": 1},
-        {**TAGS, **NEW, "description": words},
+        {**NEW_TAGS, **NEW, "description": words},
     ),
     "sns_snmp_platform removed": Case(
         "sns_snmp_platform",
@@ -209,7 +222,7 @@ ACTING: dict[str, Case] = {
     "sns_topic created": Case(
         "sns_topic",
         {"name": "n"},
-        {**TAGS, **NEW, "name": words, "description": words, "locale": st.sampled_from(["zh_CN", "en_US"])},
+        {**NEW_TAGS, **NEW, "name": words, "description": words, "locale": st.sampled_from(["zh_CN", "en_US"])},
     ),
     "sns_topic removed": Case(
         "sns_topic",
@@ -219,7 +232,7 @@ ACTING: dict[str, Case] = {
     "sns_snmp_platform": Case(
         "sns_snmp_platform",
         {"uuid": PLATFORM, "snmp_port": 1},
-        {**TAGS, "name": words, "description": words, "snmp_address": words},
+        {**SYSTEM_TAGS, "name": words, "description": words, "snmp_address": words},
     ),
     "sns_snmp_test": Case(
         "sns_snmp_test",
@@ -241,7 +254,7 @@ ACTING: dict[str, Case] = {
         "vm_from_snapshot_group",
         RESTORED,
         {
-            **TAGS,
+            **NEW_TAGS,
             **NEW,
             "name": words,
             "description": words,
@@ -274,7 +287,7 @@ ACTING: dict[str, Case] = {
     "vm changed": Case(
         "vm",
         {"uuid": STOPPED, "cpu_num": 12},
-        {**TAGS, "name": words, "memory_size": st.integers(2**35, 2**36)},
+        {**SYSTEM_TAGS, "name": words, "memory_size": st.integers(2**35, 2**36)},
     ),
     "vm described": Case("vm", {"uuid": VM, "name": "renamed"}, {"description": words}),
     "vm stopped": Case(
@@ -300,12 +313,12 @@ ACTING: dict[str, Case] = {
     "vm_snapshot_group taken": Case(
         "vm_snapshot_group",
         {"vm": VM, "name": "n"},
-        {**TAGS, **NEW, "name": words, "description": words, "with_memory": st.booleans()},
+        {**NEW_TAGS, **NEW, "name": words, "description": words, "with_memory": st.booleans()},
     ),
     "vm_snapshot_group changed": Case(
         "vm_snapshot_group",
         {"uuid": seeded_uuid("snapshotgroup", 1), "name": "renamed"},
-        {**TAGS, "name": words},
+        {**SYSTEM_TAGS, "name": words},
     ),
     "vm_snapshot_group removed": Case(
         "vm_snapshot_group",
@@ -385,8 +398,8 @@ READING: dict[str, Case] = {
 # Options that select listed records by uuid, by name or by number, and the wait for them.
 CHOOSING = {"uuid", "name", "limit", "topic", "endpoint", "vm", "type", "wait_for"}
 
-# Each value of such an option is set by a call of its own, see test_modules_topics.
-SET_BY_SEVERAL_CALLS = {"topics"}
+# Each value of such an option is set by a call of its own, see test_modules_topics and test_modules_tags.
+SET_BY_SEVERAL_CALLS = {"topics", "tags"}
 
 # Options that are not sent: they say which operations are called, when a task fails, and how long it waits.
 NOT_SENT = {
@@ -398,6 +411,7 @@ NOT_SENT = {
     "force",
     "recover",
     "running_vms",
+    "tags_mode",
     "update_password",
     "wait_for",
 }
@@ -492,7 +506,9 @@ def list_expected_values(option: str, value: Any) -> list[Any]:
         return [value.capitalize()]
     if option == "vm_nic_params":
         return [value if isinstance(value, str) else json.dumps(value)]
-    return [] if option.startswith("at_person") and not value else [format_as_sent(value)]
+    if option == "tags":
+        value = sorted(tag.strip() for tag in value)
+    return [] if option.startswith(("at_person", "tags")) and not value else [format_as_sent(value)]
 
 
 def format_as_sent(value: Any) -> Any:
@@ -639,10 +655,10 @@ EXISTING: dict[str, ExistingObject] = {
         "cbttask",
         "CbtTaskInventory",
         {
-            **TAGS,
+            **SYSTEM_TAGS,
             "description": words,
             "task_type": words,
-            "tags": some_uuids,
+            "tag_patterns": some_uuids,
             "bitmap_name": words,
             "force": truth,
         },
@@ -653,11 +669,11 @@ EXISTING: dict[str, ExistingObject] = {
         "endpoint",
         "SNSWorkchatEndpointInventory",
         {
-            **TAGS,
+            **SYSTEM_TAGS,
             "description": words,
             "at_person_user_ids": ids,
             "at_person_list": st.dictionaries(words.map(str.strip), words, max_size=2),
-            "tags": some_uuids,
+            "tag_patterns": some_uuids,
         },
         update="UpdateSNSApplicationEndpoint",
         recorded={"at_person_list": "atPersonUserIds"},
@@ -683,7 +699,7 @@ EXISTING: dict[str, ExistingObject] = {
         {"type": "snmp", "uuid": seeded_uuid("endpoint", 1)},
         "endpoint",
         "SNSApplicationEndpointInventory",
-        {**TAGS, "name": words, "description": words, "platform": spellings(PLATFORM)},
+        {**SYSTEM_TAGS, "name": words, "description": words, "platform": spellings(PLATFORM)},
         update="UpdateSNSApplicationEndpoint",
     ),
     "platform": ExistingObject(
@@ -692,7 +708,7 @@ EXISTING: dict[str, ExistingObject] = {
         "platform",
         "SNSApplicationPlatformInventory",
         {
-            **TAGS,
+            **SYSTEM_TAGS,
             "name": words,
             "description": words,
             "snmp_address": words,
@@ -714,7 +730,11 @@ EXISTING: dict[str, ExistingObject] = {
         "vm",
         "VmInstanceInventory",
         {
-            **{name: values for name, values in ACTING["vm_from_snapshot_group"].values.items() if name != "name"},
+            **{
+                name: values
+                for name, values in ACTING["vm_from_snapshot_group"].values.items()
+                if name not in ("name", "tags")
+            },
             "resource_uuid": spellings(seeded_uuid("vm", 1)),
             "cluster": st.sampled_from([seeded_uuid("cluster", number) for number in (1, 2)]),
             "host": st.sampled_from([seeded_uuid("host", number) for number in (1, 2)]),
@@ -729,14 +749,14 @@ EXISTING: dict[str, ExistingObject] = {
         "host",
         "HostInventory",
         {
-            **TAGS,
+            **SYSTEM_TAGS,
             "name": st.one_of(st.just("host-1 "), words),
             "description": words,
             "cluster": st.sampled_from([seeded_uuid("cluster", number) for number in (1, 2)]),
             "username": words,
             "password": words,
             "ssh_port": st.integers(1, 65535),
-            "tags": some_uuids,
+            "tag_patterns": some_uuids,
         },
         "UpdateHost",
     ),

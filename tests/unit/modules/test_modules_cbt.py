@@ -105,7 +105,7 @@ def test_create_with_an_empty_reply(run: ModuleRunner, sim: Simulator, vm: str) 
 
 def test_chosen_uuid(run: ModuleRunner, sim: Simulator, vm: str) -> None:
     chosen = "0123456789ab4def8123456789abcdef"
-    ran = run.twice("cbt_task", {**by_machine(vm), "resource_uuid": chosen, "tags": [chosen]})
+    ran = run.twice("cbt_task", {**by_machine(vm), "resource_uuid": chosen, "tag_patterns": [chosen]})
     assert ran["cbt_task"]["uuid"] == chosen
     assert sim.state()["tags"][chosen]["tagUuids"] == [chosen]
     run.idle("cbt_task", {"uuid": chosen})

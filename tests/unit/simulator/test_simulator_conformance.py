@@ -506,7 +506,7 @@ def test_every_field_is_sent(sim: Simulator, caller: Caller) -> None:
     assert {name: fields.keys() - sent[name] for name, fields in records().items() if fields.keys() - sent[name]} == {}
 
 
-@pytest.mark.parametrize("name", [name for name in CALLABLE if "resourceUuid" in operations()[name].parameters])
+@pytest.mark.parametrize("name", [name for name in PARAMS if "resourceUuid" in operations()[name].parameters])
 def test_creation_takes_the_uuid_of_the_new_record_once(sim: Simulator, caller: Caller, name: str) -> None:
     sim.configure(**switches_of(name))
     params = {**PARAMS[name](caller), "resourceUuid": seeded(99)}
