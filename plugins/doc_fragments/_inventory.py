@@ -114,6 +114,14 @@ options:
       - By default they are listed. If the service lacks a list or the account may not read it, the plugin warns and
         does not set the variable. With V(true) the source fails instead.
     type: bool
+  user_tags:
+    description:
+      - Whether to list the user tags of the service, once, and set C(virtinfra_user_tags) to the sorted list of the tags
+        of each record, which is empty if it has none.
+      - If the service lacks the list or the account may not read it, the plugin warns and does not set the variable.
+    type: bool
+    default: false
+    version_added: 1.0.0
   duplicates:
     description:
       - What to do when several records have the same name. V(rename) appends the uuid to each name, and V(first) keeps

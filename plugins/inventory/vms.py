@@ -71,6 +71,14 @@ keyed_groups:
     default_value: unknown
   - key: virtinfra_host.name
     prefix: host
+
+# A group for each user tag, such as tag_production
+#
+# plugin: virtinfra.manager.vms
+# user_tags: true
+# keyed_groups:
+#   - key: virtinfra_user_tags
+#     prefix: tag
 """
 
 import ipaddress

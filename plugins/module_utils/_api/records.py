@@ -333,6 +333,11 @@ def _to_set(values: Iterable[Any]) -> frozenset[str]:
     return frozenset(map(_to_text, values))
 
 
+def get_tag(user_tag: Record) -> str:
+    """Return the text of a user tag as services compare it."""
+    return _to_text(user_tag.get("tag"))
+
+
 def normalize_address(text: str) -> str:
     """Return an IP or MAC address in its canonical form."""
     text = text.strip().lower()

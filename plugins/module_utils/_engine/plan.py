@@ -28,6 +28,7 @@ from .._api.records import (
     Record,
     complete_record,
     drop_null_references,
+    get_tag,
     holds_null_reference,
     is_same_value,
     record_to_result,
@@ -257,11 +258,6 @@ def list_desired_tags(desired: Record, user_tags: Sequence[Record] = ()) -> list
     # Services take two tags for equal that differ in small and capital letters only.
     spelled = {tag.casefold() for tag in tags}
     return sorted(tags | {tag for tag in kept if tag in tags or tag.casefold() not in spelled})
-
-
-def get_tag(user_tag: Record) -> str:
-    """Return the text of a user tag as services compare it."""
-    return str(user_tag.get("tag") or "").strip()
 
 
 def _plan_with_tags(plan_calls: Plan) -> Plan:

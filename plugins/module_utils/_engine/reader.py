@@ -27,6 +27,7 @@ from .._api.records import (
     NullReference,
     Record,
     drop_null_references,
+    get_tag,
     is_same_value,
     to_snake_case,
 )
@@ -48,7 +49,6 @@ from .plan import (
     Unreadable,
     Values,
     find_transitional_field,
-    get_tag,
     list_owner_params,
     plan,
 )

@@ -113,7 +113,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
 
     def list_cache_key_options(self) -> list[Any]:
         """Return the values of the options that determine which data is read."""
-        return [self.get_option(self.RELATED[0]), self.get_option("related_names")]
+        return [self.get_option(name) for name in (self.RELATED[0], "related_names", "user_tags")]
 
     def fetch_related(self, client: Client, service: Service) -> list[Record] | None:
         """Return the related records; they are cached with the others."""
@@ -216,7 +216,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
 
     def _create_entries(self, cache: bool) -> list[HostEntry]:
         """Return the entries of all hosts; ``cache`` says whether to use cached records that have not expired."""
-        hostvars = self.create_hostvars(self.RESOURCE_TYPE, self.ADDED)
+        hostvars = self.create_hostvars(self.RESOURCE_TYPE, (*self.ADDED, "userTags"))
         services = self._create_services()
         reader = ServiceReader(self, hostvars, self._timeout if cache else None)
         data, entries = reader.read_all(services, self._open_caches(services))

@@ -21,7 +21,7 @@ from ...module_utils._http.hooks import Hooks
 from .._run.sessions import FileStore
 from .cache import CachedRecords, ServiceCache
 from .hostvars import HostEntry, HostVars
-from .services import FAIL, SKIP, Service
+from .services import FAIL, SKIP, Service, add_user_tags
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,9 @@ class ServiceReader:
         plugin, resource_type = self._plugin, self._plugin.RESOURCE_TYPE
         for warning in find_value_warnings((*service.query, *service.filters), resource_type.record):
             plugin.warn(f"{service.name}: {warning}")
+        tags = service.read_user_tags(client, plugin.warn) if plugin.get_option("user_tags") else None
         for page in service.read_pages(client, resource_type):
+            add_user_tags(page, tags)
             plugin.add_names(client, service, resource_type, page)
             plugin.enrich_records(client, page)
             yield page

@@ -28,7 +28,7 @@ from ...module_utils._api.errors import (
     Unsupported,
     VirtinfraError,
 )
-from ...module_utils._api.records import RECORD_FIELDS, Record
+from ...module_utils._api.records import RECORD_FIELDS, Record, get_tag
 from ...module_utils._api.resource_types import CLUSTER, ZONE, ResourceType
 from ...module_utils._client.client import SESSION_OPTIONS, TOKEN_OPTION, Client
 from ...module_utils._client.lists import paginate, paginate_cursor
@@ -114,10 +114,34 @@ class Service:
         """
         if requested is False:
             return None
+        return self._read_or_warn(lambda: self.read_related(client, resource_type), option, bool(requested), warn)
+
+    def read_user_tags(self, client: Client, warn: Callable[[str], None]) -> dict[str, list[str]] | None:
+        """Return the sorted user tags of all objects by the uuids of these; None, with a warning, if they are unknown.
+
+        One list has the tags of objects of all types, because the types in it are not documented.
+        """
+
+        def read_all_tags() -> list[Record]:
+            pages = paginate(client, "QueryUserTag", {}, page_size=self.page_size, limit=None, connections=CONNECTIONS)
+            return [row for page, dummy in pages for row in page]
+
+        rows = self._read_or_warn(read_all_tags, "user_tags", False, warn)
+        if rows is None:
+            return None
+        tags: dict[str, set[str]] = {}
+        for row in rows:
+            tags.setdefault(str(row.get("resourceUuid")), set()).add(get_tag(row))
+        return {uuid: sorted(texts) for uuid, texts in tags.items()}
+
+    def _read_or_warn(
+        self, read: Callable[[], list[Record]], option: str, is_required: bool, warn: Callable[[str], None]
+    ) -> list[Record] | None:
+        """Return the records; if they cannot be read, fail if they are required, else warn and return None."""
         try:
-            return self.read_related(client, resource_type)
+            return read()
         except (ApiError, Unsupported) as failure:
-            if requested or getattr(failure, "code", "") == SESSION_INVALID:
+            if is_required or getattr(failure, "code", "") == SESSION_INVALID:
                 raise failure.with_label(option) from None
             warn(f"{self.name}: skipped {option}: {failure}")
             return None
@@ -200,6 +224,12 @@ class Service:
             elif not all(condition.is_local for condition in rejecting):
                 self.rejected_uuids.append(str(record.get("uuid")))
         return accepted
+
+
+def add_user_tags(records: list[Record], tags: Mapping[str, list[str]] | None) -> None:
+    """Add their user tags to records; None if the tags are unknown."""
+    for record in records if tags is not None else ():
+        record["userTags"] = (tags or {}).get(str(record.get("uuid")), [])
 
 
 def create_services(source: Mapping[str, Any], entries: list[Any] | None, page_size: int) -> list[Service]:

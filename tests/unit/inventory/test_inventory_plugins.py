@@ -20,11 +20,15 @@ from ansible.plugins.loader import inventory_loader
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import RECORD_FIELDS, to_snake_case
 
 from simulator.launch import Simulator
+from simulator.state.store import seeded_uuid
 from support.collection import ROOT
 from support.inventory_sources import Source, collect_warnings, names, trust
 from support.stub_server import StubRequest, StubResponse, StubServer
 
 Fill = Callable[..., InventoryData]
+
+# The types of objects in user tags.
+TYPES = {"host": "HostVO", "vm": "VmInstanceVO", "primarystorage": "PrimaryStorageVO"}
 
 
 @pytest.fixture
@@ -421,6 +425,50 @@ def test_names_that_cannot_be_read_cost_the_variables(sim: Simulator, fill: Fill
     assert "skipped related_names: QueryCluster failed (ID.1002)" in warning
     with pytest.raises(AnsibleParserError, match="related_names: QueryCluster failed"):
         fill("hosts", related_names=True)
+
+
+@pytest.mark.parametrize(("plugin", "kind"), [("hosts", "host"), ("vms", "vm"), ("primary_storages", "primarystorage")])
+def test_user_tags_come_from_one_list(sim: Simulator, fill: Fill, plugin: str, kind: str) -> None:
+    tagged, other = sim.records(kind)[:2]
+    sim.reset(user_tags=3)
+    for number, text in enumerate(("zone::b", "production", "production"), 1):
+        sim.change(
+            "usertag", seeded_uuid("usertag", number), resourceUuid=tagged["uuid"], resourceType=TYPES[kind], tag=text
+        )
+    sim.clear_log()
+    keyed = [{"key": "virtinfra_user_tags", "prefix": "tag"}]
+    inventory = fill(plugin, user_tags=True, page_size=2, keyed_groups=keyed)
+    pages = [entry for entry in sim.log() if entry["operation"] == "QueryUserTag"]
+    assert [entry["query"]["start"] for entry in pages] == [["0"], ["2"]]
+    assert inventory.hosts[tagged["name"]].vars["virtinfra_user_tags"] == ["production", "zone::b"]
+    assert inventory.hosts[other["name"]].vars["virtinfra_user_tags"] == []
+    groups = {name: [host.name for host in group.hosts] for name, group in inventory.groups.items() if "tag" in name}
+    assert groups == {"tag_production": [tagged["name"]], "tag_zone__b": [tagged["name"]]}
+
+
+def test_user_tags_are_not_listed_by_default(sim: Simulator, fill: Fill) -> None:
+    sim.clear_log()
+    assert "virtinfra_user_tags" not in fill("vms").hosts["vm-1"].vars
+    assert all(entry["operation"] != "QueryUserTag" for entry in sim.log())
+
+
+def test_user_tags_that_cannot_be_read_give_a_warning(sim: Simulator, fill: Fill, warnings: list[str]) -> None:
+    sim.configure(missing_operations=["QueryUserTag"])
+    assert "virtinfra_user_tags" not in fill("vms", user_tags=True).hosts["vm-1"].vars
+    (warning,) = warnings
+    assert warning.startswith(f"{sim.url}: skipped user_tags: the service does not offer QueryUserTag ")
+
+
+def test_user_tags_are_cached(sim: Simulator, tmp_path: Path) -> None:
+    cache = {"cache": True, "cache_plugin": "jsonfile", "cache_connection": str(tmp_path / "cache")}
+    connection = {"base_url": sim.url, "session_id": sim.session}
+    for is_cached in (False, True):
+        sim.clear_log()
+        inventory = Source(tmp_path, "vms", user_tags=True, **connection, **cache).fill(cache=True)
+        assert inventory.hosts["vm-1"].vars["virtinfra_user_tags"] == ["tag-1"]
+        assert (sim.log() == []) == is_cached
+    without = Source(tmp_path, "vms", **connection, **cache).fill(cache=True)
+    assert "virtinfra_user_tags" not in without.hosts["vm-1"].vars
 
 
 def test_a_host_has_the_storages_of_its_cluster(sim: Simulator, fill: Fill) -> None:
