@@ -116,8 +116,8 @@ options:
     type: bool
   user_tags:
     description:
-      - Whether to list the user tags of the service, once, and set C(virtinfra_user_tags) to the sorted list of the tags
-        of each record, which is empty if it has none.
+      - Whether to list the user tags of the service, once, and set C(virtinfra_user_tags) to the sorted list of the
+        tags of a record, which is empty if it has none.
       - If the service lacks the list or the account may not read it, the plugin warns and does not set the variable.
     type: bool
     default: false

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from simulator.launch import Simulator
 from support.inventory_sources import Source
 from support.playbook_runner import PlaybookRunner, Task
+from support.scenarios import USER_TAG, VM
 from support.stub_server import StubRequest, StubResponse, StubServer
 
 # Texts that would create a file if a template engine evaluated them; the last ones only together, or with their own
@@ -139,16 +140,23 @@ def test_no_value_of_any_inventory_is_a_template(
         sim.change("vm", record["uuid"], name=value, description=value, vmNics=nics)
     for record in sim.records("primarystorage"):
         sim.change("primarystorage", record["uuid"], name=value, description=value, url=value)
+    sim.change("usertag", USER_TAG, tag=value)
     source = Source(
         tmp_path,
         plugin,
         base_url=sim.url,
         session_id=sim.session,
-        keyed_groups=[{"key": "virtinfra_host.name | default(virtinfra_name)"}, {"key": "virtinfra_addresses"}],
+        user_tags=True,
+        keyed_groups=[
+            {"key": "virtinfra_host.name | default(virtinfra_name)"},
+            {"key": "virtinfra_addresses"},
+            {"key": "virtinfra_user_tags", "prefix": "tag"},
+        ],
         compose={"copied": "virtinfra_host.name | default(virtinfra_url)"},
     )
     checks = ["virtinfra_name == value", "copied | default(value) == value", "ansible_host | default('') != value"]
     if plugin == "vms":
+        checks += ["virtinfra_user_tags == ([value] if virtinfra_uuid == '" + VM + "' else [])"]
         checks += ["virtinfra_addresses == [value]", "virtinfra_vm_nics[0].ip == value"]
         checks += ["virtinfra_host is none or virtinfra_host.name == value"]
     assert (
