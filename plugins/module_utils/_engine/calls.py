@@ -45,7 +45,7 @@ from .._client.jobs import (
     wait_for_jobs,
 )
 from .._http.hooks import Lock
-from .plan import Current, Missing, PlannedCall, ResourceSpec
+from .plan import ADD_TAG, Current, Missing, PlannedCall, ResourceSpec
 
 MAX_RESENDS = 3
 
@@ -364,6 +364,11 @@ def is_refused_as_duplicate(call: PlannedCall, error: VirtinfraError) -> bool:
     """Return whether the service may have refused a call because its effect already exists."""
     codes = get_operation(call.operation).duplicate_codes
     return any(code in codes for code in list_error_codes(error.error)) and not call.params.get("force")
+
+
+def is_refused_tag(call: PlannedCall, error: VirtinfraError) -> bool:
+    """Return whether the service refused to add a user tag, maybe because another run, task or user has added it."""
+    return call.operation == ADD_TAG and is_refused_as_duplicate(call, error)
 
 
 def is_removed_by_another(call: PlannedCall, current: Current, error: VirtinfraError) -> bool:

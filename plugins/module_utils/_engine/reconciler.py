@@ -38,6 +38,7 @@ from .calls import (
     can_answer_second_delivery,
     confirm_result,
     is_refused_as_duplicate,
+    is_refused_tag,
     is_removed_by_another,
     perform,
     remember_lack,
@@ -46,7 +47,6 @@ from .calls import (
 )
 from .context import ModuleContext
 from .plan import (
-    ADD_TAG,
     NO_VALUES,
     Current,
     Found,
@@ -316,7 +316,8 @@ class Reconciler:
                 )
                 self.context.record_call(call.operation, warnings=[warning])
                 return self.reader.read()
-            if is_removed_by_another(call, current, error) or self._is_tagged_by_another(call, error, deadline):
+            is_tagged = is_refused_tag(call, error) and self._is_still_needed(call, deadline) is False
+            if is_tagged or is_removed_by_another(call, current, error):
                 return current
             if remaining := describe_remaining(self.resource, self.state, call, current):
                 error.message = f"{error.message.rstrip('.')}. {remaining}"
@@ -325,11 +326,6 @@ class Reconciler:
             error.result["changed"] = True
             self.context.warnings.append(warning)
         raise error
-
-    def _is_tagged_by_another(self, call: PlannedCall, error: VirtinfraError, deadline: float) -> bool:
-        """Return whether the service refused a tag that the object has, because another run, task or user added it."""
-        is_duplicate = call.operation == ADD_TAG and is_refused_as_duplicate(call, error)
-        return is_duplicate and self._is_still_needed(call, deadline) is False
 
     def _warn(self, call: PlannedCall) -> None:
         if call.warning:
