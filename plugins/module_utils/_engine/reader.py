@@ -115,9 +115,9 @@ class ObjectReader:
             return unreadable
         if record is None:
             self._complete_options()
-        return self._read_tags(record, self.client)
+        return self._read_tags(record)
 
-    def _read_tags(self, record: Record | None, client: Client) -> Found | Missing:
+    def _read_tags(self, record: Record | None) -> Found | Missing:
         """Return the object with its user tags if the options contain tags.
 
         Raise Unsupported if the service lacks them, also before an object is created.
@@ -127,7 +127,7 @@ class ObjectReader:
             return Found(record) if record else Missing()
         uuid = (record or {}).get("uuid") or self.desired.get("resourceUuid") or generate_uuid()
         try:
-            user_tags = find_by_attribute(client, "QueryUserTag", "resourceUuid", uuid)
+            user_tags = find_by_attribute(self.client, "QueryUserTag", "resourceUuid", uuid)
         except Unsupported as lack:
             raise Unsupported(f"cannot compare tags: {lack.reason}", "Omit tags.") from None
         if record is None:
@@ -204,12 +204,12 @@ class ObjectReader:
         names = keys.keys() - {"uuid", "resourceUuid"}
         record, uuids = self._find_matches({name: value for name, value in keys.items() if name in names})
         if record and uuid_in_reply in (None, uuids[0]):
-            return self._read_tags(record, self.client)
+            return self._read_tags(record)
         if uuids and not uuid_in_reply:
             self.desired = {**self.desired, "uuid": uuids[0]}
         current = self.read()
         if current.record is None and record:
-            current = self._read_tags(record, self.client)
+            current = self._read_tags(record)
         if current.record:
             uuid = current.record.get("uuid")
             self._warn_of_twins(uuid, [other for other in uuids if other != uuid])
@@ -258,7 +258,7 @@ class ObjectReader:
         record, reason = read_until(self.client, label, deadline, current.record, self._find, is_stable)
         field = find_transitional_field(self.resource, fields, record, further_values)
         if not field:
-            return self._read_tags(record, self.client)
+            return self._read_tags(record)
         raise WaitTimeout(
             f"{to_snake_case(field)} is still {(record or {}).get(field)} after"
             f" {self.client.wait.format_elapsed(deadline)} s. Check the {self.resource.noun}, or increase"

@@ -147,7 +147,7 @@ def _build_items(context: ModuleContext, name: str, spec: ModuleSpec, defaults: 
         if params[option] is not None and params[option] != rules.get("default")
     }
     # The user tags of the task are those of the objects if the module compares them.
-    names = {alias: option for option, rules in options.items() for alias in rules.get("aliases", ())}
+    names = {"user_tags": "tags"} if "tags" in options else {}
     shared = {names.get(option, option): value for option, value in {**defaults, **inherited}.items()}
     common = {option: value for option, value in shared.items() if option in options}
     common.update({option: value for option, value in defaults.items() if option not in GROUP_OPTIONS})
